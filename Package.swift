@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "CompositeOperations",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "CompositeOperations", targets: ["CompositeOperations"]),
+    .executable(name: "LinkCheck", targets: ["LinkCheck"]),
+  ],
+  targets: [
+    .target(name: "CompositeOperations"),
+
+    .executableTarget(name: "LinkCheck", dependencies: ["CompositeOperations"], path: "Examples/LinkCheck"),
+    .executableTarget(name: "QuickTour", dependencies: ["CompositeOperations"], path: "Examples/QuickTour"),
+
+    .target(name: "TestSupport", dependencies: ["CompositeOperations"], path: "Tests/TestSupport"),
+    .testTarget(name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport"]),
+    .testTarget(name: "LinkCheckTests", dependencies: ["LinkCheck", "TestSupport"]),
+    .executableTarget(name: "Benchmarks", dependencies: ["CompositeOperations"], path: "Tests/Benchmarks"),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+for target in package.targets {
+  target.swiftSettings = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+  ]
+}

@@ -1,0 +1,259 @@
+public import Foundation
+
+/// An operation made of operations: several in parallel, or one after the other.
+///
+/// A composite is an operation like any other. It settles once, with the values of its children or their errors; it
+/// nests in other composites; it runs on any `OperationQueue`. Its children may be of any `Operation` type.
+///
+/// ```swift
+/// let thumbnails = CompositeOperation {
+///   for photo in photos { MakeThumbnail(photo) }
+/// }
+/// let report = CompositeOperation(sequence: LinearSequence(
+///   { _ in thumbnails },
+///   { previous in WriteIndex(previous?.result(as: [any Sendable].self) ?? []) }))
+/// queue.addOperation(report)
+/// ```
+///
+/// ## Where children run
+///
+/// Without a queue, on worker threads of Dispatch at the quality of service of the composite. With an `operationQueue`,
+/// in slots of that queue, the main thread for `OperationQueue.main`. A composite occupies no slot while its children
+/// run, so composites that share a queue never wait for each other, and never exceed its limit. Composites without
+/// a queue of their own run their children where the composite around them does.
+///
+/// `start()` returns before any child runs. Nothing here blocks a thread.
+///
+/// ## Children
+///
+/// A composite starts its children itself, each of them once: give it operations that nobody else has started or added
+/// to a queue. Once it has settled all its children have finished; those that it did not run are cancelled.
+///
+/// ## Cancelling
+///
+/// Cancelling a composite cancels the children that run, and the others will not run; it settles as cancelled when all
+/// have finished.
+open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecked Sendable {  // see the superclass
+  /// The values of the children that succeeded, in child order. A plain operation's is `()`.
+  public typealias Value = [any Sendable]
+
+  private enum Kind {
+    case parallel(ParallelCompositeSource)
+    case sequential(SequentialCompositeSource)
+  }
+
+  private final let kind: Kind
+  private final let operationQueue: OperationQueue?
+  // Guarded by the striped lock.
+  private final var storedCompletion: (@Sendable (Outcome<Value>) -> Void)?
+
+  /// Makes a composite that runs its operations in parallel.
+  ///
+  /// It succeeds when all have succeeded. When one fails, ``failurePolicy`` says what becomes of the others. When one
+  /// is cancelled by somebody else, so are the others and the composite.
+  ///
+  /// - Parameters:
+  ///   - operations: the children. They start by `queuePriority` and then in this order; a child with dependencies
+  ///     starts when these have finished.
+  ///   - operationQueue: where the children run; nil for where the surrounding composite's do, or on worker threads.
+  public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
+    self.kind = .parallel(ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false))
+    self.operationQueue = operationQueue
+    super.init(flags: .composes)
+  }
+
+  /// Makes a composite that runs one operation after the other, as a delegate decides.
+  ///
+  /// - Parameters:
+  ///   - sequence: the delegate. Every composite has its own copy of a delegate that is a value.
+  ///   - operationQueue: where the children run and the delegate is asked; nil for where the surrounding composite's
+  ///     do, or on worker threads.
+  public init(sequence: sending any Sequence, operationQueue: OperationQueue? = nil) {
+    self.kind = .sequential(SequentialCompositeSource(sequence))
+    self.operationQueue = operationQueue
+    super.init(flags: .composes)
+  }
+
+  /// Makes a composite that runs the operations listed in the closure in parallel.
+  ///
+  /// - Parameter operations: lists the children; called before this returns. `if`, `switch` and `for` can be used.
+  public convenience init(@OperationBuilder _ operations: () -> [Operation]) {
+    self.init(operations: operations())
+  }
+
+  deinit {
+    guard case .sequential(let source) = kind else { return }
+    discardOutcome()
+    source.releaseRecords()
+  }
+
+  // MARK: - Running
+
+  /// Begins to run the children. Override it to prepare something, and call `super.main()` last.
+  open override func main() {
+    begin(cancelled: false)
+  }
+
+  override final func settleUnrun() {
+    begin(cancelled: true)
+  }
+
+  private func begin(cancelled: Bool) {
+    source?.bind(to: self, queue: operationQueue)
+    switch kind {
+    case .parallel(let source): source.begin(cancelled: cancelled)
+    case .sequential(let source): source.begin(cancelled: cancelled)
+    }
+  }
+
+  override final func propagateCancel() {
+    switch kind {
+    case .parallel(let source): source.cancel()
+    case .sequential(let source): source.cancel()
+    }
+  }
+
+  override final var source: WorkSource? {
+    switch kind {
+    case .parallel(let source): source
+    case .sequential(let source): source
+    }
+  }
+
+  // MARK: - Outcome
+
+  /// How the composite ended; nil until it settled.
+  ///
+  /// A failure is always a ``CompositeError``.
+  public final var outcome: Outcome<[any Sendable]>? {
+    erasedOutcome?.map { $0 as! [any Sendable] }
+  }
+
+  /// The values of the children that succeeded, in child order, if the composite succeeded; nil otherwise.
+  public final var results: [any Sendable]? { result }
+
+  /// The errors of the children that failed, in child order, if the composite failed; nil otherwise.
+  ///
+  /// Which child each belongs to is in the ``CompositeError`` that is the composite's `error`.
+  public final var errors: [any Error]? {
+    (error as? CompositeError)?.failures.map(\.error)
+  }
+
+  /// How each child ended, in child order; nil for a child that has not finished. No nil once the composite settled.
+  ///
+  /// For a sequence these are the children so far.
+  public final var childOutcomes: [Outcome<any Sendable>?] {
+    switch kind {
+    case .parallel(let source):
+      // A child that could not be used may be unfinished, for it is not the composite's. Its place holds the reason.
+      let failures = (error as? CompositeError)?.failures ?? []
+      return source.operations.enumerated().map { index, child in
+        if let outcome = child.anyOutcome { return outcome }
+        return failures.first { $0.index == index }.map { .failure($0.error) }
+      }
+    case .sequential(let source):
+      return source.outcomes
+    }
+  }
+
+  /// The children: all of them in parallel, the current one in sequence.
+  public final var operations: [Operation] {
+    switch kind {
+    case .parallel(let source): source.operations
+    case .sequential(let source): source.state.withLock { $0.current }.map { [$0] } ?? []
+    }
+  }
+
+  // MARK: - Options
+
+  /// What happens to the other children when one fails. `.cancelRemaining` unless set otherwise.
+  ///
+  /// It can not be changed once the composite started: that traps. It means nothing for a sequence, whose delegate
+  /// decides.
+  public final var failurePolicy: FailurePolicy {
+    get {
+      guard case .parallel(let source) = kind else { return .cancelRemaining }
+      return source.state.withLock { $0.policy } == .waitForAll ? .waitForAll : .cancelRemaining
+    }
+    set {
+      precondition(
+        state.current.phase == .pending,
+        "failurePolicy of \(OperationError.describe(self)) was set after the composite started. Set it before.")
+      guard case .parallel(let source) = kind else { return }
+      source.state.withLock { $0.policy = newValue == .waitForAll ? .waitForAll : .cancelRemaining }
+    }
+  }
+
+  /// How many children may be unfinished at the same time, asynchronous work included. Unlimited unless set otherwise.
+  ///
+  /// Can be changed at any time; a change holds from the next child on. It must be positive, or
+  /// `OperationQueue.defaultMaxConcurrentOperationCount`, which means unlimited; anything else traps. A sequence runs
+  /// one child at a time whatever the limit.
+  public final var maxConcurrentOperationCount: Int {
+    get {
+      guard case .parallel(let source) = kind, source.width < Int.max else {
+        return OperationQueue.defaultMaxConcurrentOperationCount
+      }
+      return source.width
+    }
+    set {
+      let width = requireWidth(newValue, of: OperationError.describe(self))
+      guard case .parallel(let source) = kind else { return }
+      source.setWidth(width)
+    }
+  }
+
+  /// While true, no further child starts; those that run go on.
+  public final var isSuspended: Bool {
+    get {
+      switch kind {
+      case .parallel(let source): source.isSuspended
+      case .sequential(let source): source.state.withLock { $0.isSuspended }
+      }
+    }
+    set {
+      switch kind {
+      case .parallel(let source): source.setSuspended(newValue)
+      case .sequential(let source): source.setSuspended(newValue)
+      }
+    }
+  }
+
+  // MARK: - Completion
+
+  /// Called with the outcome, exactly once on every path, also when the composite is cancelled before it starts.
+  ///
+  /// Called on the thread that settled the composite (the one on which its last child finished, or that cancelled it),
+  /// under no lock, when the outcome is readable and `isFinished` is not yet true; released when it returns. Set on a
+  /// settled composite it is called at once, on the setting thread.
+  public final var completion: (@Sendable (Outcome<[any Sendable]>) -> Void)? {
+    get { StripedLock.withLock(of: self) { storedCompletion } }
+    set {
+      var replaced: (@Sendable (Outcome<Value>) -> Void)?
+      let isKept = StripedLock.withLock(of: self) {
+        replaced = storedCompletion.take()
+        guard let newValue else { return true }
+        guard state.apply({ $0.addCompletion() }) else { return false }
+        storedCompletion = newValue
+        return true
+      }
+      withExtendedLifetime(replaced) {}
+      if !isKept, let newValue, let outcome { ThreadContext.current.runUserCode { newValue(outcome) } }
+    }
+  }
+
+  override final func deliverCompletion() {
+    let completion = StripedLock.withLock(of: self) { storedCompletion.take() }
+    if let completion, let outcome { completion(outcome) }
+  }
+}
+
+/// The width that a `maxConcurrentOperationCount` means.
+func requireWidth(_ count: Int, of name: String) -> Int {
+  if count == OperationQueue.defaultMaxConcurrentOperationCount { return Int.max }
+  precondition(
+    count > 0,
+    "The limit of concurrent operations of \(name) was set to \(count). Use a positive number, or "
+      + "OperationQueue.defaultMaxConcurrentOperationCount for no limit. To hold children back set isSuspended.")
+  return count
+}

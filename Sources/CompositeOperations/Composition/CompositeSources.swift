@@ -1,0 +1,87 @@
+import Foundation
+
+/// The engine of a parallel ``CompositeOperation``.
+final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // see the superclass
+  override func conclude(_ verdict: ParallelState.Verdict) {
+    switch verdict {
+    case .success:
+      settleOwner(as: .success, value: operations.map(Self.value))
+    case .failure(let failures):
+      settleOwner(as: .failure, error: CompositeError(failures, of: operations))
+    case .cancelled, .winner:
+      settleOwner(as: .cancelled)
+    }
+  }
+
+  private static func value(of child: Operation) -> any Sendable {
+    if let child = child as? SettlingOperation { return child.succeededValue }
+    return child.anyOutcome?.value ?? ()
+  }
+}
+
+/// The engine of a sequential ``CompositeOperation``.
+final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // only whoever is asking has `sequence`
+  private var sequence: (any CompositeOperation.Sequence)?
+
+  init(_ sequence: sending any CompositeOperation.Sequence) {
+    self.sequence = sequence
+    super.init(records: SequentialRecords(), joins: false)
+  }
+
+  deinit {
+    ReleaseList.release(&sequence)
+  }
+
+  /// Gives up the values of the children, when the composite is being released.
+  func releaseRecords() {
+    var records = state.withLock { $0.records.take() }
+    records?.release()
+  }
+
+  /// How the children so far ended; nil for the current one.
+  var outcomes: [Outcome<any Sendable>?] {
+    state.withLock { state in
+      let outcomes = state.records?.outcomes ?? []
+      return outcomes + [Outcome<any Sendable>?](repeating: nil, count: state.count - outcomes.count)
+    }
+  }
+
+  override func nextStep(after previous: Operation?, count: Int) -> Step {
+    do {
+      if let next = try sequence?.nextOperation(after: previous) {
+        if let error = refusal(of: next) { return failure(adding: error, index: count, name: next.name) }
+        return .run(next)
+      }
+    } catch is CancellationError {
+      return .settle(.cancelled)
+    } catch {
+      return failure(adding: error, index: count, name: nil)
+    }
+    let records = state.withLock { $0.records ?? SequentialRecords() }
+    if records.lastWasCancelled { return .settle(.cancelled) }
+    if records.lastFailed { return .settle(.failure, error: CompositeError(failures: records.failures)) }
+    return .settle(.success, value: records.values)
+  }
+
+  private func failure(adding error: any Error, index: Int, name: String?) -> Step {
+    let failures = state.withLock { $0.records?.failures ?? [] }
+    let last = CompositeError.Failure(index: index, operationName: name, error: error)
+    return .settle(.failure, error: CompositeError(failures: failures + [last]))
+  }
+
+  /// Why an operation can not be the next one, if it can not.
+  private func refusal(of next: Operation) -> OperationError? {
+    if let next = next as? SettlingOperation {
+      if next.state.apply({ $0.adopt() }) {
+        return next.waitsInQueue ? OperationError(.alreadyInUse, operation: next) : nil
+      }
+      return OperationError(next.state.current.isSettled ? .alreadyFinished : .alreadyInUse, operation: next)
+    }
+    if next.isFinished { return OperationError(.alreadyFinished, operation: next) }
+    return next.isExecuting ? OperationError(.alreadyInUse, operation: next) : nil
+  }
+
+  override func discardSteps() {
+    sequence = nil
+  }
+}

@@ -1,0 +1,38 @@
+public import Foundation
+
+/// A sequence of fixed steps, each made from the operation before it.
+///
+/// It ends after a step that failed or was cancelled, which the composite then does too, and, as a success, at the
+/// first step that returns nil. Each composite starts at the first step.
+///
+/// ```swift
+/// CompositeOperation(sequence: LinearSequence(
+///   { _ in FetchUser(id: 7) },
+///   { previous in FetchPhotos(of: previous!.result(as: User.self)!) }))
+/// ```
+public struct LinearSequence: CompositeOperation.Sequence, Sendable {
+  private let steps: [@Sendable (Operation?) throws -> Operation?]
+  private var next = 0
+
+  /// Makes a sequence of steps.
+  ///
+  /// - Parameter steps: each gets the operation of the step before (the first gets nil), and returns its own. Called as
+  ///   `nextOperation(after:)` of ``CompositeOperation/Sequence`` is.
+  public init(_ steps: (@Sendable (Operation?) throws -> Operation?)...) {
+    self.init(steps: steps)
+  }
+
+  /// Makes a sequence of steps.
+  ///
+  /// - Parameter steps: as in ``init(_:)``.
+  public init(steps: [@Sendable (Operation?) throws -> Operation?]) {
+    self.steps = steps
+  }
+
+  /// Returns what the next step makes of `previous`; nil if there is none, or if `previous` did not succeed.
+  public mutating func nextOperation(after previous: Operation?) throws -> Operation? {
+    guard next < steps.count, previous == nil || previous?.anyOutcome?.value != nil else { return nil }
+    defer { next += 1 }
+    return try steps[next](previous)
+  }
+}

@@ -1,0 +1,295 @@
+import Foundation
+import Synchronization
+
+/// Runs children in parallel: the engine of parallel composites, `zip`, `all` and `firstSuccess`.
+///
+/// The fast path is two atomic counters: a cursor that hands out children in order, and the number that are done. The
+/// lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
+/// may start.
+class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, behind a lock, or set before the start
+  private static let closed = Int.max / 2
+
+  final let state: LockBox<ParallelState>
+  /// The next child to hand out; `closed` or more when it hands out none.
+  private final let cursor = Atomic(ParallelSource.closed)
+  private final let done = Atomic(0)
+  private final let isLimited = Atomic(false)
+  private final let count: Int
+  /// Whether a child that somebody else starts is waited for, instead of being a mistake.
+  final let joins: Bool
+  final let succeedsFirst: Bool
+  private final var children: [Operation]
+
+  init(_ children: [Operation], policy: ParallelState.Policy, joins: Bool) {
+    self.children = children
+    self.count = children.count
+    self.joins = joins
+    self.succeedsFirst = policy == .firstSuccess
+    self.state = LockBox(ParallelState(count: children.count, policy: policy))
+  }
+
+  /// For subclasses that make their children when they can run.
+  init(count: Int, policy: ParallelState.Policy) {
+    self.children = []
+    self.count = count
+    self.joins = true
+    self.succeedsFirst = policy == .firstSuccess
+    self.state = LockBox(ParallelState(count: count, policy: policy))
+  }
+
+  deinit {
+    ReleaseList.release(&children)
+  }
+
+  final var operations: [Operation] { children }
+
+  /// Called when all children are done; settles the owner with what follows from the verdict.
+  func conclude(_ verdict: ParallelState.Verdict) {
+    preconditionFailure("abstract")
+  }
+
+  // MARK: - Children
+
+  /// The child that was handed out. A subclass may make it now, and throw if it can not be made.
+  func child(_ tag: Int) throws -> Operation { children[tag] }
+
+  /// The child, unless it was not made yet, or has been released.
+  func existingChild(_ tag: Int) -> Operation? { children[tag] }
+
+  /// A child is done, and nothing more is needed of it.
+  func childIsDone(_ tag: Int, _ child: Operation) {}
+
+  // MARK: - Begin
+
+  /// The owner has started; or has been cancelled before, and settles when all children have been settled unrun.
+  final func begin(cancelled: Bool) {
+    let refusal = joins || cancelled ? [:] : refusedChildren()
+    let prioritized = !cancelled && refusal.isEmpty && children.contains { $0.queuePriority != .normal }
+    let isOpen: Bool = state.withLock { state in
+      state.begin(cancelled: cancelled)
+      for (tag, error) in refusal.sorted(by: { $0.key < $1.key }) { state.refuse(tag, error) }
+      guard state.phase == .running else { return false }
+      isLimited.store(state.isLimited, ordering: .relaxed)
+      if prioritized || state.isLimited {
+        for tag in 0..<count { state.add(ready: tag, priority: priority(of: tag)) }
+      } else {
+        cursor.store(0, ordering: .releasing)
+      }
+      return true
+    }
+    guard count > 0 else { return finish() }
+    if isOpen {
+      offer()
+    } else {
+      carryOut(ParallelState.Close(notHandedOut: 0..<count, left: Set(refusal.keys)))
+    }
+  }
+
+  /// The children that can not be run, because they are not this composition's alone, with what is wrong with each.
+  private func refusedChildren() -> [Int: OperationError] {
+    var refused: [Int: OperationError] = [:]
+    // Our own operations carry a mark. Others, and those that finished long ago, have to be remembered.
+    var seen: Set<ObjectIdentifier> = []
+    for (tag, child) in children.enumerated() {
+      let own = child as? SettlingOperation
+      if let own, own.state.apply({ $0.adopt() }) {
+        if own.waitsInQueue { refused[tag] = OperationError(.alreadyInUse, operation: child) }
+      } else if own == nil || own?.isFinished == true {
+        if !seen.insert(ObjectIdentifier(child)).inserted {
+          refused[tag] = OperationError(.duplicateChild, operation: child)
+        } else if !child.isFinished, child.isExecuting {
+          refused[tag] = OperationError(.alreadyInUse, operation: child)
+        }
+      } else {
+        let isDuplicate = children[..<tag].contains { $0 === child }
+        refused[tag] = OperationError(isDuplicate ? .duplicateChild : .alreadyInUse, operation: child)
+      }
+    }
+    return refused
+  }
+
+  private func priority(of tag: Int) -> Operation.QueuePriority {
+    existingChild(tag)?.queuePriority ?? .normal
+  }
+
+  // MARK: - Running
+
+  override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+    let tag: Int
+    let next = cursor.wrappingAdd(1, ordering: .relaxed).oldValue
+    if next < count {
+      tag = next
+      if next + 1 < count { slot.moreIsAvailable(in: self) }
+    } else {
+      switch state.withLock({ $0.claim(done: done.load(ordering: .acquiring)) }) {
+      case .nothing:
+        return .nothing
+      case .child(let claimed, let more):
+        tag = claimed
+        if more { slot.moreIsAvailable(in: self) }
+      }
+    }
+    let child: Operation
+    do {
+      child = try self.child(tag)
+    } catch {
+      childEnded(tag, nil, error is CancellationError ? .cancelled : .failure(error))
+      return .done
+    }
+    if environment.pool == nil, child.qualityOfService.urgency > environment.qualityOfService.urgency {
+      Workers.later(qualityOfService: child.qualityOfService) { [self] in
+        _ = run(child, tag, in: slot, ThreadContext.current)
+        if isLimited.load(ordering: .relaxed) { offer() }
+      }
+      return .done
+    }
+    return run(child, tag, in: slot, context)
+  }
+
+  private func run(_ child: Operation, _ tag: Int, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+    switch launch(child, tag: tag, joins: joins, in: slot, context) {
+    case .finished:
+      childEnded(tag, child)
+    case .inFlight:
+      return .inFlight
+    case .elsewhere:
+      break
+    case .refused:
+      if abandon(child, tag: tag, context) { childDone(tag, child) }
+    case .left:
+      childDone(tag, child)
+    }
+    return .done
+  }
+
+  override final func operationDidSettle(_ child: Operation, tag: Int) {
+    if joins, !state.withLock({ $0.owned.contains(tag) || $0.leave(tag) }) { return }
+    childEnded(tag, child)
+    if isLimited.load(ordering: .relaxed) { offer() }
+  }
+
+  private func childEnded(_ tag: Int, _ child: Operation) {
+    if let child = child as? SettlingOperation, child.state.current.ending == .success {
+      if succeedsFirst { childEnded(tag, child, .success(())) } else { childDone(tag, child) }
+    } else {
+      childEnded(tag, child, child.anyOutcome ?? .success(()))
+    }
+  }
+
+  private func childEnded(_ tag: Int, _ child: Operation?, _ outcome: Outcome<any Sendable>) {
+    let close = state.withLock { state in
+      let close =
+        switch outcome {
+        case .success: state.childSucceeded(tag)
+        case .failure(let error): state.childFailed(tag, error)
+        case .cancelled: state.childWasCancelled()
+        }
+      return close.map(closingCursor)
+    }
+    if let close { carryOut(close) }
+    childDone(tag, child)
+  }
+
+  private func childDone(_ tag: Int, _ child: Operation?) {
+    if let child { childIsDone(tag, child) }
+    if done.add(1, ordering: .acquiringAndReleasing).newValue == count { finish() }
+  }
+
+  private func finish() {
+    let verdict = state.withLock { $0.finish() }
+    conclude(verdict)
+  }
+
+  // MARK: - Stopping
+
+  final func cancel() {
+    guard let close = state.withLock({ state in state.cancel().map(closingCursor) }) else { return }
+    carryOut(close)
+  }
+
+  /// Adds what the cursor has not handed out. Called inside the lock.
+  private func closingCursor(_ close: ParallelState.Close) -> ParallelState.Close {
+    var close = close
+    let next = cursor.exchange(ParallelSource.closed, ordering: .acquiringAndReleasing)
+    close.notHandedOut = min(next, count)..<count
+    return close
+  }
+
+  private func carryOut(_ close: ParallelState.Close) {
+    let context = ThreadContext.current
+    let owned = joins ? state.withLock { $0.owned } : []
+    for tag in 0..<close.notHandedOut.lowerBound where joins ? owned.contains(tag) : !close.abandoned.contains(tag) {
+      if let child = existingChild(tag), !child.isFinished { cancel(child, context) }
+    }
+    for tag in close.abandoned.sorted() { abandonChild(tag, context) }
+    for tag in close.notHandedOut where !close.left.contains(tag) { abandonChild(tag, context) }
+    for tag in close.left { childDone(tag, existingChild(tag)) }
+  }
+
+  private func abandonChild(_ tag: Int, _ context: ThreadContext) {
+    guard let child = existingChild(tag) else { return childDone(tag, nil) }
+    if abandon(child, tag: tag, joins: joins, context) { childDone(tag, child) }
+  }
+
+  override final func cancelWaiting() {
+    let waiting = state.withLock { state in
+      let next = cursor.load(ordering: .acquiring)
+      return state.ready.all + (next < count ? Array(next..<count) : [])
+    }
+    let context = ThreadContext.current
+    for tag in waiting {
+      if let child = existingChild(tag), !child.isFinished { cancel(child, context) }
+    }
+  }
+
+  // MARK: - Ownership and dependencies
+
+  override final func childIsOwned(_ tag: Int) -> Bool {
+    state.withLock { $0.own(tag) }
+  }
+
+  override final func childWillWait(_ tag: Int) -> Bool {
+    state.withLock { $0.park(tag) }
+  }
+
+  override final func childBecameReady(_ tag: Int) {
+    let priority = priority(of: tag)
+    if state.withLock({ $0.unpark(tag, priority: priority) }) { offer() }
+  }
+
+  override final var nextPriority: Operation.QueuePriority {
+    state.withLock { $0.ready.firstPriority } ?? .normal
+  }
+
+  // MARK: - Limits
+
+  final var width: Int { state.withLock { $0.width } }
+
+  final var isSuspended: Bool { state.withLock { $0.isSuspended } }
+
+  final func setWidth(_ width: Int) {
+    change { $0.setWidth(width) }
+  }
+
+  final func setSuspended(_ isSuspended: Bool) {
+    change { $0.setSuspended(isSuspended) }
+  }
+
+  private func change(_ change: (inout ParallelState) -> Void) {
+    // Priorities are read before the lock is taken, and only if the cursor has to be given up.
+    let shouldOffer: Bool = state.withLock { state in
+      change(&state)
+      isLimited.store(state.isLimited, ordering: .relaxed)
+      guard state.phase == .running else { return false }
+      if state.isLimited {
+        let next = cursor.exchange(ParallelSource.closed, ordering: .acquiringAndReleasing)
+        if next < ParallelSource.closed {
+          state.cursorClosed(after: min(next, count))
+          for tag in min(next, count)..<count { state.add(ready: tag, priority: .normal) }
+        }
+      }
+      return true
+    }
+    if shouldOffer { offer() }
+  }
+}

@@ -1,0 +1,233 @@
+import Foundation
+
+/// What a parallel composition knows about its children, except the two counters that its fast path is made of: the
+/// cursor that hands out children without a lock, and the number of children that are done.
+///
+/// ```
+/// idle ──begin──▶ running ──failure, cancel──▶ closing ──all done──▶ settled
+///                    └────────────────all done─────────────────────────▲
+/// ```
+///
+/// *Closing* means that no child starts any more.
+struct ParallelState {
+  enum Phase: Equatable, CaseIterable {
+    case idle, running, closing, settled
+  }
+
+  enum Policy: Equatable, CaseIterable {
+    case cancelRemaining, waitForAll
+    /// The first success ends it; failures do not matter as long as one may still succeed.
+    case firstSuccess
+  }
+
+  struct Failure {
+    let tag: Int
+    let error: any Error
+  }
+
+  let count: Int
+  var policy: Policy
+  private(set) var phase = Phase.idle
+  /// How many children may be in flight.
+  private(set) var width = Int.max
+  private(set) var isSuspended = false
+
+  /// How many children were handed out, by the cursor (known once that is closed) and by `claim`.
+  private(set) var handedOut = 0
+  /// Children that can start, of those that the cursor does not hand out.
+  private(set) var ready = ReadyQueue()
+  /// Children that were handed out, and wait for their dependencies.
+  private(set) var parked: Set<Int> = []
+  /// Where children may have been started by somebody else: those that were not.
+  private(set) var owned: Set<Int> = []
+  /// Where children may have been started by somebody else: those that were, and have not finished.
+  private(set) var joined: Set<Int> = []
+
+  /// In the order in which they happened.
+  private(set) var failures: [Failure] = []
+  private(set) var wasCancelled = false
+  private(set) var sawOutsideCancel = false
+  private(set) var winner: Int?
+
+  init(count: Int, policy: Policy) {
+    self.count = count
+    self.policy = policy
+  }
+
+  // MARK: - Begin
+
+  /// The owner has started; or has been cancelled before, so that no child will.
+  mutating func begin(cancelled: Bool) {
+    precondition(phase == .idle, "begin() in \(phase)")
+    phase = cancelled ? .closing : .running
+    wasCancelled = cancelled
+  }
+
+  /// A child can not be used. The caller abandons all.
+  mutating func refuse(_ tag: Int, _ error: any Error) {
+    precondition(phase == .running || phase == .closing, "refuse() in \(phase)")
+    failures.append(Failure(tag: tag, error: error))
+    phase = .closing
+  }
+
+  // MARK: - Handing out
+
+  enum Claim: Equatable {
+    /// Start this child; `more` if another one could start at the same time.
+    case child(Int, more: Bool)
+    case nothing
+  }
+
+  /// - Parameter done: how many children are done.
+  mutating func claim(done: Int) -> Claim {
+    guard mayStart(done: done), let tag = ready.popFirst() else { return .nothing }
+    handedOut += 1
+    return .child(tag, more: mayStart(done: done) && !ready.isEmpty)
+  }
+
+  /// Whether the limit and suspension allow that another child starts.
+  private func mayStart(done: Int) -> Bool {
+    phase == .running && !isSuspended && handedOut - parked.count - done < width
+  }
+
+  /// Children that `claim` shall hand out.
+  mutating func add(ready tag: Int, priority: Operation.QueuePriority) {
+    ready.append(tag, priority: priority)
+  }
+
+  /// The cursor was closed, after having handed out this many.
+  mutating func cursorClosed(after handedOut: Int) {
+    self.handedOut += handedOut
+  }
+
+  // MARK: - Dependencies
+
+  /// A child that was handed out waits for its dependencies. False if none may start any more.
+  mutating func park(_ tag: Int) -> Bool {
+    guard phase == .running else { return false }
+    parked.insert(tag)
+    return true
+  }
+
+  /// Its dependencies have finished. False if that does not matter any more.
+  mutating func unpark(_ tag: Int, priority: Operation.QueuePriority) -> Bool {
+    guard parked.remove(tag) != nil, phase == .running else { return false }
+    handedOut -= 1
+    ready.append(tag, priority: priority)
+    return true
+  }
+
+  // MARK: - Children that others started
+
+  /// A child was found to be this composition's to start. False if none may start any more.
+  mutating func own(_ tag: Int) -> Bool {
+    guard phase == .running else { return false }
+    owned.insert(tag)
+    return true
+  }
+
+  /// A child is in flight, started by somebody else. False if it need not be waited for any more.
+  mutating func join(_ tag: Int) -> Bool {
+    guard phase == .running else { return false }
+    joined.insert(tag)
+    return true
+  }
+
+  /// Such a child has finished. False if it has been counted.
+  mutating func leave(_ tag: Int) -> Bool {
+    joined.remove(tag) != nil
+  }
+
+  // MARK: - Endings of children
+
+  /// What to do when no child may start any more.
+  struct Close: Equatable {
+    /// Children to settle without running them.
+    var abandoned: Set<Int> = []
+    /// More of them: those that the cursor had not handed out.
+    var notHandedOut: Range<Int> = 0..<0
+    /// Children that are not waited for: others started them, or they can not be used.
+    var left: Set<Int> = []
+  }
+
+  mutating func childFailed(_ tag: Int, _ error: any Error) -> Close? {
+    failures.append(Failure(tag: tag, error: error))
+    switch policy {
+    case .cancelRemaining: return close()
+    case .waitForAll, .firstSuccess: return nil
+    }
+  }
+
+  mutating func childWasCancelled() -> Close? {
+    switch (phase, policy) {
+    case (.idle, _), (.settled, _), (.closing, _):
+      return nil  // we cancelled it
+    case (.running, .cancelRemaining):
+      sawOutsideCancel = true
+      return close()
+    case (.running, .waitForAll), (.running, .firstSuccess):
+      sawOutsideCancel = true
+      return nil
+    }
+  }
+
+  mutating func childSucceeded(_ tag: Int) -> Close? {
+    guard policy == .firstSuccess, phase == .running else { return nil }
+    winner = tag
+    return close()
+  }
+
+  /// The owner was cancelled.
+  mutating func cancel() -> Close? {
+    switch phase {
+    case .idle, .settled:
+      return nil
+    case .running, .closing:
+      wasCancelled = true
+      return close()
+    }
+  }
+
+  private mutating func close() -> Close? {
+    guard phase == .running else { return nil }
+    phase = .closing
+    defer {
+      parked = []
+      joined = []
+    }
+    return Close(abandoned: parked.union(ready.removeAll()), notHandedOut: count..<count, left: joined)
+  }
+
+  // MARK: - Limits
+
+  mutating func setWidth(_ width: Int) {
+    precondition(width > 0, "A width of \(width)")
+    self.width = width
+  }
+
+  mutating func setSuspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
+
+  /// Whether children must be claimed one by one, because of a limit or a suspension.
+  var isLimited: Bool { width < Int.max || isSuspended }
+
+  // MARK: - End
+
+  enum Verdict {
+    case success
+    /// The child whose success ended it.
+    case winner(Int)
+    case cancelled
+    /// In the order in which they happened; never empty.
+    case failure([Failure])
+  }
+
+  /// All children are done.
+  mutating func finish() -> Verdict {
+    precondition(phase == .running || phase == .closing, "finish() in \(phase)")
+    phase = .settled
+    if wasCancelled { return .cancelled }
+    if let winner { return .winner(winner) }
+    if !failures.isEmpty { return .failure(failures) }
+    return sawOutsideCancel ? .cancelled : .success
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+
+/// Runs one child after the other: the engine of sequential composites, `then`, `map` and `recover`.
+class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind a lock
+  /// What comes next.
+  enum Step {
+    case run(Operation)
+    /// Nothing: settle the owner like this.
+    case settle(OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil)
+  }
+
+  final let state: LockBox<SequentialState>
+  /// Whether a child that somebody else starts is waited for, instead of being a mistake.
+  private final let joins: Bool
+
+  init(records: SequentialRecords? = nil, joins: Bool) {
+    self.state = LockBox(SequentialState(records: records))
+    self.joins = joins
+  }
+
+  /// Decides what comes after `previous`. Called where the children run, by one thread at a time, under no lock.
+  ///
+  /// - Parameter count: how many children there were.
+  func nextStep(after previous: Operation?, count: Int) -> Step {
+    preconditionFailure("abstract")
+  }
+
+  /// Nothing will be asked for any more.
+  func discardSteps() {}
+
+  // MARK: - Begin and end
+
+  final func begin(cancelled: Bool) {
+    state.withLock { $0.begin(cancelled: cancelled) }
+    if cancelled { end(as: .cancelled) } else { offer() }
+  }
+
+  private func end(as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil) {
+    discardSteps()
+    settleOwner(as: ending, value: value, error: error)
+  }
+
+  // MARK: - Running
+
+  override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+    // A lane looks at its queue between two leaves; a worker has nothing to look at.
+    let turn = environment.pool == nil ? 64 : 1
+    var claim = state.withLock { $0.claim() }
+    for step in 1...turn {
+      switch run(claim, claiming: step < turn, in: slot, context) {
+      case .next(let next): claim = next
+      case .stop(let result): return result
+      }
+    }
+    return .done
+  }
+
+  private enum Progress {
+    case next(SequentialState.Claim)
+    case stop(WorkResult)
+  }
+
+  private func run(
+    _ claim: SequentialState.Claim, claiming: Bool, in slot: any WorkSlot, _ context: ThreadContext
+  ) -> Progress {
+    switch claim {
+    case .nothing:
+      return .stop(.nothing)
+    case .launch(let child, let count):
+      return launch(child, count, claiming: claiming, in: slot, context)
+    case .ask(let previous, let count):
+      switch context.runUserCode({ nextStep(after: previous, count: count) }) {
+      case .settle(let ending, let value, let error):
+        state.withLock { $0.end() }
+        end(as: ending, value: value, error: error)
+        return .stop(.nothing)
+      case .run(let child):
+        switch state.withLock({ $0.begin(child, ownership: joins ? .unknown : .ours) }) {
+        case .abandon:
+          abandonCurrent(child, count + 1, joins: joins, context)
+          return .stop(.nothing)
+        case .launch(let thenCancel):
+          if thenCancel { context.runUserCode { child.cancel() } }
+          return launch(child, count + 1, claiming: claiming, in: slot, context)
+        }
+      }
+    }
+  }
+
+  private func launch(
+    _ child: Operation, _ tag: Int, claiming: Bool, in slot: any WorkSlot, _ context: ThreadContext
+  ) -> Progress {
+    switch launch(child, tag: tag, joins: joins, in: slot, context) {
+    case .finished:
+      return settled(child, tag, claiming: claiming).map { .next($0) } ?? .stop(.nothing)
+    case .inFlight:
+      return .stop(.inFlight)
+    case .elsewhere:
+      return .stop(.done)
+    case .refused:
+      abandonCurrent(child, tag, context)
+      return .stop(.nothing)
+    case .left:
+      state.withLock { $0.leave() }
+      end(as: .cancelled)
+      return .stop(.nothing)
+    }
+  }
+
+  override final func operationDidSettle(_ child: Operation, tag: Int) {
+    if settled(child, tag, claiming: false) != nil { offer() }
+  }
+
+  /// Child number `tag` has finished. Returns what was claimed if the sequence goes on.
+  private func settled(_ child: Operation, _ tag: Int, claiming: Bool) -> SequentialState.Claim? {
+    let outcome = child.anyOutcome ?? .success(())
+    switch state.withLock({ $0.settled(tag, outcome, claiming: claiming) }) {
+    case .proceed(let claim):
+      return claim
+    case .end:
+      end(as: .cancelled)
+      return nil
+    case .ignore:
+      return nil
+    }
+  }
+
+  // MARK: - Cancel, suspend
+
+  final func cancel() {
+    let context = ThreadContext.current
+    switch state.withLock({ $0.cancel() }) {
+    case .nothing: break
+    case .cancel(let child): cancel(child, context)
+    case .abandon(let child, let count): abandonCurrent(child, count, context)
+    case .end: end(as: .cancelled)
+    }
+  }
+
+  private func abandonCurrent(_ child: Operation, _ tag: Int, joins: Bool = false, _ context: ThreadContext) {
+    if abandon(child, tag: tag, joins: joins, context) {
+      _ = settled(child, tag, claiming: false)
+    }
+  }
+
+  override final func cancelWaiting() {
+    if let child = state.withLock({ $0.cancelWaiting() }) { cancel(child, ThreadContext.current) }
+  }
+
+  final func setSuspended(_ isSuspended: Bool) {
+    let isUnderWay = state.withLock { state in
+      state.setSuspended(isSuspended)
+      return state.phase != .idle
+    }
+    if !isSuspended, isUnderWay { offer() }
+  }
+
+  // MARK: - Ownership and dependencies
+
+  override final func childIsOwned(_ tag: Int) -> Bool {
+    state.withLock { $0.setOwnership(.ours) }
+  }
+
+  override final func childIsJoined(_ tag: Int) -> Bool {
+    state.withLock { $0.setOwnership(.theirs) }
+  }
+
+  override final func childWillWait(_ tag: Int) -> Bool {
+    state.withLock { $0.wait() }
+  }
+
+  override final func childBecameReady(_ tag: Int) {
+    if state.withLock({ $0.unwait() }) { offer() }
+  }
+
+  override final var nextPriority: Operation.QueuePriority {
+    state.withLock { $0.current }?.queuePriority ?? .normal
+  }
+}

@@ -1,0 +1,247 @@
+import Foundation
+
+/// What a sequential composition knows.
+///
+/// ```
+/// idle ──begin──▶ ready ──claim──▶ asking ──begin(child)──▶ running ──settled──▶ ready, or asking at once
+///                                    │                       │   ▲
+///                                    │           wait ◀──────┘   └── claim
+///                                    │             └─ waiting ──unwait──▶ launchable
+///                                    └── nothing more, error, cancel ──▶ ended
+/// ```
+///
+/// Whoever is *asking* is alone with the delegate.
+struct SequentialState {
+  enum Phase: Equatable, CaseIterable {
+    case idle, ready, asking, running, waiting, launchable, ended
+  }
+
+  /// Whose the current child is to start and to cancel.
+  enum Ownership: Equatable, CaseIterable {
+    case unknown, ours, theirs
+  }
+
+  private(set) var phase = Phase.idle
+  /// What the delegate is asked about when ready, or the current child when running or waiting.
+  private(set) var current: Operation?
+  private(set) var ownership = Ownership.unknown
+  /// How many children there were, the current one included.
+  private(set) var count = 0
+  private(set) var isCancelled = false
+  private(set) var isSuspended = false
+  /// Whether the child that comes next is cancelled, because it waited for its turn when all that wait were.
+  private(set) var cancelsNext = false
+  /// How the children ended; nil if nobody wants to know.
+  var records: SequentialRecords?
+
+  init(records: SequentialRecords? = nil) {
+    self.records = records
+  }
+
+  // MARK: - Begin
+
+  mutating func begin(cancelled: Bool) {
+    precondition(phase == .idle, "begin() in \(phase)")
+    phase = cancelled ? .ended : .ready
+    isCancelled = cancelled
+  }
+
+  // MARK: - Asking
+
+  enum Claim {
+    /// Ask the delegate about this operation, which was number `count`.
+    case ask(Operation?, count: Int)
+    /// Start the current child, number `count`: it has waited for its dependencies.
+    case launch(Operation, count: Int)
+    case nothing
+  }
+
+  mutating func claim() -> Claim {
+    switch phase {
+    case .ready:
+      guard !isSuspended else { return .nothing }
+      phase = .asking
+      return .ask(current.take(), count: count)
+    case .launchable:
+      guard !isSuspended, let current else { return .nothing }
+      phase = .running
+      return .launch(current, count: count)
+    case .idle, .asking, .running, .waiting, .ended:
+      return .nothing
+    }
+  }
+
+  enum Begin: Equatable {
+    case launch(thenCancel: Bool)
+    /// The composition was cancelled in the meantime: settle the child without running it.
+    case abandon
+  }
+
+  /// The delegate returned an operation.
+  mutating func begin(_ child: Operation, ownership: Ownership) -> Begin {
+    precondition(phase == .asking, "begin(_:) in \(phase)")
+    count += 1
+    current = child
+    self.ownership = ownership
+    phase = .running
+    guard !isCancelled else { return .abandon }
+    defer { cancelsNext = false }
+    return .launch(thenCancel: cancelsNext)
+  }
+
+  /// The delegate returned nil, or threw.
+  mutating func end() {
+    precondition(phase == .asking, "end() in \(phase)")
+    phase = .ended
+  }
+
+  // MARK: - The current child
+
+  /// It turned out to be ours to start, or somebody else's. False if it is neither started nor waited for any more.
+  mutating func setOwnership(_ ownership: Ownership) -> Bool {
+    guard phase == .running, !isCancelled else { return false }
+    self.ownership = ownership
+    return true
+  }
+
+  /// It has to wait for its dependencies. False if it may not start any more.
+  mutating func wait() -> Bool {
+    guard phase == .running, !isCancelled else { return false }
+    phase = .waiting
+    return true
+  }
+
+  /// Its dependencies have finished. False if that does not matter any more.
+  mutating func unwait() -> Bool {
+    guard phase == .waiting else { return false }
+    phase = .launchable
+    return true
+  }
+
+  enum Settled {
+    /// Ask again, at once if that was wanted.
+    case proceed(Claim)
+    /// The composition was cancelled: settle it.
+    case end
+    /// Nobody waits for it.
+    case ignore
+  }
+
+  /// Child number `tag` has finished.
+  mutating func settled(_ tag: Int, _ outcome: Outcome<any Sendable>, claiming: Bool) -> Settled {
+    guard phase == .running, tag == count else { return .ignore }
+    records?.append(outcome, index: tag - 1, name: current?.name)
+    guard !isCancelled else {
+      phase = .ended
+      current = nil
+      return .end
+    }
+    phase = .ready
+    return .proceed(claiming ? claim() : .nothing)
+  }
+
+  // MARK: - Cancel, suspend
+
+  enum Cancel {
+    case nothing
+    /// Cancel the current child; the composition ends when it has finished.
+    case cancel(Operation)
+    /// Settle the current child, number `count`, which has not started, without running it.
+    case abandon(Operation, count: Int)
+    /// Nothing is under way: settle the composition.
+    case end
+  }
+
+  mutating func cancel() -> Cancel {
+    guard !isCancelled else { return .nothing }
+    switch phase {
+    case .idle, .ended:
+      return .nothing
+    case .asking:
+      isCancelled = true
+      return .nothing  // whoever is asking will see it
+    case .ready:
+      isCancelled = true
+      phase = .ended
+      current = nil
+      return .end
+    case .running:
+      isCancelled = true
+      switch ownership {
+      case .unknown:
+        return .nothing  // whoever is starting it will see it
+      case .ours:
+        return current.map { .cancel($0) } ?? .nothing
+      case .theirs:
+        phase = .ended
+        current = nil
+        return .end
+      }
+    case .waiting, .launchable:
+      isCancelled = true
+      phase = .running
+      return current.map { .abandon($0, count: count) } ?? .nothing
+    }
+  }
+
+  /// The composition was cancelled, and does not wait for the current child, which is somebody else's.
+  mutating func leave() {
+    precondition(phase == .running && isCancelled, "leave() in \(phase)")
+    phase = .ended
+    current = nil
+  }
+
+  /// Cancels what waits for its turn. Returns the child, if it is that.
+  mutating func cancelWaiting() -> Operation? {
+    switch phase {
+    case .ready:
+      cancelsNext = true
+      return nil
+    case .waiting, .launchable:
+      return current
+    case .idle, .asking, .running, .ended:
+      return nil
+    }
+  }
+
+  mutating func setSuspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
+}
+
+/// How the children of a sequence ended. Until one does not succeed it holds their values only, which takes a third
+/// of the memory.
+struct SequentialRecords {
+  /// The values of those that succeeded, in order.
+  private(set) var values: [any Sendable] = []
+  private(set) var failures: [CompositeError.Failure] = []
+  /// Whether the last one was cancelled.
+  private(set) var lastWasCancelled = false
+  /// Whether the last one failed.
+  private(set) var lastFailed = false
+  private var allOutcomes: [Outcome<any Sendable>]?
+
+  /// Gives everything up, when the composition is being released.
+  mutating func release() {
+    allOutcomes = nil
+    NestedResults.release(&values)
+  }
+
+  var outcomes: [Outcome<any Sendable>] { allOutcomes ?? values.map { .success($0) } }
+
+  mutating func append(_ outcome: Outcome<any Sendable>, index: Int, name: String?) {
+    if allOutcomes == nil, case .success = outcome {
+    } else {
+      if allOutcomes == nil { allOutcomes = values.map { .success($0) } }
+      allOutcomes?.append(outcome)
+    }
+    (lastFailed, lastWasCancelled) = (false, false)
+    switch outcome {
+    case .success(let value):
+      values.append(value)
+    case .failure(let error):
+      failures.append(CompositeError.Failure(index: index, operationName: name, error: error))
+      lastFailed = true
+    case .cancelled:
+      lastWasCancelled = true
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+
+/// Who works on which source in one queue, for one tree of compositions.
+///
+/// There are *helpers*, operations in the queue, and at most one *base* lane, the slot of the queue that the root of
+/// the tree holds. One helper waits in the queue, the standby, as long as there is work that nobody has taken: the
+/// queue starts it when it has a slot free, whatever its limit is by then.
+///
+/// Generic over the source, so that it can be tested without running anything.
+struct LaneState<Source: AnyObject> {
+  enum Base: Equatable, CaseIterable {
+    /// The root holds no slot of this queue.
+    case none
+    case idle
+    case working
+  }
+
+  /// What there is to do after an input.
+  enum Action: Equatable {
+    case nothing
+    /// Let the base lane work.
+    case wakeBase
+    /// Add a helper to the queue.
+    case addHelper
+  }
+
+  private(set) var base: Base
+  /// Helpers that have started and not ended.
+  private(set) var helpers = 0
+  /// Whether a helper waits in the queue.
+  private(set) var hasStandby = false
+
+  // The sources that have work, to be taken in turn. An entry with an old generation is void.
+  private var ring: [(source: Source, generation: Int)] = []
+  private var head = 0
+  private var generations: [ObjectIdentifier: Int] = [:]
+  private var lastGeneration = 0
+
+  init(holdsSlot: Bool) {
+    base = holdsSlot ? .idle : .none
+  }
+
+  var hasWork: Bool { !generations.isEmpty }
+
+  /// How many operations of the queue belong to this tree.
+  var operationCount: Int { helpers + (hasStandby ? 1 : 0) + (base == .none ? 0 : 1) }
+
+  /// How many leaves could be running.
+  var activeCount: Int { helpers + (base == .working ? 1 : 0) }
+
+  /// The sources that have work.
+  var sources: [Source] {
+    ring[head...].filter { generations[ObjectIdentifier($0.source)] == $0.generation }.map(\.source)
+  }
+
+  // MARK: - Sources
+
+  /// A source has work.
+  mutating func offer(_ source: Source) -> Action {
+    lastGeneration += 1
+    generations[ObjectIdentifier(source)] = lastGeneration
+    ring.append((source, lastGeneration))
+    return demand()
+  }
+
+  /// There is work that nobody has taken.
+  mutating func demand() -> Action {
+    if base == .idle {
+      base = .working
+      return .wakeBase
+    }
+    guard !hasStandby else { return .nothing }
+    hasStandby = true
+    return .addHelper
+  }
+
+  /// The source had no work when asked for some. That matters if it has not offered itself since.
+  mutating func exhausted(_ source: Source, generation: Int) {
+    if generations[ObjectIdentifier(source)] == generation { generations[ObjectIdentifier(source)] = nil }
+  }
+
+  /// The source whose turn it is; nil if there is none.
+  mutating func nextSource() -> (source: Source, generation: Int)? {
+    while head < ring.count {
+      let entry = ring[head]
+      head += 1
+      if head > 32, head * 2 > ring.count {
+        ring.removeFirst(head)
+        head = 0
+      }
+      guard generations[ObjectIdentifier(entry.source)] == entry.generation else { continue }
+      ring.append(entry)
+      return entry
+    }
+    ring = []
+    head = 0
+    return nil
+  }
+
+  // MARK: - Lanes
+
+  /// The standby has a slot now.
+  mutating func helperStarted() {
+    precondition(hasStandby, "A helper started that was not the standby")
+    hasStandby = false
+    helpers += 1
+  }
+
+  /// A helper gives up its slot.
+  mutating func helperEnds() -> Action {
+    precondition(helpers > 0, "A helper ended that had not started")
+    helpers -= 1
+    return hasWork ? demand() : .nothing
+  }
+
+  /// The base lane has nothing in flight. Returns whether it has work; otherwise it is idle now.
+  mutating func baseContinues() -> Bool {
+    precondition(base == .working, "baseContinues() in \(base)")
+    guard !hasWork else { return true }
+    base = .idle
+    return false
+  }
+}

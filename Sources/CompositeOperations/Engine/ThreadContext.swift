@@ -1,0 +1,103 @@
+import Foundation
+
+/// What the engine knows about the thread it is on.
+///
+/// Two lists keep every stack flat. *Effects* (telling a parent, cancelling or abandoning a composite child) are
+/// queued while another effect runs, instead of nesting in it. A worker that starts a composite finds its source in
+/// `next` instead of driving it inside `start()`.
+///
+/// Both are switched off around user code, so that what it triggers happens before it goes on.
+final class ThreadContext {
+  private static let threadLocal = ThreadLocal { ThreadContext() }
+
+  static var current: ThreadContext {
+    @inline(__always) get { threadLocal.current }
+  }
+
+  /// A step that must not nest in another of its kind.
+  enum Effect {
+    /// Tell an observer that the operation has settled.
+    case notify(Observation, Operation)
+    /// Cancel a composite that a composite runs.
+    case cancel(Operation)
+    /// Settle a composite that a composite will not run, without running it.
+    case abandon(Operation)
+  }
+
+  private var effects: [Effect] = []
+  private var nextEffect = 0
+  private var isDraining = false
+
+  /// Whether a worker's loop owns this thread and engine code, not the user's, is running.
+  private(set) var isWorker = false
+  /// The urgency of the worker's thread.
+  private var urgency = 0
+  /// What the worker turns to next.
+  private var next: WorkSource?
+
+  // MARK: - Effects
+
+  /// Carries out an effect: now, or after the one that is being carried out.
+  func perform(_ effect: Effect) {
+    guard !isDraining else {
+      effects.append(effect)
+      return
+    }
+    isDraining = true
+    carryOut(effect)
+    while nextEffect < effects.count {
+      let effect = effects[nextEffect]
+      nextEffect += 1
+      if nextEffect == effects.count {
+        effects.removeAll(keepingCapacity: nextEffect < 1024)
+        nextEffect = 0
+      }
+      carryOut(effect)
+    }
+    isDraining = false
+  }
+
+  private func carryOut(_ effect: Effect) {
+    switch effect {
+    case .notify(let observation, let operation):
+      observation.observer.operationDidSettle(operation, tag: observation.tag)
+    case .cancel(let operation):
+      operation.cancel()
+    case .abandon(let operation):
+      operation.cancel()
+      operation.start()
+    }
+  }
+
+  /// Runs code of the user's, which may use any operation and must find that it takes effect at once.
+  @inline(__always)
+  func runUserCode<R>(_ body: () throws -> R) rethrows -> R {
+    let (wasDraining, wasWorker) = (isDraining, isWorker)
+    isDraining = false
+    isWorker = false
+    defer {
+      isDraining = wasDraining
+      isWorker = wasWorker
+    }
+    return try body()
+  }
+
+  // MARK: - Workers
+
+  /// Makes `source` the next thing this thread turns to, if it is a worker with nothing else to turn to.
+  func takeOn(_ source: WorkSource) -> Bool {
+    guard isWorker, next == nil, source.environment.qualityOfService.urgency == urgency else { return false }
+    next = source
+    return true
+  }
+
+  func takeNext() -> WorkSource? { next.take() }
+
+  func beWorker(urgency: Int, _ body: () -> Void) {
+    let previous = (isWorker, self.urgency)
+    isWorker = true
+    self.urgency = urgency
+    body()
+    (isWorker, self.urgency) = previous
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+
+/// An operation whose work is an `async` closure, run in a task of its own.
+///
+/// Cancelling the operation cancels the task; what the closure returns after that is discarded. A `CancellationError`
+/// that it throws settles the operation as cancelled. The task keeps the operation alive until the closure returns.
+public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // see the fields
+  private let priority: TaskPriority?
+  // Touched by the one caller that starts the operation, or settles it unstarted.
+  @exclusivity(unchecked) private var work: (@Sendable () async throws -> Value)?
+  // Guarded by the striped lock.
+  @exclusivity(unchecked) private var task: Task<Void, Never>?
+
+  /// Makes an operation from an async closure.
+  ///
+  /// Traps if `Value` is an `Operation`: it would never run. Use `then` to run an operation made by another.
+  ///
+  /// - Parameters:
+  ///   - name: the operation's name.
+  ///   - priority: the task's priority; nil means the one that belongs to where the operation is started.
+  ///   - work: the work. Called once, in a detached task, on the cooperative pool.
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil, _ work: @escaping @Sendable () async throws -> Value
+  ) {
+    requireValue(Value.self, of: "AsyncOperation")
+    self.priority = priority
+    self.work = work
+    super.init()
+    if let name { self.name = name }
+  }
+
+  /// Starts the task.
+  public override func main() {
+    guard let work = work.take() else { return }
+    let task = Task.detached(priority: priority) { [self] in
+      do {
+        finish(with: try await work())
+      } catch {
+        reject(with: error)
+      }
+    }
+    // Whoever is second sees the other: the cancel finds the task, or this finds the cancel.
+    StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
+    if isCancelled { task.cancel() }
+  }
+
+  /// Cancels the task.
+  public override func didCancel() {
+    StripedLock.withLock(of: self) { task }?.cancel()
+  }
+
+  override func discardWork() {
+    work = nil
+  }
+}

@@ -1,0 +1,245 @@
+import Synchronization
+
+/// The life of one operation, as a state machine in one word.
+///
+/// ```
+/// pending ──start──▶ executing ──settle──▶ settling ──publish──▶ settled ──finish──▶ finished ──announce──▶ announced
+///    └───────────────────settle───────────────▲
+/// ```
+///
+/// - *settling*: one caller has won; it is storing the outcome.
+/// - *settled*: the outcome is readable, the completion runs.
+/// - *finished*: `isFinished` is true and is being told to Foundation.
+/// - *announced*: Foundation knows; compositions and awaiting tasks are told next.
+///
+/// Every input is a mutating function that returns what its caller has to do. The word lives in an `Atomic`, so a
+/// simple operation needs no lock of its own.
+struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentable {
+  var rawValue: UInt32
+
+  init(rawValue: UInt32) { self.rawValue = rawValue }
+  init() { self.rawValue = 0 }
+
+  enum Phase: UInt32, Comparable, CaseIterable {
+    case pending, executing, settling, settled, finished, announced
+
+    static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  enum Ending: UInt32, CaseIterable {
+    case none, success, failure, cancelled
+  }
+
+  private(set) var phase: Phase {
+    get { Phase(rawValue: rawValue & 0b111)! }
+    set { rawValue = rawValue & ~0b111 | newValue.rawValue }
+  }
+
+  /// How the operation ended; `none` before it is settling.
+  private(set) var ending: Ending {
+    get { Ending(rawValue: rawValue >> 3 & 0b11)! }
+    set { rawValue = rawValue & ~0b11000 | newValue.rawValue << 3 }
+  }
+
+  /// What is known besides the phase.
+  struct Flags: OptionSet, Sendable {
+    var rawValue: UInt32
+    /// It was cancelled: from outside, or by settling so.
+    static let cancelled = Flags(rawValue: 1 << 8)
+    /// `start()` was called and did not return at once.
+    static let started = Flags(rawValue: 1 << 9)
+    /// A completion waits to be called by whoever settles.
+    static let hasCompletion = Flags(rawValue: 1 << 10)
+    /// There are observers or a cancel hook to tell or release once the finish is announced.
+    static let hasListeners = Flags(rawValue: 1 << 11)
+    /// `addDependency` was called.
+    static let hasDependencies = Flags(rawValue: 1 << 12)
+    /// `isReady` was read, as a queue does when an operation is added to it.
+    static let readinessWasRead = Flags(rawValue: 1 << 13)
+    /// A composition has taken the operation on, and is the one to start it.
+    static let adopted = Flags(rawValue: 1 << 14)
+    /// Settled while it waits in a queue: it finishes when that queue starts it.
+    static let finishesWhenStarted = Flags(rawValue: 1 << 15)
+    /// It runs other operations: it occupies no slot, and is told where they run before it starts.
+    static let composes = Flags(rawValue: 1 << 16)
+  }
+
+  @inline(__always)
+  func has(_ flags: Flags) -> Bool { rawValue & flags.rawValue != 0 }
+
+  @inline(__always)
+  private mutating func insert(_ flags: Flags) { rawValue |= flags.rawValue }
+
+  var isSettled: Bool { phase >= .settled }
+  var isFinished: Bool { phase >= .finished }
+  var isExecuting: Bool { has(.started) && phase > .pending && phase < .finished }
+
+  // MARK: - Start
+
+  enum StartAction: Equatable {
+    /// Run `main`.
+    case run
+    /// It was cancelled before it started: settle without running `main`.
+    case settleCancelled
+    /// It settled while it waited in a queue, which lets go of it now: finish.
+    case finish
+    /// It started or finished before: do nothing.
+    case ignore
+  }
+
+  mutating func start() -> StartAction {
+    if has(.finishesWhenStarted), !has(.started) {
+      insert(.started)
+      return .finish
+    }
+    guard phase == .pending else {
+      // A queue calls this for an operation that is just settling, too, and has let go of it by now.
+      insert(.started)
+      return .ignore
+    }
+    phase = .executing
+    insert(.started)
+    return has(.cancelled) ? .settleCancelled : .run
+  }
+
+  // MARK: - Cancel
+
+  enum CancelAction: Equatable {
+    /// It had not started: whoever starts it settles it.
+    case mark
+    /// It is executing: call the cancel hooks, once.
+    case callHooks
+    /// It was cancelled before, or has settled: do nothing.
+    case ignore
+  }
+
+  mutating func cancel() -> CancelAction {
+    guard !has(.cancelled) else { return .ignore }
+    switch phase {
+    case .pending:
+      insert(.cancelled)
+      return .mark
+    case .executing:
+      insert(.cancelled)
+      return .callHooks
+    case .settling, .settled, .finished, .announced:
+      return .ignore
+    }
+  }
+
+  // MARK: - Settle
+
+  enum SettleAction: Equatable {
+    /// This caller settles it, with this ending, which is `cancelled` for whatever comes after a cancel.
+    case win(Ending, unstarted: Bool)
+    /// Another caller was first.
+    case lose
+  }
+
+  mutating func settle(as ending: Ending) -> SettleAction {
+    guard phase <= .executing else { return .lose }
+    let unstarted = phase == .pending
+    phase = .settling
+    if ending == .cancelled { insert(.cancelled) }
+    self.ending = has(.cancelled) ? .cancelled : ending
+    return .win(self.ending, unstarted: unstarted)
+  }
+
+  /// The outcome is stored. Returns whether a completion waits to be called.
+  mutating func publish() -> Bool {
+    assert(phase == .settling, "publish() in \(phase)")
+    phase = .settled
+    return has(.hasCompletion)
+  }
+
+  /// The completion has run, but the operation waits in a queue, so it finishes when that starts it. False if the
+  /// queue has started it in the meantime.
+  mutating func deferFinish() -> Bool {
+    assert(phase == .settled, "deferFinish() in \(phase)")
+    guard !has(.started) else { return false }
+    insert(.finishesWhenStarted)
+    return true
+  }
+
+  mutating func finish() {
+    assert(phase == .settled, "finish() in \(phase)")
+    phase = .finished
+  }
+
+  /// Foundation has been told. Returns whether there are listeners to tell or release.
+  mutating func announce() -> Bool {
+    assert(phase == .finished, "announce() in \(phase)")
+    phase = .announced
+    return has(.hasListeners)
+  }
+
+  // MARK: - Listeners
+
+  /// Somebody wants to be told once the finish is announced. False if it has been already.
+  mutating func addObserver() -> Bool {
+    guard phase < .announced else { return false }
+    insert(.hasListeners)
+    return true
+  }
+
+  /// A completion was set. False if it came after the settling, so that the setter has to call it.
+  mutating func addCompletion() -> Bool {
+    guard phase < .settled else { return false }
+    insert(.hasCompletion)
+    return true
+  }
+
+  enum CancelHookAction: Equatable {
+    /// Keep it: whoever cancels calls it.
+    case keep
+    /// The operation is executing and cancelled: the setter calls it.
+    case call
+    /// The operation has settled: it is never needed.
+    case drop
+  }
+
+  /// An `onCancel` was set.
+  mutating func addCancelHook() -> CancelHookAction {
+    switch phase {
+    case .executing where has(.cancelled):
+      return .call
+    case .pending, .executing:
+      insert(.hasListeners)
+      return .keep
+    case .settling, .settled, .finished, .announced:
+      return .drop
+    }
+  }
+
+  // MARK: - Ownership
+
+  /// A composition takes the operation on. False if another one has, or if it started or settled.
+  mutating func adopt() -> Bool {
+    guard phase == .pending, !has(.adopted) else { return false }
+    insert(.adopted)
+    return true
+  }
+
+  mutating func note(_ flags: Flags) { insert(flags) }
+}
+
+extension Atomic where Value == OperationState {
+  /// Feeds one input to the state machine.
+  @inline(__always)
+  @discardableResult
+  func apply<Action>(_ input: (inout OperationState) -> Action) -> Action {
+    var old = load(ordering: .acquiring)
+    while true {
+      var new = old
+      let action = input(&new)
+      if new == old { return action }
+      let (exchanged, original) = weakCompareExchange(
+        expected: old, desired: new, successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
+      if exchanged { return action }
+      old = original
+    }
+  }
+
+  @inline(__always)
+  var current: OperationState { load(ordering: .acquiring) }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// Told once an operation has settled and announced that it finished: the parent composition, an awaiting task.
+protocol SettlementObserver: AnyObject, Sendable {
+  /// Called once per observation, on the thread that settled the operation, or a worker; under no lock.
+  ///
+  /// - Parameter tag: what the observer gave when it asked to be told.
+  func operationDidSettle(_ operation: Operation, tag: Int)
+}
+
+/// One request to be told.
+struct Observation: Sendable {
+  let observer: any SettlementObserver
+  let tag: Int
+}
+
+/// The fields of an operation that few operations need, made when the first of them is set.
+struct RareFields {
+  var onCancel: (@Sendable () -> Void)?
+  /// Called if the operation is cancelled while it waits for its dependencies inside a composition.
+  var whenCancelledUnstarted: (@Sendable () -> Void)?
+  var observation: Observation?
+  /// Observations after the first.
+  var furtherObservations: [Observation] = []
+
+  mutating func takeObservations() -> [Observation] {
+    guard let first = observation else { return [] }
+    defer {
+      observation = nil
+      furtherObservations = []
+    }
+    return [first] + furtherObservations
+  }
+
+  mutating func add(_ added: Observation) {
+    if observation == nil { observation = added } else { furtherObservations.append(added) }
+  }
+}
+
+final class RareFieldsBox {
+  var fields = RareFields()
+}

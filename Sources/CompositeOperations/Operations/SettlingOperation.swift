@@ -1,0 +1,303 @@
+public import Foundation
+import Synchronization
+
+/// The common base of ``SimpleOperation`` and ``CompositeOperation``: an `Operation` that settles exactly once.
+///
+/// Do not subclass it directly; subclass one of the two.
+///
+/// ## Settling
+///
+/// The first of several attempts to settle wins, and its outcome is never changed. Then, in this order and on the
+/// thread that settled: the outcome is readable; `completion` is called; `isFinished` is true and announced, which
+/// tells waiters, dependents and the queue; the composite that owns the operation and awaiting tasks are told. So
+/// whoever sees the operation finished knows that its completion has run.
+///
+/// ## Cancelling
+///
+/// An operation cancelled before it started settles as cancelled once it is started (a queue starts it at once) and
+/// its `main` never runs. Cancelled while it executes, it goes on executing until its body settles it; whatever the
+/// body gives is discarded. Cancelling a settled operation has no effect.
+open class SettlingOperation: Operation, @unchecked Sendable {  // state is atomic; the rest is published through it
+  let state: Atomic<OperationState>
+
+  // Written by the one caller that wins the settling, before it publishes; read after. Type-erased, because a generic
+  // field here would cost a look-up of its layout on each access.
+  @exclusivity(unchecked) private final var storedValue: (any Sendable)?
+  @exclusivity(unchecked) private final var storedError: (any Error)?
+  // Guarded by the striped lock.
+  @exclusivity(unchecked) private final var rareFields: RareFieldsBox?
+
+  /// Makes an operation that nobody has started.
+  public override init() {
+    state = Atomic(OperationState())
+    super.init()
+  }
+
+  init(flags: OperationState.Flags) {
+    var state = OperationState()
+    state.note(flags)
+    self.state = Atomic(state)
+    super.init()
+  }
+
+  deinit {
+    #if DEBUG
+    if state.current.phase == .executing { Diagnostics.reportReleasedWhileExecuting(self, madeAt: origin) }
+    #endif
+  }
+
+  /// Where the operation was made, if that is known; for diagnosis.
+  var origin: SourceLocation? { nil }
+
+  // MARK: - Foundation's view
+
+  /// True: the work may go on after `start()` returned.
+  open override var isAsynchronous: Bool { true }
+
+  /// Whether the operation was started and has not finished.
+  open override var isExecuting: Bool { state.current.isExecuting }
+
+  /// Whether the operation has settled and its completion has run.
+  open override var isFinished: Bool { state.current.isFinished }
+
+  /// Whether the operation was cancelled. Once it settled this is true exactly if the outcome is `.cancelled`.
+  open override var isCancelled: Bool { state.current.has(.cancelled) }
+
+  /// Whether all dependencies have finished.
+  open override var isReady: Bool {
+    if !state.current.has(.readinessWasRead) { state.apply { $0.note(.readinessWasRead) } }
+    return super.isReady
+  }
+
+  /// Makes this operation wait for another before a queue or a composite starts it.
+  open override func addDependency(_ operation: Operation) {
+    state.apply { $0.note(.hasDependencies) }
+    super.addDependency(operation)
+  }
+
+  /// The type, the name if there is one, the state and the outcome.
+  open override var description: String {
+    let state = state.current
+    var text = "<\(type(of: self))"
+    if let name, !name.isEmpty { text += " “\(name)”" }
+    text += ": \(state.phase >= .settled ? "settled" : "\(state.phase)")"
+    if state.phase < .settled, state.has(.cancelled) { text += ", cancelled" }
+    if let outcome = erasedOutcome { text += ", \(outcome)" }
+    return text + ">"
+  }
+
+  // MARK: - Start
+
+  /// Starts the operation. A queue, a composite or `run()` does it; call it yourself only if none of these does.
+  ///
+  /// Runs `main` on the calling thread, or settles the operation at once if it was cancelled. Does nothing if the
+  /// operation was started, or has settled, before. The dependencies must have finished, unless it was cancelled.
+  open override func start() {
+    let action = state.apply { $0.start() }
+    switch action {
+    case .run:
+      if state.current.has(.hasDependencies) { requireReadiness() }
+      announceStart {}
+      main()
+    case .settleCancelled:
+      settleUnrun()
+    case .finish:
+      finish()
+    case .ignore:
+      break
+    }
+  }
+
+  private func requireReadiness() {
+    guard let unmet = dependencies.first(where: { !$0.isFinished }) else { return }
+    preconditionFailure(
+      "\(OperationError.describe(self)) was started before its dependency \(OperationError.describe(unmet)) finished. "
+        + "Add it to an OperationQueue or a composite, or call run(): they wait for dependencies.")
+  }
+
+  /// Settles an operation that was cancelled before it started. Composites see to their children first.
+  func settleUnrun() {
+    discardWork()
+    settle(as: .cancelled, value: nil, error: nil)
+  }
+
+  /// Gives up what only `main` needs, of an operation whose `main` will never run.
+  func discardWork() {}
+
+  // MARK: - Settle
+
+  /// Settles the operation, if nobody has yet.
+  ///
+  /// - Returns: whether what was passed became the outcome.
+  @discardableResult
+  final func settle(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) -> Bool {
+    guard case .win(let actual, let unstarted) = state.apply({ $0.settle(as: ending) }) else {
+      awaitPublication()
+      return false
+    }
+    if actual == ending {
+      storedValue = value
+      storedError = error
+    }
+    if unstarted { discardWork() }
+    if state.apply({ $0.publish() }) { ThreadContext.current.runUserCode { deliverCompletion() } }
+    conclude(unstarted: unstarted)
+    return actual == ending
+  }
+
+  /// Whoever loses a race to settle returns with the outcome readable. The winner is a few instructions away from
+  /// that: between the two steps it only stores the outcome.
+  private func awaitPublication() {
+    while state.current.phase == .settling { sched_yield() }
+  }
+
+  private func conclude(unstarted: Bool) {
+    // An operation that a queue holds is finished by that queue's start(), which `super.cancel()` hastens: it makes
+    // the operation ready in Foundation's eyes, whatever its dependencies. Our own `isCancelled` stays as it is.
+    if unstarted, state.current.has(.readinessWasRead), isInQueue, state.apply({ $0.deferFinish() }) {
+      super.cancel()
+      return
+    }
+    finish()
+  }
+
+  private func finish() {
+    if state.current.has(.hasDependencies) { leaveUnfinishedDependencies() }
+    announceEnd { state.apply { $0.finish() } }
+    guard state.apply({ $0.announce() }) else { return }
+    let observations = takeListeners()
+    guard !observations.isEmpty else { return }
+    let context = ThreadContext.current
+    for observation in observations { context.perform(.notify(observation, self)) }
+  }
+
+  /// Calls the completion, of which there is one, and releases it. On the thread that settled, under no lock.
+  func deliverCompletion() {}
+
+  /// Releases `onCancel` and the observers; returns the latter.
+  private func takeListeners() -> [Observation] {
+    // Taken inside the lock, released outside it.
+    let fields = StripedLock.withLock(of: self) { rareFields.take() }
+    return fields?.fields.takeObservations() ?? []
+  }
+
+  // MARK: - Outcome
+
+  /// The outcome with its value's type erased; nil until settled.
+  final var erasedOutcome: Outcome<any Sendable>? {
+    let state = state.current
+    guard state.isSettled else { return nil }
+    switch state.ending {
+    case .success: return .success(storedValue!)
+    case .failure: return .failure(storedError!)
+    case .cancelled: return .cancelled
+    case .none: preconditionFailure("\(self) settled without an ending")
+    }
+  }
+
+  /// The value of an operation known to have succeeded.
+  final var succeededValue: any Sendable { storedValue! }
+
+  /// Gives up the value, when the operation is being released.
+  final func discardOutcome() { storedValue = nil }
+
+  // MARK: - Cancel
+
+  /// Cancels the operation. See the class for what that does; may be called at any moment from any thread.
+  open override func cancel() {
+    switch state.apply({ $0.cancel() }) {
+    case .mark:
+      super.cancel()
+      if state.current.has(.hasListeners) {
+        StripedLock.withLock(of: self) { rareFields?.fields.whenCancelledUnstarted.take() }?()
+      }
+    case .callHooks:
+      super.cancel()
+      ThreadContext.current.runUserCode {
+        didCancel()
+        takeOnCancel()?()
+      }
+      propagateCancel()
+    case .ignore:
+      break
+    }
+  }
+
+  /// Override point: stop the underlying work.
+  ///
+  /// Called exactly once if the operation is cancelled while it executes, on the thread that cancelled it, under no
+  /// lock; `main` may still be running. It should make the work settle the operation soon; whatever it settles with
+  /// is discarded, for the outcome is `.cancelled`. The default does nothing. Not called by `settle(with: .cancelled)`.
+  open func didCancel() {}
+
+  /// Cancels the children, in compositions.
+  func propagateCancel() {}
+
+  /// Called when the operation is cancelled while it executes: ``didCancel()`` for operations made from a closure.
+  ///
+  /// Called at most once, after `didCancel()`, and released by then or when the operation settles. Set while the
+  /// operation is already cancelled and executing, it is called at once, on the setting thread.
+  public final var onCancel: (@Sendable () -> Void)? {
+    get { StripedLock.withLock(of: self) { rareFields?.fields.onCancel } }
+    set {
+      var replaced: (@Sendable () -> Void)?
+      let action = StripedLock.withLock(of: self) {
+        replaced = rareFields?.fields.onCancel.take()
+        let action = state.apply { $0.addCancelHook() }
+        if action == .keep, let newValue { makeRareFields().fields.onCancel = newValue }
+        return action
+      }
+      withExtendedLifetime(replaced) {}
+      if action == .call, let newValue { ThreadContext.current.runUserCode { newValue() } }
+    }
+  }
+
+  private func takeOnCancel() -> (@Sendable () -> Void)? {
+    StripedLock.withLock(of: self) { rareFields?.fields.onCancel.take() }
+  }
+
+  // MARK: - Compositions
+
+  /// What runs the children, in compositions.
+  var source: WorkSource? { nil }
+
+  /// Whether the operation was added to a queue that has not started it yet.
+  final var waitsInQueue: Bool {
+    let state = state.current
+    return state.phase == .pending && state.has(.readinessWasRead) && isInQueue
+  }
+
+  // MARK: - Listeners
+
+  private func makeRareFields() -> RareFieldsBox {
+    if let rareFields { return rareFields }
+    let made = RareFieldsBox()
+    rareFields = made
+    return made
+  }
+
+  /// Has something called if the operation is cancelled before it starts. Nil takes it back.
+  final func setWhenCancelledUnstarted(_ action: (@Sendable () -> Void)?) {
+    let isLate = StripedLock.withLock(of: self) {
+      switch state.apply({ $0.addCancelHook() }) {
+      case .keep where !state.current.has(.cancelled):
+        makeRareFields().fields.whenCancelledUnstarted = action
+        return false
+      case .keep, .call:
+        return true
+      case .drop:
+        return false
+      }
+    }
+    if isLate { action?() }
+  }
+
+  /// Asks to be told once the operation has settled and announced it. False if it has already.
+  final func observe(_ observer: any SettlementObserver, tag: Int = 0) -> Bool {
+    StripedLock.withLock(of: self) {
+      guard state.apply({ $0.addObserver() }) else { return false }
+      makeRareFields().fields.add(Observation(observer: observer, tag: tag))
+      return true
+    }
+  }
+}

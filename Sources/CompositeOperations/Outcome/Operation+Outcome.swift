@@ -1,0 +1,37 @@
+public import Foundation
+
+/// What a sequence delegate sees of an operation, composed or plain.
+extension Operation {
+  /// How this operation ended, whatever its type; nil until it finished.
+  ///
+  /// A ``ComposableOperation`` gives its outcome. A plain `Operation` (a `BlockOperation`, say) has no result: once
+  /// finished it counts as a success with `()`, or as cancelled if `isCancelled` is true.
+  public var anyOutcome: Outcome<any Sendable>? {
+    if let operation = self as? SettlingOperation { return operation.erasedOutcome }
+    if let operation = self as? any ComposableOperation { return operation.erasingOutcome() }
+    guard isFinished else { return nil }
+    return isCancelled ? .cancelled : .success(())
+  }
+
+  /// The value of this operation, if it succeeded with one of type `T`; nil otherwise.
+  ///
+  /// ```swift
+  /// mutating func nextOperation(after previous: Operation?) throws -> Operation? {
+  ///   if let user = previous?.result(as: User.self) { return LoadPhotos(of: user) }
+  ///   …
+  /// ```
+  public func result<T>(as type: T.Type = T.self) -> T? {
+    anyOutcome?.value as? T
+  }
+
+  /// The error of this operation, if it failed; nil otherwise.
+  public var failure: (any Error)? { anyOutcome?.error }
+}
+
+extension ComposableOperation {
+  fileprivate func erasingOutcome() -> Outcome<any Sendable>? {
+    if let outcome { return outcome.map { $0 as any Sendable } }
+    guard isFinished else { return nil }
+    return isCancelled ? .cancelled : .failure(OperationError(.missingOutcome, operation: self))
+  }
+}

@@ -1,0 +1,58 @@
+/// How a unit of work ended: it succeeded with a value, failed with an error, or was cancelled.
+///
+/// Every ``ComposableOperation`` settles with exactly one outcome. Being cancelled is an ending of its own: it is
+/// neither a success without a value nor a failure.
+public enum Outcome<Value: Sendable>: Sendable {
+  /// The work succeeded with this value.
+  case success(Value)
+  /// The work failed with this error. It is never a `CancellationError`; that is ``cancelled``.
+  case failure(any Error)
+  /// The work was cancelled, before it started or while it ran.
+  case cancelled
+
+  /// Returns the value of a success.
+  ///
+  /// - Throws: the error of a ``failure(_:)``, and `CancellationError` for ``cancelled``.
+  public func get() throws -> Value {
+    switch self {
+    case .success(let value): return value
+    case .failure(let error): throw error
+    case .cancelled: throw CancellationError()
+    }
+  }
+
+  /// Returns an outcome with the value of a success transformed; a failure or cancellation stays what it is.
+  public func map<T: Sendable>(_ transform: (Value) throws -> T) rethrows -> Outcome<T> {
+    switch self {
+    case .success(let value): return .success(try transform(value))
+    case .failure(let error): return .failure(error)
+    case .cancelled: return .cancelled
+    }
+  }
+
+  /// The value of a success, otherwise nil.
+  public var value: Value? {
+    if case .success(let value) = self { value } else { nil }
+  }
+
+  /// The error of a failure, otherwise nil. A cancellation has no error.
+  public var error: (any Error)? {
+    if case .failure(let error) = self { error } else { nil }
+  }
+
+  /// Whether the work was cancelled.
+  public var isCancelled: Bool {
+    if case .cancelled = self { true } else { false }
+  }
+}
+
+extension Outcome: CustomStringConvertible {
+  /// `success(…)`, `failure(…)` or `cancelled`.
+  public var description: String {
+    switch self {
+    case .success(let value): "success(\(value))"
+    case .failure(let error): "failure(\(error))"
+    case .cancelled: "cancelled"
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import Foundation
+
+/// A place in the user's source.
+struct SourceLocation {
+  let fileID: StaticString
+  let line: UInt
+}
+
+/// Says what is wrong but can not be an error, because nobody is left to give it to.
+enum Diagnostics {
+  #if DEBUG
+  /// An operation can never settle any more: nobody holds it, and it was executing.
+  static func reportReleasedWhileExecuting(_ operation: SettlingOperation, madeAt origin: SourceLocation?) {
+    let place = origin.map { ", made at \($0.fileID):\($0.line)," } ?? ""
+    let message = """
+      CompositeOperations: \(OperationError.describe(operation))\(place) was released while it was executing, so it \
+      will never settle. Whoever is to settle an operation must keep it alive: capture it in the callback that ends \
+      the work, or run it in an OperationQueue or a composite.
+
+      """
+    FileHandle.standardError.write(Data(message.utf8))
+  }
+  #endif
+}
+
+/// Traps if a closure's value type is an operation: the operation would be a value, and never run.
+@inline(__always)
+func requireValue<Value>(_ type: Value.Type, of form: StaticString) {
+  precondition(
+    !(Value.self is Operation.Type),
+    "\(form) got a closure whose value is an operation (\(Value.self)), which would never run. Use then(_:), which "
+      + "runs the operation that its closure returns.")
+}

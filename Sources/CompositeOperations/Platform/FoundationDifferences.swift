@@ -1,0 +1,161 @@
+import Foundation
+
+#if canImport(os)
+import os
+#endif
+
+// Everything in which Foundation on Linux and on Apple platforms differs for this package is in this file.
+
+// MARK: - Locks and thread keys
+
+#if canImport(Darwin)
+/// The platform's lightest lock: here the unfair lock.
+final class NativeLock: @unchecked Sendable {  // a lock is made to be shared
+  private let pointer = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
+  init() { pointer.initialize(to: os_unfair_lock()) }
+  deinit { pointer.deallocate() }
+  @inline(__always) func lock() { os_unfair_lock_lock(pointer) }
+  @inline(__always) func unlock() { os_unfair_lock_unlock(pointer) }
+}
+#else
+/// The platform's lightest lock: here the pthread mutex.
+final class NativeLock: @unchecked Sendable {  // a lock is made to be shared
+  private let pointer = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  init() {
+    pointer.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(pointer, nil)
+  }
+  deinit {
+    pthread_mutex_destroy(pointer)
+    pointer.deallocate()
+  }
+  @inline(__always) func lock() { pthread_mutex_lock(pointer) }
+  @inline(__always) func unlock() { pthread_mutex_unlock(pointer) }
+}
+#endif
+
+/// A new thread key whose values are retained objects, released at the end of their thread.
+func makeThreadKey() -> pthread_key_t {
+  var key = pthread_key_t()
+  let result = pthread_key_create(&key) { pointer in
+    #if canImport(Darwin)
+    Unmanaged<AnyObject>.fromOpaque(pointer).release()
+    #else
+    if let pointer { Unmanaged<AnyObject>.fromOpaque(pointer).release() }
+    #endif
+  }
+  precondition(result == 0, "No thread key is left (error \(result)): the process has used them all up.")
+  return key
+}
+
+// MARK: - Announcing state changes
+
+extension Operation {
+  /// Makes `change`, which turns `isExecuting` true. On Linux nobody listens once the property is overridden.
+  @inline(__always)
+  final func announceStart(_ change: () -> Void) {
+    #if canImport(Darwin)
+    willChangeValue(forKey: "isExecuting")
+    change()
+    didChangeValue(forKey: "isExecuting")
+    #else
+    change()
+    #endif
+  }
+
+  /// Makes `change`, which turns `isFinished` true, and tells queues, dependents and waiters.
+  ///
+  /// On Linux `didChangeValue` is a plain function that does the telling, and there are no observers to prepare.
+  @inline(__always)
+  final func announceEnd(_ change: () -> Void) {
+    #if canImport(Darwin)
+    willChangeValue(forKey: "isExecuting")
+    willChangeValue(forKey: "isFinished")
+    change()
+    didChangeValue(forKey: "isFinished")
+    didChangeValue(forKey: "isExecuting")
+    #else
+    change()
+    didChangeValue(forKey: "isFinished")
+    #endif
+  }
+}
+
+// MARK: - Operations that wait in a queue
+
+extension Operation {
+  /// Whether this operation was added to an `OperationQueue` and has not finished.
+  ///
+  /// No public property says it. On Linux starting or finishing such an operation behind the queue's back leaves a
+  /// dangling pointer in the queue, so it must be known; reflection tells. On Apple platforms a queue copes with it,
+  /// so there the answer may be false.
+  final var isInQueue: Bool {
+    #if canImport(Darwin)
+    return false
+    #else
+    var mirror: Mirror? = Mirror(reflecting: self)
+    while let current = mirror {
+      if current.subjectType == Operation.self {
+        let queue = current.children.first { $0.label == "__queue" }?.value
+        return (queue as? Unmanaged<OperationQueue>) != nil
+      }
+      mirror = current.superclassMirror
+    }
+    return false
+    #endif
+  }
+
+  /// Gives up the dependencies that have not finished, of an operation that has ended without them.
+  ///
+  /// On Linux a dependency keeps an unretained pointer to its dependents until it finishes, and follows it even when
+  /// the dependent is long gone. `removeDependency` removes that pointer. (It also leaves an operation that has not
+  /// started never ready, which is why this is for operations that have ended.)
+  final func leaveUnfinishedDependencies() {
+    #if !canImport(Darwin)
+    for dependency in dependencies where !dependency.isFinished {
+      removeDependency(dependency)
+    }
+    #endif
+  }
+}
+
+extension SettlingOperation {
+  /// The queue that is executing this operation, on whose thread this is called; nil if none is.
+  final var executingQueue: OperationQueue? {
+    // A queue reads `isReady` of what is added to it; an operation of which nobody did has not been added.
+    guard state.current.has(.readinessWasRead) else { return nil }
+    #if canImport(Darwin)
+    return OperationQueue.current
+    #else
+    return isInQueue ? OperationQueue.current : nil
+    #endif
+  }
+}
+
+// MARK: - Quality of service
+
+extension QualityOfService {
+  /// The same in Dispatch's terms.
+  var dispatchQoS: DispatchQoS.QoSClass {
+    switch self {
+    case .userInteractive: .userInteractive
+    case .userInitiated: .userInitiated
+    case .utility: .utility
+    case .background: .background
+    case .default: .default
+    @unknown default: .default
+    }
+  }
+
+  /// Orders the classes by urgency; `default` stands between utility and user-initiated.
+  var urgency: Int {
+    switch self {
+    case .background: 0
+    case .utility: 1
+    case .default: 2
+    case .userInitiated: 3
+    case .userInteractive: 4
+    @unknown default: 2
+    }
+  }
+}

@@ -1,0 +1,81 @@
+public import Foundation
+
+/// Runs operations of different types in parallel, and succeeds with all their values.
+///
+/// ```swift
+/// let page = zip(FetchUser(id: 7), FetchSettings()).map { user, settings in Page(user, settings) }
+/// ```
+///
+/// When one fails, or somebody else cancels it, the others are cancelled; when all have finished the operation settles
+/// with the error that came first, as it is. An operation that is executing, queued, composed elsewhere or settled
+/// already is waited for, and not cancelled.
+///
+/// - Parameter operations: the operations, which the returned one owns.
+public func zip<each O: ComposableOperation>(
+  _ operations: repeat each O
+) -> SimpleOperation<(repeat (each O).Value)> {
+  var children: [Operation] = []
+  repeat children.append(each operations)
+  return ComposedOperation(
+    GatheringSource(children, policy: .cancelRemaining) { children in
+      var iterator = children.makeIterator()
+      func next<Child: ComposableOperation>(_: Child.Type) -> Child.Value {
+        (iterator.next() as! Child).gatheredValue
+      }
+      return (repeat next((each O).self))
+    })
+}
+
+/// Runs operations of one type in parallel, and succeeds with all their values, in the order of the operations.
+///
+/// See ``zip(_:)`` for failures, cancellation, and operations that are under way already.
+///
+/// - Parameters:
+///   - operations: the operations, which the returned one owns.
+///   - maxConcurrent: how many may be unfinished at the same time. Positive, or
+///     `OperationQueue.defaultMaxConcurrentOperationCount` for no limit; anything else traps.
+public func all<O: ComposableOperation>(
+  _ operations: [O], maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount
+) -> SimpleOperation<[O.Value]> {
+  let source = GatheringSource(operations, policy: .cancelRemaining) { children in
+    children.map { ($0 as! O).gatheredValue }
+  }
+  source.setWidth(requireWidth(maxConcurrent, of: "all(_:maxConcurrent:)"))
+  return ComposedOperation(source)
+}
+
+/// Runs operations in parallel, and succeeds with the value of the first that does. The rest are cancelled.
+///
+/// It settles when all have finished. If none succeeds it fails with a ``CompositeError`` of all that failed, or is
+/// cancelled if somebody else cancelled them all; if there is none it fails with ``OperationError``. Operations that
+/// are under way already are treated as in ``zip(_:)``.
+///
+/// - Parameter operations: the operations, which the returned one owns.
+public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOperation<O.Value> {
+  ComposedOperation(
+    GatheringSource(operations, policy: .firstSuccess) { children in (children[0] as! O).gatheredValue })
+}
+
+/// Makes an operation for each item, runs them in parallel, and succeeds with their values, in the order of the items.
+///
+/// ```swift
+/// let sizes = forEach(urls, maxConcurrent: 4) { url in HeadRequest(url) }
+/// ```
+///
+/// An operation is made only when it can run, and released when it has. When one fails or can not be made, no further
+/// one is made and those that run are cancelled; when these have finished the operation settles with the error that
+/// came first, as it is.
+///
+/// - Parameters:
+///   - items: the items. Read before this returns.
+///   - maxConcurrent: how many operations may be unfinished at the same time. Positive, or
+///     `OperationQueue.defaultMaxConcurrentOperationCount` for no limit; anything else traps.
+///   - make: makes the operation for an item. Called where the operations run, by several threads at once; an error
+///     that it throws counts as the failure of that operation, `CancellationError` as its cancellation.
+public func forEach<S: Swift.Sequence, O: ComposableOperation>(
+  _ items: S, maxConcurrent: Int, _ make: @escaping @Sendable (S.Element) throws -> O
+) -> SimpleOperation<[O.Value]> where S.Element: Sendable {
+  let source = ForEachSource<S.Element, O>(Array(items), make)
+  source.setWidth(requireWidth(maxConcurrent, of: "forEach(_:maxConcurrent:_:)"))
+  return ComposedOperation(source)
+}
