@@ -21,7 +21,7 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
 
 /// The engine of a sequential ``CompositeOperation``.
 final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // only whoever is asking has `sequence`
-  private var sequence: (any CompositeOperation.Sequence)?
+  @exclusivity(unchecked) private var sequence: (any CompositeOperation.Sequence)?
 
   init(_ sequence: sending any CompositeOperation.Sequence) {
     self.sequence = sequence
@@ -58,9 +58,11 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
       return failure(adding: error, index: count, name: nil)
     }
     let records = state.withLock { $0.records ?? SequentialRecords() }
-    if records.lastWasCancelled { return .settle(.cancelled) }
-    if records.lastFailed { return .settle(.failure, error: CompositeError(failures: records.failures)) }
-    return .settle(.success, value: records.values)
+    switch records.last {
+    case .none, .success: return .settle(.success, value: records.values)
+    case .failure: return .settle(.failure, error: CompositeError(failures: records.failures))
+    case .cancelled: return .settle(.cancelled)
+    }
   }
 
   private func failure(adding error: any Error, index: Int, name: String?) -> Step {

@@ -18,7 +18,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// Whether a child that somebody else starts is waited for, instead of being a mistake.
   final let joins: Bool
   final let succeedsFirst: Bool
-  private final var children: [Operation]
+  @exclusivity(unchecked) private final var children: [Operation]
 
   init(_ children: [Operation], policy: ParallelState.Policy, joins: Bool) {
     self.children = children
@@ -246,6 +246,10 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   override final func childIsOwned(_ tag: Int) -> Bool {
     state.withLock { $0.own(tag) }
+  }
+
+  override final func childIsJoined(_ tag: Int) -> Bool {
+    state.withLock { $0.join(tag) }
   }
 
   override final func childWillWait(_ tag: Int) -> Bool {

@@ -113,8 +113,14 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   /// Child number `tag` has finished. Returns what was claimed if the sequence goes on.
   private func settled(_ child: Operation, _ tag: Int, claiming: Bool) -> SequentialState.Claim? {
-    let outcome = child.anyOutcome ?? .success(())
-    switch state.withLock({ $0.settled(tag, outcome, claiming: claiming) }) {
+    let settled: SequentialState.Settled
+    if let child = child as? SettlingOperation, child.state.current.ending == .success {
+      settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming) }
+    } else {
+      let outcome = child.anyOutcome ?? .success(())
+      settled = state.withLock { $0.settled(tag, outcome, claiming: claiming) }
+    }
+    switch settled {
     case .proceed(let claim):
       return claim
     case .end:

@@ -127,10 +127,22 @@ struct SequentialState {
     case ignore
   }
 
+  /// Child number `tag` has succeeded. Apart from the others, because it is the step that a long sequence repeats.
+  @inline(__always)
+  mutating func succeeded(_ tag: Int, _ value: @autoclosure () -> any Sendable, claiming: Bool) -> Settled {
+    guard phase == .running, tag == count else { return .ignore }
+    records?.append(value())
+    return proceed(claiming: claiming)
+  }
+
   /// Child number `tag` has finished.
   mutating func settled(_ tag: Int, _ outcome: Outcome<any Sendable>, claiming: Bool) -> Settled {
     guard phase == .running, tag == count else { return .ignore }
     records?.append(outcome, index: tag - 1, name: current?.name)
+    return proceed(claiming: claiming)
+  }
+
+  private mutating func proceed(claiming: Bool) -> Settled {
     guard !isCancelled else {
       phase = .ended
       current = nil
@@ -213,10 +225,8 @@ struct SequentialRecords {
   /// The values of those that succeeded, in order.
   private(set) var values: [any Sendable] = []
   private(set) var failures: [CompositeError.Failure] = []
-  /// Whether the last one was cancelled.
-  private(set) var lastWasCancelled = false
-  /// Whether the last one failed.
-  private(set) var lastFailed = false
+  /// How the last one ended.
+  private(set) var last = OperationState.Ending.none
   private var allOutcomes: [Outcome<any Sendable>]?
 
   /// Gives everything up, when the composition is being released.
@@ -227,21 +237,25 @@ struct SequentialRecords {
 
   var outcomes: [Outcome<any Sendable>] { allOutcomes ?? values.map { .success($0) } }
 
+  /// One succeeded.
+  @inline(__always)
+  mutating func append(_ value: any Sendable) {
+    allOutcomes?.append(.success(value))
+    values.append(value)
+    last = .success
+  }
+
   mutating func append(_ outcome: Outcome<any Sendable>, index: Int, name: String?) {
-    if allOutcomes == nil, case .success = outcome {
-    } else {
-      if allOutcomes == nil { allOutcomes = values.map { .success($0) } }
-      allOutcomes?.append(outcome)
-    }
-    (lastFailed, lastWasCancelled) = (false, false)
     switch outcome {
     case .success(let value):
-      values.append(value)
+      append(value)
     case .failure(let error):
+      allOutcomes = outcomes + [outcome]
       failures.append(CompositeError.Failure(index: index, operationName: name, error: error))
-      lastFailed = true
+      last = .failure
     case .cancelled:
-      lastWasCancelled = true
+      allOutcomes = outcomes + [outcome]
+      last = .cancelled
     }
   }
 }

@@ -24,16 +24,17 @@ final class ThreadContext {
     case abandon(Operation)
   }
 
-  private var effects: [Effect] = []
-  private var nextEffect = 0
-  private var isDraining = false
+  // Only ever touched by its own thread, in short accesses: not worth checking at run time.
+  @exclusivity(unchecked) private var effects: [Effect] = []
+  @exclusivity(unchecked) private var nextEffect = 0
+  @exclusivity(unchecked) private var isDraining = false
 
   /// Whether a worker's loop owns this thread and engine code, not the user's, is running.
-  private(set) var isWorker = false
+  @exclusivity(unchecked) private(set) var isWorker = false
   /// The urgency of the worker's thread.
-  private var urgency = 0
+  @exclusivity(unchecked) private var urgency = 0
   /// What the worker turns to next.
-  private var next: WorkSource?
+  @exclusivity(unchecked) private var next: WorkSource?
 
   // MARK: - Effects
 
@@ -91,7 +92,11 @@ final class ThreadContext {
     return true
   }
 
-  func takeNext() -> WorkSource? { next.take() }
+  func takeNext() -> WorkSource? {
+    guard let next else { return nil }
+    self.next = nil
+    return next
+  }
 
   func beWorker(urgency: Int, _ body: () -> Void) {
     let previous = (isWorker, self.urgency)

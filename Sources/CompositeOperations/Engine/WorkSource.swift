@@ -37,12 +37,12 @@ enum WorkResult {
 /// the source offers itself again. Several may take pieces at once.
 class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep their state in lock boxes
   /// Set before the source first offers itself.
-  final var environment = ExecutionEnvironment()
+  @exclusivity(unchecked) final var environment = ExecutionEnvironment()
   /// What a parent composition hands down before it starts the owner.
-  final var inherited: ExecutionEnvironment?
+  @exclusivity(unchecked) final var inherited: ExecutionEnvironment?
   /// The operation that stands for the composition, while it executes. Whoever can still settle a child holds the
   /// source as its observer, and so the composition stays alive.
-  private final var owner: SettlingOperation?
+  @exclusivity(unchecked) private final var owner: SettlingOperation?
   /// Whether a worker waits in the dispatch queue in case that the others are blocked.
   private final let hasStandby = Atomic(false)
   /// The children that wait for their dependencies.
@@ -74,8 +74,10 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   // MARK: - Owner
 
   /// The owner has been started: work out where the children run.
-  final func bind(to owner: SettlingOperation, queue: OperationQueue?) {
-    self.owner = owner
+  ///
+  /// - Parameter keeps: whether the source keeps the owner alive, until it settles it.
+  final func bind(to owner: SettlingOperation, queue: OperationQueue?, keeps: Bool = true) {
+    if keeps { self.owner = owner }
     let own = owner.qualityOfService
     if let inherited = inherited.take() {
       environment = inherited

@@ -31,7 +31,8 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
 
   /// Starts the task.
   public override func main() {
-    guard let work = work.take() else { return }
+    guard let work else { return }
+    self.work = nil
     let task = Task.detached(priority: priority) { [self] in
       do {
         finish(with: try await work())

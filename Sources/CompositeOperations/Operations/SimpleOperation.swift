@@ -68,7 +68,9 @@ open class SimpleOperation<Value: Sendable>: SettlingOperation, ComposableOperat
   /// Called by `start()`, on its thread, at most once. The default runs the body; an operation without a body succeeds
   /// if `Value` is `Void`, and else fails with ``OperationError/Code-swift.enum/missingBody``.
   open override func main() {
-    if let body = body.take() {
+    // Not `take()`, which would look the closure's type up at run time.
+    if let body {
+      self.body = nil
       body(self)
     } else if Value.self == Void.self {
       settle(as: .success, value: (), error: nil)

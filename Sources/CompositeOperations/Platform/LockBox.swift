@@ -6,7 +6,8 @@ import Foundation
 /// ThreadSanitizer on Linux reports accesses inside the latter as races.
 final class LockBox<State>: @unchecked Sendable {  // `state` is only touched inside the lock
   private let mutex = NativeLock()
-  private var state: State
+  // The lock sees to it that accesses exclude each other; checking that at run time is not for free.
+  @exclusivity(unchecked) private var state: State
 
   init(_ state: consuming State) {
     self.state = state

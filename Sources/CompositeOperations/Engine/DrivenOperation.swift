@@ -1,0 +1,85 @@
+package import Foundation
+
+/// The engine for other targets: an operation whose children somebody else, the driver, decides on while it runs.
+///
+/// Hand it operations when they are ready, and be told when each has settled. It runs them as a composite runs its
+/// children: on workers, or in lanes of the given queue (or of the surrounding composite's); it occupies no slot itself.
+/// It nests in composites, and composites in it. It does not settle by itself: the driver ends it with `finish(with:)`,
+/// `reject(with:)` or `settle(with:)`, when nothing that it handed in is unfinished any more, and keeps it alive until
+/// then.
+package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // see the fields
+  /// What the driver gets to know. Called on workers, or on the thread on which it happened; under no lock.
+  package struct Driver: Sendable {
+    /// The operation has started; operations can be handed in from now on.
+    package var didStart: @Sendable (DrivenOperation) -> Void
+    /// An operation that was handed in has settled. Once for each.
+    package var operationDidSettle: @Sendable (DrivenOperation, Operation, _ tag: Int) -> Void
+    /// The operation was cancelled: before it started, in which case nothing can be handed in, or while it executes.
+    /// The driver cancels what is under way and then settles the operation. Called once, if at all.
+    package var wasCancelled: @Sendable (DrivenOperation) -> Void
+
+    package init(
+      didStart: @escaping @Sendable (DrivenOperation) -> Void,
+      operationDidSettle: @escaping @Sendable (DrivenOperation, Operation, _ tag: Int) -> Void,
+      wasCancelled: @escaping @Sendable (DrivenOperation) -> Void
+    ) {
+      self.didStart = didStart
+      self.operationDidSettle = operationDidSettle
+      self.wasCancelled = wasCancelled
+    }
+  }
+
+  private let driver: Driver
+  private let operationQueue: OperationQueue?
+  // Set once, before the operation can be started.
+  private var readySource: ReadySource!
+
+  package init(operationQueue: OperationQueue? = nil, driver: Driver) {
+    self.driver = driver
+    self.operationQueue = operationQueue
+    super.init(flags: .composes)
+    readySource = ReadySource { [weak self] operation, tag in
+      guard let self else { return }
+      driver.operationDidSettle(self, operation, tag)
+    }
+  }
+
+  override var source: WorkSource? { readySource }
+
+  package override func main() {
+    readySource.bind(to: self, queue: operationQueue, keeps: false)
+    ThreadContext.current.runUserCode { driver.didStart(self) }
+  }
+
+  override func settleUnrun() {
+    ThreadContext.current.runUserCode { driver.wasCancelled(self) }
+  }
+
+  override func propagateCancel() {
+    ThreadContext.current.runUserCode { driver.wasCancelled(self) }
+  }
+
+  // MARK: - For the driver
+
+  /// Runs an operation, which nobody else starts; one that somebody has started is waited for.
+  ///
+  /// - Parameters:
+  ///   - operation: the operation. It starts when the width and the queue allow, by `queuePriority` and then in the
+  ///     order in which operations are handed in.
+  ///   - tag: comes back when it has settled.
+  package func run(_ operation: Operation, tag: Int) {
+    readySource.add(operation, tag: tag)
+  }
+
+  /// How many operations may be unfinished at the same time. A change holds from the next one on.
+  package var width: Int {
+    get { readySource.width }
+    set { readySource.width = newValue }
+  }
+
+  /// While true, no further operation starts.
+  package var isSuspended: Bool {
+    get { readySource.isSuspended }
+    set { readySource.isSuspended = newValue }
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// Runs operations that somebody else decides on, as they become ready: the engine of ``DrivenOperation``.
+final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behind a lock; the rest is set before use
+  private let state = LockBox(ReadyState())
+  private let whenSettled: @Sendable (Operation, _ tag: Int) -> Void
+
+  /// - Parameter whenSettled: called once for each operation, on the thread that settled it or a worker.
+  init(whenSettled: @escaping @Sendable (Operation, _ tag: Int) -> Void) {
+    self.whenSettled = whenSettled
+  }
+
+  func add(_ operation: Operation, tag: Int) {
+    let priority = operation.queuePriority
+    if state.withLock({ $0.add(operation, tag: tag, priority: priority) }) { offer() }
+  }
+
+  override func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+    guard
+      let (operation, number, more) = state.withLock({ state in
+        state.claim().map { (state.operations[$0.number]!.operation, $0.number, $0.more) }
+      })
+    else { return .nothing }
+    if more { slot.moreIsAvailable(in: self) }
+    switch launch(operation, tag: number, joins: true, in: slot, context) {
+    case .finished: operationDidSettle(operation, tag: number)
+    case .inFlight: return .inFlight
+    case .elsewhere, .refused, .left: break
+    }
+    return .done
+  }
+
+  override func operationDidSettle(_ operation: Operation, tag number: Int) {
+    guard let (tag, more) = state.withLock({ $0.settled(number) }) else { return }
+    if more { offer() }
+    ThreadContext.current.runUserCode { whenSettled(operation, tag) }
+  }
+
+  override func cancelWaiting() {
+    let context = ThreadContext.current
+    for operation in state.withLock({ $0.waiting }) { cancel(operation, context) }
+  }
+
+  // MARK: - Ownership and dependencies
+
+  override func childIsOwned(_ number: Int) -> Bool { true }
+
+  override func childIsJoined(_ number: Int) -> Bool { true }
+
+  override func childWillWait(_ number: Int) -> Bool {
+    state.withLock { $0.wait() }
+    return true
+  }
+
+  override func childBecameReady(_ number: Int) {
+    let operation = state.withLock { $0.operations[number]?.operation }
+    let priority = operation?.queuePriority ?? .normal
+    if state.withLock({ $0.endWait(number, priority: priority) }) { offer() }
+  }
+
+  override var nextPriority: Operation.QueuePriority {
+    state.withLock { $0.firstPriority } ?? .normal
+  }
+
+  // MARK: - Limits
+
+  var width: Int {
+    get { state.withLock { $0.width } }
+    set { if state.withLock({ $0.setWidth(newValue) }) { offer() } }
+  }
+
+  var isSuspended: Bool {
+    get { state.withLock { $0.isSuspended } }
+    set { if state.withLock({ $0.setSuspended(newValue) }) { offer() } }
+  }
+}
