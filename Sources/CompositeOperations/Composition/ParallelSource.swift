@@ -115,13 +115,14 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   // MARK: - Running
 
   override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+    if EngineFault.looksAtAllChildren.isInjected { for tag in 0..<count { _ = priority(of: tag) } }
     let tag: Int
     let next = cursor.wrappingAdd(1, ordering: .relaxed).oldValue
     if next < count {
       tag = next
       if next + 1 < count { slot.moreIsAvailable(in: self) }
     } else {
-      switch state.withLock({ $0.claim(done: done.load(ordering: .acquiring)) }) {
+      switch claim() {
       case .nothing:
         return .nothing
       case .child(let claimed, let more):
@@ -143,7 +144,18 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       }
       return .done
     }
+    if EngineFault.claimsAhead.isInjected, case let ahead = cursor.wrappingAdd(1, ordering: .relaxed).oldValue,
+      ahead < count
+    {
+      _ = run(child, tag, in: slot, context)
+      return run(children[ahead], ahead, in: slot, context)
+    }
     return run(child, tag, in: slot, context)
+  }
+
+  private func claim() -> ParallelState.Claim {
+    let done = EngineFault.countsOnlyThreads.isInjected ? count : done.load(ordering: .acquiring)
+    return state.withLock { $0.claim(done: done) }
   }
 
   private func run(_ child: Operation, _ tag: Int, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
@@ -151,6 +163,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     case .finished:
       childEnded(tag, child)
     case .inFlight:
+      if EngineFault.blocksThread.isInjected { while !child.isFinished { sched_yield() } }
       return .inFlight
     case .elsewhere:
       break

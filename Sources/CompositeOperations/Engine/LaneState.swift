@@ -79,8 +79,17 @@ struct LaneState<Source: AnyObject> {
     if generations[ObjectIdentifier(source)] == generation { generations[ObjectIdentifier(source)] = nil }
   }
 
-  /// The source whose turn it is; nil if there is none.
-  mutating func nextSource() -> (source: Source, generation: Int)? {
+  /// A lane turns to something else, though the source may have more work; another lane may have found it exhausted
+  /// in the meantime.
+  mutating func keep(_ source: Source) {
+    guard generations[ObjectIdentifier(source)] == nil else { return }
+    lastGeneration += 1
+    generations[ObjectIdentifier(source)] = lastGeneration
+    ring.append((source, lastGeneration))
+  }
+
+  /// The source whose turn it is, for a lane; nil if there is none. The action is for the other sources.
+  mutating func nextSource() -> (source: Source, generation: Int, action: Action)? {
     while head < ring.count {
       let entry = ring[head]
       head += 1
@@ -90,7 +99,7 @@ struct LaneState<Source: AnyObject> {
       }
       guard generations[ObjectIdentifier(entry.source)] == entry.generation else { continue }
       ring.append(entry)
-      return entry
+      return (entry.source, entry.generation, generations.count > 1 ? demand() : .nothing)
     }
     ring = []
     head = 0

@@ -9,12 +9,12 @@ final class ExecutionTree: Sendable {
   private let heldQueue: OperationQueue?
 
   init(root: SettlingOperation) {
-    heldQueue = root.executingQueue
+    heldQueue = EngineFault.ignoresHeldSlot.isInjected ? nil : root.executingQueue
   }
 
   func pool(for queue: OperationQueue, qualityOfService: QualityOfService) -> QueuePool {
     pools.withLock { pools in
-      if let pool = pools[ObjectIdentifier(queue)] { return pool }
+      if !EngineFault.sharesNoLanes.isInjected, let pool = pools[ObjectIdentifier(queue)] { return pool }
       let pool = QueuePool(queue: queue, holdsSlot: queue === heldQueue, qualityOfService: qualityOfService)
       pools[ObjectIdentifier(queue)] = pool
       return pool
@@ -79,28 +79,39 @@ final class QueuePool: Sendable {
   private func work(in slot: any WorkSlot) -> Stop {
     let context = ThreadContext.current
     while let (source, generation) = nextSource() {
-      pieces: for _ in 0..<QueuePool.turn {
-        if queue.isSuspended { return .suspended }
-        switch source.runNext(in: slot, context) {
-        case .inFlight:
-          return .inFlight
-        case .done:
-          continue
-        case .nothing:
-          lanes.withLock { $0.exhausted(source, generation: generation) }
-          break pieces
-        }
+      switch attend(to: source, in: slot, context) {
+      case .nothing:
+        lanes.withLock { $0.exhausted(source, generation: generation) }
+      case .inFlight:
+        return .inFlight
+      case .done:
+        lanes.withLock { $0.keep(source) }
+        if isSuspended { return .suspended }
       }
       if shouldYield { return .yield }
     }
     return .noWork
   }
 
+  /// Takes a few pieces of work of a source.
+  private func attend(to source: WorkSource, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+    for _ in 0..<QueuePool.turn where !isSuspended {
+      let result = source.runNext(in: slot, context)
+      if result != .done { return result }
+    }
+    return .done
+  }
+
+  private var isSuspended: Bool { queue.isSuspended && !EngineFault.ignoresSuspension.isInjected }
+
   private func nextSource() -> (source: WorkSource, generation: Int)? {
-    lanes.withLock { $0.nextSource() }
+    guard let (source, generation, action) = lanes.withLock({ $0.nextSource() }) else { return nil }
+    perform(action)
+    return (source, generation)
   }
 
   private var shouldYield: Bool {
+    if EngineFault.neverYields.isInjected { return false }
     let (ours, active) = lanes.withLock { ($0.operationCount, $0.activeCount) }
     let limit = queue.maxConcurrentOperationCount
     return queue.operationCount > ours || limit >= 0 && active > limit
@@ -194,6 +205,7 @@ final class QueuePool: Sendable {
 
     override func cancel() {
       super.cancel()
+      if EngineFault.ignoresQueueCancellation.isInjected { return }
       let leaf: Operation? = StripedLock.withLock(of: self) {
         cancelsLeaf = isExecuting
         return self.leaf

@@ -40,6 +40,7 @@ final class ThreadContext {
 
   /// Carries out an effect: now, or after the one that is being carried out.
   func perform(_ effect: Effect) {
+    if EngineFault.nestsEffects.isInjected { return carryOut(effect) }
     guard !isDraining else {
       effects.append(effect)
       return

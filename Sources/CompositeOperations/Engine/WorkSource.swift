@@ -93,7 +93,6 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   /// Ends the owner.
   final func settleOwner(as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil) {
     let owner = self.owner.take()
-    environment = ExecutionEnvironment()
     owner?.settle(as: ending, value: value, error: error)
   }
 
@@ -139,6 +138,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   final func launch(
     _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Launch {
+    if EngineFault.takesCompletionBlock.isInjected { child.completionBlock = {} }
     guard let child = child as? SettlingOperation else {
       return launchForeign(child, tag: tag, joins: joins, in: slot, context)
     }
@@ -162,7 +162,8 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     slot.willStart(child)
     context.runUserCode { child.start() }
     if child.state.current.phase == .announced { return .finished }
-    return child.observe(observer(for: slot), tag: tag) ? .inFlight : .finished
+    guard child.observe(observer(for: slot), tag: tag) else { return .finished }
+    return EngineFault.leavesSlotEarly.isInjected ? .elsewhere : .inFlight
   }
 
   /// Starts an operation of a type that is not ours, which must be done exactly once and only when it is ready.
@@ -200,7 +201,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   }
 
   private func observer(for slot: any WorkSlot) -> any SettlementObserver {
-    environment.pool == nil ? self : SlotHolder(source: self, slot: slot)
+    environment.pool == nil || EngineFault.leavesSlotEarly.isInjected ? self : SlotHolder(source: self, slot: slot)
   }
 
   // MARK: - Dependencies of children
@@ -254,13 +255,14 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
       }
       context.runUserCode {
         child.cancel()
-        child.start()
+        // One that was also added to a queue is left for that to start, at once: see `isInQueue`.
+        if !child.waitsInQueue { child.start() }
       }
       return !child.observe(self, tag: tag)
     }
     context.runUserCode {
       child.cancel()
-      if !child.isFinished, !child.isExecuting { child.start() }
+      if !child.isFinished, !child.isExecuting, !child.isInQueue { child.start() }
     }
     if child.isFinished {
       child.leaveUnfinishedDependencies()
