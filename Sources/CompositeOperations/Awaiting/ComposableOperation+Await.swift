@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 extension ComposableOperation {
   /// The value, once the operation has settled.

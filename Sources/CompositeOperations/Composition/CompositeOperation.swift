@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// An operation made of operations: several in parallel, or one after the other.
 ///
@@ -145,11 +145,13 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   public final var childOutcomes: [Outcome<any Sendable>?] {
     switch kind {
     case .parallel(let source):
-      // A child that could not be used may be unfinished, for it is not the composite's. Its place holds the reason.
-      let failures = (error as? CompositeError)?.failures ?? []
+      let outcome = outcome
+      let failures = (outcome?.error as? CompositeError)?.failures ?? []
       return source.operations.enumerated().map { index, child in
         if let outcome = child.anyOutcome { return outcome }
-        return failures.first { $0.index == index }.map { .failure($0.error) }
+        // A child that could not be used may go on unfinished, for it is not the composite's.
+        guard outcome != nil else { return nil }
+        return failures.first { $0.index == index }.map { .failure($0.error) } ?? .cancelled
       }
     case .sequential(let source):
       return source.outcomes

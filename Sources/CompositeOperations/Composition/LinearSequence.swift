@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// A sequence of fixed steps, each made from the operation before it.
 ///

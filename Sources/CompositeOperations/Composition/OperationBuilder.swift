@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// Lists operations: each line is an operation or an array of them; `if`, `switch` and `for` can be used.
 @resultBuilder

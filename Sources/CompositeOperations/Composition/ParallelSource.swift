@@ -63,10 +63,11 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   /// The owner has started; or has been cancelled before, and settles when all children have been settled unrun.
   final func begin(cancelled: Bool) {
-    let refusal = joins || cancelled ? [:] : refusedChildren()
+    let refusal = joins ? [:] : refusedChildren()
     let prioritized = !cancelled && refusal.isEmpty && children.contains { $0.queuePriority != .normal }
     let isOpen: Bool = state.withLock { state in
       state.begin(cancelled: cancelled)
+      guard !cancelled else { return false }
       for (tag, error) in refusal.sorted(by: { $0.key < $1.key }) { state.refuse(tag, error) }
       guard state.phase == .running else { return false }
       isLimited.store(state.isLimited, ordering: .relaxed)
@@ -241,6 +242,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   private func abandonChild(_ tag: Int, _ context: ThreadContext) {
     guard let child = existingChild(tag) else { return childDone(tag, nil) }
+    if child.isFinished { return childEnded(tag, child) }
+    if joins { state.withLock { $0.abandon(tag) } }
     if abandon(child, tag: tag, joins: joins, context) { childDone(tag, child) }
   }
 

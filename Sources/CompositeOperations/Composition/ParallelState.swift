@@ -126,6 +126,9 @@ struct ParallelState {
     return true
   }
 
+  /// A child is about to be abandoned, if it is this composition's; then it is waited for like those that run.
+  mutating func abandon(_ tag: Int) { owned.insert(tag) }
+
   /// A child is in flight, started by somebody else. False if it need not be waited for any more.
   mutating func join(_ tag: Int) -> Bool {
     guard phase == .running else { return false }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// A sequence that makes attempts until one succeeds.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 extension CompositeOperation {
   /// The delegate of a sequential composite: decides, after each operation, which one comes next.

@@ -25,6 +25,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     preconditionFailure("abstract")
   }
 
+  /// Gives up the operation that the first step would return, if it is there already.
+  func takeUnasked() -> Operation? { nil }
+
   /// Nothing will be asked for any more.
   func discardSteps() {}
 
@@ -32,7 +35,20 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   final func begin(cancelled: Bool) {
     state.withLock { $0.begin(cancelled: cancelled) }
-    if cancelled { end(as: .cancelled) } else { offer() }
+    if cancelled { unwind(ThreadContext.current) } else { offer() }
+  }
+
+  /// Nothing is under way, and nothing will be.
+  private func unwind(_ context: ThreadContext) {
+    guard let child = takeUnasked() else {
+      state.withLock { $0.leave() }
+      return end(as: .cancelled)
+    }
+    let tag = state.withLock { state in
+      state.unwind(child)
+      return state.count
+    }
+    abandonCurrent(child, tag, joins: joins, context)
   }
 
   private func end(as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil) {
@@ -139,6 +155,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     case .nothing: break
     case .cancel(let child): cancel(child, context)
     case .abandon(let child, let count): abandonCurrent(child, count, context)
+    case .unwind: unwind(context)
     case .end: end(as: .cancelled)
     }
   }

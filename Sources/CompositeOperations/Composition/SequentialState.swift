@@ -42,7 +42,7 @@ struct SequentialState {
 
   mutating func begin(cancelled: Bool) {
     precondition(phase == .idle, "begin() in \(phase)")
-    phase = cancelled ? .ended : .ready
+    phase = cancelled ? .running : .ready
     isCancelled = cancelled
   }
 
@@ -160,7 +160,9 @@ struct SequentialState {
     case cancel(Operation)
     /// Settle the current child, number `count`, which has not started, without running it.
     case abandon(Operation, count: Int)
-    /// Nothing is under way: settle the composition.
+    /// Nothing is under way: settle what was to come, if there is something, and then the composition.
+    case unwind
+    /// Settle the composition, which does not wait for the current child.
     case end
   }
 
@@ -174,9 +176,9 @@ struct SequentialState {
       return .nothing  // whoever is asking will see it
     case .ready:
       isCancelled = true
-      phase = .ended
+      phase = .running
       current = nil
-      return .end
+      return .unwind
     case .running:
       isCancelled = true
       switch ownership {
@@ -196,7 +198,14 @@ struct SequentialState {
     }
   }
 
-  /// The composition was cancelled, and does not wait for the current child, which is somebody else's.
+  /// The composition was cancelled before this operation was asked for; it is settled without being run.
+  mutating func unwind(_ child: Operation) {
+    precondition(phase == .running && isCancelled, "unwind(_:) in \(phase)")
+    count += 1
+    current = child
+  }
+
+  /// The composition was cancelled, and waits for nothing: the current child is somebody else's, or there is none.
   mutating func leave() {
     precondition(phase == .running && isCancelled, "leave() in \(phase)")
     phase = .ended

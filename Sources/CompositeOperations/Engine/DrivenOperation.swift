@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// The engine for other targets: an operation whose children somebody else, the driver, decides on while it runs.
 ///

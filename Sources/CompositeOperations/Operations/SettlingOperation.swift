@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Synchronization
 
 /// The common base of ``SimpleOperation`` and ``CompositeOperation``: an `Operation` that settles exactly once.
@@ -213,9 +213,11 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       }
     case .callHooks:
       super.cancel()
+      // Taken first: `didCancel` may settle the operation, which would release it.
+      let onCancel = takeOnCancel()
       ThreadContext.current.runUserCode {
         didCancel()
-        takeOnCancel()?()
+        onCancel?()
       }
       propagateCancel()
     case .ignore:

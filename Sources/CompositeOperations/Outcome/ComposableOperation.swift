@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// An operation that ends with an ``Outcome``, which is what compositions need to know of their children.
 ///

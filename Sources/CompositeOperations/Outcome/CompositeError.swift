@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// What a failed ``CompositeOperation`` fails with: every failure among its children, in child order.
 ///

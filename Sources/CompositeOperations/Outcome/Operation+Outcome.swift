@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// What a sequence delegate sees of an operation, composed or plain.
 extension Operation {

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// An error of the package itself: an operation was used in a way that can not work.
 ///

@@ -29,6 +29,8 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // only whoeve
     }
   }
 
+  override func takeUnasked() -> Operation? { upstream.take() }
+
   override func discardSteps() {
     upstream = nil
     second = nil

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// Runs operations of different types in parallel, and succeeds with all their values.
 ///
