@@ -60,7 +60,7 @@ enum ForeignOperations {
       leaveUnfinishedDependencies()
       super.start()
       let context = ThreadContext.current
-      for observation in observations { context.perform(.notify(observation, operation)) }
+      for observation in observations { context.notify(observation, operation) }
     }
   }
 }

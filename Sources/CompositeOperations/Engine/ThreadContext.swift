@@ -47,6 +47,18 @@ final class ThreadContext {
     }
     isDraining = true
     carryOut(effect)
+    drain()
+  }
+
+  /// Tells an observer that the operation has settled: the most frequent effect.
+  func notify(_ observation: Observation, _ operation: Operation) {
+    guard !isDraining, !EngineFault.nestsEffects.isInjected else { return perform(.notify(observation, operation)) }
+    isDraining = true
+    observation.observer.operationDidSettle(operation, tag: observation.tag)
+    drain()
+  }
+
+  private func drain() {
     while nextEffect < effects.count {
       let effect = effects[nextEffect]
       nextEffect += 1

@@ -15,28 +15,10 @@ struct Observation: Sendable {
 }
 
 /// The fields of an operation that few operations need, made when the first of them is set.
-struct RareFields {
+final class RareFields {
   var onCancel: (@Sendable () -> Void)?
   /// Called if the operation is cancelled while it waits for its dependencies inside a composition.
   var whenCancelledUnstarted: (@Sendable () -> Void)?
-  var observation: Observation?
-  /// Observations after the first.
+  /// Observations after the first, for which the operation itself has a place.
   var furtherObservations: [Observation] = []
-
-  mutating func takeObservations() -> [Observation] {
-    guard let first = observation else { return [] }
-    defer {
-      observation = nil
-      furtherObservations = []
-    }
-    return [first] + furtherObservations
-  }
-
-  mutating func add(_ added: Observation) {
-    if observation == nil { observation = added } else { furtherObservations.append(added) }
-  }
-}
-
-final class RareFieldsBox {
-  var fields = RareFields()
 }

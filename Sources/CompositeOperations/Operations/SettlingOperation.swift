@@ -25,7 +25,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   @exclusivity(unchecked) private final var storedValue: (any Sendable)?
   @exclusivity(unchecked) private final var storedError: (any Error)?
   // Guarded by the striped lock.
-  @exclusivity(unchecked) private final var rareFields: RareFieldsBox?
+  @exclusivity(unchecked) private final var observation: Observation?
+  @exclusivity(unchecked) private final var rareFields: RareFields?
 
   /// Makes an operation that nobody has started.
   public override init() {
@@ -164,22 +165,25 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   private func finish() {
     if state.current.has(.hasDependencies) { leaveUnfinishedDependencies() }
     announceEnd { state.apply { $0.finish() } }
-    guard state.apply({ $0.announce() }) else { return }
-    let observations = takeListeners()
-    guard !observations.isEmpty else { return }
+    if state.apply({ $0.announce() }) { notifyListeners() }
+  }
+
+  /// Tells the observers, and releases `onCancel`.
+  private func notifyListeners() {
+    var observation: Observation?
+    var rareFields: RareFields?  // also so that what it holds is released outside the lock
+    StripedLock.withLock(of: self) {
+      swap(&observation, &self.observation)
+      swap(&rareFields, &self.rareFields)
+    }
+    guard let observation else { return }
     let context = ThreadContext.current
-    for observation in observations { context.perform(.notify(observation, self)) }
+    context.notify(observation, self)
+    for further in rareFields?.furtherObservations ?? [] { context.notify(further, self) }
   }
 
   /// Calls the completion, of which there is one, and releases it. On the thread that settled, under no lock.
   func deliverCompletion() {}
-
-  /// Releases `onCancel` and the observers; returns the latter.
-  private func takeListeners() -> [Observation] {
-    // Taken inside the lock, released outside it.
-    let fields = StripedLock.withLock(of: self) { rareFields.take() }
-    return fields?.fields.takeObservations() ?? []
-  }
 
   // MARK: - Outcome
 
@@ -209,7 +213,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     case .mark:
       super.cancel()
       if state.current.has(.hasListeners) {
-        StripedLock.withLock(of: self) { rareFields?.fields.whenCancelledUnstarted.take() }?()
+        StripedLock.withLock(of: self) { rareFields?.whenCancelledUnstarted.take() }?()
       }
     case .callHooks:
       super.cancel()
@@ -240,13 +244,13 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Called at most once, after `didCancel()`, and released by then or when the operation settles. Set while the
   /// operation is already cancelled and executing, it is called at once, on the setting thread.
   public final var onCancel: (@Sendable () -> Void)? {
-    get { StripedLock.withLock(of: self) { rareFields?.fields.onCancel } }
+    get { StripedLock.withLock(of: self) { rareFields?.onCancel } }
     set {
       var replaced: (@Sendable () -> Void)?
       let action = StripedLock.withLock(of: self) {
-        replaced = rareFields?.fields.onCancel.take()
+        replaced = rareFields?.onCancel.take()
         let action = state.apply { $0.addCancelHook() }
-        if action == .keep, let newValue { makeRareFields().fields.onCancel = newValue }
+        if action == .keep, let newValue { makeRareFields().onCancel = newValue }
         return action
       }
       withExtendedLifetime(replaced) {}
@@ -255,7 +259,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   private func takeOnCancel() -> (@Sendable () -> Void)? {
-    StripedLock.withLock(of: self) { rareFields?.fields.onCancel.take() }
+    StripedLock.withLock(of: self) { rareFields?.onCancel.take() }
   }
 
   // MARK: - Compositions
@@ -271,9 +275,9 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   // MARK: - Listeners
 
-  private func makeRareFields() -> RareFieldsBox {
+  private func makeRareFields() -> RareFields {
     if let rareFields { return rareFields }
-    let made = RareFieldsBox()
+    let made = RareFields()
     rareFields = made
     return made
   }
@@ -283,7 +287,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     let isLate = StripedLock.withLock(of: self) {
       switch state.apply({ $0.addCancelHook() }) {
       case .keep where !state.current.has(.cancelled):
-        makeRareFields().fields.whenCancelledUnstarted = action
+        makeRareFields().whenCancelledUnstarted = action
         return false
       case .keep, .call:
         return true
@@ -298,7 +302,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   final func observe(_ observer: any SettlementObserver, tag: Int = 0) -> Bool {
     StripedLock.withLock(of: self) {
       guard state.apply({ $0.addObserver() }) else { return false }
-      makeRareFields().fields.add(Observation(observer: observer, tag: tag))
+      let added = Observation(observer: observer, tag: tag)
+      if observation == nil { observation = added } else { makeRareFields().furtherObservations.append(added) }
       return true
     }
   }
