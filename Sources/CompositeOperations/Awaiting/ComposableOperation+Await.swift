@@ -23,17 +23,11 @@ extension ComposableOperation {
   @discardableResult
   public func run() async throws -> Value {
     try await withTaskCancellationHandler {
-      if isUnclaimed { startOnWorker(self) }
+      if takeOver() { startOnWorker(self) }
       return try await value
     } onCancel: {
       cancel()
     }
-  }
-
-  /// Whether nobody has started, queued or composed the operation. From now on the caller has.
-  fileprivate var isUnclaimed: Bool {
-    if let own = self as? SettlingOperation { return !own.waitsInQueue && own.state.apply { $0.adopt() } }
-    return !isFinished && !isExecuting && !isInQueue
   }
 
   fileprivate func settledOutcome() async -> Outcome<Value> {
@@ -63,7 +57,7 @@ extension OperationQueue {
   @discardableResult
   public func run<O: ComposableOperation>(_ operation: O) async throws -> O.Value {
     try await withTaskCancellationHandler {
-      if operation.isUnclaimed { addOperation(operation) }
+      if operation.takeOver() { addOperation(operation) }
       return try await operation.value
     } onCancel: {
       operation.cancel()

@@ -49,7 +49,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     do {
       if let next = try sequence?.nextOperation(after: previous) {
-        if let error = refusal(of: next) { return failure(adding: error, index: count, name: next.name) }
+        if let error = next.refusalAsNextOperation { return failure(adding: error, index: count, name: next.name) }
         return .run(next)
       }
     } catch is CancellationError {
@@ -69,18 +69,6 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     let failures = state.withLock { $0.records?.failures ?? [] }
     let last = CompositeError.Failure(index: index, operationName: name, error: error)
     return .settle(.failure, error: CompositeError(failures: failures + [last]))
-  }
-
-  /// Why an operation can not be the next one, if it can not.
-  private func refusal(of next: Operation) -> OperationError? {
-    if let next = next as? SettlingOperation {
-      if next.state.apply({ $0.adopt() }) {
-        return next.waitsInQueue ? OperationError(.alreadyInUse, operation: next) : nil
-      }
-      return OperationError(next.state.current.isSettled ? .alreadyFinished : .alreadyInUse, operation: next)
-    }
-    if next.isFinished { return OperationError(.alreadyFinished, operation: next) }
-    return next.isExecuting ? OperationError(.alreadyInUse, operation: next) : nil
   }
 
   override func discardSteps() {

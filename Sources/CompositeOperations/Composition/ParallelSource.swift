@@ -63,7 +63,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   /// The owner has started; or has been cancelled before, and settles when all children have been settled unrun.
   final func begin(cancelled: Bool) {
-    let refusal = joins ? [:] : refusedChildren()
+    let refusal = joins ? [:] : children.takeOverAsChildren()
     let prioritized = !cancelled && refusal.isEmpty && children.contains { $0.queuePriority != .normal }
     let isOpen: Bool = state.withLock { state in
       state.begin(cancelled: cancelled)
@@ -84,29 +84,6 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     } else {
       carryOut(ParallelState.Close(notHandedOut: 0..<count, left: Set(refusal.keys)))
     }
-  }
-
-  /// The children that can not be run, because they are not this composition's alone, with what is wrong with each.
-  private func refusedChildren() -> [Int: OperationError] {
-    var refused: [Int: OperationError] = [:]
-    // Our own operations carry a mark. Others, and those that finished long ago, have to be remembered.
-    var seen: Set<ObjectIdentifier> = []
-    for (tag, child) in children.enumerated() {
-      let own = child as? SettlingOperation
-      if let own, own.state.apply({ $0.adopt() }) {
-        if own.waitsInQueue { refused[tag] = OperationError(.alreadyInUse, operation: child) }
-      } else if own == nil || own?.isFinished == true {
-        if !seen.insert(ObjectIdentifier(child)).inserted {
-          refused[tag] = OperationError(.duplicateChild, operation: child)
-        } else if !child.isFinished, child.isExecuting {
-          refused[tag] = OperationError(.alreadyInUse, operation: child)
-        }
-      } else {
-        let isDuplicate = children[..<tag].contains { $0 === child }
-        refused[tag] = OperationError(isDuplicate ? .duplicateChild : .alreadyInUse, operation: child)
-      }
-    }
-    return refused
   }
 
   private func priority(of tag: Int) -> Operation.QueuePriority {

@@ -143,7 +143,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
       return launchForeign(child, tag: tag, joins: joins, in: slot, context)
     }
     if joins {
-      guard takeOver(child) else {
+      guard child.takeOver() else {
         guard childIsJoined(tag) else { return .left }
         if !child.observe(self, tag: tag) { operationDidSettle(child, tag: tag) }
         return .elsewhere
@@ -183,11 +183,6 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     if child.isFinished { return .finished }
     ForeignOperations.observe(child, observer(for: slot), tag: tag)
     return .inFlight
-  }
-
-  /// Becomes the one to start an operation. False if another is, or it has been started, or waits in a queue.
-  private func takeOver(_ child: SettlingOperation) -> Bool {
-    !child.waitsInQueue && child.state.apply { $0.adopt() }
   }
 
   /// A child that somebody else might have started is this composition's to start. False if none may start any more.
@@ -245,8 +240,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   /// - Parameter joins: whether a child that is somebody else's to start is left alone. It is as good as finished.
   final func abandon(_ child: Operation, tag: Int, joins: Bool = false, _ context: ThreadContext) -> Bool {
     abandonWait(tag)
-    if joins, let child = child as? SettlingOperation, !takeOver(child) { return true }
-    if joins, child.isExecuting || child.isInQueue { return true }
+    if joins, !child.takeOver() { return true }
     if let child = child as? SettlingOperation {
       if child.state.current.has(.composes) {
         guard child.observe(self, tag: tag) else { return true }

@@ -267,12 +267,6 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// What runs the children, in compositions.
   var source: WorkSource? { nil }
 
-  /// Whether the operation was added to a queue that has not started it yet.
-  final var waitsInQueue: Bool {
-    let state = state.current
-    return state.phase == .pending && state.has(.readinessWasRead) && isInQueue
-  }
-
   // MARK: - Listeners
 
   private func makeRareFields() -> RareFields {

@@ -24,7 +24,7 @@ import Foundation
 ///
 /// Whoever can still settle an operation has to keep it alive, as the closures above do. An operation that was started
 /// on its own and is released while it executes is reported on standard error in debug builds.
-open class SimpleOperation<Value: Sendable>: SettlingOperation, ComposableOperation, @unchecked Sendable {
+open class SimpleOperation<Value: Sendable>: SettlingOperation, ComposableOperation, @unchecked Sendable {  // see fields
   // Touched by the one caller that starts the operation, or settles it unstarted.
   @exclusivity(unchecked) private final var body: (@Sendable (SimpleOperation<Value>) -> Void)?
   // Guarded by the striped lock.
@@ -48,7 +48,8 @@ open class SimpleOperation<Value: Sendable>: SettlingOperation, ComposableOperat
   /// Traps if `Value` is an `Operation`: it would never run. Use `then` to run an operation made by another.
   ///
   /// - Parameters:
-  ///   - fileID: where the operation is made, for the diagnosis in debug builds. The same for `line`.
+  ///   - fileID: the file in which the operation is made, for the diagnosis in debug builds.
+  ///   - line: the line in that file.
   ///   - body: the work. Called once, with the operation, on the thread that starts it; released when it returns. Not
   ///     called if the operation is cancelled before it starts.
   public init(

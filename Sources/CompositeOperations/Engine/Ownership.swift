@@ -1,0 +1,60 @@
+import Foundation
+
+// Who starts an operation. One of ours carries a mark once somebody has taken it over; of others only what Foundation
+// shows can be known.
+
+extension Operation {
+  /// Makes the caller the one who starts the operation. False if it was started or queued, or somebody else is to.
+  final func takeOver() -> Bool {
+    if let own = self as? SettlingOperation { return own.adopt() }
+    return !isFinished && !isExecuting && !isInQueue
+  }
+
+  /// Why the operation can not be the next one of a sequence, if it can not. If it can, the sequence has taken it over.
+  final var refusalAsNextOperation: OperationError? {
+    if let own = self as? SettlingOperation {
+      if own.adopt() { return nil }
+      return OperationError(own.state.current.isSettled ? .alreadyFinished : .alreadyInUse, operation: self)
+    }
+    if isFinished { return OperationError(.alreadyFinished, operation: self) }
+    return isExecuting ? OperationError(.alreadyInUse, operation: self) : nil
+  }
+}
+
+extension SettlingOperation {
+  /// Makes the caller the one who starts the operation.
+  final func adopt() -> Bool {
+    !waitsInQueue && state.apply { $0.adopt() }
+  }
+
+  /// Whether the operation was added to a queue that has not started it yet.
+  final var waitsInQueue: Bool {
+    let state = state.current
+    return state.phase == .pending && state.has(.readinessWasRead) && isInQueue
+  }
+}
+
+extension [Operation] {
+  /// Takes the operations over as the children of one composite. Returns those that it can not run, because they are
+  /// not its alone, with what is wrong with each.
+  func takeOverAsChildren() -> [Int: OperationError] {
+    var refused: [Int: OperationError] = [:]
+    // Those that carry no mark: they are not ours, or have finished already.
+    var unmarked: Set<ObjectIdentifier> = []
+    for (index, child) in enumerated() {
+      let own = child as? SettlingOperation
+      if let own, own.adopt() { continue }
+      if own == nil || child.isFinished {
+        if !unmarked.insert(ObjectIdentifier(child)).inserted {
+          refused[index] = OperationError(.duplicateChild, operation: child)
+        } else if !child.isFinished, child.isExecuting {
+          refused[index] = OperationError(.alreadyInUse, operation: child)
+        }
+      } else {
+        let isDuplicate = self[..<index].contains { $0 === child }
+        refused[index] = OperationError(isDuplicate ? .duplicateChild : .alreadyInUse, operation: child)
+      }
+    }
+    return refused
+  }
+}
