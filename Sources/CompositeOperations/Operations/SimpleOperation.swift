@@ -24,7 +24,9 @@ import Foundation
 ///
 /// Whoever can still settle an operation has to keep it alive, as the closures above do. An operation that was started
 /// on its own and is released while it executes is reported on standard error in debug builds.
-open class SimpleOperation<Value: Sendable>: SettlingOperation, ComposableOperation, @unchecked Sendable {  // see fields
+open class SimpleOperation<Value: Sendable>:
+  SettlingOperation, ComposableOperation, @unchecked Sendable  // what guards each field stands there
+{
   // Touched by the one caller that starts the operation, or settles it unstarted.
   @exclusivity(unchecked) private final var body: (@Sendable (SimpleOperation<Value>) -> Void)?
   // Guarded by the striped lock.
