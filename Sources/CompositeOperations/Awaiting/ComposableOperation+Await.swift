@@ -80,7 +80,7 @@ private func startOnWorker(_ operation: Operation) {
     if isFirst { Workers.start(operation, qualityOfService: qualityOfService) }
   }
   let wait = DependencyWait(for: operation, whenMet: start)
-  (operation as? SettlingOperation)?.setWhenCancelledUnstarted {
+  (operation as? SettlingOperation)?.setWhenDecidedUnstarted {
     wait.cancel()
     start()
   }

@@ -13,6 +13,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// The next child to hand out; `closed` or more when it hands out none.
   private final let cursor = Atomic(ParallelSource.closed)
   private final let done = Atomic(0)
+  /// Whether children are claimed one by one. Sequentially consistent like `done`: of a child that settles and a limit
+  /// that changes, one sees the other.
   private final let isLimited = Atomic(false)
   private final let count: Int
   /// Whether a child that somebody else starts is waited for, instead of being a mistake.
@@ -67,10 +69,10 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     let prioritized = !cancelled && refusal.isEmpty && children.contains { $0.queuePriority != .normal }
     let isOpen: Bool = state.withLock { state in
       state.begin(cancelled: cancelled)
-      guard !cancelled else { return false }
+      guard !state.wasCancelled else { return false }
       for (tag, error) in refusal.sorted(by: { $0.key < $1.key }) { state.refuse(tag, error) }
       guard state.phase == .running else { return false }
-      isLimited.store(state.isLimited, ordering: .relaxed)
+      isLimited.store(state.isLimited, ordering: .sequentiallyConsistent)
       if prioritized || state.isLimited {
         for tag in 0..<count { state.add(ready: tag, priority: priority(of: tag)) }
       } else {
@@ -118,7 +120,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if environment.pool == nil, child.qualityOfService.urgency > environment.qualityOfService.urgency {
       Workers.later(qualityOfService: child.qualityOfService) { [self] in
         _ = run(child, tag, in: slot, ThreadContext.current)
-        if isLimited.load(ordering: .relaxed) { offer() }
+        if isLimited.load(ordering: .sequentiallyConsistent) { offer() }
       }
       return .done
     }
@@ -132,7 +134,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func claim() -> ParallelState.Claim {
-    let done = EngineFault.countsOnlyThreads.isInjected ? count : done.load(ordering: .acquiring)
+    let done = EngineFault.countsOnlyThreads.isInjected ? count : done.load(ordering: .sequentiallyConsistent)
     return state.withLock { $0.claim(done: done) }
   }
 
@@ -146,6 +148,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     case .elsewhere:
       break
     case .refused:
+      if joins { _ = state.withLock { $0.abandon(tag) } }
       if abandon(child, tag: tag, context) { childDone(tag, child) }
     case .left:
       childDone(tag, child)
@@ -156,7 +159,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   override final func operationDidSettle(_ child: Operation, tag: Int) {
     if joins, !state.withLock({ $0.owned.contains(tag) || $0.leave(tag) }) { return }
     childEnded(tag, child)
-    if isLimited.load(ordering: .relaxed) { offer() }
+    if isLimited.load(ordering: .sequentiallyConsistent) { offer() }
   }
 
   private func childEnded(_ tag: Int, _ child: Operation) {
@@ -183,7 +186,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   private func childDone(_ tag: Int, _ child: Operation?) {
     if let child { childIsDone(tag, child) }
-    if done.add(1, ordering: .acquiringAndReleasing).newValue == count { finish() }
+    if done.add(1, ordering: .sequentiallyConsistent).newValue == count { finish() }
   }
 
   private func finish() {
@@ -220,8 +223,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   private func abandonChild(_ tag: Int, _ context: ThreadContext) {
     guard let child = existingChild(tag) else { return childDone(tag, nil) }
     if child.isFinished { return childEnded(tag, child) }
-    if joins { state.withLock { $0.abandon(tag) } }
-    if abandon(child, tag: tag, joins: joins, context) { childDone(tag, child) }
+    let mayBeTheirs = joins && state.withLock { !$0.abandon(tag) }
+    if abandon(child, tag: tag, joins: mayBeTheirs, context) { childDone(tag, child) }
   }
 
   override final func cancelWaiting() {
@@ -236,6 +239,10 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   // MARK: - Ownership and dependencies
+
+  override final func owns(_ tag: Int) -> Bool {
+    state.withLock { $0.owned.contains(tag) }
+  }
 
   override final func childIsOwned(_ tag: Int) -> Bool {
     state.withLock { $0.own(tag) }
@@ -276,7 +283,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     // Priorities are read before the lock is taken, and only if the cursor has to be given up.
     let shouldOffer: Bool = state.withLock { state in
       change(&state)
-      isLimited.store(state.isLimited, ordering: .relaxed)
+      isLimited.store(state.isLimited, ordering: .sequentiallyConsistent)
       guard state.phase == .running else { return false }
       if state.isLimited {
         let next = cursor.exchange(ParallelSource.closed, ordering: .acquiringAndReleasing)

@@ -59,8 +59,8 @@ struct ParallelState {
   /// The owner has started; or has been cancelled before, so that no child will.
   mutating func begin(cancelled: Bool) {
     precondition(phase == .idle, "begin() in \(phase)")
-    phase = cancelled ? .closing : .running
-    wasCancelled = cancelled
+    wasCancelled = wasCancelled || cancelled
+    phase = wasCancelled ? .closing : .running
   }
 
   /// A child can not be used. The caller abandons all.
@@ -126,8 +126,9 @@ struct ParallelState {
     return true
   }
 
-  /// A child is about to be abandoned, if it is this composition's; then it is waited for like those that run.
-  mutating func abandon(_ tag: Int) { owned.insert(tag) }
+  /// A child is about to be abandoned, if it is this composition's; then it is waited for like those that run. Returns
+  /// whether it is known to be.
+  mutating func abandon(_ tag: Int) -> Bool { !owned.insert(tag).inserted }
 
   /// A child is in flight, started by somebody else. False if it need not be waited for any more.
   mutating func join(_ tag: Int) -> Bool {
@@ -182,13 +183,9 @@ struct ParallelState {
 
   /// The owner was cancelled.
   mutating func cancel() -> Close? {
-    switch phase {
-    case .idle, .settled:
-      return nil
-    case .running, .closing:
-      wasCancelled = true
-      return close()
-    }
+    guard phase != .settled else { return nil }
+    wasCancelled = true
+    return close()
   }
 
   private mutating func close() -> Close? {

@@ -34,8 +34,11 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   // MARK: - Begin and end
 
   final func begin(cancelled: Bool) {
-    state.withLock { $0.begin(cancelled: cancelled) }
-    if cancelled { unwind(ThreadContext.current) } else { offer() }
+    let isCancelled = state.withLock { state in
+      state.begin(cancelled: cancelled)
+      return state.isCancelled
+    }
+    if isCancelled { unwind(ThreadContext.current) } else { offer() }
   }
 
   /// Nothing is under way, and nothing will be.
@@ -180,6 +183,10 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   // MARK: - Ownership and dependencies
 
+  override final func owns(_ tag: Int) -> Bool {
+    state.withLock { $0.ownership == .ours }
+  }
+
   override final func childIsOwned(_ tag: Int) -> Bool {
     state.withLock { $0.setOwnership(.ours) }
   }
@@ -193,7 +200,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   }
 
   override final func childBecameReady(_ tag: Int) {
-    if state.withLock({ $0.unwait() }) { offer() }
+    if state.withLock({ $0.unwait(tag) }) { offer() }
   }
 
   override final var nextPriority: Operation.QueuePriority {

@@ -42,8 +42,8 @@ struct SequentialState {
 
   mutating func begin(cancelled: Bool) {
     precondition(phase == .idle, "begin() in \(phase)")
-    phase = cancelled ? .running : .ready
-    isCancelled = cancelled
+    isCancelled = isCancelled || cancelled
+    phase = isCancelled ? .running : .ready
   }
 
   // MARK: - Asking
@@ -111,9 +111,9 @@ struct SequentialState {
     return true
   }
 
-  /// Its dependencies have finished. False if that does not matter any more.
-  mutating func unwait() -> Bool {
-    guard phase == .waiting else { return false }
+  /// The dependencies of child number `tag` have finished. False if that does not matter any more.
+  mutating func unwait(_ tag: Int) -> Bool {
+    guard phase == .waiting, tag == count else { return false }
     phase = .launchable
     return true
   }
@@ -169,11 +169,11 @@ struct SequentialState {
   mutating func cancel() -> Cancel {
     guard !isCancelled else { return .nothing }
     switch phase {
-    case .idle, .ended:
+    case .ended:
       return .nothing
-    case .asking:
+    case .idle, .asking:
       isCancelled = true
-      return .nothing  // whoever is asking will see it
+      return .nothing  // whoever begins, or is asking, will see it
     case .ready:
       isCancelled = true
       phase = .running

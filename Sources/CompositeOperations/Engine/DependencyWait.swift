@@ -7,18 +7,18 @@ final class DependencyWait: SettlementObserver {
   private struct State {
     /// One more than there are while they are being counted, so that nothing is met before all are observed.
     var remaining = 1
+    /// Let go of once met, or cancelled: one that never finishes would keep us, and we it.
+    var dependencies: [Operation]
     /// Nil once called, or cancelled.
     var whenMet: (@Sendable () -> Void)?
   }
 
   private let state: LockBox<State>
-  private let dependencies: [Operation]
 
   /// - Parameter whenMet: called once, on the thread that settles the last dependency; or by ``begin()``, if that was
   ///   before. Not called any more after ``cancel()``.
   init(for operation: Operation, whenMet: @escaping @Sendable () -> Void) {
-    dependencies = operation.dependencies.filter { !$0.isFinished }
-    state = LockBox(State(whenMet: whenMet))
+    state = LockBox(State(dependencies: operation.dependencies.filter { !$0.isFinished }, whenMet: whenMet))
   }
 
   /// Whether there is something to wait for.
@@ -27,8 +27,11 @@ final class DependencyWait: SettlementObserver {
   }
 
   func begin() {
+    let dependencies = state.withLock { state in
+      state.remaining += state.dependencies.count
+      return state.dependencies
+    }
     for dependency in dependencies {
-      state.withLock { $0.remaining += 1 }
       if let dependency = dependency as? SettlingOperation {
         if !dependency.observe(self) { countDown() }
       } else {
@@ -36,17 +39,21 @@ final class DependencyWait: SettlementObserver {
       }
     }
     countDown()
-    if state.withLock({ $0.whenMet == nil }) { stopObserving() }
+    if state.withLock({ $0.whenMet == nil }) { stopObserving(dependencies) }
   }
 
   /// Forgets about it, and lets go of dependencies that may never finish.
   func cancel() {
-    let whenMet = state.withLock { $0.whenMet.take() }
-    withExtendedLifetime(whenMet) {}  // released here, outside the lock
-    stopObserving()
+    var whenMet: (@Sendable () -> Void)?  // released here, outside the lock
+    let dependencies = state.withLock { state in
+      swap(&whenMet, &state.whenMet)
+      defer { state.dependencies = [] }
+      return state.dependencies
+    }
+    stopObserving(dependencies)
   }
 
-  private func stopObserving() {
+  private func stopObserving(_ dependencies: [Operation]) {
     for dependency in dependencies where !(dependency is SettlingOperation) {
       ForeignOperations.stopObserving(dependency, self)
     }
@@ -57,9 +64,11 @@ final class DependencyWait: SettlementObserver {
   }
 
   private func countDown() {
-    let whenMet: (@Sendable () -> Void)? = state.withLock { state in
+    var whenMet: (@Sendable () -> Void)?
+    state.withLock { state in
       state.remaining -= 1
-      return state.remaining == 0 ? state.whenMet.take() : nil
+      guard state.remaining == 0 else { return }
+      swap(&whenMet, &state.whenMet)
     }
     whenMet?()
   }

@@ -14,8 +14,9 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     package var didStart: @Sendable (DrivenOperation) -> Void
     /// An operation that was handed in has settled. Once for each.
     package var operationDidSettle: @Sendable (DrivenOperation, Operation, _ tag: Int) -> Void
-    /// The operation was cancelled: before it started, in which case nothing can be handed in, or while it executes.
-    /// The driver cancels what is under way and then settles the operation. Called once, if at all.
+    /// The operation was cancelled: before `didStart`, which then does not come, or while it executes. The driver hands
+    /// nothing in any more, calls `cancelAll()`, and settles the operation when all have settled. Called once, if at
+    /// all.
     package var wasCancelled: @Sendable (DrivenOperation) -> Void
 
     package init(
@@ -33,6 +34,11 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   private let operationQueue: OperationQueue?
   // Set once, before the operation can be started.
   private var readySource: ReadySource!
+  private let phase = LockBox(Phase.idle)
+
+  private enum Phase {
+    case idle, driven, cancelled
+  }
 
   package init(operationQueue: OperationQueue? = nil, driver: Driver) {
     self.driver = driver
@@ -48,14 +54,19 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 
   package override func main() {
     readySource.bind(to: self, queue: operationQueue, keeps: false)
-    ThreadContext.current.runUserCode { driver.didStart(self) }
+    let isDriven = phase.withLock { phase in
+      if phase == .idle { phase = .driven }
+      return phase == .driven
+    }
+    if isDriven { ThreadContext.current.runUserCode { driver.didStart(self) } }
   }
 
   override func settleUnrun() {
-    ThreadContext.current.runUserCode { driver.wasCancelled(self) }
+    propagateCancel()
   }
 
   override func propagateCancel() {
+    phase.withLock { $0 = .cancelled }
     ThreadContext.current.runUserCode { driver.wasCancelled(self) }
   }
 
@@ -69,6 +80,12 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   ///   - tag: comes back when it has settled.
   package func run(_ operation: Operation, tag: Int) {
     readySource.add(operation, tag: tag)
+  }
+
+  /// Cancels the operations that are under way, and settles those that wait without running them. Leaves those alone
+  /// that somebody else started. The driver is told of each when it has settled.
+  package func cancelAll() {
+    readySource.cancelAll()
   }
 
   /// How many operations may be unfinished at the same time. A change holds from the next one on.

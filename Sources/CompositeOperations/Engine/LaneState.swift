@@ -30,9 +30,11 @@ struct LaneState<Source: AnyObject> {
   /// Whether a helper waits in the queue.
   private(set) var hasStandby = false
 
-  // The sources that have work, to be taken in turn. An entry with an old generation is void.
-  private var ring: [(source: Source, generation: Int)] = []
+  // The sources that have work, to be taken in turn, and some that had; those that have one have a generation, which
+  // is new with each offer.
+  private var ring: [Source] = []
   private var head = 0
+  private var inRing: Set<ObjectIdentifier> = []
   private var generations: [ObjectIdentifier: Int] = [:]
   private var lastGeneration = 0
 
@@ -50,17 +52,26 @@ struct LaneState<Source: AnyObject> {
 
   /// The sources that have work.
   var sources: [Source] {
-    ring[head...].filter { generations[ObjectIdentifier($0.source)] == $0.generation }.map(\.source)
+    ring[head...].filter { generations[ObjectIdentifier($0)] != nil }
+  }
+
+  /// One of them.
+  var firstSource: Source? {
+    ring[head...].first { generations[ObjectIdentifier($0)] != nil }
   }
 
   // MARK: - Sources
 
   /// A source has work.
   mutating func offer(_ source: Source) -> Action {
+    list(source)
+    return demand()
+  }
+
+  private mutating func list(_ source: Source) {
     lastGeneration += 1
     generations[ObjectIdentifier(source)] = lastGeneration
-    ring.append((source, lastGeneration))
-    return demand()
+    if inRing.insert(ObjectIdentifier(source)).inserted { ring.append(source) }
   }
 
   /// There is work that nobody has taken.
@@ -76,33 +87,40 @@ struct LaneState<Source: AnyObject> {
 
   /// The source had no work when asked for some. That matters if it has not offered itself since.
   mutating func exhausted(_ source: Source, generation: Int) {
-    if generations[ObjectIdentifier(source)] == generation { generations[ObjectIdentifier(source)] = nil }
+    guard generations[ObjectIdentifier(source)] == generation else { return }
+    generations[ObjectIdentifier(source)] = nil
+    if generations.isEmpty { clear() }
+  }
+
+  private mutating func clear() {
+    ring = []
+    head = 0
+    inRing = []
   }
 
   /// A lane turns to something else, though the source may have more work; another lane may have found it exhausted
   /// in the meantime.
   mutating func keep(_ source: Source) {
-    guard generations[ObjectIdentifier(source)] == nil else { return }
-    lastGeneration += 1
-    generations[ObjectIdentifier(source)] = lastGeneration
-    ring.append((source, lastGeneration))
+    if generations[ObjectIdentifier(source)] == nil { list(source) }
   }
 
   /// The source whose turn it is, for a lane; nil if there is none. The action is for the other sources.
   mutating func nextSource() -> (source: Source, generation: Int, action: Action)? {
     while head < ring.count {
-      let entry = ring[head]
+      let source = ring[head]
       head += 1
       if head > 32, head * 2 > ring.count {
         ring.removeFirst(head)
         head = 0
       }
-      guard generations[ObjectIdentifier(entry.source)] == entry.generation else { continue }
-      ring.append(entry)
-      return (entry.source, entry.generation, generations.count > 1 ? demand() : .nothing)
+      guard let generation = generations[ObjectIdentifier(source)] else {
+        inRing.remove(ObjectIdentifier(source))
+        continue
+      }
+      ring.append(source)
+      return (source, generation, generations.count > 1 ? demand() : .nothing)
     }
-    ring = []
-    head = 0
+    clear()
     return nil
   }
 

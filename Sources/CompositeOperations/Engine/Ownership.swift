@@ -41,6 +41,9 @@ extension [Operation] {
     var refused: [Int: OperationError] = [:]
     // Those that carry no mark: they are not ours, or have finished already.
     var unmarked: Set<ObjectIdentifier> = []
+    // Only needed to say what is wrong.
+    lazy var firstIndices = Dictionary(
+      enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
     for (index, child) in enumerated() {
       let own = child as? SettlingOperation
       if let own, own.adopt() { continue }
@@ -51,7 +54,7 @@ extension [Operation] {
           refused[index] = OperationError(.alreadyInUse, operation: child)
         }
       } else {
-        let isDuplicate = self[..<index].contains { $0 === child }
+        let isDuplicate = firstIndices[ObjectIdentifier(child)] != index
         refused[index] = OperationError(isDuplicate ? .duplicateChild : .alreadyInUse, operation: child)
       }
     }

@@ -120,7 +120,7 @@ final class QueuePool: Sendable {
   private func addHelper() {
     let helper = Helper(pool: self)
     helper.qualityOfService = qualityOfService
-    helper.queuePriority = lanes.withLock { $0.sources.first }?.nextPriority ?? .normal
+    helper.queuePriority = lanes.withLock { $0.firstSource }?.nextPriority ?? .normal
     queue.addOperation(helper)
   }
 
@@ -207,7 +207,8 @@ final class QueuePool: Sendable {
       super.cancel()
       if EngineFault.ignoresQueueCancellation.isInjected { return }
       let leaf: Operation? = StripedLock.withLock(of: self) {
-        cancelsLeaf = isExecuting
+        // A lane between two leaves may have the next one in hand already.
+        cancelsLeaf = isExecuting && self.leaf?.isFinished != false
         return self.leaf
       }
       if let leaf { ThreadContext.current.runUserCode { leaf.cancel() } }
@@ -219,6 +220,7 @@ final class QueuePool: Sendable {
     func willStart(_ operation: Operation) {
       let isCancelled = StripedLock.withLock(of: self) {
         leaf = operation
+        defer { cancelsLeaf = false }
         return cancelsLeaf
       }
       if isCancelled { ThreadContext.current.runUserCode { operation.cancel() } }

@@ -41,21 +41,42 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     for operation in state.withLock({ $0.waiting }) { cancel(operation, context) }
   }
 
+  /// Cancels everything: what is under way, and what waits, which is settled without being run.
+  func cancelAll() {
+    let context = ThreadContext.current
+    let (abandoned, operations) = state.withLock { ($0.abandonWaiting(), $0.operations) }
+    let isAbandoned = Set(abandoned)
+    for (number, entry) in operations.sorted(by: { $0.key < $1.key }) {
+      if !isAbandoned.contains(number) {
+        if state.withLock({ $0.owns(number) }) { cancel(entry.operation, context) }
+      } else if abandon(entry.operation, tag: number, joins: !state.withLock { $0.owns(number) }, context) {
+        operationDidSettle(entry.operation, tag: number)
+      }
+    }
+  }
+
   // MARK: - Ownership and dependencies
 
-  override func childIsOwned(_ number: Int) -> Bool { true }
+  override func owns(_ number: Int) -> Bool {
+    state.withLock { $0.owns(number) }
+  }
+
+  override func childIsOwned(_ number: Int) -> Bool {
+    state.withLock { $0.own(number) }
+    return true
+  }
 
   override func childIsJoined(_ number: Int) -> Bool { true }
 
   override func childWillWait(_ number: Int) -> Bool {
-    state.withLock { $0.wait() }
+    state.withLock { $0.park(number) }
     return true
   }
 
   override func childBecameReady(_ number: Int) {
     let operation = state.withLock { $0.operations[number]?.operation }
     let priority = operation?.queuePriority ?? .normal
-    if state.withLock({ $0.endWait(number, priority: priority) }) { offer() }
+    if state.withLock({ $0.unpark(number, priority: priority) }) { offer() }
   }
 
   override var nextPriority: Operation.QueuePriority {

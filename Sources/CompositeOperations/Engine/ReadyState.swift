@@ -8,6 +8,10 @@ struct ReadyState {
   private var ready = ReadyQueue()
   /// Those that wait and those that are in flight, by the number under which they were handed in.
   private(set) var operations: [Int: (operation: Operation, tag: Int)] = [:]
+  /// Those that wait for their dependencies, and so do not count as in flight.
+  private var parked: Set<Int> = []
+  /// Those that are known to be ours to start.
+  private var owned: Set<Int> = []
   private var lastNumber = 0
 
   /// An operation can run now. Returns whether there is something to claim.
@@ -27,12 +31,20 @@ struct ReadyState {
 
   private var mayStart: Bool { !isSuspended && inFlight < width && !ready.isEmpty }
 
-  /// One that was started waits for its dependencies, and so does not count for now.
-  mutating func wait() { inFlight -= 1 }
+  /// One was found to be ours to start.
+  mutating func own(_ number: Int) { owned.insert(number) }
 
-  /// It has waited.
-  mutating func endWait(_ number: Int, priority: Operation.QueuePriority) -> Bool {
-    guard operations[number] != nil else { return false }
+  func owns(_ number: Int) -> Bool { owned.contains(number) }
+
+  /// One that was claimed waits for its dependencies.
+  mutating func park(_ number: Int) {
+    parked.insert(number)
+    inFlight -= 1
+  }
+
+  /// It has waited. Returns whether there is something to claim.
+  mutating func unpark(_ number: Int, priority: Operation.QueuePriority) -> Bool {
+    guard parked.remove(number) != nil else { return false }
     ready.append(number, priority: priority)
     return mayStart
   }
@@ -40,8 +52,17 @@ struct ReadyState {
   /// One has settled. Returns its tag, and whether there is something to claim.
   mutating func settled(_ number: Int) -> (tag: Int, more: Bool)? {
     guard let (_, tag) = operations.removeValue(forKey: number) else { return nil }
+    owned.remove(number)
     inFlight -= 1
     return (tag, mayStart)
+  }
+
+  /// Everything that has not been started will not be; it counts as in flight until it has settled.
+  mutating func abandonWaiting() -> [Int] {
+    let abandoned = ready.removeAll() + parked.sorted()
+    parked = []
+    inFlight += abandoned.count
+    return abandoned
   }
 
   mutating func setWidth(_ width: Int) -> Bool {

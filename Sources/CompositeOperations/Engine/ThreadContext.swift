@@ -33,6 +33,8 @@ final class ThreadContext {
   @exclusivity(unchecked) private(set) var isWorker = false
   /// The urgency of the worker's thread.
   @exclusivity(unchecked) private var urgency = 0
+  /// The source of the composition that the worker is starting. `main` may be the user's, but this is what it is for.
+  @exclusivity(unchecked) private var expected: WorkSource?
   /// What the worker turns to next.
   @exclusivity(unchecked) private var next: WorkSource?
 
@@ -100,9 +102,19 @@ final class ThreadContext {
 
   /// Makes `source` the next thing this thread turns to, if it is a worker with nothing else to turn to.
   func takeOn(_ source: WorkSource) -> Bool {
-    guard isWorker, next == nil, source.environment.qualityOfService.urgency == urgency else { return false }
+    guard isWorker || source === expected, next == nil, source.environment.qualityOfService.urgency == urgency else {
+      return false
+    }
     next = source
     return true
+  }
+
+  /// Starts a composition, whose source this thread then turns to.
+  func expect(_ source: WorkSource?, _ start: () -> Void) {
+    let previous = expected
+    expected = isWorker ? source : nil
+    runUserCode(start)
+    expected = previous
   }
 
   func takeNext() -> WorkSource? {

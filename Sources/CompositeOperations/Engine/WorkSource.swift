@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -47,6 +48,8 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   private final let hasStandby = Atomic(false)
   /// The children that wait for their dependencies.
   private final let waits = LockBox<[Int: DependencyWait]>([:])
+  /// How often plain children were looked at that are not ready for no known reason.
+  private final let polls = LockBox<[Int: Int]>([:])
 
   /// Takes one piece of work and carries it out, on the calling thread.
   func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
@@ -73,18 +76,22 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
 
   // MARK: - Owner
 
+  /// The owner is being started, on this thread; its `main` may go on on another.
+  final func ownerWillStart(_ owner: SettlingOperation) {
+    if inherited == nil {
+      inherited = ExecutionEnvironment(qualityOfService: owner.qualityOfService, tree: ExecutionTree(root: owner))
+    }
+  }
+
   /// The owner has been started: work out where the children run.
   ///
   /// - Parameter keeps: whether the source keeps the owner alive, until it settles it.
   final func bind(to owner: SettlingOperation, queue: OperationQueue?, keeps: Bool = true) {
     if keeps { self.owner = owner }
+    if let inherited { environment = inherited }
+    inherited = nil
     let own = owner.qualityOfService
-    if let inherited = inherited.take() {
-      environment = inherited
-      if own.urgency > environment.qualityOfService.urgency { environment.qualityOfService = own }
-    } else {
-      environment = ExecutionEnvironment(qualityOfService: own, tree: ExecutionTree(root: owner))
-    }
+    if own.urgency > environment.qualityOfService.urgency { environment.qualityOfService = own }
     if let queue, let tree = environment.tree {
       environment.pool = tree.pool(for: queue, qualityOfService: environment.qualityOfService)
     }
@@ -142,7 +149,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     guard let child = child as? SettlingOperation else {
       return launchForeign(child, tag: tag, joins: joins, in: slot, context)
     }
-    if joins {
+    if joins, !owns(tag) {
       guard child.takeOver() else {
         guard childIsJoined(tag) else { return .left }
         if !child.observe(self, tag: tag) { operationDidSettle(child, tag: tag) }
@@ -156,7 +163,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     }
     if state.has(.composes) {
       child.source?.inherited = environment
-      child.start()
+      context.expect(child.source) { child.start() }
       return child.observe(self, tag: tag) ? .elsewhere : .finished
     }
     slot.willStart(child)
@@ -171,18 +178,23 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Launch {
     if child.isFinished { return .finished }
-    if child.isExecuting || joins && child.isInQueue {
+    if child.isExecuting || joins && !owns(tag) && child.isInQueue {
       if joins, !childIsJoined(tag) { return .left }
       ForeignOperations.observe(child, self, tag: tag)
       return .elsewhere
     }
-    if joins, !childIsOwned(tag) { return .refused }
+    if joins, !owns(tag), !childIsOwned(tag) { return .refused }
     if !child.isReady { return park(child, tag: tag) }
     slot.willStart(child)
     context.runUserCode { child.start() }
     if child.isFinished { return .finished }
     ForeignOperations.observe(child, observer(for: slot), tag: tag)
     return .inFlight
+  }
+
+  /// Whether a child is known to be this composition's to start.
+  func owns(_ tag: Int) -> Bool {
+    preconditionFailure("abstract")
   }
 
   /// A child that somebody else might have started is this composition's to start. False if none may start any more.
@@ -214,15 +226,26 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
       return .refused
     }
     if let child = child as? SettlingOperation {
-      child.setWhenCancelledUnstarted { [self] in endWait(tag) }
+      child.setWhenDecidedUnstarted { [self] in endWait(tag) }
     } else if !DependencyWait.isNeeded(for: child) {
-      // Foundation releases the dependents of a finished operation one after the other, in any order, so that a plain
-      // operation may not be ready for another moment. Look again on another thread, after whatever is under way.
-      Workers.later(qualityOfService: environment.qualityOfService) { [self] in endWait(tag) }
+      poll(tag)
       return .elsewhere
     }
     wait.begin()
     return .elsewhere
+  }
+
+  /// Looks again later whether a plain operation is ready, that has no unfinished dependency and still is not.
+  ///
+  /// Foundation releases the dependents of a finished operation one after the other, in any order, so this may last for
+  /// another moment. It lasts longer if the operation overrides `isReady`, which on Linux can not be observed.
+  private func poll(_ tag: Int) {
+    let polls = polls.withLock { polls in
+      polls[tag, default: -1] += 1
+      return polls[tag]!
+    }
+    let delay = polls == 0 ? nil : DispatchTimeInterval.milliseconds(1 << min(polls - 1, 5))
+    Workers.later(after: delay, qualityOfService: environment.qualityOfService) { [self] in endWait(tag) }
   }
 
   private func endWait(_ tag: Int) {

@@ -20,9 +20,12 @@ enum Workers {
     DispatchQueue.global(qos: source.environment.qualityOfService.dispatchQoS).async { run(source) }
   }
 
-  /// Runs something small on a worker's thread.
-  static func later(qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void) {
-    DispatchQueue.global(qos: qualityOfService.dispatchQoS).async(execute: body)
+  /// Runs something on a worker's thread, now or after a delay.
+  static func later(
+    after delay: DispatchTimeInterval? = nil, qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void
+  ) {
+    let queue = DispatchQueue.global(qos: qualityOfService.dispatchQoS)
+    if let delay { queue.asyncAfter(deadline: .now() + delay, execute: body) } else { queue.async(execute: body) }
   }
 
   /// Starts an operation on a worker, which then goes on with its children if it is a composition.

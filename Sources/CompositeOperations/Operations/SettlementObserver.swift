@@ -17,8 +17,8 @@ struct Observation: Sendable {
 /// The fields of an operation that few operations need, made when the first of them is set.
 final class RareFields {
   var onCancel: (@Sendable () -> Void)?
-  /// Called if the operation is cancelled while it waits for its dependencies inside a composition.
-  var whenCancelledUnstarted: (@Sendable () -> Void)?
+  /// Called if the operation is cancelled, or settled, while it waits for its dependencies inside a composition.
+  var whenDecidedUnstarted: (@Sendable () -> Void)?
   /// Observations after the first, for which the operation itself has a place.
   var furtherObservations: [Observation] = []
 }

@@ -98,6 +98,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     switch action {
     case .run:
       if state.current.has(.hasDependencies) { requireReadiness() }
+      if state.current.has(.composes) { source?.ownerWillStart(self) }
       announceStart {}
       main()
     case .settleCancelled:
@@ -176,6 +177,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       swap(&observation, &self.observation)
       swap(&rareFields, &self.rareFields)
     }
+    rareFields?.whenDecidedUnstarted?()
     guard let observation else { return }
     let context = ThreadContext.current
     context.notify(observation, self)
@@ -213,7 +215,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     case .mark:
       super.cancel()
       if state.current.has(.hasListeners) {
-        StripedLock.withLock(of: self) { rareFields?.whenCancelledUnstarted.take() }?()
+        StripedLock.withLock(of: self) { rareFields?.whenDecidedUnstarted.take() }?()
       }
     case .callHooks:
       super.cancel()
@@ -276,20 +278,18 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     return made
   }
 
-  /// Has something called if the operation is cancelled before it starts. Nil takes it back.
-  final func setWhenCancelledUnstarted(_ action: (@Sendable () -> Void)?) {
+  /// Has something called if the operation is cancelled or settled before it starts, perhaps more than once.
+  final func setWhenDecidedUnstarted(_ action: @escaping @Sendable () -> Void) {
     let isLate = StripedLock.withLock(of: self) {
       switch state.apply({ $0.addCancelHook() }) {
       case .keep where !state.current.has(.cancelled):
-        makeRareFields().whenCancelledUnstarted = action
+        makeRareFields().whenDecidedUnstarted = action
         return false
-      case .keep, .call:
+      case .keep, .call, .drop:
         return true
-      case .drop:
-        return false
       }
     }
-    if isLate { action?() }
+    if isLate { action() }
   }
 
   /// Asks to be told once the operation has settled and announced it. False if it has already.
