@@ -3,15 +3,12 @@ import Synchronization
 
 /// Runs children in parallel: the engine of parallel composites, `zip`, `all` and `firstSuccess`.
 ///
-/// The fast path is two atomic counters: a cursor that hands out children in order, and the number that are done. The
-/// lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
+/// The fast path has no lock: a dispenser hands out children in order, and the number of those that are done is counted.
+/// The lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
 /// may start.
 class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, behind a lock, or set before the start
-  private static let closed = Int.max / 2
-
   final let state: LockBox<ParallelState>
-  /// The next child to hand out; `closed` or more when it hands out none.
-  private final let cursor = Atomic(ParallelSource.closed)
+  private final let dispenser: Dispenser
   private final let done = Atomic(0)
   /// Whether children are claimed one by one. Sequentially consistent like `done`: of a child that settles and a limit
   /// that changes, one sees the other.
@@ -25,6 +22,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   init(_ children: [Operation], policy: ParallelState.Policy, joins: Bool) {
     self.children = children
     self.count = children.count
+    self.dispenser = Dispenser(count: children.count)
     self.joins = joins
     self.succeedsFirst = policy == .firstSuccess
     self.state = LockBox(ParallelState(count: children.count, policy: policy))
@@ -34,6 +32,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   init(count: Int, policy: ParallelState.Policy) {
     self.children = []
     self.count = count
+    self.dispenser = Dispenser(count: count)
     self.joins = true
     self.succeedsFirst = policy == .firstSuccess
     self.state = LockBox(ParallelState(count: count, policy: policy))
@@ -76,7 +75,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       if prioritized || state.isLimited {
         for tag in 0..<count { state.add(ready: tag, priority: priority(of: tag)) }
       } else {
-        cursor.store(0, ordering: .releasing)
+        dispenser.open()
       }
       return true
     }
@@ -97,10 +96,9 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     if EngineFault.looksAtAllChildren.isInjected { for tag in 0..<count { _ = priority(of: tag) } }
     let tag: Int
-    let next = cursor.wrappingAdd(1, ordering: .relaxed).oldValue
-    if next < count {
-      tag = next
-      if next + 1 < count { slot.moreIsAvailable(in: self) }
+    if let (number, more) = dispense(context) {
+      tag = number
+      if more { slot.moreIsAvailable(in: self) }
     } else {
       switch claim() {
       case .nothing:
@@ -124,13 +122,18 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       }
       return .done
     }
-    if EngineFault.claimsAhead.isInjected, case let ahead = cursor.wrappingAdd(1, ordering: .relaxed).oldValue,
-      ahead < count
-    {
+    if EngineFault.claimsAhead.isInjected, let (ahead, _) = dispense(context) {
       _ = run(child, tag, in: slot, context)
       return run(children[ahead], ahead, in: slot, context)
     }
     return run(child, tag, in: slot, context)
+  }
+
+  @inline(__always)
+  private func dispense(_ context: ThreadContext) -> (number: Int, more: Bool)? {
+    dispenser.next(for: context.number) { range in
+      if !state.withLock({ $0.putBack(range) }) { for tag in range { abandonChild(tag, context) } }
+    }
   }
 
   private func claim() -> ParallelState.Claim {
@@ -178,7 +181,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
         case .failure(let error): state.childFailed(tag, error)
         case .cancelled: state.childWasCancelled()
         }
-      return close.map(closingCursor)
+      return close.map(closingDispenser)
     }
     if let close { carryOut(close) }
     childDone(tag, child)
@@ -197,15 +200,16 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   // MARK: - Stopping
 
   final func cancel() {
-    guard let close = state.withLock({ state in state.cancel().map(closingCursor) }) else { return }
+    guard let close = state.withLock({ state in state.cancel().map(closingDispenser) }) else { return }
     carryOut(close)
   }
 
-  /// Adds what the cursor has not handed out. Called inside the lock.
-  private func closingCursor(_ close: ParallelState.Close) -> ParallelState.Close {
+  /// Adds what the dispenser has not handed out. Called inside the lock.
+  private func closingDispenser(_ close: ParallelState.Close) -> ParallelState.Close {
+    guard let (kept, rest) = dispenser.close() else { return close }
     var close = close
-    let next = cursor.exchange(ParallelSource.closed, ordering: .acquiringAndReleasing)
-    close.notHandedOut = min(next, count)..<count
+    close.abandoned.formUnion(kept)
+    close.notHandedOut = rest
     return close
   }
 
@@ -228,10 +232,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   override final func cancelWaiting() {
-    let waiting = state.withLock { state in
-      let next = cursor.load(ordering: .acquiring)
-      return state.ready.all + (next < count ? Array(next..<count) : [])
-    }
+    let waiting = state.withLock { $0.ready.all } + dispenser.remaining
     let context = ThreadContext.current
     for tag in waiting {
       if let child = existingChild(tag), !child.isFinished { cancel(child, context) }
@@ -280,17 +281,15 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func change(_ change: (inout ParallelState) -> Void) {
-    // Priorities are read before the lock is taken, and only if the cursor has to be given up.
     let shouldOffer: Bool = state.withLock { state in
       change(&state)
       isLimited.store(state.isLimited, ordering: .sequentiallyConsistent)
       guard state.phase == .running else { return false }
-      if state.isLimited {
-        let next = cursor.exchange(ParallelSource.closed, ordering: .acquiringAndReleasing)
-        if next < ParallelSource.closed {
-          state.cursorClosed(after: min(next, count))
-          for tag in min(next, count)..<count { state.add(ready: tag, priority: .normal) }
-        }
+      if state.isLimited, let (kept, rest) = dispenser.close() {
+        state.dispenserClosed(after: count - kept.count - rest.count)
+        // All are of normal priority, or there would be no dispenser.
+        for tag in kept { state.add(ready: tag, priority: .normal) }
+        for tag in rest { state.add(ready: tag, priority: .normal) }
       }
       return true
     }

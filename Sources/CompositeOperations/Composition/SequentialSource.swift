@@ -115,7 +115,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     case .inFlight:
       return .stop(.inFlight)
     case .elsewhere:
-      return .stop(.done)
+      return .stop(.nothing)
     case .refused:
       abandonCurrent(child, tag, context)
       return .stop(.nothing)
@@ -202,6 +202,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   override final func childBecameReady(_ tag: Int) {
     if state.withLock({ $0.unwait(tag) }) { offer() }
   }
+
+  /// Nobody else can help with a sequence, so it keeps no standby.
+  override final var keepsStandby: Bool { false }
 
   override final var nextPriority: Operation.QueuePriority {
     state.withLock { $0.current }?.queuePriority ?? .normal

@@ -48,6 +48,7 @@ extension [Operation] {
       let own = child as? SettlingOperation
       if let own, own.adopt() { continue }
       if own == nil || child.isFinished {
+        if unmarked.isEmpty { unmarked.reserveCapacity(count - index) }
         if !unmarked.insert(ObjectIdentifier(child)).inserted {
           refused[index] = OperationError(.duplicateChild, operation: child)
         } else if !child.isFinished, child.isExecuting {

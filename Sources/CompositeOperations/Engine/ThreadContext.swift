@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What the engine knows about the thread it is on.
 ///
@@ -9,6 +10,10 @@ import Foundation
 /// Both are switched off around user code, so that what it triggers happens before it goes on.
 final class ThreadContext {
   private static let threadLocal = ThreadLocal { ThreadContext() }
+  private static let lastNumber = Atomic(0)
+
+  /// Different for each thread.
+  let number = lastNumber.add(1, ordering: .relaxed).newValue
 
   static var current: ThreadContext {
     @inline(__always) get { threadLocal.current }

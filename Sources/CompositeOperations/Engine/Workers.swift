@@ -62,7 +62,9 @@ enum Workers {
         source = last
       }
     }
-    for source in outer + [source] { dispatch(source) }
+    // Others may have the thread now.
+    for source in outer where !source.keepsStandby { WorkerSlot.shared.moreIsAvailable(in: source) }
+    WorkerSlot.shared.moreIsAvailable(in: source)
   }
 
   /// What a worker is to the sources it attends to: a slot that is never short.

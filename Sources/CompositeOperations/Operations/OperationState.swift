@@ -62,6 +62,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let finishesWhenStarted = Flags(rawValue: 1 << 15)
     /// It runs other operations: it occupies no slot, and is told where they run before it starts.
     static let composes = Flags(rawValue: 1 << 16)
+    /// `qualityOfService` was set.
+    static let hasQualityOfService = Flags(rawValue: 1 << 17)
   }
 
   @inline(__always)
@@ -145,11 +147,25 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     return .win(self.ending, unstarted: unstarted)
   }
 
-  /// The outcome is stored. Returns whether a completion waits to be called.
-  mutating func publish() -> Bool {
+  enum PublishAction: Equatable {
+    /// Nothing stands between settling and finishing: it has finished; tell Foundation.
+    case announce
+    /// Finish.
+    case finish
+    /// Call the completion, then finish.
+    case deliverCompletion
+  }
+
+  /// The outcome is stored.
+  ///
+  /// - Parameter finishing: whether the usual case, in which nothing else has to happen first, is done in one step.
+  mutating func publish(finishing: Bool) -> PublishAction {
     assert(phase == .settling, "publish() in \(phase)")
     phase = .settled
-    return has(.hasCompletion)
+    if has(.hasCompletion) { return .deliverCompletion }
+    guard finishing, has(.started), !has(.hasDependencies) else { return .finish }
+    phase = .finished
+    return .announce
   }
 
   /// The completion has run, but the operation waits in a queue, so it finishes when that starts it. False if the

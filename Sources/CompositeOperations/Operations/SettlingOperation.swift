@@ -21,7 +21,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   let state: Atomic<OperationState>
 
   // Written by the one caller that wins the settling, before it publishes; read after. Type-erased, because a generic
-  // field here would cost a look-up of its layout on each access.
+  // field here would cost a look-up of its layout on each access. A success without a value is one with `()`.
   @exclusivity(unchecked) private final var storedValue: (any Sendable)?
   @exclusivity(unchecked) private final var storedError: (any Error)?
   // Guarded by the striped lock.
@@ -68,6 +68,15 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   open override var isReady: Bool {
     if !state.current.has(.readinessWasRead) { state.apply { $0.note(.readinessWasRead) } }
     return super.isReady
+  }
+
+  /// The importance of the work. Inside a composite the higher of this and the composite's counts.
+  open override var qualityOfService: QualityOfService {
+    get { state.current.has(.hasQualityOfService) ? super.qualityOfService : .default }
+    set {
+      state.apply { $0.note(.hasQualityOfService) }
+      super.qualityOfService = newValue
+    }
   }
 
   /// Makes this operation wait for another before a queue or a composite starts it.
@@ -120,7 +129,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Settles an operation that was cancelled before it started. Composites see to their children first.
   func settleUnrun() {
     discardWork()
-    settle(as: .cancelled, value: nil, error: nil)
+    settle(as: .cancelled)
   }
 
   /// Gives up what only `main` needs, of an operation whose `main` will never run.
@@ -132,7 +141,9 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   ///
   /// - Returns: whether what was passed became the outcome.
   @discardableResult
-  final func settle(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) -> Bool {
+  final func settle(
+    as ending: OperationState.Ending, value: consuming (any Sendable)? = nil, error: consuming (any Error)? = nil
+  ) -> Bool {
     guard case .win(let actual, let unstarted) = state.apply({ $0.settle(as: ending) }) else {
       awaitPublication()
       return false
@@ -142,8 +153,15 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       storedError = error
     }
     if unstarted { discardWork() }
-    if state.apply({ $0.publish() }) { ThreadContext.current.runUserCode { deliverCompletion() } }
-    conclude(unstarted: unstarted)
+    switch state.apply({ $0.publish(finishing: FoundationDifferences.finishesInOneStep) }) {
+    case .announce:
+      announce()
+    case .finish:
+      conclude(unstarted: unstarted)
+    case .deliverCompletion:
+      ThreadContext.current.runUserCode { deliverCompletion() }
+      conclude(unstarted: unstarted)
+    }
     return actual == ending
   }
 
@@ -166,6 +184,12 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   private func finish() {
     if state.current.has(.hasDependencies) { leaveUnfinishedDependencies() }
     announceEnd { state.apply { $0.finish() } }
+    if state.apply({ $0.announce() }) { notifyListeners() }
+  }
+
+  /// The same for an operation that is finished already, in the usual case that nothing stands between.
+  private func announce() {
+    announceEnd {}
     if state.apply({ $0.announce() }) { notifyListeners() }
   }
 
@@ -194,7 +218,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     let state = state.current
     guard state.isSettled else { return nil }
     switch state.ending {
-    case .success: return .success(storedValue!)
+    case .success: return .success(storedValue ?? ())
     case .failure: return .failure(storedError!)
     case .cancelled: return .cancelled
     case .none: preconditionFailure("\(self) settled without an ending")
@@ -202,7 +226,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   /// The value of an operation known to have succeeded.
-  final var succeededValue: any Sendable { storedValue! }
+  final var succeededValue: any Sendable { storedValue ?? () }
 
   /// Gives up the value, when the operation is being released.
   final func discardOutcome() { storedValue = nil }

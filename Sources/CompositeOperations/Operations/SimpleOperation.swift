@@ -76,7 +76,7 @@ open class SimpleOperation<Value: Sendable>:
       self.body = nil
       body(self)
     } else if Value.self == Void.self {
-      settle(as: .success, value: (), error: nil)
+      settle(as: .success)
     } else {
       reject(with: OperationError(.missingBody, operation: self))
     }
@@ -99,7 +99,7 @@ open class SimpleOperation<Value: Sendable>:
   ///   which case it settles as cancelled now.
   @discardableResult
   public final func finish(with value: Value) -> Bool {
-    settle(as: .success, value: value, error: nil)
+    settle(as: .success, value: value)
   }
 
   /// Settles the operation with an error. A `CancellationError` settles it as cancelled.
@@ -108,8 +108,8 @@ open class SimpleOperation<Value: Sendable>:
   ///   which case it settles as cancelled now.
   @discardableResult
   public final func reject(with error: any Error) -> Bool {
-    if error is CancellationError { return settle(as: .cancelled, value: nil, error: nil) }
-    return settle(as: .failure, value: nil, error: error)
+    if error is CancellationError { return settle(as: .cancelled) }
+    return settle(as: .failure, error: error)
   }
 
   /// Settles the operation with an outcome. `.cancelled` makes `isCancelled` true and calls no cancel hook.
@@ -121,7 +121,7 @@ open class SimpleOperation<Value: Sendable>:
     switch outcome {
     case .success(let value): finish(with: value)
     case .failure(let error): reject(with: error)
-    case .cancelled: settle(as: .cancelled, value: nil, error: nil)
+    case .cancelled: settle(as: .cancelled)
     }
   }
 
@@ -159,6 +159,6 @@ extension SimpleOperation where Value == Void {
   /// - Returns: true if this became the outcome; see ``finish(with:)``.
   @discardableResult
   public final func finish() -> Bool {
-    finish(with: ())
+    settle(as: .success)
   }
 }

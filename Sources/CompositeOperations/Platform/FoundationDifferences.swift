@@ -50,6 +50,17 @@ func makeThreadKey() -> pthread_key_t {
 
 // MARK: - Announcing state changes
 
+enum FoundationDifferences {
+  /// Whether an operation may become finished before Foundation is told that it will.
+  @inline(__always) static var finishesInOneStep: Bool {
+    #if canImport(Darwin)
+    false
+    #else
+    true
+    #endif
+  }
+}
+
 extension Operation {
   /// Makes `change`, which turns `isExecuting` true. On Linux nobody listens once the property is overridden.
   @inline(__always)
