@@ -35,14 +35,22 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
     self.work = nil
     let task = Task.detached(priority: priority) { [self] in
       do {
-        finish(with: try await work())
+        let value = try await work()
+        forgetTask()
+        finish(with: value)
       } catch {
+        forgetTask()
         reject(with: error)
       }
     }
     // Whoever is second sees the other: the cancel finds the task, or this finds the cancel.
     StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
     if isCancelled { task.cancel() }
+  }
+
+  /// The task is about to end. What it takes up goes with it, while the operation may be kept for its outcome.
+  private func forgetTask() {
+    StripedLock.withLock(of: self) { task = nil }
   }
 
   /// Cancels the task.
