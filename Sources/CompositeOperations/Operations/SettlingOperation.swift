@@ -235,16 +235,25 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   /// Cancels the operation. See the class for what that does; may be called at any moment from any thread.
   open override func cancel() {
-    switch state.apply({ $0.cancel() }) {
+    var onCancel: (@Sendable () -> Void)?
+    var whenDecided: (@Sendable () -> Void)?
+    // The hook is taken together with the decision to call it, for the operation may settle, which releases it, at any
+    // moment from then on.
+    let action = StripedLock.withLock(of: self) {
+      let action = state.apply { $0.cancel() }
+      switch action {
+      case .mark: whenDecided = rareFields?.whenDecidedUnstarted.take()
+      case .callHooks: onCancel = rareFields?.onCancel.take()
+      case .ignore: break
+      }
+      return action
+    }
+    switch action {
     case .mark:
       super.cancel()
-      if state.current.has(.hasListeners) {
-        StripedLock.withLock(of: self) { rareFields?.whenDecidedUnstarted.take() }?()
-      }
+      whenDecided?()
     case .callHooks:
       super.cancel()
-      // Taken first: `didCancel` may settle the operation, which would release it.
-      let onCancel = takeOnCancel()
       ThreadContext.current.runUserCode {
         didCancel()
         onCancel?()
@@ -282,10 +291,6 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       withExtendedLifetime(replaced) {}
       if action == .call, let newValue { ThreadContext.current.runUserCode { newValue() } }
     }
-  }
-
-  private func takeOnCancel() -> (@Sendable () -> Void)? {
-    StripedLock.withLock(of: self) { rareFields?.onCancel.take() }
   }
 
   // MARK: - Compositions
