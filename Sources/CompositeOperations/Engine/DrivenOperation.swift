@@ -82,8 +82,8 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     readySource.add(operation, tag: tag)
   }
 
-  /// Cancels the operations that are under way, and settles those that wait without running them. Leaves those alone
-  /// that somebody else started. The driver is told of each when it has settled.
+  /// Cancels the operations that are under way, and settles those that wait without running them. Nothing starts any
+  /// more. Leaves those alone that somebody else started. The driver is told of each when it has settled.
   package func cancelAll() {
     readySource.cancelAll()
   }

@@ -25,7 +25,10 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     switch launch(operation, tag: number, joins: true, in: slot, context) {
     case .finished: operationDidSettle(operation, tag: number)
     case .inFlight: return .inFlight
-    case .elsewhere, .refused, .left: break
+    case .elsewhere: break
+    case .refused:
+      if abandon(operation, tag: number, context) { operationDidSettle(operation, tag: number) }
+    case .left: operationDidSettle(operation, tag: number)
     }
     return .done
   }
@@ -44,7 +47,7 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   /// Cancels everything: what is under way, and what waits, which is settled without being run.
   func cancelAll() {
     let context = ThreadContext.current
-    let (abandoned, operations) = state.withLock { ($0.abandonWaiting(), $0.operations) }
+    let (abandoned, operations) = state.withLock { ($0.close(), $0.operations) }
     let isAbandoned = Set(abandoned)
     for (number, entry) in operations.sorted(by: { $0.key < $1.key }) {
       if !isAbandoned.contains(number) {
@@ -63,14 +66,14 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
 
   override func childIsOwned(_ number: Int) -> Bool {
     state.withLock { $0.own(number) }
-    return true
   }
 
-  override func childIsJoined(_ number: Int) -> Bool { true }
+  override func childIsJoined(_ number: Int) -> Bool {
+    state.withLock { !$0.isClosed }
+  }
 
   override func childWillWait(_ number: Int) -> Bool {
     state.withLock { $0.park(number) }
-    return true
   }
 
   override func childBecameReady(_ number: Int) {

@@ -13,6 +13,8 @@ struct ReadyState {
   /// Those that are known to be ours to start.
   private var owned: Set<Int> = []
   private var lastNumber = 0
+  /// Nothing starts any more.
+  private(set) var isClosed = false
 
   /// An operation can run now. Returns whether there is something to claim.
   mutating func add(_ operation: Operation, tag: Int, priority: Operation.QueuePriority) -> Bool {
@@ -31,15 +33,20 @@ struct ReadyState {
 
   private var mayStart: Bool { !isSuspended && inFlight < width && !ready.isEmpty }
 
-  /// One was found to be ours to start.
-  mutating func own(_ number: Int) { owned.insert(number) }
+  /// One was found to be ours to start. False if none may start any more.
+  mutating func own(_ number: Int) -> Bool {
+    owned.insert(number)
+    return !isClosed
+  }
 
   func owns(_ number: Int) -> Bool { owned.contains(number) }
 
-  /// One that was claimed waits for its dependencies.
-  mutating func park(_ number: Int) {
+  /// One that was claimed waits for its dependencies. False if none may start any more.
+  mutating func park(_ number: Int) -> Bool {
+    guard !isClosed else { return false }
     parked.insert(number)
     inFlight -= 1
+    return true
   }
 
   /// It has waited. Returns whether there is something to claim.
@@ -57,8 +64,9 @@ struct ReadyState {
     return (tag, mayStart)
   }
 
-  /// Everything that has not been started will not be; it counts as in flight until it has settled.
-  mutating func abandonWaiting() -> [Int] {
+  /// Nothing starts any more. Returns what has not been started; it counts as in flight until it has settled.
+  mutating func close() -> [Int] {
+    isClosed = true
     let abandoned = ready.removeAll() + parked.sorted()
     parked = []
     inFlight += abandoned.count

@@ -42,6 +42,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   deinit {
+    if state.current.has(.hasDependencies), !isFinished { leaveUnfinishedDependencies() }
     #if DEBUG
     if state.current.phase == .executing { Diagnostics.reportReleasedWhileExecuting(self, madeAt: origin) }
     #endif
