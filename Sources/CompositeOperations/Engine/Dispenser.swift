@@ -79,7 +79,7 @@ final class Dispenser: Sendable {
         expected: Range.none, desired: Range(rest).word, ordering: .acquiringAndReleasing)
       if !isKept { putBack(rest) }
     }
-    return (start, !rest.isEmpty || start + Dispenser.block < count)
+    return (start, !rest.isEmpty || start + Dispenser.block < count || isAnythingShelved)
   }
 
   private func take(from shelf: Shelf) -> (number: Int, more: Bool)? {
@@ -89,10 +89,18 @@ final class Dispenser: Sendable {
       range.next += 1
       let (isTaken, current) = shelf.range.weakCompareExchange(
         expected: word, desired: range.word, ordering: .acquiringAndReleasing)
-      if isTaken { return (number, range.next < range.end || cursor.load(ordering: .relaxed) < count) }
+      if isTaken {
+        let hasMore = range.next < range.end || cursor.load(ordering: .relaxed) < count
+        return (number, hasMore || isAnythingShelved)
+      }
       word = current
     }
     return nil
+  }
+
+  /// Whether a worker, which may be blocked by now, has left something on its shelf.
+  private var isAnythingShelved: Bool {
+    shelves.contains { Range($0.range.load(ordering: .acquiring)) != nil }
   }
 
   /// What has not been handed out, without handing it out.
@@ -109,6 +117,6 @@ final class Dispenser: Sendable {
     let next = cursor.exchange(Dispenser.closed, ordering: .acquiringAndReleasing)
     guard next < Dispenser.closed else { return nil }
     let kept = shelves.compactMap { Range($0.range.exchange(Range.closed, ordering: .acquiringAndReleasing)) }
-    return (kept.flatMap { $0.next..<$0.end }, min(next, count)..<count)
+    return (kept.flatMap { $0.next..<$0.end }.sorted(), min(next, count)..<count)
   }
 }

@@ -46,7 +46,8 @@ extension WorkSource {
       guard childIsOwned(tag) else { return .refused }
     }
     let state = child.state.current
-    if state.has(.hasDependencies), !state.has(.cancelled), DependencyWait.isNeeded(for: child) {
+    if state.phase == .pending, state.has(.hasDependencies), !state.has(.cancelled), DependencyWait.isNeeded(for: child)
+    {
       return park(child, tag: tag)
     }
     if state.has(.composes) {
