@@ -1,0 +1,112 @@
+import Foundation
+
+/// Finds the files to check: those that were named, and those in the folders that were named.
+struct FileFinder: Sendable {
+  let currentFolder: String
+  let root: String?
+
+  init(root: String?, currentFolder: String = FileManager.default.currentDirectoryPath) {
+    self.currentFolder = FilePath.absolute(currentFolder, in: "/")
+    self.root = root
+  }
+
+  /// Every file once, in the order of the paths and by name within a folder.
+  ///
+  /// - Parameter isCancelled: Asked now and then; a search that is not wanted any more ends early.
+  func find(_ paths: [String], isCancelled: () -> Bool = { false }) throws -> [SourceFile] {
+    let givenRoot = try root.map(checkedRoot)
+    var files: [SourceFile] = []
+    var seen: Set<String> = []
+    for path in paths {
+      let absolute = FilePath.absolute(path, in: currentFolder)
+      let root = givenRoot ?? findRoot(for: absolute)
+      if let givenRoot, !FilePath.contains(givenRoot, absolute) {
+        throw UsageError(
+          problem: "\(path) lies outside the root folder \(self.root ?? givenRoot).",
+          remedy: "Give a --root that contains every path.")
+      }
+      for file in try filePaths(at: path, absolute, isCancelled: isCancelled) where seen.insert(file).inserted {
+        guard let kind = SourceFile.kind(ofPath: file) else { continue }
+        files.append(
+          SourceFile(path: file, name: FilePath.relative(file, to: currentFolder), kind: kind, root: root))
+      }
+    }
+    return files
+  }
+
+  private func filePaths(at path: String, _ absolute: String, isCancelled: () -> Bool) throws -> [String] {
+    guard let isFolder = Self.isFolder(absolute) else {
+      throw UsageError(
+        problem: "\(path) does not exist.",
+        remedy: "Check the spelling; paths are relative to \(currentFolder).")
+    }
+    guard isFolder else {
+      if SourceFile.kind(ofPath: absolute) != nil { return [absolute] }
+      throw UsageError(
+        problem: "\(path) is neither a Markdown (.md, .markdown) nor an HTML (.html, .htm) file.",
+        remedy: "Name such a file, or a folder that has some.")
+    }
+    let files = try search(absolute, isCancelled: isCancelled)
+    if files.isEmpty, !isCancelled() {
+      throw UsageError(
+        problem: "There is no Markdown (.md, .markdown) or HTML (.html, .htm) file in \(path).",
+        remedy: "Name another folder, or leave this one out.")
+    }
+    return files
+  }
+
+  /// The files in `folder` and below. Folders are kept on a list, so that no depth is too much; links to folders are
+  /// not followed, so that no circle is.
+  private func search(_ folder: String, isCancelled: () -> Bool) throws -> [String] {
+    let manager = FileManager.default
+    var found: [String] = []
+    var folders = [folder]
+    while let next = folders.popLast(), !isCancelled() {
+      let names: [String]
+      do {
+        names = try manager.contentsOfDirectory(atPath: next)
+      } catch {
+        throw UsageError(
+          problem: "The folder \(FilePath.relative(next, to: currentFolder)) cannot be read.",
+          remedy: "Allow reading it, or name its neighbours one by one.")
+      }
+      for name in names where !name.hasPrefix(".") {
+        let path = next == "/" ? "/" + name : next + "/" + name
+        let type = try? manager.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        if type == .typeDirectory {
+          folders.append(path)
+        } else if SourceFile.kind(ofPath: name) != nil, Self.isFolder(path) != true {
+          found.append(path)
+        }
+      }
+    }
+    return found.sorted()
+  }
+
+  private func checkedRoot(_ root: String) throws -> String {
+    let absolute = FilePath.absolute(root, in: currentFolder)
+    if Self.isFolder(absolute) == true { return absolute }
+    throw UsageError(
+      problem: "--root \(root) is not a folder.",
+      remedy: "Give an existing folder, for example: --root .")
+  }
+
+  /// The Git work tree around `path`, else the current folder when that is around it, else the path's own folder.
+  private func findRoot(for path: String) -> String {
+    let folder = Self.isFolder(path) == true ? path : FilePath.parent(of: path)
+    var candidate = folder
+    while true {
+      if FileManager.default.fileExists(atPath: candidate + "/.git") { return candidate }
+      guard candidate != "/" else { break }
+      candidate = FilePath.parent(of: candidate)
+    }
+    return FilePath.contains(currentFolder, path) ? currentFolder : folder
+  }
+
+  /// Whether a folder is at `path`; nil when nothing is.
+  private static func isFolder(_ path: String) -> Bool? {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return nil }
+    return isFolder.boolValue
+  }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+/// A file whose links are checked, or whose anchors are needed.
+struct SourceFile: Hashable, Sendable {
+  enum Kind: Sendable {
+    case markdown, html
+  }
+
+  /// The absolute path, without `.`, `..` or a slash at the end.
+  let path: String
+
+  /// How the report names the file: relative to the current folder where it lies in there.
+  let name: String
+
+  let kind: Kind
+
+  /// The folder that this file's links must stay in.
+  let root: String
+
+  /// What a file of this name is read as; nil for everything that is neither Markdown nor HTML.
+  static func kind(ofPath path: String) -> Kind? {
+    switch URL(fileURLWithPath: path).pathExtension.lowercased() {
+    case "md", "markdown": .markdown
+    case "html", "htm": .html
+    default: nil
+    }
+  }
+}

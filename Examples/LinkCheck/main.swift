@@ -1,0 +1,3 @@
+import Foundation
+
+exit(await LinkCheckCommand(arguments: Array(CommandLine.arguments.dropFirst())).run())

@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+@testable import LinkCheck
+
+@Suite struct LinkInquiryTests {
+  private let start = URL(string: "http://a.org/x")!
+
+  private func inquiry(retries: Int = 2, pause: Duration = .seconds(1)) -> LinkInquiry {
+    LinkInquiry(start, policy: .init(retries: retries, firstPause: pause))
+  }
+
+  @Test(arguments: [200, 204, 206, 304])
+  func good_afterASuccess(_ status: Int) {
+    var inquiry = inquiry()
+    #expect(inquiry.request == .request(.head, start))
+    #expect(inquiry.next(after: Reply(status: status)) == .conclude(.good()))
+  }
+
+  @Test func get_afterHeadWasRefused_onlyOnce() {
+    var inquiry = inquiry()
+    #expect(inquiry.next(after: Reply(status: 405)) == .request(.get, start))
+    #expect(
+      inquiry.next(after: Reply(status: 405)) == .conclude(.broken(reason: "405 method not allowed", status: 405)))
+  }
+
+  @Test func get_thatAsksForMoreThanAnEmptyPageHas_isGood() {
+    var inquiry = inquiry()
+    _ = inquiry.next(after: Reply(status: 404))
+    #expect(inquiry.next(after: Reply(status: 416)) == .conclude(.good()))
+  }
+
+  @Test func pauses_grow_upToAHalfMinute() {
+    var inquiry = inquiry(retries: 20, pause: .seconds(4))
+    var pauses: [Duration] = []
+    while case .pause(let pause, _) = inquiry.next(after: Reply(status: 503)) { pauses.append(pause) }
+    #expect(pauses.prefix(5) == [.seconds(4), .seconds(8), .seconds(16), .seconds(30), .seconds(30)])
+    #expect(pauses.count == 20)
+  }
+
+  @Test func retryAfter_replacesThePause_unlessItIsTooLong() {
+    var inquiry = inquiry()
+    #expect(
+      inquiry.next(after: Reply(status: 429, retryAfter: .seconds(60)))
+        == .pause(.seconds(60), reason: "429 too many requests"))
+    #expect(inquiry.request == .request(.head, start))
+    #expect(
+      inquiry.next(after: Reply(status: 429, retryAfter: .seconds(61)))
+        == .conclude(.broken(reason: "429 too many requests, to be asked again in 61 s only", status: 429)))
+  }
+
+  @Test func transportErrors_areRetried_thenUnreachableOrBroken() {
+    for kind in [TransportError.Kind.unreachable, .noAnswer] {
+      var inquiry = inquiry(retries: 1)
+      let error = TransportError(kind: kind, reason: "why")
+      #expect(inquiry.next(after: error) == .pause(.seconds(1), reason: "why"))
+      #expect(inquiry.request == .request(.get, start))
+      let verdict = kind == .unreachable ? Verdict.unreachable(reason: "why") : .broken(reason: "why")
+      #expect(inquiry.next(after: error) == .conclude(verdict))
+    }
+    var lasting = inquiry()
+    #expect(
+      lasting.next(after: TransportError(kind: .lasting, reason: "why")) == .conclude(.broken(reason: "why")))
+  }
+
+  @Test func retries_areCountedOverAllRedirects() {
+    var inquiry = inquiry(retries: 1)
+    #expect(inquiry.next(after: Reply(status: 503)) == .pause(.seconds(1), reason: "503 service unavailable"))
+    let next = URL(string: "http://b.org/y")!
+    #expect(inquiry.next(after: Reply(status: 302, location: "http://b.org/y#z")) == .request(.get, next))
+    #expect(
+      inquiry.next(after: Reply(status: 503))
+        == .conclude(
+          .broken(reason: "503 service unavailable at http://b.org/y, after 1 redirect", status: 503)))
+  }
+
+  @Test(arguments: [
+    ("/y", "http://a.org/y"), ("y", "http://a.org/y"), ("?q", "http://a.org/x?q"), ("//b.org", "http://b.org/"),
+    ("https://b.org/y#z", "https://b.org/y"), ("../y", "http://a.org/y"), ("http://A.org:80/y", "http://a.org/y"),
+  ])
+  func redirect_isFollowedFromWhereItWasMet(_ location: String, _ target: String) {
+    var inquiry = inquiry()
+    #expect(
+      inquiry.next(after: Reply(status: 301, location: location)) == .request(.head, URL(string: target)!))
+    #expect(inquiry.next(after: Reply(status: 200)) == .conclude(.good(redirects: [target])))
+  }
+
+  @Test func redirects_areFollowedTenTimes() {
+    var inquiry = inquiry()
+    for hop in 1...10 {
+      #expect(
+        inquiry.next(after: Reply(status: 308, location: "/\(hop)"))
+          == .request(.head, URL(string: "http://a.org/\(hop)")!))
+    }
+    #expect(
+      inquiry.next(after: Reply(status: 308, location: "/11"))
+        == .conclude(.broken(reason: "more than 10 redirects", status: 308)))
+  }
+
+  @Test(arguments: [
+    ("0", Duration.seconds(0)), (" 120 ", .seconds(120)), ("-1", nil), ("soon", nil), ("", nil),
+    ("Thu, 01 Jan 1970 00:01:30 GMT", .seconds(30)), ("Thu, 01 Jan 1970 00:00:30 GMT", .seconds(0)),
+    ("99999999999999", .seconds(1_000_000)),
+  ])
+  func retryAfter_isSecondsOrADate(_ text: String, _ pause: Duration?) {
+    #expect(Reply.pause(text, from: Date(timeIntervalSince1970: 60)) == pause)
+  }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct InterruptTests {
+  @Test(arguments: [false, true])
+  func ctrlC_whileARequestRuns_printsWhatWasFoundAndExitsWith130(_ json: Bool) async throws {
+    try await withServer { server in
+      server.route("/held", HTTPAnswer.ok().held(by: Gate()))
+      let folder = try TemporaryFolder([
+        "a.md": "[good](\(server.url("/good"))) [gone](\(server.url("/gone"))) [held](\(server.url("/held")))",
+        "b.md": "[gone](gone.md)",
+      ])
+      server.route("/good", .ok())
+      // One after the other, so that the first two are done when the third begins.
+      let tool = try Tool((json ? ["--json"] : []) + ["--per-host", "1", "."], in: folder)
+      await server.requests.wait { $0.contains { $0.path == "/held" } }
+      tool.interrupt()
+      let result = try await tool.result()
+      #expect(!result.wasKilled)
+      #expect(result.status == 130)
+      await server.abandonedRequests.wait(forCount: 1)
+      if json {
+        let report = try result.report()
+        #expect(report.interrupted)
+        #expect(report.links.good == 1 && report.links.unchecked == 1)
+        #expect(report.broken.map(\.link) == [server.url("/gone"), "gone.md"])
+      } else {
+        #expect(result.output.contains("  a.md:1  \(server.url("/gone"))  404 not found\n"))
+        #expect(result.output.hasSuffix("Interrupted. 4 links in 2 files: 1 good, 2 broken, 1 not checked.\n"))
+      }
+    }
+  }
+
+  @Test func ctrlC_duringAPause_endsItAtOnce() async throws {
+    try await withServer { server in
+      server.route("/busy", .retryLater(after: "60"))
+      let folder = try TemporaryFolder(["a.md": "[a](\(server.url("/busy")))"])
+      let tool = try Tool(["a.md"], in: folder)
+      await server.requests.wait(forCount: 1)
+      tool.interrupt()
+      let result = try await tool.result()
+      #expect(result.status == 130)
+      #expect(result.output == "Interrupted. 1 link in 1 file: 0 good, 0 broken, 1 not checked.\n")
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func ctrlC_withManyRequestsUnderWay_cancelsThemAll() async throws {
+    try await withServer { server in
+      let gate = Gate()
+      let links = (0..<100).map { number in
+        server.route("/\(number)", HTTPAnswer.ok().held(by: gate))
+        return "[x](\(server.url("/\(number)")))\n"
+      }.joined()
+      let folder = try TemporaryFolder(["a.md": links])
+      let tool = try Tool(["--per-host", "10", "a.md"], in: folder)
+      await server.requests.wait(forCount: 10)
+      tool.interrupt()
+      let result = try await tool.result()
+      #expect(result.status == 130)
+      await server.abandonedRequests.wait(forCount: 10)
+      #expect(server.requests.count == 10)
+    }
+  }
+}

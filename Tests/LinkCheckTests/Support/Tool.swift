@@ -1,0 +1,136 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built LinkCheck executable, run as a process of its own.
+final class Tool: Sendable {
+  struct Result: Sendable {
+    let status: Int32
+    /// Whether a signal ended the process, instead of its own exit.
+    let wasKilled: Bool
+    let output: String
+    let errors: String
+
+    /// The report that `--json` printed.
+    func report() throws -> JSONReport {
+      try JSONDecoder().decode(JSONReport.self, from: Data(output.utf8))
+    }
+  }
+
+  private let process: Process
+  private let scratch: TemporaryFolder
+  private let ended = Gate()
+
+  /// Starts LinkCheck in `folder`.
+  ///
+  /// - Parameter terminal: Becomes the standard error output, instead of a file.
+  init(_ arguments: [String], in folder: TemporaryFolder, terminal: FileHandle? = nil) throws {
+    scratch = try TemporaryFolder(["output": "", "errors": ""])
+    process = Process()
+    process.executableURL = try Self.executable()
+    // Nothing here shall depend on how fast this machine is: only tests of the time limit set one that can be met.
+    process.arguments = (arguments.contains("--timeout") ? [] : ["--timeout", "3600"]) + arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    // Servers on this machine are asked directly, whatever the environment says.
+    process.environment = ProcessInfo.processInfo.environment
+      .filter { !$0.key.lowercased().hasSuffix("_proxy") }
+      .merging(["TERM": "xterm"]) { _, new in new }
+    process.standardInput = FileHandle.nullDevice
+    // Files and not pipes: nobody has to empty them while the process runs.
+    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/output"))
+    process.standardError = try terminal ?? FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/errors"))
+    process.terminationHandler = { [ended] _ in ended.open() }
+    try process.run()
+  }
+
+  /// Runs LinkCheck in `folder` to its end.
+  static func run(_ arguments: String..., in folder: TemporaryFolder) async throws -> Result {
+    try await Tool(arguments, in: folder).result()
+  }
+
+  /// Sends what Ctrl-C sends.
+  func interrupt() {
+    kill(process.processIdentifier, SIGINT)
+  }
+
+  /// Waits for the end of the process.
+  func result() async throws -> Result {
+    await ended.wait()
+    return Result(
+      status: process.terminationStatus,
+      wasKilled: process.terminationReason == .uncaughtSignal,
+      output: try text(of: "output"), errors: try text(of: "errors"))
+  }
+
+  private func text(of name: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: scratch.path + "/" + name)), as: UTF8.self)
+  }
+
+  /// LinkCheck is built into the folder that the tests are built into, whatever its name.
+  private static func executable() throws -> URL {
+    var starts = Bundle.allBundles.map(\.bundleURL) + [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
+    starts += CommandLine.arguments.filter { $0.contains(".xctest") }.map { URL(fileURLWithPath: $0) }
+    for start in starts {
+      var folder = start
+      for _ in 0..<5 {
+        folder.deleteLastPathComponent()
+        let candidate = folder.appendingPathComponent("LinkCheck")
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isFolder)
+        if exists, !isFolder.boolValue, FileManager.default.isExecutableFile(atPath: candidate.path) {
+          return candidate
+        }
+      }
+    }
+    throw NotBuilt(places: starts.map(\.path))
+  }
+
+  private struct NotBuilt: Error, CustomStringConvertible {
+    let places: [String]
+
+    var description: String {
+      "There is no LinkCheck executable near \(places.joined(separator: ", ")). Build it: swift build --product LinkCheck"
+    }
+  }
+}
+
+/// What `--json` prints, as a reader of it would declare it.
+struct JSONReport: Decodable, Equatable {
+  struct Links: Decodable, Equatable {
+    var total, good, broken, unreachable, redirected, unchecked, skipped: Int
+  }
+
+  struct Finding: Decodable, Equatable {
+    var file: String
+    var line: Int
+    var link: String
+    var reason: String?
+    var status: Int?
+    var target: String?
+    var redirects: Int?
+  }
+
+  struct Unreadable: Decodable, Equatable {
+    var file: String
+    var reason: String
+  }
+
+  var files: Int
+  var links: Links
+  var broken, unreachable, redirected: [Finding]
+  var skipped: [String: Int]
+  var unreadable: [Unreadable]
+  var interrupted: Bool
+}
+
+/// Runs `body` with a server, and stops the server afterwards.
+func withServer(keepsConnections: Bool = true, _ body: (HTTPServer) async throws -> Void) async throws {
+  let server = try HTTPServer(keepsConnections: keepsConnections)
+  do {
+    try await body(server)
+  } catch {
+    await server.stop()
+    throw error
+  }
+  await server.stop()
+}

@@ -1,0 +1,160 @@
+import Dispatch
+
+/// A small HTTP/1.1 server on 127.0.0.1 for tests: it answers, waits, refuses, redirects and drops as its routes say,
+/// and records what it was asked.
+///
+/// ```swift
+/// let server = try HTTPServer()
+/// server.route("/flaky", .failing(2, with: .retryLater(after: "0")))
+/// // … let a client ask for server.url("/flaky") …
+/// #expect(server.count(of: "GET", "/flaky") == 3)
+/// await server.stop()
+/// ```
+///
+/// Paths without a route are answered with 404. All methods may be called from any thread.
+public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // `listener` is a constant and thread-safe
+  private struct State {
+    var routes: [String: HTTPRoute] = [:]
+    var counts: [String: Int] = [:]
+    var running = 0
+    var maxConcurrent = 0
+    var abandoned = 0
+    var connections: [ObjectIdentifier: HTTPConnection] = [:]
+    var isStopped = false
+    var isListening = true
+    var stopWaiters: [@Sendable () -> Void] = []
+  }
+
+  /// The port that the system chose.
+  public let port: UInt16
+
+  /// Every request, in the order in which the server read them; tests wait here for a request to come.
+  public let requests = EventRecorder<HTTPRequest>()
+
+  /// How many requests were ended by the client before they were answered, as a list to wait on.
+  public let abandonedRequests = EventRecorder<Int>()
+
+  private let state = Locked(State())
+  private let queue = DispatchQueue(label: "HTTPServer")
+  private let listener: any DispatchSourceRead
+  private let keepsConnections: Bool
+
+  /// Starts a server.
+  ///
+  /// - Parameter keepsConnections: Whether a connection serves several requests. Without, the number of requests is the
+  ///   number of attempts: clients silently ask again when a kept connection is dropped under them.
+  public init(keepsConnections: Bool = true) throws {
+    let (descriptor, port) = try HTTPSocket.listen()
+    self.port = port
+    self.keepsConnections = keepsConnections
+    listener = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    listener.setEventHandler { [weak self] in
+      while let connection = HTTPSocket.accept(descriptor) { self?.accepted(connection) }
+    }
+    listener.setCancelHandler { [weak self] in
+      HTTPSocket.closeDescriptor(descriptor)
+      self?.update { $0.isListening = false }
+    }
+    listener.resume()
+  }
+
+  deinit {
+    listener.cancel()
+  }
+
+  /// The address of a path on this server.
+  public func url(_ path: String = "/") -> String {
+    "http://127.0.0.1:\(port)\(path)"
+  }
+
+  /// Sets how `path`, a path with its query, is answered from now on.
+  public func route(_ path: String, _ route: HTTPRoute) {
+    state.withLock { $0.routes[path] = route }
+  }
+
+  /// Sets the one answer that `path` is given from now on.
+  public func route(_ path: String, _ answer: HTTPAnswer) {
+    route(path, .always(answer))
+  }
+
+  /// How often `path` was asked for, with `method` when one is given.
+  public func count(of method: String? = nil, _ path: String) -> Int {
+    requests.events.count { $0.path == path && (method == nil || $0.method == method) }
+  }
+
+  /// The most requests that were read and not yet answered at any one time.
+  public var maxConcurrent: Int {
+    state.withLock { $0.maxConcurrent }
+  }
+
+  /// How many requests are read and not yet answered.
+  public var running: Int {
+    state.withLock { $0.running }
+  }
+
+  /// Stops listening, drops every connection, and returns when all sockets are closed.
+  public func stop() async {
+    listener.cancel()
+    queue.async {
+      let connections = self.state.withLock { state in
+        state.isStopped = true
+        return Array(state.connections.values)
+      }
+      for connection in connections { connection.close() }
+      self.update { _ in }
+    }
+    await withCheckedContinuation { continuation in
+      update { $0.stopWaiters.append { continuation.resume() } }
+    }
+  }
+
+  private func accepted(_ descriptor: Int32) {
+    let connection = HTTPConnection(
+      descriptor: descriptor, queue: queue, keepsConnection: keepsConnections, handler: self)
+    let isStopped = state.withLock { state in
+      state.connections[ObjectIdentifier(connection)] = connection
+      return state.isStopped
+    }
+    connection.start()
+    if isStopped { connection.close() }
+  }
+
+  func answer(to request: HTTPRequest) -> HTTPAnswer {
+    let (numbered, route) = state.withLock { state in
+      var request = request
+      state.counts[request.path, default: 0] += 1
+      request.number = state.counts[request.path] ?? 1
+      state.running += 1
+      state.maxConcurrent = max(state.maxConcurrent, state.running)
+      return (request, state.routes[request.path])
+    }
+    let answer = route?.answer(numbered) ?? .status(404)
+    requests.record(numbered)
+    return answer
+  }
+
+  func requestEnded(isAnswered: Bool) {
+    let abandoned = state.withLock { state -> Int? in
+      state.running -= 1
+      guard !isAnswered else { return nil }
+      state.abandoned += 1
+      return state.abandoned
+    }
+    if let abandoned { abandonedRequests.record(abandoned) }
+  }
+
+  func connectionClosed(_ connection: HTTPConnection) {
+    update { $0.connections[ObjectIdentifier(connection)] = nil }
+  }
+
+  /// Changes the state, and tells those who wait for the stop when nothing is open any more.
+  private func update(_ change: (inout State) -> Void) {
+    let waiters = state.withLock { state in
+      change(&state)
+      guard state.isStopped, !state.isListening, state.connections.isEmpty else { return [@Sendable () -> Void]() }
+      defer { state.stopWaiters = [] }
+      return state.stopWaiters
+    }
+    for waiter in waiters { waiter() }
+  }
+}

@@ -1,0 +1,123 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The few calls of the socket interface that the server needs, on plain descriptors.
+enum HTTPSocket {
+  struct Failure: Error, CustomStringConvertible {
+    let call: String
+    let code: Int32
+
+    var description: String { "The test server's \(call) failed: \(String(cString: strerror(code)))" }
+  }
+
+  /// What a read or write without waiting came to.
+  enum Transfer {
+    case bytes(Int)
+    case wouldBlock
+    case ended
+  }
+
+  /// A listening socket on 127.0.0.1 with a port that the system chose.
+  static func listen() throws -> (descriptor: Int32, port: UInt16) {
+    let (descriptor, port) = try bind()
+    guard listen(descriptor, 256) else {
+      let failure = Failure(call: "listen", code: errno)
+      close(descriptor)
+      throw failure
+    }
+    return (descriptor, port)
+  }
+
+  /// A socket on 127.0.0.1 that has a port to itself, and does not listen: whoever connects is refused.
+  static func bind() throws -> (descriptor: Int32, port: UInt16) {
+    #if canImport(Glibc)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+    let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let named = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, length) && getsockname(descriptor, address, &length) == 0
+      }
+    }
+    guard named else {
+      let failure = Failure(call: "bind", code: errno)
+      close(descriptor)
+      throw failure
+    }
+    prepare(descriptor)
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  /// The next connection that waits to be accepted, or nil when none does.
+  static func accept(_ descriptor: Int32) -> Int32? {
+    #if canImport(Glibc)
+    let connection = Glibc.accept(descriptor, nil, nil)
+    #else
+    let connection = Darwin.accept(descriptor, nil, nil)
+    #endif
+    guard connection >= 0 else { return nil }
+    prepare(connection)
+    return connection
+  }
+
+  static func read(_ descriptor: Int32, into buffer: inout [UInt8]) -> Transfer {
+    transfer(recv(descriptor, &buffer, buffer.count, 0))
+  }
+
+  static func write(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Transfer {
+    #if canImport(Glibc)
+    let flags = Int32(MSG_NOSIGNAL)
+    #else
+    let flags: Int32 = 0
+    #endif
+    return bytes.withUnsafeBytes { transfer(send(descriptor, $0.baseAddress, $0.count, flags)) }
+  }
+
+  static func closeDescriptor(_ descriptor: Int32) {
+    close(descriptor)
+  }
+
+  private static func bind(
+    _ descriptor: Int32, _ address: UnsafeMutablePointer<sockaddr>, _ length: socklen_t
+  ) -> Bool {
+    #if canImport(Glibc)
+    return Glibc.bind(descriptor, address, length) == 0
+    #else
+    return Darwin.bind(descriptor, address, length) == 0
+    #endif
+  }
+
+  private static func listen(_ descriptor: Int32, _ backlog: Int32) -> Bool {
+    #if canImport(Glibc)
+    return Glibc.listen(descriptor, backlog) == 0
+    #else
+    return Darwin.listen(descriptor, backlog) == 0
+    #endif
+  }
+
+  /// Makes the calls return at once, keeps child processes from inheriting the socket, and a lost client from killing
+  /// the process.
+  private static func prepare(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    #if !canImport(Glibc)
+    var on: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+    #endif
+  }
+
+  private static func transfer(_ count: Int) -> Transfer {
+    if count > 0 { return .bytes(count) }
+    if count < 0, errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR { return .wouldBlock }
+    return .ended
+  }
+}

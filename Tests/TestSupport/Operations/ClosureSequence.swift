@@ -1,0 +1,32 @@
+public import CompositeOperations
+public import Foundation
+
+/// A sequence delegate made of a closure, for tests that look at what it is asked with.
+public struct ClosureSequence: CompositeOperation.Sequence {
+  private let body: (Operation?) throws -> Operation?
+
+  /// Makes a delegate that answers with what `body` returns or throws.
+  public init(_ body: @escaping @Sendable (_ previous: Operation?) throws -> Operation?) {
+    self.body = body
+  }
+
+  /// The answer to the composite.
+  public mutating func nextOperation(after previous: Operation?) throws -> Operation? {
+    try body(previous)
+  }
+}
+
+/// A sequence delegate that hands out a list of operations, whatever becomes of them.
+public struct ListSequence: CompositeOperation.Sequence {
+  private var remaining: ArraySlice<Operation>
+
+  /// Makes a delegate that returns `operations` one by one, then nil.
+  public init(_ operations: [Operation]) {
+    remaining = operations[...]
+  }
+
+  /// The answer to the composite.
+  public mutating func nextOperation(after previous: Operation?) -> Operation? {
+    remaining.popFirst()
+  }
+}
