@@ -3,12 +3,12 @@ import Synchronization
 
 /// Runs children in parallel: the engine of parallel composites, `zip`, `all` and `firstSuccess`.
 ///
-/// The fast path has no lock: a dispenser hands out children in order, and the number of those that are done is counted.
+/// The fast path has no lock: a cursor hands out children in order, and the number of those that are done is counted.
 /// The lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
 /// may start.
 class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, behind a lock, or set before the start
   final let state: LockBox<ParallelState>
-  private final let dispenser: Dispenser
+  private final let cursor: Cursor
   private final let done = Atomic(0)
   /// Whether children are claimed one by one. Sequentially consistent like `done`: of a child that settles and a limit
   /// that changes, one sees the other.
@@ -22,7 +22,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   init(_ children: [Operation], policy: ParallelState.Policy, joins: Bool) {
     self.children = children
     self.count = children.count
-    self.dispenser = Dispenser(count: children.count)
+    self.cursor = Cursor(count: children.count)
     self.joins = joins
     self.succeedsFirst = policy == .firstSuccess
     self.state = LockBox(ParallelState(count: children.count, policy: policy))
@@ -32,7 +32,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   init(count: Int, policy: ParallelState.Policy) {
     self.children = []
     self.count = count
-    self.dispenser = Dispenser(count: count)
+    self.cursor = Cursor(count: count)
     self.joins = true
     self.succeedsFirst = policy == .firstSuccess
     self.state = LockBox(ParallelState(count: count, policy: policy))
@@ -75,7 +75,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       if prioritized || state.isLimited {
         for tag in 0..<count { state.add(ready: tag, priority: priority(of: tag)) }
       } else {
-        dispenser.open()
+        cursor.open()
       }
       return true
     }
@@ -96,7 +96,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     if EngineFault.looksAtAllChildren.isInjected { for tag in 0..<count { _ = priority(of: tag) } }
     let tag: Int
-    if let (number, more) = dispense(context) {
+    if let (number, more) = cursor.take() {
       tag = number
       if more { slot.moreIsAvailable(in: self) }
     } else {
@@ -122,18 +122,11 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       }
       return .done
     }
-    if EngineFault.claimsAhead.isInjected, let (ahead, _) = dispense(context) {
+    if EngineFault.claimsAhead.isInjected, let (ahead, _) = cursor.take() {
       _ = run(child, tag, in: slot, context)
       return run(children[ahead], ahead, in: slot, context)
     }
     return run(child, tag, in: slot, context)
-  }
-
-  @inline(__always)
-  private func dispense(_ context: ThreadContext) -> (number: Int, more: Bool)? {
-    dispenser.next(for: context.number) { range in
-      if !state.withLock({ $0.putBack(range) }) { for tag in range { abandonChild(tag, context) } }
-    }
   }
 
   private func claim() -> ParallelState.Claim {
@@ -181,7 +174,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
         case .failure(let error): state.childFailed(tag, error)
         case .cancelled: state.childWasCancelled()
         }
-      return close.map(closingDispenser)
+      return close.map(closingCursor)
     }
     if let close { carryOut(close) }
     childDone(tag, child)
@@ -200,15 +193,14 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   // MARK: - Stopping
 
   final func cancel() {
-    guard let close = state.withLock({ state in state.cancel().map(closingDispenser) }) else { return }
+    guard let close = state.withLock({ state in state.cancel().map(closingCursor) }) else { return }
     carryOut(close)
   }
 
-  /// Adds what the dispenser has not handed out. Called inside the lock.
-  private func closingDispenser(_ close: ParallelState.Close) -> ParallelState.Close {
-    guard let (kept, rest) = dispenser.close() else { return close }
+  /// Adds what the cursor has not handed out. Called inside the lock.
+  private func closingCursor(_ close: ParallelState.Close) -> ParallelState.Close {
+    guard let rest = cursor.close() else { return close }
     var close = close
-    close.abandoned.formUnion(kept)
     close.notHandedOut = rest
     return close
   }
@@ -232,7 +224,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   override final func cancelWaiting() {
-    let waiting = state.withLock { $0.ready.all } + dispenser.remaining
+    let waiting = state.withLock { $0.ready.all } + cursor.remaining
     let context = ThreadContext.current
     for tag in waiting {
       if let child = existingChild(tag), !child.isFinished { cancel(child, context) }
@@ -285,10 +277,9 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       change(&state)
       isLimited.store(state.isLimited, ordering: .sequentiallyConsistent)
       guard state.phase == .running else { return false }
-      if state.isLimited, let (kept, rest) = dispenser.close() {
-        state.dispenserClosed(after: count - kept.count - rest.count)
-        // All are of normal priority, or there would be no dispenser.
-        for tag in kept { state.add(ready: tag, priority: .normal) }
+      if state.isLimited, let rest = cursor.close() {
+        state.cursorClosed(after: rest.lowerBound)
+        // All are of normal priority, or the cursor would not have been open.
         for tag in rest { state.add(ready: tag, priority: .normal) }
       }
       return true

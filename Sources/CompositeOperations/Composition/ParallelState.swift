@@ -1,7 +1,7 @@
 import Foundation
 
 /// What a parallel composition knows about its children, except what its fast path is made of: the
-/// dispenser that hands out children without a lock, and the number of children that are done.
+/// cursor that hands out children without a lock, and the number of children that are done.
 ///
 /// ```
 /// idle ──begin──▶ running ──failure, cancel──▶ closing ──all done──▶ settled
@@ -32,9 +32,9 @@ struct ParallelState {
   private(set) var width = Int.max
   private(set) var isSuspended = false
 
-  /// How many children were handed out, by the dispenser (known once that is closed) and by `claim`.
+  /// How many children were handed out, by the cursor (known once that is closed) and by `claim`.
   private(set) var handedOut = 0
-  /// Children that can start, of those that the dispenser does not hand out.
+  /// Children that can start, of those that the cursor does not hand out.
   private(set) var ready = ReadyQueue()
   /// Children that were handed out, and wait for their dependencies.
   private(set) var parked: Set<Int> = []
@@ -95,17 +95,9 @@ struct ParallelState {
     ready.append(tag, priority: priority)
   }
 
-  /// The dispenser was closed, after having handed out this many.
-  mutating func dispenserClosed(after handedOut: Int) {
+  /// The cursor was closed, after having handed out this many.
+  mutating func cursorClosed(after handedOut: Int) {
     self.handedOut += handedOut
-  }
-
-  /// The dispenser had handed these out, but they were not taken. False if they have to be abandoned.
-  mutating func putBack(_ tags: Range<Int>) -> Bool {
-    guard phase == .running else { return false }
-    handedOut -= tags.count
-    for tag in tags { ready.append(tag, priority: .normal) }
-    return true
   }
 
   // MARK: - Dependencies
@@ -156,7 +148,7 @@ struct ParallelState {
   struct Close: Equatable {
     /// Children to settle without running them.
     var abandoned: Set<Int> = []
-    /// More of them: those that the dispenser had not handed out.
+    /// More of them: those that the cursor had not handed out.
     var notHandedOut: Range<Int> = 0..<0
     /// Children that are not waited for: others started them, or they can not be used.
     var left: Set<Int> = []

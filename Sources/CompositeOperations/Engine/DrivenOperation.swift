@@ -83,7 +83,8 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   }
 
   /// Cancels the operations that are under way, and settles those that wait without running them. Nothing starts any
-  /// more. Leaves those alone that somebody else started. The driver is told of each when it has settled.
+  /// more. The driver is told of each when it has settled; of one that is somebody else's to start, and waits for its
+  /// turn here, at once, for it is left alone.
   package func cancelAll() {
     readySource.cancelAll()
   }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// What the engine knows about the thread it is on.
 ///
@@ -10,10 +9,6 @@ import Synchronization
 /// Both are switched off around user code, so that what it triggers happens before it goes on.
 final class ThreadContext {
   private static let threadLocal = ThreadLocal { ThreadContext() }
-  private static let lastNumber = Atomic(0)
-
-  /// Different for each thread.
-  let number = lastNumber.add(1, ordering: .relaxed).newValue
 
   static var current: ThreadContext {
     @inline(__always) get { threadLocal.current }

@@ -1,0 +1,36 @@
+import Synchronization
+
+/// Hands out the numbers below a count in order, each once, to any number of threads, without a lock.
+///
+/// One at a time: a number that is taken ahead could not be started by anybody else while the one before it blocks.
+struct Cursor: ~Copyable {
+  /// Far enough below overflow for the steps that are taken when there is nothing to take.
+  private static let closed = Int.max / 2
+
+  private let count: Int
+  /// The next number; `closed` or more when nothing is handed out.
+  private let next = Atomic(Cursor.closed)
+
+  init(count: Int) {
+    self.count = count
+  }
+
+  /// Begins to hand out.
+  borrowing func open() { next.store(0, ordering: .releasing) }
+
+  /// The next number; `more` if there is another one after it.
+  @inline(__always)
+  borrowing func take() -> (number: Int, more: Bool)? {
+    let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+    return number < count ? (number, number + 1 < count) : nil
+  }
+
+  /// What has not been handed out.
+  var remaining: Range<Int> { min(next.load(ordering: .acquiring), count)..<count }
+
+  /// Hands out nothing any more. Returns what it had not handed out; nil if it was not open.
+  borrowing func close() -> Range<Int>? {
+    let number = next.exchange(Cursor.closed, ordering: .acquiringAndReleasing)
+    return number < Cursor.closed ? min(number, count)..<count : nil
+  }
+}
