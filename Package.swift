@@ -15,7 +15,8 @@ let package = Package(
     .executableTarget(name: "QuickTour", dependencies: ["CompositeOperations"], path: "Examples/QuickTour"),
 
     .target(name: "TestSupport", dependencies: ["CompositeOperations"], path: "Tests/TestSupport"),
-    .testTarget(name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport"]),
+    .executableTarget(name: "PlainProgram", dependencies: ["CompositeOperations"], path: "Tests/PlainProgram"),
+    .testTarget(name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["LinkCheck", "TestSupport"]),
     .executableTarget(name: "Benchmarks", dependencies: ["CompositeOperations"], path: "Tests/Benchmarks"),
   ],

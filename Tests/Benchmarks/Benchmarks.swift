@@ -1,0 +1,61 @@
+import Foundation
+
+/// Compares the package with what its users would otherwise write; see `Options.help`.
+@main
+enum Benchmarks {
+  static func main() {
+    let options: Options
+    do {
+      options = try Options(CommandLine.arguments.dropFirst())
+    } catch {
+      fail("\(error)\nTry --help.", status: 2)
+    }
+    do {
+      switch options.mode {
+      case .help: Output.write(Options.help)
+      case .probe(let probe, let count): Output.write("\(try probe.measure(count))\n")
+      case .list: Output.write(TextReport.list(rows(for: options)))
+      case .measure: try measure(rows(for: options), options: options)
+      }
+    } catch {
+      fail("\(error)", status: 1)
+    }
+  }
+
+  private static func rows(for options: Options) -> [Row] {
+    let rows = options.filter.map { text in Table.rows.filter { $0.matches(text) } } ?? Table.rows
+    if rows.isEmpty { fail("no row contains '\(options.filter ?? "")'; see --list", status: 2) }
+    return rows
+  }
+
+  private static func measure(_ rows: [Row], options: Options) throws {
+    #if DEBUG
+    Output.writeError("Benchmarks: this is a debug build, whose figures mean little; use swift run -c release\n")
+    #endif
+    let harness = Harness(
+      rounds: options.rounds, slack: options.slack, side: options.side, remeasuresOverBudget: options.check)
+    var text = TextReport()
+    var results: [RowResult] = []
+    if options.format == .text { Output.write(text.header(machine: Machine())) }
+    for row in rows {
+      let result = try harness.measure(row)
+      results.append(result)
+      if options.format == .text { Output.write(text.line(for: result)) }
+    }
+    switch options.format {
+    case .text: Output.write(TextReport.summary(of: results))
+    case .markdown: Output.write(MarkdownReport.table(of: results, machine: Machine()))
+    case .json: Output.write(try JSONReport.document(of: results, machine: Machine()))
+    }
+    guard options.check else { return }
+    let over = results.filter { $0.verdict == .overBudget }
+    if !over.isEmpty {
+      fail("over budget: \(over.map { "\($0.section), \($0.name)" }.joined(separator: "; "))", status: 1)
+    }
+  }
+
+  private static func fail(_ message: String, status: Int32) -> Never {
+    Output.writeError("Benchmarks: \(message)\n")
+    exit(status)
+  }
+}

@@ -1,0 +1,115 @@
+/// Measures rows.
+struct Harness: Sendable {
+  /// One side of a comparison.
+  enum OneSide: String, Sendable {
+    case here, peer
+  }
+
+  /// The rounds of every row, or nil to choose them by the time that a row takes.
+  var rounds: Int?
+  /// What budgets are multiplied by.
+  var slack = 1.0
+  /// The side of comparisons that runs alone, or nil to compare.
+  var side: OneSide?
+  /// Whether a row over its budget is measured once more, with twice the rounds; the second figure then stands.
+  var remeasuresOverBudget = false
+
+  /// Measures one row.
+  func measure(_ row: Row) throws -> RowResult {
+    var result = try measure(row, roundFactor: 1)
+    guard remeasuresOverBudget, result.verdict == .overBudget else { return result }
+    result = try measure(row, roundFactor: 2)
+    result.isSecondMeasurement = true
+    return result
+  }
+
+  private func measure(_ row: Row, roundFactor: Int) throws -> RowResult {
+    var result: RowResult
+    switch row.measurement {
+    case .comparison(let subject, let peer):
+      result =
+        switch side {
+        case nil: compare(row, subject: subject, peer: peer, roundFactor: roundFactor)
+        case .here: time(row, subject: subject)
+        case .peer: time(row, subject: peer)
+        }
+    case .time(let subject):
+      result = time(row, subject: subject)
+    case .bytesPerOperation(let probe):
+      result = RowResult(row, rounds: 1, slack: slack)
+      result.bytesPerOperation = Double(try probe.measureInChildProcess(row.count)) / Double(row.count)
+    case .mebibytes(let probe):
+      result = RowResult(row, rounds: 1, slack: slack)
+      let bytes = Double(try probe.measureInChildProcess(row.count))
+      result.bytesPerOperation = bytes / Double(row.count)
+      result.mebibytes = bytes / 1_048_576
+    }
+    result.judge()
+    return result
+  }
+
+  /// Runs the peer and the package in turn. The ratio is taken in each round, so that a machine that is slower for a
+  /// while slows down both of its sides, and the median of the ratios leaves single interruptions out.
+  private func compare(_ row: Row, subject: Side, peer: Side, roundFactor: Int) -> RowResult {
+    let peerOnce = warmUp(peer)
+    let subjectOnce = warmUp(subject)
+    let plan = Plan(fastest: min(peerOnce, subjectOnce), round: peerOnce + subjectOnce)
+    let rounds = rounds ?? plan.rounds * roundFactor
+    var peers: [Double] = []
+    var subjects: [Double] = []
+    for _ in 0..<rounds {
+      peers.append(Stopwatch.nanoseconds(peer, repetitions: plan.repetitions))
+      subjects.append(Stopwatch.nanoseconds(subject, repetitions: plan.repetitions))
+    }
+    let ratios = Samples(zip(subjects, peers).map { $0 / $1 })
+    var result = RowResult(row, rounds: rounds, slack: slack)
+    result.peerNanoseconds = Samples(peers).median / Double(row.count)
+    result.nanoseconds = Samples(subjects).median / Double(row.count)
+    result.ratio = ratios.median
+    result.ratioQuartiles = [ratios.lowerQuartile, ratios.upperQuartile]
+    return result
+  }
+
+  private func time(_ row: Row, subject: Side) -> RowResult {
+    let once = warmUp(subject)
+    let plan = Plan(fastest: once, round: once, seconds: 0.8)
+    let rounds = rounds ?? plan.rounds
+    var samples: [Double] = []
+    for _ in 0..<rounds {
+      samples.append(Stopwatch.nanoseconds(subject, repetitions: plan.repetitions))
+    }
+    var result = RowResult(row, rounds: rounds, slack: slack)
+    result.nanoseconds = Samples(samples).median / Double(row.count)
+    return result
+  }
+
+  /// Runs a side at least twice and for 50 ms, and tells the nanoseconds of its fastest run.
+  private func warmUp(_ side: Side) -> Double {
+    guard rounds != 1 else { return Stopwatch.nanoseconds(side) }
+    let start = ContinuousClock.now
+    var fastest = Stopwatch.nanoseconds(side)
+    repeat {
+      fastest = min(fastest, Stopwatch.nanoseconds(side))
+    } while ContinuousClock.now - start < .milliseconds(50)
+    return fastest
+  }
+}
+
+/// How often a row's sides run.
+struct Plan: Sendable {
+  /// The runs in one sample.
+  let repetitions: Int
+  /// The samples of each side.
+  let rounds: Int
+
+  /// Plans for sides of which the faster one takes `fastest` ns, and all together `round` ns.
+  ///
+  /// A sample takes at least 5 ms, so that neither the clock nor one wake-up shows in it. There are as many rounds as
+  /// go into `seconds`, but never so few that a median means nothing.
+  init(fastest: Double, round: Double, seconds: Double = 2.2) {
+    repetitions = min(10_000, max(1, Int((5e6 / fastest).rounded(.up))))
+    let fitting = Int(seconds * 1e9 / (round * Double(repetitions)))
+    // Odd, so that the median is one of the samples.
+    rounds = min(81, max(7, fitting)) | 1
+  }
+}

@@ -1,0 +1,108 @@
+/// One line of the benchmark table.
+struct Row: Sendable {
+  /// How a row gets its figure.
+  enum Measurement: Sendable {
+    /// The ratio of the package's time to that of a peer doing the same.
+    case comparison(subject: Side, peer: Side)
+    /// The time alone, to show how cost grows.
+    case time(Side)
+    /// Bytes of memory per operation, measured in a process of its own.
+    case bytesPerOperation(MemoryProbe)
+    /// All the memory that was added, in MiB, measured in a process of its own.
+    case mebibytes(MemoryProbe)
+  }
+
+  /// What a row must keep to.
+  struct Budget: Sendable {
+    /// The most that the figure may be: a ratio, or MiB.
+    let limit: Double
+    /// What it should be at best.
+    let aim: Double?
+
+    static func atMost(_ limit: Double, aim: Double? = nil) -> Budget {
+      Budget(limit: limit, aim: aim)
+    }
+  }
+
+  /// The group of rows that it is printed with.
+  let section: String
+  /// What is measured.
+  let name: String
+  /// What it is compared with.
+  var against: String?
+  /// The operations in one run, by which times are divided.
+  let count: Int
+  /// The budget, where the row has one.
+  var budget: Budget?
+  /// How the figure is found.
+  let measurement: Measurement
+
+  /// Whether `text` occurs in the row's words.
+  func matches(_ text: String) -> Bool {
+    [section, name, against ?? ""].joined(separator: " ").lowercased().contains(text.lowercased())
+  }
+}
+
+/// What a row gave.
+struct RowResult: Codable, Sendable {
+  /// How far a row kept to its budget.
+  enum Verdict: String, Codable, Sendable {
+    case noBudget, withinAim, withinBudget, overBudget
+  }
+
+  let section: String
+  let name: String
+  let against: String?
+  /// The operations in one run.
+  let operations: Int
+  /// The rounds, each of one sample per side.
+  let rounds: Int
+  /// The package's time per operation: the median.
+  var nanoseconds: Double?
+  /// The peer's time per operation: the median.
+  var peerNanoseconds: Double?
+  /// The median of the rounds' ratios.
+  var ratio: Double?
+  /// The middle half of the rounds' ratios.
+  var ratioQuartiles: [Double]?
+  /// Memory per operation.
+  var bytesPerOperation: Double?
+  /// Memory added by all operations together.
+  var mebibytes: Double?
+  /// The most that the ratio or the MiB may be.
+  let budget: Double?
+  /// What it should be at best.
+  let aim: Double?
+  /// By how much the budget was multiplied for the verdict.
+  let slack: Double
+  private(set) var verdict = Verdict.noBudget
+  /// Whether a first measurement was over the budget; the figures are those of the second one.
+  var isSecondMeasurement = false
+
+  /// Makes the result of a row without its figures.
+  init(_ row: Row, rounds: Int, slack: Double) {
+    section = row.section
+    name = row.name
+    against = row.against
+    operations = row.count
+    self.rounds = rounds
+    budget = row.budget?.limit
+    aim = row.budget?.aim
+    self.slack = slack
+  }
+
+  /// The figure that the budget is about.
+  var figure: Double? { ratio ?? mebibytes }
+
+  /// Compares the figure with the budget.
+  mutating func judge() {
+    guard let budget, let figure else { return }
+    if figure > budget * slack {
+      verdict = .overBudget
+    } else if let aim, figure <= aim {
+      verdict = .withinAim
+    } else {
+      verdict = .withinBudget
+    }
+  }
+}

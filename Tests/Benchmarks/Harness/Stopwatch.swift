@@ -1,0 +1,57 @@
+import Dispatch
+
+/// One side of a comparison: what is measured.
+///
+/// Everything a side allocates it also releases before it returns, so that both are inside the measured time.
+enum Side: Sendable {
+  /// Called on the main thread and may block it, as a plain program does.
+  case blocking(@Sendable () -> Void)
+  /// Called from async code.
+  case async(@Sendable () async -> Void)
+}
+
+/// Measures how long a side takes.
+enum Stopwatch {
+  /// The nanoseconds that one of `repetitions` runs of a side takes on average.
+  static func nanoseconds(_ side: Side, repetitions: Int = 1) -> Double {
+    let elapsed =
+      switch side {
+      case .blocking(let body): time(body, repetitions: repetitions)
+      case .async(let body): time(body, repetitions: repetitions)
+      }
+    return elapsed.nanoseconds / Double(repetitions)
+  }
+
+  private static func time(_ body: @Sendable () -> Void, repetitions: Int) -> Duration {
+    ContinuousClock().measure {
+      for _ in 0..<repetitions { body() }
+    }
+  }
+
+  /// The clock runs inside the task: neither its start nor the end of the wait for it is measured.
+  private static func time(_ body: @escaping @Sendable () async -> Void, repetitions: Int) -> Duration {
+    let elapsed = Elapsed()
+    Task.detached {
+      let clock = ContinuousClock()
+      let start = clock.now
+      for _ in 0..<repetitions { await body() }
+      elapsed.duration = clock.now - start
+      elapsed.isKnown.signal()
+    }
+    elapsed.isKnown.wait()
+    return elapsed.duration
+  }
+}
+
+/// The duration that a task hands to the thread that waits for it.
+private final class Elapsed: @unchecked Sendable {  // The semaphore orders the one write before the one read.
+  let isKnown = DispatchSemaphore(value: 0)
+  var duration = Duration.zero
+}
+
+extension Duration {
+  /// The duration in nanoseconds.
+  var nanoseconds: Double {
+    Double(components.seconds) * 1e9 + Double(components.attoseconds) / 1e9
+  }
+}

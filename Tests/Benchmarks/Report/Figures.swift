@@ -1,0 +1,44 @@
+import Foundation
+
+/// How figures are written in every report.
+enum Figures {
+  /// A time per operation in the unit that suits it.
+  static func time(_ nanoseconds: Double?) -> String {
+    guard let nanoseconds else { return "" }
+    return nanoseconds < 10_000 ? "\(decimal(nanoseconds, 0)) ns" : "\(decimal(nanoseconds / 1_000, 1)) µs"
+  }
+
+  /// A number with a fixed count of decimals.
+  static func decimal(_ number: Double, _ places: Int) -> String {
+    String(format: "%.\(places)f", number)
+  }
+
+  /// A whole number with its thousands set apart.
+  static func grouped(_ number: Int) -> String {
+    var digits = Array(String(number))
+    for position in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: position) }
+    return String(digits)
+  }
+
+  /// The figure of a row: a ratio with its middle half, or memory.
+  static func figure(of result: RowResult) -> String {
+    if let ratio = result.ratio {
+      let quartiles = (result.ratioQuartiles ?? []).map { decimal($0, 2) }.joined(separator: "–")
+      return "\(decimal(ratio, 2)) (\(quartiles))"
+    }
+    if let mebibytes = result.mebibytes { return "\(decimal(mebibytes, 1)) MiB" }
+    return result.bytesPerOperation.map { "\(decimal($0, 0)) bytes" } ?? ""
+  }
+
+  /// The budget of a row, with its aim.
+  static func budget(of result: RowResult) -> String {
+    guard let limit = result.budget else { return "" }
+    return budget(limit, aim: result.aim, isMemory: result.mebibytes != nil)
+  }
+
+  /// A budget with its aim.
+  static func budget(_ limit: Double, aim: Double?, isMemory: Bool) -> String {
+    guard !isMemory else { return "\(decimal(limit, 0)) MiB" }
+    return decimal(limit, 2) + (aim.map { ", aim \(decimal($0, 2))" } ?? "")
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+
+extension Table {
+  /// Parallel composites of empty children, against what else runs them.
+  static var parallel: [Row] {
+    againstOperationQueue + againstTaskGroup + onGivenQueue + blockChildren
+  }
+
+  private static var againstOperationQueue: [Row] {
+    zip(sizes, [0.55, 0.40, 0.35, 0.35]).map { count, limit in
+      let queue = OperationQueuePeer.queue()
+      return Row(
+        section: "Parallel", name: name(count, "children"), against: "OperationQueue", count: count,
+        budget: .atMost(limit, aim: 0.25),
+        measurement: .comparison(
+          subject: .blocking { Parallel.run(count) },
+          peer: .blocking { OperationQueuePeer.run(count, in: queue) {} }))
+    }
+  }
+
+  private static var againstTaskGroup: [Row] {
+    sizes.dropFirst().map { count in
+      Row(
+        section: "Parallel, awaited", name: name(count, "children"), against: "withTaskGroup", count: count,
+        budget: .atMost(0.6),
+        measurement: .comparison(
+          subject: .async { await Parallel.runAwaited(count) },
+          peer: .async { await TaskGroupPeer.run(count) {} }))
+    }
+  }
+
+  private static var onGivenQueue: [Row] {
+    sizes.dropFirst().map { count in
+      let queue = OperationQueuePeer.queue()
+      return Row(
+        section: "Parallel, on a given queue", name: name(count, "children"), against: "that OperationQueue alone",
+        count: count, budget: .atMost(0.5),
+        measurement: .comparison(
+          subject: .blocking { Parallel.run(count, in: queue) },
+          peer: .blocking { OperationQueuePeer.run(count, in: queue) {} }))
+    }
+  }
+
+  private static var blockChildren: [Row] {
+    let count = 10_000
+    let queue = OperationQueuePeer.queue()
+    return [
+      Row(
+        section: "Parallel, BlockOperation children", name: name(count, "children"), against: "OperationQueue",
+        count: count, budget: .atMost(0.6),
+        measurement: .comparison(
+          subject: .blocking { Parallel.runBlocks(count) },
+          peer: .blocking { OperationQueuePeer.run(count, in: queue) {} }))
+    ]
+  }
+}

@@ -1,0 +1,29 @@
+import Foundation
+
+extension Table {
+  /// Sequences of empty steps.
+  static var sequential: [Row] {
+    let counts = sizes.dropFirst()
+    let section = "Sequence"
+    let againstLoop = counts.map { count in
+      Row(
+        section: section, name: name(count, "steps"), against: "a bare loop", count: count,
+        budget: .atMost(1.6, aim: 1.3),
+        measurement: .comparison(
+          subject: .blocking { Sequential.run(count) },
+          peer: .blocking {
+            for _ in 0..<count { MinimalOperation().start() }
+          }))
+    }
+    let againstSerialQueue = counts.map { count in
+      let queue = OperationQueuePeer.queue(serial: true)
+      return Row(
+        section: section, name: name(count, "steps"), against: "a serial OperationQueue", count: count,
+        budget: .atMost(0.18),
+        measurement: .comparison(
+          subject: .blocking { Sequential.run(count) },
+          peer: .blocking { OperationQueuePeer.run(count, in: queue) {} }))
+    }
+    return againstLoop + againstSerialQueue
+  }
+}

@@ -1,0 +1,59 @@
+import CompositeOperations
+import Foundation
+
+/// A sequence of `remaining` steps, each made when it is asked for.
+struct CountedSequence: CompositeOperation.Sequence {
+  var remaining: Int
+
+  mutating func nextOperation(after previous: Operation?) throws -> Operation? {
+    guard remaining > 0 else { return nil }
+    remaining -= 1
+    return emptyOperation()
+  }
+}
+
+/// A sequence whose steps give a number, so that it has values to keep.
+struct NumberSequence: CompositeOperation.Sequence {
+  var next = 0
+  let end: Int
+
+  mutating func nextOperation(after previous: Operation?) throws -> Operation? {
+    guard next < end else { return nil }
+    let number = next
+    next += 1
+    return SimpleOperation<Int> { $0.finish(with: number) }
+  }
+}
+
+/// The package's side of the rows about sequential composites.
+enum Sequential {
+  /// Runs `count` simple operations one after the other and returns when the sequence has finished.
+  static func run(_ count: Int) {
+    finish(CompositeOperation(sequence: CountedSequence(remaining: count)))
+  }
+}
+
+/// The package's side of the rows about single operations.
+enum Single {
+  /// Adds `count` simple operations to a queue at once and returns when all have finished.
+  static func run(_ count: Int, in queue: OperationQueue) {
+    queue.addOperations((0..<count).map { _ in emptyOperation() }, waitUntilFinished: true)
+  }
+
+  /// Adds `count` simple operations to a queue, each after the one before it has finished.
+  static func runOneByOne(_ count: Int, in queue: OperationQueue) {
+    for _ in 0..<count {
+      let operation = emptyOperation()
+      queue.addOperation(operation)
+      operation.waitUntilFinished()
+    }
+  }
+
+  /// Awaits `run()` of `count` simple operations one after the other.
+  static func awaitOneByOne(_ count: Int) async {
+    for number in 0..<count {
+      let value = try? await SimpleOperation<Int> { $0.finish(with: number) }.run()
+      precondition(value == number)
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+/// Dependencies in both directions between own and plain operations, in a queue and among children.
+@Suite("6 Foundation: dependencies", .timeLimit(.minutes(1)))
+struct DependencyTests {
+  @Test("In a queue each kind waits for each kind", arguments: Kind.allCases, Kind.allCases)
+  func dependency_inQueue_isHeld(first: Kind, second: Kind) async {
+    let recorder = EventRecorder<String>()
+    let dependency = first.make("first", recorder)
+    let dependent = second.make("second", recorder)
+    dependent.addDependency(dependency)
+    let queue = OperationQueue()
+    queue.addOperation(dependent)
+    queue.addOperation(dependency)
+    await finished(dependent)
+    #expect(recorder.events == ["first", "second"])
+  }
+
+  @Test("Among children each kind waits for each kind", arguments: Kind.allCases, Kind.allCases)
+  func dependency_amongChildren_isHeld(first: Kind, second: Kind) async {
+    let recorder = EventRecorder<String>()
+    let dependency = first.make("first", recorder)
+    let dependent = second.make("second", recorder)
+    dependent.addDependency(dependency)
+    let composite = CompositeOperation(operations: [dependent, dependency])
+    #expect(await outcomeOfStarting(composite).value?.count == 2)
+    #expect(recorder.events == ["first", "second"])
+  }
+
+  @Test("Among children on a given queue each kind waits for each kind", arguments: Kind.allCases, Kind.allCases)
+  func dependency_amongChildrenOnQueue_isHeld(first: Kind, second: Kind) async {
+    let recorder = EventRecorder<String>()
+    let dependency = first.make("first", recorder)
+    let dependent = second.make("second", recorder)
+    dependent.addDependency(dependency)
+    let composite = CompositeOperation(
+      operations: [dependent, dependency], operationQueue: OperationQueue(limit: 1))
+    #expect(await outcomeOfStarting(composite).value?.count == 2)
+    #expect(recorder.events == ["first", "second"])
+  }
+
+  @Test("Across composites: a child waits for a child of another composite", arguments: Kind.allCases)
+  func dependency_acrossComposites_isHeld(kind: Kind) async {
+    let recorder = EventRecorder<String>()
+    let dependency = kind.make("first", recorder)
+    let dependent = succeeding(1, named: "second", recorder: recorder)
+    dependent.addDependency(dependency)
+    let waiting = CompositeOperation(operations: [dependent])
+    let running = CompositeOperation(operations: [dependency])
+    await onWorker { waiting.start() }
+    #expect(await outcomeOfStarting(running).value?.count == 1)
+    #expect(await settled(waiting).value?.count == 1)
+    #expect(recorder.events == ["first", "second"])
+  }
+
+  @Test("A dependency inside a queue is satisfied by finishing, also by a failure or a cancel")
+  func dependency_failingOrCancelled_isSatisfied() async {
+    let queue = OperationQueue()
+    for dependency in [failing(TestError.first), cancelling()] {
+      let dependent = succeeding(1)
+      dependent.addDependency(dependency)
+      queue.addOperation(dependent)
+      queue.addOperation(dependency)
+      #expect(await settled(dependent).value == 1)
+    }
+  }
+
+  @Test("A child with many dependencies, some met, some among its siblings, some elsewhere, starts after all")
+  func child_withManyDependencies_startsAfterAll() async {
+    let recorder = EventRecorder<String>()
+    let met = succeeding(0)
+    met.start()
+    let elsewhere = HeldOperation<Int>()
+    let siblings = (0..<10).map { succeeding($0, named: "sibling", recorder: recorder) }
+    let child = succeeding(99, named: "child", recorder: recorder)
+    for dependency in [met, elsewhere] + siblings as [Operation] { child.addDependency(dependency) }
+    let composite = CompositeOperation(operations: [child] + siblings)
+    await onWorker { composite.start() }
+    for sibling in siblings { _ = await settled(sibling) }
+    #expect(!recorder.contains("child"))
+    elsewhere.start()
+    elsewhere.finish(with: 1)
+    #expect(await settled(composite).value?.count == 11)
+    #expect(recorder.events.last == "child")
+  }
+
+  @Test("A long chain of children that depend on each other, listed backwards")
+  func children_inAChain_runInOrder() async {
+    let recorder = EventRecorder<Int>()
+    let children = (0..<1000).map { number in
+      SimpleOperation<Int> { operation in
+        recorder.record(number)
+        operation.finish(with: number)
+      }
+    }
+    for (child, next) in Swift.zip(children, children.dropFirst()) { next.addDependency(child) }
+    let composite = CompositeOperation(operations: children.reversed())
+    #expect(await outcomeOfStarting(composite).value as? [Int] == (0..<1000).reversed())
+    #expect(recorder.events == Array(0..<1000))
+  }
+
+  @Test(
+    "A foreign dependency that nobody ever runs, then a cancel of the composite: it settles", arguments: [true, false])
+  func foreignDependency_neverRun_thenCancel(isPlain: Bool) async {
+    let never: Operation = isPlain ? BlockOperation {} : HeldOperation<Int>()
+    let child = succeeding(1)
+    child.addDependency(never)
+    let plainChild = BlockOperation {}
+    plainChild.addDependency(never)
+    let other = succeeding(2)
+    let composite = CompositeOperation(operations: [child, plainChild, other])
+    await onWorker { composite.start() }
+    _ = await settled(other)
+    composite.cancel()
+    #expect(await settled(composite).isCancelled)
+    #expect(child.isFinished && plainChild.isFinished)
+    #expect(!never.isFinished && !never.isCancelled)
+  }
+
+  @Test("A foreign dependency that nobody ever runs, then a failure of a sibling: the composite fails")
+  func foreignDependency_neverRun_thenFailure() async {
+    let never = BlockOperation {}
+    let child = succeeding(1)
+    child.addDependency(never)
+    let composite = CompositeOperation(operations: [child, failing(TestError.first)])
+    #expect(await outcomeOfStarting(composite).error is CompositeError)
+    #expect(child.outcome?.isCancelled == true)
+  }
+
+  @Test("A composite can be a dependency and a dependent")
+  func composite_asDependencyAndDependent_isHeld() async {
+    let recorder = EventRecorder<String>()
+    let first = CompositeOperation(operations: [succeeding(1, named: "first", recorder: recorder)])
+    let second = CompositeOperation(operations: [succeeding(2, named: "second", recorder: recorder)])
+    second.addDependency(first)
+    let queue = OperationQueue()
+    queue.addOperation(second)
+    queue.addOperation(first)
+    _ = await settled(second)
+    #expect(recorder.events == ["first", "second"])
+  }
+}
+
+/// The kinds of operation that can stand in a dependency.
+enum Kind: CaseIterable, Sendable {
+  case simple, async, composite, block, asyncPlain, conforming
+
+  func make(_ label: String, _ recorder: EventRecorder<String>) -> Operation {
+    switch self {
+    case .simple: succeeding(1, named: label, recorder: recorder)
+    case .async: AsyncOperation { recorder.record(label) }
+    case .composite: CompositeOperation(operations: [succeeding(1, named: label, recorder: recorder)])
+    case .block: BlockOperation { recorder.record(label) }
+    case .asyncPlain:
+      AsyncPlainOperation { operation in
+        DispatchQueue.global().async {
+          recorder.record(label)
+          operation.complete()
+        }
+      }
+    case .conforming:
+      ConformingOperation<Int> {
+        recorder.record(label)
+        return .success(1)
+      }
+    }
+  }
+}

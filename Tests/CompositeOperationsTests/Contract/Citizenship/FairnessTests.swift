@@ -1,0 +1,69 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+/// Counts leaves, not time: an operation that is added while leaf number n runs must start before n and a few.
+@Suite("3.4 Nobody starves on a shared queue", .timeLimit(.minutes(2)))
+struct FairnessTests {
+  @Test("3.4 A .veryHigh operation behind 2,000 leaves starts within a few leaves", arguments: 1...4, [true, false])
+  func veryHigh_behindManyLeaves_startsSoon(limit: Int, isRootInQueue: Bool) async {
+    let waited = await leavesUntilStart(priority: .veryHigh, limit: limit, isRootInQueue: isRootInQueue)
+    // A root that holds the only slot of its queue lets nobody in before it settled: that is Foundation's own rule.
+    if !(limit == 1 && isRootInQueue) { #expect(waited <= aFew(limit)) }
+  }
+
+  @Test("3.4 An operation of the same priority behind 2,000 leaves starts within a few leaves", arguments: 1...4)
+  func normal_behindManyLeaves_startsSoon(limit: Int) async {
+    let waited = await leavesUntilStart(priority: .normal, limit: limit, isRootInQueue: false)
+    #expect(waited <= aFew(limit))
+  }
+
+  @Test("3.4 Two composites on one queue take turns")
+  func composites_onOneQueue_takeTurns() async {
+    let queue = OperationQueue(limit: 1)
+    let recorder = EventRecorder<String>()
+    let gate = HeldOperation<Int>()
+    queue.addOperation(gate)
+    let composites = ["a", "b"].map { name in
+      CompositeOperation(
+        operations: (0..<200).map { succeeding($0, named: name, recorder: recorder) }, operationQueue: queue)
+    }
+    await onWorker { for composite in composites { composite.start() } }
+    gate.finish(with: 1)
+    for composite in composites { #expect(await settled(composite).value?.count == 200) }
+    let firstHalf = recorder.events.prefix(200)
+    #expect(firstHalf.contains("a"))
+    #expect(firstHalf.contains("b"))
+  }
+
+  /// A lane takes a few leaves before it looks at its queue again. With one lane that is exact; where others go on, they
+  /// also run leaves while the system wakes the thread that is to start the operation, so a tenth of all is allowed.
+  private func aFew(_ limit: Int) -> Int { limit == 1 ? 16 : 200 }
+
+  /// How many leaves started between the moment when an operation was added to the queue and its own start.
+  private func leavesUntilStart(
+    priority: Operation.QueuePriority, limit: Int, isRootInQueue: Bool
+  ) async -> Int {
+    let queue = OperationQueue(limit: limit)
+    let leafCount = Locked(0)
+    let countAtStart = Locked<Int?>(nil)
+    let urgent = BlockOperation { countAtStart.withLock { $0 = leafCount.current } }
+    urgent.queuePriority = priority
+    let leaves = (0..<2000).map { _ in
+      SimpleOperation<Void> { operation in
+        if leafCount.increment() == 10 { queue.addOperation(urgent) }
+        operation.finish()
+      }
+    }
+    let composite = CompositeOperation(operations: leaves, operationQueue: queue)
+    if isRootInQueue {
+      queue.addOperation(composite)
+    } else {
+      await onWorker { composite.start() }
+    }
+    #expect(await settled(composite).value?.count == 2000)
+    await finished(urgent)
+    return (countAtStart.current ?? .max) - 10
+  }
+}

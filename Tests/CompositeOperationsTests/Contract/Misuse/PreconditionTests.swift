@@ -1,0 +1,100 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+/// Programming errors trap at once, with a message that names the thing, the cause and the remedy.
+@Suite("10 Preconditions", .timeLimit(.minutes(2)))
+struct PreconditionTests {
+  @Test("10 maxConcurrentOperationCount of 0 traps")
+  func limit_ofZero_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      CompositeOperation(operations: []).maxConcurrentOperationCount = 0
+    }
+    try expect(result, says: "maxConcurrentOperationCount", "0", "1", "default")
+  }
+
+  @Test("10 A negative maxConcurrentOperationCount other than the default constant traps")
+  func limit_negative_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      CompositeOperation(operations: []).maxConcurrentOperationCount = -2
+    }
+    try expect(result, says: "maxConcurrentOperationCount", "-2", "default")
+  }
+
+  @Test("10 The default constant and positive limits do not trap")
+  func limit_ofDefaultConstant_isAccepted() {
+    let composite = CompositeOperation(operations: [])
+    composite.maxConcurrentOperationCount = 1
+    #expect(composite.maxConcurrentOperationCount == 1)
+    composite.maxConcurrentOperationCount = OperationQueue.defaultMaxConcurrentOperationCount
+    #expect(composite.maxConcurrentOperationCount == OperationQueue.defaultMaxConcurrentOperationCount)
+    composite.maxConcurrentOperationCount = 1_000_000
+    #expect(composite.maxConcurrentOperationCount == 1_000_000)
+  }
+
+  @Test("10 all with maxConcurrent 0 traps")
+  func all_ofZero_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = all([succeeding(1)], maxConcurrent: 0)
+    }
+    try expect(result, says: "maxConcurrent", "0", "1")
+  }
+
+  @Test("10 forEach with maxConcurrent 0 traps")
+  func forEach_ofZero_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = forEach([1], maxConcurrent: 0) { succeeding($0) }
+    }
+    try expect(result, says: "maxConcurrent", "0", "1")
+  }
+
+  @Test("3.3 maxAttempts below 1 is a precondition failure")
+  func maxAttempts_ofZero_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = RetrySequence(maxAttempts: 0) { _ in succeeding(1) }
+    }
+    try expect(result, says: "RetrySequence", "0 attempts", "at least 1")
+  }
+
+  @Test("3.3 A negative maxAttempts is a precondition failure")
+  func maxAttempts_negative_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = RetrySequence(maxAttempts: -3) { _ in succeeding(1) }
+    }
+    try expect(result, says: "RetrySequence", "-3 attempts")
+  }
+
+  @Test("3 failurePolicy is fixed once started: a change traps")
+  func failurePolicy_changedAfterStart_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let held = HeldOperation<Int>()
+      let composite = CompositeOperation(operations: [held])
+      composite.name = "sync of all accounts"
+      await onWorker { composite.start() }
+      await held.started.wait()
+      composite.failurePolicy = .waitForAll
+    }
+    try expect(result, says: "failurePolicy", "sync of all accounts", "start")
+  }
+
+  @Test("3 failurePolicy may be changed until the start")
+  func failurePolicy_changedBeforeStart_isUsed() async {
+    let recorder = EventRecorder<String>()
+    let composite = CompositeOperation(operations: [
+      failing(TestError.first), succeeding(1, named: "rest", recorder: recorder),
+    ])
+    composite.maxConcurrentOperationCount = 1
+    composite.failurePolicy = .waitForAll
+    #expect(composite.failurePolicy == .waitForAll)
+    _ = await outcomeOfStarting(composite)
+    #expect(recorder.events == ["rest"])
+  }
+
+  private func expect(_ result: ExitTest.Result?, says words: String...) throws {
+    let message = try #require(result?.standardErrorText)
+    for word in words {
+      #expect(message.lowercased().contains(word.lowercased()), "“\(word)” is missing in: \(message)")
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+/// A child runs at the higher of its own quality of service and the composite's. The dispatch worker that runs it tells.
+@Suite("3.2 Parallel: quality of service", .timeLimit(.minutes(1)))
+struct QualityOfServiceTests {
+  @Test("The probe of these tests tells the qualities apart")
+  func probe_tellsQualitiesApart() async {
+    let classes = [
+      await workerClass(of: .utility), await workerClass(of: .default), await workerClass(of: .userInitiated),
+    ]
+    #expect(Set(classes).count == 3)
+  }
+
+  @Test("3.2 A child of lower quality of service runs at the composite's")
+  func child_ofLowerQuality_runsAtTheComposites() async {
+    let seen = EventRecorder<String>()
+    let composite = CompositeOperation(operations: (0..<4).map { _ in noting(.background, seen) })
+    composite.qualityOfService = .userInitiated
+    _ = await outcomeOfStarting(composite)
+    #expect(Set(seen.events) == [await workerClass(of: .userInitiated)])
+  }
+
+  @Test("3.2 A child of higher quality of service runs at its own")
+  func child_ofHigherQuality_runsAtItsOwn() async {
+    let seen = EventRecorder<String>()
+    let composite = CompositeOperation(operations: (0..<4).map { _ in noting(.userInitiated, seen) })
+    composite.qualityOfService = .utility
+    _ = await outcomeOfStarting(composite)
+    #expect(Set(seen.events) == [await workerClass(of: .userInitiated)])
+  }
+
+  @Test("3.2 A nested composite passes the quality of service on")
+  func child_ofNestedComposite_runsAtTheOuters() async {
+    let seen = EventRecorder<String>()
+    let inner = CompositeOperation(sequence: ListSequence([noting(.background, seen), noting(.utility, seen)]))
+    inner.qualityOfService = .background
+    let composite = CompositeOperation(operations: [inner])
+    composite.qualityOfService = .userInitiated
+    _ = await outcomeOfStarting(composite)
+    #expect(Set(seen.events) == [await workerClass(of: .userInitiated)])
+  }
+
+  @Test("3.2 The quality of service that the user set stays what he set")
+  func qualityOfService_asProperty_isKept() async {
+    let child = succeeding(1)
+    child.qualityOfService = .utility
+    let composite = CompositeOperation(operations: [child])
+    composite.qualityOfService = .userInitiated
+    _ = await outcomeOfStarting(composite)
+    #expect(composite.qualityOfService == .userInitiated)
+    #expect(child.qualityOfService == .utility)
+  }
+
+  @Test("3.2 run() runs an operation at its own quality of service")
+  func run_ofOperation_runsAtItsOwn() async throws {
+    let seen = EventRecorder<String>()
+    try await noting(.utility, seen).run()
+    #expect(seen.events == [await workerClass(of: .utility)])
+  }
+
+  /// An operation that records which kind of dispatch worker runs it.
+  private func noting(
+    _ qualityOfService: QualityOfService, _ seen: EventRecorder<String>
+  ) -> SimpleOperation<Void> {
+    let operation = SimpleOperation<Void> { operation in
+      seen.record(currentWorkerClass())
+      operation.finish()
+    }
+    operation.qualityOfService = qualityOfService
+    return operation
+  }
+
+  private func workerClass(of qualityOfService: DispatchQoS.QoSClass) async -> String {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global(qos: qualityOfService).async { continuation.resume(returning: currentWorkerClass()) }
+    }
+  }
+}
+
+/// What the dispatch worker that calls this is named or classed after: its quality of service.
+private func currentWorkerClass() -> String {
+  #if canImport(Darwin)
+  "\(qos_class_self().rawValue)"
+  #else
+  (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? "unknown"
+  #endif
+}

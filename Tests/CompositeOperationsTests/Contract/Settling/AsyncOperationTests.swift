@@ -1,0 +1,157 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("3.1.6 AsyncOperation", .timeLimit(.minutes(1)))
+struct AsyncOperationTests {
+  @Test("3.1.6 It succeeds with what its work returns")
+  func work_returning_succeeds() async throws {
+    let operation = AsyncOperation<String> {
+      await Task.yield()
+      return "done"
+    }
+    #expect(try await operation.run() == "done")
+    #expect(operation.result == "done")
+  }
+
+  @Test("3.1.6 It fails with what its work throws")
+  func work_throwing_fails() async {
+    let operation = AsyncOperation<Int> { throw TestError.first }
+    #expect(await outcomeOfStarting(operation).error as? TestError == .first)
+  }
+
+  @Test("3.1.6 cancel cancels its task")
+  func cancel_whileExecuting_cancelsTheTask() async {
+    let started = Gate()
+    let operation = AsyncOperation<Int> {
+      started.open()
+      try await Gate().waitUnlessCancelled()
+      return 1
+    }
+    operation.start()
+    await started.wait()
+    operation.cancel()
+    #expect(await settled(operation).isCancelled)
+    #expect(operation.isCancelled)
+  }
+
+  @Test("3.1.6 A cancel from the thread that started it, before the task ran, cancels the task")
+  func cancel_rightAfterStart_cancelsTheTask() async {
+    for _ in 0..<200 {
+      let operation = AsyncOperation<Int> {
+        try await Gate().waitUnlessCancelled()
+        return 1
+      }
+      operation.start()
+      operation.cancel()
+      #expect(await settled(operation).isCancelled)
+    }
+  }
+
+  @Test("3.1.6 A thrown CancellationError is .cancelled, without any cancel")
+  func work_throwingCancellationError_isCancelled() async {
+    let operation = AsyncOperation<Int> { throw CancellationError() }
+    #expect(await outcomeOfStarting(operation).isCancelled)
+    #expect(operation.isCancelled)
+  }
+
+  @Test("3.1.6 Work that ignores a cancel keeps it executing, and what it returns is discarded")
+  func cancel_ofWorkThatIgnoresIt_discardsResult() async {
+    let started = Gate()
+    let gate = Gate()
+    let operation = AsyncOperation<Int> {
+      started.open()
+      await gate.wait()
+      return 1
+    }
+    operation.start()
+    await started.wait()
+    operation.cancel()
+    #expect(operation.isExecuting)
+    #expect(operation.outcome == nil)
+    gate.open()
+    #expect(await settled(operation).isCancelled)
+  }
+
+  @Test("3.1.6 Work that throws another error after a cancel is .cancelled")
+  func cancel_ofWorkThatThrows_isCancelled() async {
+    let started = Gate()
+    let gate = Gate()
+    let operation = AsyncOperation<Int> {
+      started.open()
+      await gate.wait()
+      throw TestError.first
+    }
+    operation.start()
+    await started.wait()
+    operation.cancel()
+    gate.open()
+    #expect(await settled(operation).isCancelled)
+  }
+
+  @Test("3.1.6 Cancelled before it started, its work never runs")
+  func cancel_beforeStart_workNeverRuns() async {
+    let ran = Gate()
+    let operation = AsyncOperation<Int> {
+      ran.open()
+      return 1
+    }
+    operation.cancel()
+    operation.start()
+    #expect(await settled(operation).isCancelled)
+    #expect(!ran.isOpen)
+  }
+
+  @Test("3.1.6 onCancel is called too, once")
+  func cancel_whileExecuting_callsOnCancel() async {
+    let calls = Locked(0)
+    let started = Gate()
+    let operation = AsyncOperation<Int> {
+      started.open()
+      try await Gate().waitUnlessCancelled()
+      return 1
+    }
+    operation.onCancel = { calls.increment() }
+    operation.start()
+    await started.wait()
+    operation.cancel()
+    _ = await settled(operation)
+    operation.cancel()
+    #expect(calls.current == 1)
+  }
+
+  @Test("3.1.6 It settles early when somebody settles it from outside")
+  func finish_fromOutside_wins() async {
+    let gate = Gate()
+    let operation = AsyncOperation<Int> {
+      await gate.wait()
+      return 1
+    }
+    operation.start()
+    #expect(operation.finish(with: 2))
+    gate.open()
+    #expect(await settled(operation).value == 2)
+  }
+
+  @Test("3.1.6 Its name and the priority of its task are the given ones")
+  func init_withNameAndPriority_usesThem() async throws {
+    let operation = AsyncOperation<TaskPriority>(name: "fetch", priority: .low) { Task.currentPriority }
+    #expect(operation.name == "fetch")
+    #expect(await outcomeOfStarting(operation).value == .low)
+    #expect(AsyncOperation<Void> {}.name == nil)
+  }
+
+  @Test("3.1.6 start() returns while the work goes on, so it may be started anywhere")
+  func start_returns_whileWorkGoesOn() async {
+    let gate = Gate()
+    let operation = AsyncOperation<Int> {
+      await gate.wait()
+      return 1
+    }
+    operation.start()
+    #expect(operation.isExecuting)
+    gate.open()
+    #expect(await settled(operation).value == 1)
+  }
+}

@@ -1,0 +1,107 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("CompositeError", .timeLimit(.minutes(1)))
+struct CompositeErrorTests {
+  @Test("It prints each child's name, index and cause")
+  func description_namesChildIndexAndCause() async throws {
+    let error = try #require(
+      await failure(of: [succeeding(0), failing(TestError.first, named: "download"), failing(TestError.second)]))
+    for text in ["\(error)", error.localizedDescription] {
+      #expect(text.contains("download"))
+      #expect(text.contains("1"))
+      #expect(text.contains("2"))
+      #expect(text.contains("test error first"))
+      #expect(text.contains("test error second"))
+    }
+  }
+
+  @Test("It is CustomStringConvertible and LocalizedError, and both agree")
+  func conformances_areThere() async throws {
+    let error = try #require(await failure(of: [failing(TestError.first, named: "download")]))
+    let any: Any = error
+    let localized = try #require(any as? any LocalizedError)
+    #expect(localized.errorDescription == error.localizedDescription)
+    let convertible = try #require(any as? any CustomStringConvertible)
+    #expect(convertible.description.contains("download"))
+    #expect((error as any Error).localizedDescription.contains("test error first"))
+  }
+
+  @Test("A cause that is a LocalizedError is printed with its own sentence")
+  func description_ofLocalizedCause_usesItsSentence() async throws {
+    struct Refused: LocalizedError {
+      var errorDescription: String? { "the server refused" }
+    }
+    let error = try #require(await failure(of: [failing(Refused())]))
+    #expect(error.localizedDescription.contains("the server refused"))
+  }
+
+  @Test("Nested ones are indented below the child they come from")
+  func description_ofNested_isIndented() async throws {
+    let inner = CompositeOperation(operations: [failing(TestError.first, named: "leaf")])
+    inner.name = "inner"
+    let middle = CompositeOperation(operations: [inner])
+    middle.name = "middle"
+    let error = try #require(await failure(of: [middle]))
+    let lines = "\(error)".split(separator: "\n").map(String.init)
+    let indentation = { (name: String) -> Int? in
+      lines.first { $0.contains(name) }?.prefix { $0 == " " }.count
+    }
+    let middleIndentation = try #require(indentation("middle"))
+    let innerIndentation = try #require(indentation("inner"))
+    let leafIndentation = try #require(indentation("leaf"))
+    #expect(middleIndentation < innerIndentation)
+    #expect(innerIndentation < leafIndentation)
+    #expect("\(error)".contains("test error first"))
+    #expect(!"\(error)".hasSuffix("\n"))
+  }
+
+  @Test("A nested one after it and a sibling each have their own line")
+  func description_ofNestedBesideOthers_hasOwnLines() async throws {
+    let inner = CompositeOperation(operations: [failing(TestError.first, named: "leaf")])
+    inner.name = "inner"
+    let composite = CompositeOperation(operations: [
+      failing(TestError.second, named: "before"), inner, failing(TestError.second, named: "after"),
+    ])
+    composite.failurePolicy = .waitForAll
+    let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
+    let lines = "\(error)".split(separator: "\n").map(String.init)
+    let position = { (name: String) in lines.firstIndex { $0.contains(name) } ?? -1 }
+    #expect(position("before") < position("inner"))
+    #expect(position("inner") < position("leaf"))
+    #expect(position("leaf") < position("after"))
+  }
+
+  @Test("failures is never empty, in child order, and equals errors")
+  func failures_equalErrors() async throws {
+    let composite = CompositeOperation(operations: [
+      failing(TestError.first, named: "a"), succeeding(1), failing(TestError.second),
+    ])
+    composite.failurePolicy = .waitForAll
+    let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
+    #expect(error.failures.map(\.index) == [0, 2])
+    #expect(error.failures.map(\.operationName) == ["a", nil])
+    #expect(composite.errors?.count == error.failures.count)
+  }
+
+  @Test("errors is nil unless the composite failed")
+  func errors_unlessFailed_isNil() async {
+    let pending = CompositeOperation(operations: [failing(TestError.first)])
+    #expect(pending.errors == nil)
+    let cancelled = CompositeOperation(operations: [failing(TestError.first)])
+    cancelled.cancel()
+    _ = await outcomeOfStarting(cancelled)
+    #expect(cancelled.errors == nil)
+    let succeeded = CompositeOperation(operations: [succeeding(1)])
+    _ = await outcomeOfStarting(succeeded)
+    #expect(succeeded.errors == nil)
+  }
+
+  private func failure(of operations: [Operation]) async -> CompositeError? {
+    let composite = CompositeOperation(operations: operations)
+    composite.failurePolicy = .waitForAll
+    return await outcomeOfStarting(composite).error as? CompositeError
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import TestSupport
+
+@testable import CompositeOperations
+
+/// The driver of a driven operation, for tests: records what it is told, and calls hooks.
+///
+/// It ends the operation when it was told of as many as were handed in through ``run(_:)`` and ``endsWhenIdle`` is set.
+final class RecordingDriver: Sendable {
+  enum Event: Equatable, Sendable {
+    case started, cancelled
+    case settled(Int)
+  }
+
+  private struct State {
+    var handedIn = 0
+    var told = 0
+    var endsWhenIdle = false
+    var wasCancelled = false
+  }
+
+  /// What the driver was told, in order.
+  let events = EventRecorder<Event>()
+  private let state = Locked(State())
+  private let operations: Locked<DrivenOperation<Int>?>
+
+  /// The driven operation. The two keep each other: a test is short.
+  var operation: DrivenOperation<Int> { operations.withLock { $0! } }
+
+  /// - Parameters:
+  ///   - whenStarted: called in `didStart`, after it was recorded.
+  ///   - whenSettled: called in `operationDidSettle`, after it was recorded.
+  ///   - whenCancelled: called in `wasCancelled`, after it was recorded. By default everything is cancelled, and the
+  ///     operation ends when nothing is unfinished any more.
+  init(
+    queue: OperationQueue? = nil,
+    whenStarted: @escaping @Sendable (RecordingDriver) -> Void = { _ in },
+    whenSettled: @escaping @Sendable (RecordingDriver, Operation, Int) -> Void = { _, _, _ in },
+    whenCancelled: @escaping @Sendable (RecordingDriver) -> Void = { $0.cancelEverything() }
+  ) {
+    operations = Locked(nil)
+    let made = DrivenOperation<Int>(
+      operationQueue: queue,
+      driver: DrivenOperation.Driver(
+        didStart: { [self] _ in
+          events.record(.started)
+          whenStarted(self)
+        },
+        operationDidSettle: { [self] _, operation, tag in
+          events.record(.settled(tag))
+          whenSettled(self, operation, tag)
+          state.withLock { $0.told += 1 }
+          endIfIdle()
+        },
+        wasCancelled: { [self] _ in
+          state.withLock { $0.wasCancelled = true }
+          events.record(.cancelled)
+          whenCancelled(self)
+        }))
+    operations.withLock { $0 = made }
+  }
+
+  /// Hands an operation in.
+  func run(_ operation: Operation, tag: Int) {
+    state.withLock { $0.handedIn += 1 }
+    self.operation.run(operation, tag: tag)
+  }
+
+  /// Hands operations in; their indices are the tags.
+  func run(_ operations: [Operation]) {
+    for (tag, operation) in operations.enumerated() { run(operation, tag: tag) }
+  }
+
+  /// The operation ends, with the number of operations that were handed in, as soon as all of them have settled.
+  func endWhenIdle() {
+    state.withLock { $0.endsWhenIdle = true }
+    endIfIdle()
+  }
+
+  /// What a driver does when it is cancelled.
+  func cancelEverything() {
+    operation.cancelAll()
+    endWhenIdle()
+  }
+
+  private func endIfIdle() {
+    let (isIdle, count) = state.withLock { ($0.endsWhenIdle && $0.told == $0.handedIn, $0.handedIn) }
+    if isIdle { operation.finish(with: count) }
+  }
+
+  /// The tags of what the driver was told of, in order.
+  var settledTags: [Int] {
+    events.events.compactMap { event in
+      if case .settled(let tag) = event { tag } else { nil }
+    }
+  }
+
+  /// Waits until the driver was told of that many.
+  func wait(forSettled count: Int) async {
+    await events.wait { events in events.count { $0 != .started && $0 != .cancelled } >= count }
+  }
+
+  /// Starts the operation as a program does, on some thread.
+  func start() async {
+    let operation = operation
+    await onWorker { operation.start() }
+  }
+}

@@ -1,0 +1,220 @@
+import Testing
+
+@testable import CompositeOperations
+
+/// A source of work for lanes that run nothing.
+final class LaneSource: Sendable, CustomStringConvertible {
+  let description: String
+
+  init(_ name: String) { description = name }
+
+  static let a = LaneSource("a")
+  static let b = LaneSource("b")
+}
+
+/// What the lanes of one queue answer to each input in each state.
+@Suite("3.4 LaneState")
+struct LaneStateTests {
+  typealias Lanes = LaneState<LaneSource>
+
+  /// Everything about the lanes that an answer may depend on.
+  struct Situation: Sendable, Hashable, CustomStringConvertible {
+    var base: Lanes.Base
+    var helpers: Int
+    var hasStandby: Bool
+    var work: String
+
+    var description: String {
+      "base \(base), \(helpers) helpers\(hasStandby ? ", standby" : "")\(work.isEmpty ? "" : ", work of \(work)")"
+    }
+
+    static let all: [Situation] = Lanes.Base.allCases.flatMap { base in
+      (0...2).flatMap { helpers in
+        [false, true].flatMap { hasStandby in
+          ["", "a", "b", "ab", "ba"].map { work in
+            Situation(base: base, helpers: helpers, hasStandby: hasStandby, work: work)
+          }
+        }
+      }
+    }
+
+    /// Lanes in this situation.
+    func make() -> Lanes {
+      var lanes = Lanes(holdsSlot: base != .none)
+      if base != .none { _ = lanes.demand() }
+      for _ in 0..<helpers {
+        _ = lanes.demand()
+        lanes.helperStarted()
+      }
+      if hasStandby { _ = lanes.demand() }
+      if base == .idle { _ = lanes.baseContinues() }
+      for name in work { lanes.keep(name == "a" ? .a : .b) }
+      return lanes
+    }
+
+    /// What a demand for one more lane leads to.
+    var demanded: (action: Lanes.Action, after: Situation) {
+      var after = self
+      if base == .idle {
+        after.base = .working
+        return (.wakeBase, after)
+      }
+      after.hasStandby = true
+      return (hasStandby ? .nothing : .addHelper, after)
+    }
+  }
+
+  private func situation(_ lanes: Lanes) -> Situation {
+    Situation(
+      base: lanes.base, helpers: lanes.helpers, hasStandby: lanes.hasStandby,
+      work: lanes.sources.map(\.description).joined())
+  }
+
+  @Test("Lanes can be brought into each situation, and count themselves right", arguments: Situation.all)
+  func make_situation_isThatOne(_ before: Situation) {
+    let lanes = before.make()
+    #expect(situation(lanes) == before)
+    #expect(lanes.hasWork == !before.work.isEmpty)
+    #expect(lanes.firstSource?.description.first == before.work.first)
+    #expect(lanes.operationCount == before.helpers + (before.hasStandby ? 1 : 0) + (before.base == .none ? 0 : 1))
+    #expect(lanes.activeCount == before.helpers + (before.base == .working ? 1 : 0))
+  }
+
+  @Test("A demand wakes the base lane if it is idle, else adds the one standby", arguments: Situation.all)
+  func demand_inAnySituation_wakesOrAdds(_ before: Situation) {
+    var lanes = before.make()
+    #expect(lanes.demand() == before.demanded.action)
+    #expect(situation(lanes) == before.demanded.after)
+  }
+
+  @Test("An offer lists the source once, and demands a lane", arguments: Situation.all)
+  func offer_inAnySituation_listsAndDemands(_ before: Situation) {
+    var lanes = before.make()
+    #expect(lanes.offer(.a) == before.demanded.action)
+    #expect(lanes.offer(.a) == before.demanded.after.demanded.action)
+    var after = before.demanded.after.demanded.after
+    if !before.work.contains("a") { after.work += "a" }
+    #expect(situation(lanes) == after)
+  }
+
+  @Test("A source that is kept is listed once, and nobody is added for it", arguments: Situation.all)
+  func keep_inAnySituation_listsOnly(_ before: Situation) {
+    var lanes = before.make()
+    lanes.keep(.b)
+    lanes.keep(.b)
+    var after = before
+    if !before.work.contains("b") { after.work += "b" }
+    #expect(situation(lanes) == after)
+  }
+
+  @Test("The next source is the first, which goes behind the others; a lane is demanded for these", arguments: Situation.all)
+  func nextSource_inAnySituation_takesTurns(_ before: Situation) {
+    var lanes = before.make()
+    let next = lanes.nextSource()
+    #expect(next?.source.description.first == before.work.first)
+    var after = before
+    if before.work.count > 1 {
+      #expect(next?.action == before.demanded.action)
+      after = before.demanded.after
+      after.work = String(before.work.reversed())
+    } else if !before.work.isEmpty {
+      #expect(next?.action == .nothing)
+    }
+    #expect(situation(lanes) == after)
+  }
+
+  @Test("A source that was found exhausted is not listed any more", arguments: Situation.all)
+  func exhausted_sinceTheLastOffer_isRemoved(_ before: Situation) throws {
+    var lanes = before.make()
+    guard !before.work.isEmpty else { return #expect(lanes.nextSource() == nil) }
+    let next = lanes.nextSource()
+    let (source, generation, _) = try #require(next)
+    lanes.exhausted(source, generation: generation)
+    #expect(!lanes.sources.contains { $0 === source })
+    #expect(lanes.hasWork == (before.work.count > 1))
+    lanes.exhausted(source, generation: generation)
+    #expect(lanes.sources.count == before.work.count - 1)
+  }
+
+  @Test("A source that offered itself again since it was taken stays", arguments: Situation.all)
+  func exhausted_beforeTheLastOffer_isIgnored(_ before: Situation) throws {
+    var lanes = before.make()
+    guard !before.work.isEmpty else { return }
+    let next = lanes.nextSource()
+    let (source, generation, _) = try #require(next)
+    _ = lanes.offer(source)
+    lanes.exhausted(source, generation: generation)
+    #expect(lanes.sources.count { $0 === source } == 1)
+    // And so does one that another lane found exhausted in between, and that then was kept.
+    let nextAgain = lanes.nextSource()
+    let (again, second, _) = try #require(nextAgain)
+    lanes.exhausted(again, generation: second)
+    lanes.keep(again)
+    lanes.exhausted(again, generation: second)
+    #expect(lanes.sources.count { $0 === again } == 1)
+  }
+
+  @Test("A standby that starts becomes a helper", arguments: Situation.all.filter(\.hasStandby))
+  func helperStarted_standby_counts(_ before: Situation) {
+    var lanes = before.make()
+    lanes.helperStarted()
+    var after = before
+    after.hasStandby = false
+    after.helpers += 1
+    #expect(situation(lanes) == after)
+  }
+
+  @Test("A helper that ends while there is work demands a lane in its stead", arguments: Situation.all.filter { $0.helpers > 0 })
+  func helperEnds_inAnySituation_demandsIfThereIsWork(_ before: Situation) {
+    var lanes = before.make()
+    var after = before
+    after.helpers -= 1
+    let action = lanes.helperEnds()
+    #expect(action == (before.work.isEmpty ? .nothing : after.demanded.action))
+    #expect(situation(lanes) == (before.work.isEmpty ? after : after.demanded.after))
+  }
+
+  @Test("The base lane goes on while there is work, else it is idle", arguments: Situation.all.filter { $0.base == .working })
+  func baseContinues_inAnySituation_ifThereIsWork(_ before: Situation) {
+    var lanes = before.make()
+    #expect(lanes.baseContinues() == !before.work.isEmpty)
+    var after = before
+    if before.work.isEmpty { after.base = .idle }
+    #expect(situation(lanes) == after)
+  }
+
+  @Test("Sources take turns, however many there are and however often they are taken")
+  func nextSource_manySources_isRoundRobin() {
+    var lanes = Lanes(holdsSlot: false)
+    let sources = (0..<50).map { LaneSource("\($0)") }
+    for source in sources { _ = lanes.offer(source) }
+    for round in 0..<5 {
+      let taken = (0..<50).compactMap { _ in lanes.nextSource()?.source.description }
+      #expect(taken == sources.map(\.description), "round \(round)")
+    }
+    for _ in 0..<50 {
+      guard let (source, generation, _) = lanes.nextSource() else { break }
+      lanes.exhausted(source, generation: generation)
+    }
+    #expect(!lanes.hasWork && lanes.sources.isEmpty && lanes.firstSource == nil && lanes.nextSource() == nil)
+  }
+
+  @Test("Nothing is kept of sources that have no work any more, though no lane asks for another")
+  func exhausted_lastSource_isReleased() throws {
+    var lanes = Lanes(holdsSlot: false)
+    weak var first: LaneSource?
+    weak var second: LaneSource?
+    do {
+      let sources = [LaneSource("first"), LaneSource("second")]
+      (first, second) = (sources[0], sources[1])
+      for source in sources { _ = lanes.offer(source) }
+      for _ in 0..<2 {
+        let next = lanes.nextSource()
+    let (source, generation, _) = try #require(next)
+        lanes.exhausted(source, generation: generation)
+      }
+    }
+    #expect(first == nil && second == nil)
+    #expect(!lanes.hasWork)
+  }
+}

@@ -1,0 +1,103 @@
+import Testing
+
+@testable import CompositeOperations
+
+/// What holds for the lanes of a queue whatever happens in whatever order: two sources, up to three pieces of work.
+@Suite("3.4 LaneState, all paths")
+struct LaneStateWalkTests {
+  struct Situation: Sendable, CustomTestStringConvertible {
+    let holdsSlot: Bool
+    let limit: Int
+
+    var testDescription: String { "limit \(limit), \(holdsSlot ? "with" : "without") a slot held" }
+
+    static let all = [false, true].flatMap { holdsSlot in (1...3).map { Situation(holdsSlot: holdsSlot, limit: $0) } }
+  }
+
+  private struct Key: Hashable {
+    let base: LaneState<LaneSource>.Base
+    let helpers: Int
+    let hasStandby: Bool
+    let sources: String
+    let lanes: [LaneWorld.Lane]
+    let numbers: [Int]
+
+    /// The generations grow for ever; all that matters of one is whether it is still the present one.
+    init(_ world: LaneWorld) {
+      base = world.state.base
+      helpers = world.state.helpers
+      hasStandby = world.state.hasStandby
+      sources = world.state.sources.map(\.description).joined()
+      numbers = world.pieces + world.offersDue + [world.piecesLeft, world.queuedHelpers]
+      let present = Key.presentGenerations(world.state)
+      lanes = world.lanes.map { lane in
+        var lane = lane
+        switch lane.stage {
+        case .attending(let source, let generation):
+          lane.stage = .attending(source, generation: generation == present[source] ? 1 : 0)
+        case .foundNothing(let source, let generation):
+          lane.stage = .foundNothing(source, generation: generation == present[source] ? 1 : 0)
+        case .between, .ran, .inFlight: break
+        }
+        return lane
+      }
+    }
+
+    private static func presentGenerations(_ state: LaneState<LaneSource>) -> [Int: Int] {
+      var state = state
+      var generations: [Int: Int] = [:]
+      for _ in state.sources {
+        guard let (source, generation, _) = state.nextSource() else { break }
+        generations[source === LaneSource.a ? 0 : 1] = generation
+      }
+      return generations
+    }
+  }
+
+  /// Which rule is broken, if one is.
+  private static func broken(_ world: LaneWorld, limit: Int) -> String? {
+    let state = world.state
+    let helpers = world.lanes.count { !$0.isBase }
+    let bases = world.lanes.count { $0.isBase }
+    if world.queuedHelpers != (state.hasStandby ? 1 : 0) { return "\(world.queuedHelpers) helpers wait in the queue" }
+    if helpers != state.helpers { return "\(helpers) helpers are counted as \(state.helpers)" }
+    if bases > 1 || (bases == 1) != (state.base == .working) { return "\(bases) base lanes, \(state.base)" }
+    if world.occupied > limit { return "\(world.occupied) slots are taken" }
+    if state.sources.count > 2 || state.hasWork != !state.sources.isEmpty { return "the sources are \(state.sources)" }
+    // Work that nobody has taken: somebody must be about to look, or wait in the queue for a slot.
+    let isAttendedTo = world.lanes.contains { $0.stage != .inFlight }
+    if world.pieces != [0, 0], world.offersDue == [0, 0], !state.hasStandby, !isAttendedTo {
+      return "work is forgotten: \(world.pieces), \(state.base), \(world.lanes)"
+    }
+    return nil
+  }
+
+  @Test("No work is forgotten, no slot too many is taken, on every path", arguments: Situation.all)
+  func anySteps_inAnyOrder_keepTheRules(_ situation: Situation) {
+    let walk = StateWalk(
+      from: LaneWorld(holdsSlot: situation.holdsSlot, limit: situation.limit, pieces: 3), identifiedBy: Key.init,
+      inputs: \.steps,
+      step: { world, step in
+        world.take(step)
+        return LaneStateWalkTests.broken(world, limit: situation.limit)
+      })
+    #expect(walk.complaints == [])
+    #expect(walk.stateCount > 300, "\(walk.stateCount) states, \(walk.stepCount) steps")
+  }
+
+  @Test("Where nothing can happen any more all work is done, and nobody waits but for a slot", arguments: Situation.all)
+  func deadEnd_hasNoWork(_ situation: Situation) {
+    let walk = StateWalk(
+      from: LaneWorld(holdsSlot: situation.holdsSlot, limit: situation.limit, pieces: 2), identifiedBy: Key.init,
+      inputs: \.steps,
+      step: { world, step in
+        world.take(step)
+        guard world.steps.isEmpty else { return nil }
+        let isQuiet = world.pieces == [0, 0] && !world.state.hasWork && world.lanes.isEmpty
+        let standbyCanStart = world.state.hasStandby && world.occupied < situation.limit
+        return isQuiet && !standbyCanStart ? nil : "it stops with \(world.pieces), \(world.state)"
+      })
+    #expect(walk.complaints == [])
+    #expect(walk.stateCount > 100, "\(walk.stateCount) states")
+  }
+}

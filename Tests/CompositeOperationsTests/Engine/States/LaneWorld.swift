@@ -1,0 +1,158 @@
+@testable import CompositeOperations
+
+/// Everything that moves around the lanes of one queue: sources that get work, the queue that starts helpers, and
+/// lanes that go from one step to the next as `QueuePool` makes them. Each step here is one that the lock makes whole.
+struct LaneWorld {
+  /// Where a lane is.
+  enum Stage: Hashable {
+    /// It will look for a source, or give up its slot.
+    case between
+    /// It will ask a source for work.
+    case attending(Int, generation: Int)
+    /// The source had none; the lane will say so.
+    case foundNothing(Int, generation: Int)
+    /// A piece of work is done; there may be more.
+    case ran(Int)
+    /// A leaf in it goes on.
+    case inFlight
+  }
+
+  struct Lane: Hashable {
+    let isBase: Bool
+    var stage = Stage.between
+
+    /// Some order of all that lanes can be.
+    var rank: Int {
+      let rank =
+        switch stage {
+        case .between: 0
+        case .attending(let source, let generation): 10 + source + 10 * generation
+        case .foundNothing(let source, let generation): 12 + source + 10 * generation
+        case .ran(let source): 1 + source
+        case .inFlight: 3
+        }
+      return isBase ? -rank - 1 : rank
+    }
+  }
+
+  enum Step: Hashable {
+    /// A source gets a piece of work, which it will offer.
+    case work(Int)
+    case offer(Int)
+    case startHelper
+    /// The lane looks for a source, and ends if there is none.
+    case look(lane: Int)
+    case yield(lane: Int)
+    /// The lane asks its source for work, which is done at once, or goes on.
+    case run(lane: Int, goesOn: Bool)
+    case sayExhausted(lane: Int)
+    case keep(lane: Int)
+    case settle(lane: Int)
+  }
+
+  private(set) var state: LaneState<LaneSource>
+  private(set) var lanes: [Lane] = []
+  private(set) var queuedHelpers = 0
+  /// The pieces of work that each source has, and the offers that are still to be made of them.
+  private(set) var pieces = [0, 0]
+  private(set) var offersDue = [0, 0]
+  private(set) var piecesLeft: Int
+  private let sources = [LaneSource.a, .b]
+  private let limit: Int
+  private let holdsSlot: Bool
+
+  init(holdsSlot: Bool, limit: Int, pieces: Int) {
+    state = LaneState(holdsSlot: holdsSlot)
+    piecesLeft = pieces
+    self.limit = limit
+    self.holdsSlot = holdsSlot
+  }
+
+  /// The slots of the queue that are taken.
+  var occupied: Int { lanes.count { !$0.isBase } + (holdsSlot ? 1 : 0) }
+
+  var steps: [Step] {
+    var steps: [Step] = []
+    for source in 0..<2 {
+      if piecesLeft > 0 { steps.append(.work(source)) }
+      if offersDue[source] > 0 { steps.append(.offer(source)) }
+    }
+    if queuedHelpers > 0, occupied < limit { steps.append(.startHelper) }
+    for (index, lane) in lanes.enumerated() {
+      switch lane.stage {
+      case .between: steps += [.look(lane: index), .yield(lane: index)]
+      case .attending(let source, _):
+        steps.append(.run(lane: index, goesOn: false))
+        if pieces[source] > 0 { steps.append(.run(lane: index, goesOn: true)) }
+      case .foundNothing: steps.append(.sayExhausted(lane: index))
+      case .ran: steps.append(.keep(lane: index))
+      case .inFlight: steps.append(.settle(lane: index))
+      }
+    }
+    return steps
+  }
+
+  mutating func take(_ step: Step) {
+    switch step {
+    case .work(let source):
+      piecesLeft -= 1
+      pieces[source] += 1
+      offersDue[source] += 1
+    case .offer(let source):
+      offersDue[source] -= 1
+      perform(state.offer(sources[source]))
+    case .startHelper:
+      queuedHelpers -= 1
+      state.helperStarted()
+      lanes.append(Lane(isBase: false))
+    case .look(let lane): look(lane)
+    case .yield(let lane), .settle(let lane): end(lane)
+    case .run(let lane, let goesOn): run(lane, goesOn)
+    case .sayExhausted(let lane):
+      guard case .foundNothing(let source, let generation) = lanes[lane].stage else { return }
+      state.exhausted(sources[source], generation: generation)
+      lanes[lane].stage = .between
+    case .keep(let lane):
+      guard case .ran(let source) = lanes[lane].stage else { return }
+      state.keep(sources[source])
+      lanes[lane].stage = .between
+    }
+    lanes.sort { $0.rank < $1.rank }  // it does not matter which helper is where
+  }
+
+  private mutating func look(_ lane: Int) {
+    guard let (source, generation, action) = state.nextSource() else { return end(lane) }
+    lanes[lane].stage = .attending(source === sources[0] ? 0 : 1, generation: generation)
+    perform(action)
+  }
+
+  private mutating func run(_ lane: Int, _ goesOn: Bool) {
+    guard case .attending(let source, let generation) = lanes[lane].stage else { return }
+    guard pieces[source] > 0 else {
+      lanes[lane].stage = .foundNothing(source, generation: generation)
+      return
+    }
+    pieces[source] -= 1
+    lanes[lane].stage = goesOn ? .inFlight : .ran(source)
+    // Like a composition that has more to hand out.
+    if pieces[source] > 0 { perform(state.demand()) }
+  }
+
+  /// The slot is given up, or kept by the base lane, which goes on if there is work.
+  private mutating func end(_ lane: Int) {
+    if lanes[lane].isBase {
+      if state.baseContinues() { lanes[lane].stage = .between } else { lanes.remove(at: lane) }
+    } else {
+      lanes.remove(at: lane)
+      perform(state.helperEnds())
+    }
+  }
+
+  private mutating func perform(_ action: LaneState<LaneSource>.Action) {
+    switch action {
+    case .nothing: break
+    case .wakeBase: lanes.append(Lane(isBase: true))
+    case .addHelper: queuedHelpers += 1
+    }
+  }
+}

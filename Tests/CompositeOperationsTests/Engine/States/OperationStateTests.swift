@@ -1,0 +1,189 @@
+import Testing
+
+@testable import CompositeOperations
+
+/// What the life of one operation answers to each input in each phase.
+@Suite("3.1 OperationState")
+struct OperationStateTests {
+  struct Row: Sendable, CustomTestStringConvertible {
+    let before: OperationState
+    let input: OperationState.Input
+    let action: String
+    let after: OperationState
+
+    var testDescription: String { "\(before): \(input)" }
+  }
+
+  /// Makes one row for each line; the phase comes first. `=` stands for the state before.
+  private static func rows(
+    _ input: OperationState.Input, _ lines: (before: OperationState, action: String, after: OperationState?)...
+  ) -> [Row] {
+    lines.map { Row(before: $0.before, input: input, action: $0.action, after: $0.after ?? $0.before) }
+  }
+
+  static let start = rows(
+    .start,
+    ("pending", "run", "executing started"),
+    ("pending cancelled", "settleCancelled", "executing started cancelled"),
+    ("executing started", "ignore", nil),
+    ("executing started cancelled", "ignore", nil),
+    // A queue starts an operation while somebody settles it unstarted: whoever does has to know that it did.
+    ("settling as-success", "ignore", "settling as-success started"),
+    ("settling as-success started", "ignore", nil),
+    ("settled as-failure", "ignore", "settled as-failure started"),
+    ("settled as-failure started", "ignore", nil),
+    ("settled as-success finishesWhenStarted", "finish", "settled as-success finishesWhenStarted started"),
+    ("settled as-success finishesWhenStarted started", "ignore", nil),
+    ("finished as-success started", "ignore", nil),
+    ("announced as-cancelled started cancelled", "ignore", nil))
+
+  static let cancel = rows(
+    .cancel,
+    ("pending", "mark", "pending cancelled"),
+    ("pending cancelled", "ignore", nil),
+    ("executing started", "callHooks", "executing started cancelled"),
+    ("executing started cancelled", "ignore", nil),
+    ("settling as-success started", "ignore", nil),
+    ("settled as-success started", "ignore", nil),
+    ("settled as-success finishesWhenStarted", "ignore", nil),
+    ("finished as-failure started", "ignore", nil),
+    ("announced as-cancelled started cancelled", "ignore", nil))
+
+  static let settle =
+    rows(
+      .succeed,
+      ("pending", "win success unstarted", "settling as-success"),
+      ("pending cancelled", "win cancelled unstarted", "settling as-cancelled cancelled"),
+      ("executing started", "win success", "settling as-success started"),
+      ("executing started cancelled", "win cancelled", "settling as-cancelled started cancelled"),
+      ("settling as-failure started", "lose", nil),
+      ("settled as-failure started", "lose", nil),
+      ("finished as-failure started", "lose", nil),
+      ("announced as-failure started", "lose", nil))
+    + rows(
+      .fail,
+      ("pending", "win failure unstarted", "settling as-failure"),
+      ("pending cancelled", "win cancelled unstarted", "settling as-cancelled cancelled"),
+      ("executing started", "win failure", "settling as-failure started"),
+      ("executing started cancelled", "win cancelled", "settling as-cancelled started cancelled"),
+      ("settling as-success started", "lose", nil),
+      ("settled as-success started", "lose", nil),
+      ("finished as-success started", "lose", nil),
+      ("announced as-success started", "lose", nil))
+    + rows(
+      .settleCancelled,
+      ("pending", "win cancelled unstarted", "settling as-cancelled cancelled"),
+      ("pending cancelled", "win cancelled unstarted", "settling as-cancelled cancelled"),
+      ("executing started", "win cancelled", "settling as-cancelled started cancelled"),
+      ("executing started cancelled", "win cancelled", "settling as-cancelled started cancelled"),
+      ("settling as-success started", "lose", nil),
+      ("settled as-success started", "lose", nil),
+      ("finished as-success started", "lose", nil),
+      ("announced as-success started", "lose", nil))
+
+  static let ending =
+    rows(
+      .publish,
+      ("settling as-success", "finish", "settled as-success"),
+      ("settling as-success started", "finish", "settled as-success started"),
+      ("settling as-failure started hasDependencies", "finish", "settled as-failure started hasDependencies"),
+      ("settling as-success started hasCompletion", "deliverCompletion", "settled as-success started hasCompletion"))
+    + rows(
+      .publishFinishing,
+      // Unstarted it may wait in a queue, and dependencies have to be given up first.
+      ("settling as-success", "finish", "settled as-success"),
+      ("settling as-success started", "announce", "finished as-success started"),
+      ("settling as-failure started hasListeners", "announce", "finished as-failure started hasListeners"),
+      ("settling as-failure started hasDependencies", "finish", "settled as-failure started hasDependencies"),
+      ("settling as-success hasCompletion", "deliverCompletion", "settled as-success hasCompletion"),
+      ("settling as-success started hasCompletion", "deliverCompletion", "settled as-success started hasCompletion"))
+    + rows(
+      .deferFinish,
+      ("settled as-success", "later", "settled as-success finishesWhenStarted"),
+      ("settled as-success started", "now", nil))
+    + rows(
+      .finish,
+      ("settled as-success started", "-", "finished as-success started"),
+      ("settled as-failure", "-", "finished as-failure"))
+    + rows(
+      .announce,
+      ("finished as-success started", "-", "announced as-success started"),
+      ("finished as-success started hasListeners", "tell", "announced as-success started hasListeners"))
+
+  static let listeners =
+    rows(
+      .addObserver,
+      ("pending", "keep", "pending hasListeners"),
+      ("executing started", "keep", "executing started hasListeners"),
+      ("settling as-success started", "keep", "settling as-success started hasListeners"),
+      ("settled as-success started", "keep", "settled as-success started hasListeners"),
+      ("finished as-success started", "keep", "finished as-success started hasListeners"),
+      ("announced as-success started", "late", nil))
+    + rows(
+      .addCompletion,
+      ("pending", "keep", "pending hasCompletion"),
+      ("executing started", "keep", "executing started hasCompletion"),
+      ("settling as-success started", "keep", "settling as-success started hasCompletion"),
+      ("settled as-success started", "late", nil),
+      ("finished as-success started", "late", nil),
+      ("announced as-success started", "late", nil))
+    + rows(
+      .addCancelHook,
+      ("pending", "keep", "pending hasListeners"),
+      ("pending cancelled", "keep", "pending cancelled hasListeners"),
+      ("executing started", "keep", "executing started hasListeners"),
+      ("executing started cancelled", "call", nil),
+      ("settling as-success started", "drop", nil),
+      ("settled as-success started", "drop", nil),
+      ("finished as-success started", "drop", nil),
+      ("announced as-success started", "drop", nil))
+    + rows(
+      .adopt,
+      ("pending", "yes", "pending adopted"),
+      ("pending cancelled", "yes", "pending cancelled adopted"),
+      ("pending adopted", "no", nil),
+      ("executing started", "no", nil),
+      ("settling as-success", "no", nil),
+      ("settled as-success", "no", nil),
+      ("finished as-success", "no", nil),
+      ("announced as-success", "no", nil))
+
+  static let table = start + cancel + settle + ending + listeners
+
+  @Test("Every input in every phase", arguments: table)
+  func input_inPhase_givesActionAndState(_ row: Row) {
+    var state = row.before
+    #expect(state.apply(row.input) == row.action)
+    #expect(state == row.after)
+  }
+
+  @Test("The table has a row for each input in each phase in which it is possible")
+  func table_isComplete() {
+    for input in OperationState.Input.allCases {
+      let expected = input.phase.map { [$0] } ?? OperationState.Phase.allCases
+      let found = Set(OperationStateTests.table.filter { $0.input == input }.map(\.before.phase))
+      #expect(found == Set(expected), "\(input)")
+    }
+  }
+
+  @Test("What is noted of an operation changes nothing else", arguments: OperationState.Phase.allCases)
+  func note_inPhase_keepsTheRest(_ phase: OperationState.Phase) {
+    var state = OperationState(rawValue: phase.rawValue)
+    state.note([.hasDependencies, .readinessWasRead])
+    #expect(state.phase == phase && state.ending == .none)
+    #expect(state.has(.hasDependencies) && state.has(.readinessWasRead) && !state.has(.composes))
+    #expect("\(state)" == "\(phase) hasDependencies readinessWasRead")
+  }
+
+  @Test("isExecuting, isSettled and isFinished follow the phase")
+  func properties_followPhase() {
+    let executing: [OperationState] = [
+      "executing started", "settling as-success started", "settled as-success started",
+    ]
+    let idle: [OperationState] = ["pending", "settling as-success", "settled as-success finishesWhenStarted"]
+    let ended: [OperationState] = ["finished as-success started", "announced as-success"]
+    #expect(executing.allSatisfy(\.isExecuting) && !(idle + ended).contains(where: \.isExecuting))
+    #expect(ended.allSatisfy(\.isFinished) && !(idle + executing).contains(where: \.isFinished))
+    #expect((executing + idle + ended).filter(\.isSettled).map(\.phase) == [.settled, .settled, .finished, .announced])
+  }
+}

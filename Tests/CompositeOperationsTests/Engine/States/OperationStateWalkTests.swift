@@ -1,0 +1,131 @@
+import Testing
+
+@testable import CompositeOperations
+
+/// What holds for the life of one operation whatever happens in whatever order.
+@Suite("3.1 OperationState, all paths")
+struct OperationStateWalkTests {
+  /// What the machine has answered so far.
+  struct Ledger: Hashable {
+    var runs = false
+    var settlesUnrun = false
+    var callsHooks = false
+    /// The ending that won, and whether it was said to be unstarted.
+    var ending: OperationState.Ending?
+    var isUnstarted = false
+    var isDeferred = false
+    var finishesInStart = false
+    var wasAdopted = false
+    var keepsCompletion = false
+    var keepsListener = false
+  }
+
+  struct Life {
+    var state = OperationState()
+    var ledger = Ledger()
+
+    /// Whoever won does one step after the other; a finish that is left to the queue's start happens there.
+    func allows(_ input: OperationState.Input) -> Bool {
+      guard let phase = input.phase else { return true }
+      guard state.phase == phase else { return false }
+      switch input {
+      case .deferFinish: return ledger.isUnstarted && !ledger.isDeferred
+      case .finish: return !ledger.isDeferred || ledger.finishesInStart
+      default: return true
+      }
+    }
+
+    /// Applies the input, and says which rule is broken, if one is.
+    mutating func take(_ input: OperationState.Input) -> String? {
+      let before = state
+      let action = state.apply(input)
+      defer { note(input, action) }
+      if state.phase < before.phase { return "the phase went back from \(before.phase) to \(state.phase)" }
+      if before.ending != .none, state.ending != before.ending { return "the ending changed to \(state.ending)" }
+      if before.has(.cancelled), !state.has(.cancelled) { return "it is not cancelled any more" }
+      if state.isSettled, state.has(.cancelled) != (state.ending == .cancelled) {
+        return "isCancelled and the ending disagree: \(state)"
+      }
+      return broken(by: action, input, before)
+    }
+
+    private func broken(by action: String, _ input: OperationState.Input, _ before: OperationState) -> String? {
+      switch (input, action) {
+      case (.start, "run"), (.start, "settleCancelled"):
+        if ledger.runs || ledger.settlesUnrun { return "it starts twice" }
+        if ledger.ending != nil { return "it starts although it has settled" }
+        return (action == "run") == before.has(.cancelled) ? "start() answers \(action) in \(before)" : nil
+      case (.start, "finish"):
+        return ledger.isDeferred && !ledger.finishesInStart ? nil : "it is to finish twice, or too early"
+      case (.cancel, "callHooks"):
+        if ledger.callsHooks { return "the hooks are called twice" }
+        if !ledger.runs { return "the hooks are called though main never ran" }
+        return ledger.ending == nil ? nil : "the hooks are called after it has settled"
+      case (.succeed, _), (.fail, _), (.settleCancelled, _):
+        if (action != "lose") != (ledger.ending == nil) { return "\(ledger.ending == nil ? "nobody" : "a second") wins" }
+        if action != "lose", before.has(.cancelled), state.ending != .cancelled { return "the cancel was lost" }
+        return nil
+      case (.publish, _), (.publishFinishing, _):
+        if (action == "deliverCompletion") != ledger.keepsCompletion { return "a completion is lost, or made up" }
+        return (action == "announce") == state.isFinished ? nil : "publish answers \(action) in \(state)"
+      case (.deferFinish, "later"):
+        return ledger.runs || ledger.settlesUnrun ? "the finish waits for a start that has been" : nil
+      case (.announce, _):
+        return (action == "tell") == ledger.keepsListener ? nil : "a listener is lost, or made up"
+      case (.adopt, "yes"):
+        return ledger.wasAdopted ? "it is adopted twice" : nil
+      default:
+        return nil
+      }
+    }
+
+    private mutating func note(_ input: OperationState.Input, _ action: String) {
+      switch (input, action) {
+      case (.start, "run"): ledger.runs = true
+      case (.start, "settleCancelled"): ledger.settlesUnrun = true
+      case (.start, "finish"): ledger.finishesInStart = true
+      case (.cancel, "callHooks"): ledger.callsHooks = true
+      case (.deferFinish, "later"): ledger.isDeferred = true
+      case (.adopt, "yes"): ledger.wasAdopted = true
+      case (.addCompletion, "keep"): ledger.keepsCompletion = true
+      case (.addObserver, "keep"), (.addCancelHook, "keep"): ledger.keepsListener = true
+      case (_, let action) where action.hasPrefix("win"):
+        ledger.ending = state.ending
+        ledger.isUnstarted = action.hasSuffix("unstarted")
+      default: break
+      }
+    }
+  }
+
+  struct Key: Hashable {
+    let rawValue: UInt32
+    let ledger: Ledger
+  }
+
+  @Test("3.1.1, 3.1.3, 3.1.4 One start, one winner, one ending, one finish, hooks at most once, nothing lost, on every path")
+  func anyInputs_inAnyOrder_keepTheRules() {
+    let walk = StateWalk(
+      from: Life(), identifiedBy: { Key(rawValue: $0.state.rawValue, ledger: $0.ledger) },
+      inputs: { life in OperationState.Input.allCases.filter(life.allows) },
+      step: { life, input in life.take(input) })
+    #expect(walk.complaints == [])
+    #expect(walk.stateCount > 400 && walk.stepCount > 4_000, "\(walk.stateCount) states, \(walk.stepCount) steps")
+  }
+
+  @Test("3.1.1 From every state that can be reached, whoever won can finish and announce")
+  func winner_fromAnyState_reachesAnnounced() {
+    let walk = StateWalk(
+      from: Life(), identifiedBy: { Key(rawValue: $0.state.rawValue, ledger: $0.ledger) },
+      inputs: { life in OperationState.Input.allCases.filter(life.allows) },
+      step: { life, input in
+        _ = life.take(input)
+        var end = life
+        for input in [OperationState.Input.start, .succeed, .publishFinishing, .finish, .announce] where end.allows(input) {
+          _ = end.take(input)
+        }
+        return end.state.phase == .announced ? nil : "it ends in \(end.state)"
+      })
+    #expect(walk.complaints == [])
+    #expect(walk.stateCount > 400)
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+
+/// Says which trees do not come to an end, so that a run that hangs can be explained. It only prints: no test depends on
+/// how long something takes.
+final class StallReporter: Sendable {
+  static let shared = StallReporter()
+
+  private struct State {
+    var running: [Int: (describe: @Sendable () -> String, age: Int)] = [:]
+    var next = 0
+  }
+
+  private let state = Locked(State())
+
+  private init() {
+    // A thread of its own: what it is for may keep all workers of Dispatch busy.
+    let thread = Thread {
+      let clock = NSCondition()
+      while true {
+        clock.lock()
+        _ = clock.wait(until: Date(timeIntervalSinceNow: 10))
+        clock.unlock()
+        self.report()
+      }
+    }
+    thread.start()
+  }
+
+  func began(_ describe: @escaping @Sendable () -> String) -> Int {
+    state.withLock { state in
+      state.next += 1
+      state.running[state.next] = (describe, 0)
+      return state.next
+    }
+  }
+
+  func ended(_ token: Int) {
+    state.withLock { $0.running[token] = nil }
+  }
+
+  private func report() {
+    let stalled = state.withLock { state in
+      for token in state.running.keys { state.running[token]?.age += 1 }
+      return state.running.values.filter { $0.age == 3 }.map(\.describe)
+    }
+    for describe in stalled {
+      FileHandle.standardError.write(Data("this tree has not ended for half a minute:\n\(describe())\n".utf8))
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+
+/// Makes the tree of a seed. The same seed always makes the same tree.
+struct TreeGenerator {
+  /// What the place in which a node stands asks of it.
+  enum Place {
+    /// A child of a composite: anything.
+    case child
+    /// An operation with an outcome.
+    case composable
+    /// A `SimpleOperation<Payload>`.
+    case payload
+  }
+
+  var random: SplitMix64
+  /// The limits of the queues.
+  let queues: [Int]
+  var externals: [TreePlan.External] = []
+  /// The nodes in which code of ours runs.
+  var bodies: [Int] = []
+  /// The leaves that run code of ours and can be cancelled.
+  var leaves: [Int] = []
+  /// The nodes that contain others.
+  var inner: [Int] = []
+  private var nextID = 0
+  /// How many nodes there may be yet, about.
+  private var budget: Int
+
+  private init(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    budget = random.pick(weighted: [2: 6, 5: 15, 4: 30, 1: 60])
+    let unlimited = OperationQueue.defaultMaxConcurrentOperationCount
+    queues = (0..<random.pick(weighted: [4: 0, 4: 1, 2: 2])).map { _ in
+      random.pick(weighted: [4: 1, 3: 2, 2: 3, 1: 4, 2: unlimited])
+    }
+    self.random = random
+  }
+
+  static func plan(seed: UInt64) -> TreePlan {
+    var generator = TreeGenerator(seed: seed)
+    return generator.plan(seed: seed)
+  }
+
+  private mutating func plan(seed: UInt64) -> TreePlan {
+    let root = inner(depth: random.number(1...6), place: .composable)
+    let cancels = random.chance(55) ? [] : (0..<random.pick(weighted: [6: 1, 3: 2, 1: 4])).map { _ in cancel() }
+    return TreePlan(
+      seed: seed, root: root, nodeCount: nextID, queues: queues, externals: externals, cancels: cancels,
+      launch: launch(), wait: random.pick(TreePlan.Wait.allCases))
+  }
+
+  private mutating func launch() -> TreePlan.Launch {
+    if let queue = queues.indices.randomElement(using: &random), random.chance(50) {
+      return random.chance(70) ? .added(queue) : .runOnQueue(queue)
+    }
+    return random.pick(weighted: [6: .start, 1: .startTwice, 3: .run])
+  }
+
+  private mutating func cancel() -> TreePlan.Cancel {
+    let target = random.pick(weighted: [4: inner[0], 4: random.pick(inner), 4: random.pick(leaves + inner)])
+    let body = random.pick(bodies + inner)
+    let leaf = random.pick(leaves + inner)
+    let moment: TreePlan.Moment = random.pick(weighted: [
+      3: .beforeStart, 2: .afterStart, 6: .meanwhile(hops: random.number(0...12)), 6: .inBody(of: body),
+      3: .inCompletion(of: leaf), 1: .inCancelHook(of: leaf),
+    ])
+    return TreePlan.Cancel(target: target, moment: moment)
+  }
+
+  /// The number of the next node.
+  mutating func newID() -> Int {
+    defer { nextID += 1 }
+    budget -= 1
+    return nextID
+  }
+
+  /// A node for `place`; `depth` levels may stand below it.
+  mutating func node(depth: Int, place: Place) -> TreeSpec {
+    depth <= 0 || budget <= 0 || random.chance(25) ? .leaf(leaf(place: place)) : inner(depth: depth, place: place)
+  }
+
+  /// How many children the next node gets.
+  mutating func childCount() -> Int {
+    max(0, min(random.pick(weighted: [1: 0, 3: 1, 6: 2, 6: 3, 3: 4, 1: 6, 1: 9]), max(budget, 1)))
+  }
+
+  mutating func leaf(place: Place, mayBeSettled: Bool = true) -> TreeSpec.Leaf {
+    var kind: TreeSpec.Leaf.Kind = random.pick(weighted: [
+      8: .closure, 3: .subclass, 3: .async, 3: .block, 3: .foreign, 2: .conforming, 2: .asyncConforming, 2: .settled,
+    ])
+    if kind == .closure, random.chance(2) { kind = .bodyless }
+    if kind == .settled, !mayBeSettled { kind = .closure }
+    switch place {
+    case .child: break
+    case .composable: if kind.isPlain { kind = .closure }
+    case .payload: if kind.isPlain || kind == .conforming || kind == .asyncConforming { kind = .subclass }
+    }
+    return leaf(kind)
+  }
+
+  mutating func leaf(_ kind: TreeSpec.Leaf.Kind) -> TreeSpec.Leaf {
+    var leaf = TreeSpec.Leaf(id: newID(), kind: kind)
+    leaf.result = kind.isPlain ? .value : random.pick(weighted: [26: .value, 5: .error, 2: .cancelled])
+    leaf.delay = random.pick(weighted: [3: .none, 3: .hops(random.number(1...6)), 2: .drawn])
+    leaf.yieldsToCancel = random.chance(40)
+    if kind == .block || kind == .conforming { leaf.delay = .none }
+    // It is held until its composite settled, unless that one cancels it because it was itself cancelled unstarted.
+    if kind == .executing { leaf.yieldsToCancel = true }
+    if kind != .settled && kind != .bodyless && kind != .executing { bodies.append(leaf.id) }
+    if kind != .settled { leaves.append(leaf.id) }
+    return leaf
+  }
+}

@@ -1,0 +1,114 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+
+/// What came of one tree.
+struct TreeReport: Sendable {
+  let complaints: [String]
+  let rows: Set<TableRow>
+  let nodeCount: Int
+  /// How many nodes had one certain outcome before the tree ran.
+  let certainCount: Int
+}
+
+/// Builds a tree, runs it, and has it judged.
+enum TreeRunner {
+  static func run(_ plan: TreePlan) async -> TreeReport {
+    if !TreeSeed.isGiven { CrashReporter.began(plan.seed) }
+    defer { CrashReporter.ended(plan.seed) }
+    var queues: [WeakReference<OperationQueue>] = []
+    let (report, references) = await run(plan) { queues = $0.queues.map { WeakReference($0) } }
+    // Nothing holds the operations now but threads that are about to let go.
+    var complaints = report.complaints
+    let isReleased: @Sendable () -> Bool = { [queues] in
+      references.allSatisfy { $0.reference.object == nil } && queues.allSatisfy { $0.object == nil }
+    }
+    if await !Patience.reached(isReleased) {
+      complaints += references.filter { $0.reference.object != nil }.map { "#\($0.id) was not released" }
+      complaints += queues.filter { $0.object != nil }.map { _ in "a queue was not released" }
+    }
+    return TreeReport(
+      complaints: complaints, rows: report.rows, nodeCount: report.nodeCount, certainCount: report.certainCount)
+  }
+
+  private static func run(
+    _ plan: TreePlan, _ peek: (TreeHarness) -> Void
+  ) async -> (TreeReport, [(id: Int, reference: WeakReference<Operation>)]) {
+    let harness = TreeHarness(plan)
+    let root = harness.makeComposable(plan.root)
+    peek(harness)
+    let token = StallReporter.shared.began { [weak harness] in "\(plan)\n\(harness?.state ?? "all was released")" }
+    defer { StallReporter.shared.ended(token) }
+    for cancel in plan.cancels {
+      switch cancel.moment {
+      case .beforeStart: harness.cancel(cancel.target)
+      case .meanwhile(let hops): harness.pool.run(afterHops: hops) { harness.cancel(cancel.target) }
+      case .afterStart, .inBody, .inCompletion, .inCancelHook: break
+      }
+    }
+    for (number, external) in harness.externals.enumerated() {
+      harness.pool.run(afterHops: 1 + number % 7) { external.start() }
+    }
+    let returned = await launch(root, harness)
+    await wait(for: root, plan.wait)
+    harness.journal.require(root.isFinished, "the waiters were told before the root was finished")
+    if let returned {
+      harness.journal.require(returned == Verdict(root.anyOutcome!), "run() returned: \(returned)")
+    }
+    for external in harness.externals { await finished(external) }
+    await harness.pool.drained()
+
+    let observation = TreeObservation(harness)
+    let judge = TreeJudge(observation)
+    let report = TreeReport(
+      complaints: harness.journal.complaints + judge.complaints, rows: observation.rows, nodeCount: plan.nodeCount,
+      certainCount: judge.certainCount)
+    return (report, harness.releaseOperations())
+  }
+
+  /// Starts the root. Returns what `run` returned, if it was that.
+  private static func launch<O: ComposableOperation>(_ root: O, _ harness: TreeHarness) async -> Verdict? {
+    let cancels: @Sendable () -> Void = {
+      for cancel in harness.plan.cancels {
+        if case .afterStart = cancel.moment { harness.cancel(cancel.target) }
+      }
+    }
+    switch harness.plan.launch {
+    case .start:
+      root.start()
+      cancels()
+    case .startTwice:
+      root.start()
+      cancels()
+      root.start()
+    case .run:
+      harness.pool.run(afterHops: 1, cancels)
+      return await verdict { try await root.run() }
+    case .added(let queue):
+      harness.queues[queue].addOperation(root)
+      cancels()
+    case .runOnQueue(let queue):
+      harness.pool.run(afterHops: 1, cancels)
+      return await verdict { try await harness.queues[queue].run(root) }
+    }
+    return nil
+  }
+
+  private static func verdict<Value: Sendable>(_ body: () async throws -> Value) async -> Verdict {
+    do {
+      return .success(Payload(erasing: try await body()))
+    } catch is CancellationError {
+      return .cancelled
+    } catch {
+      return .failure(Fault(error))
+    }
+  }
+
+  private static func wait<O: ComposableOperation>(for root: O, _ wait: TreePlan.Wait) async {
+    switch wait {
+    case .value: _ = await settled(root)
+    case .dependent: await finished(root)
+    case .blocked: await onThread { root.waitUntilFinished() }
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import Foundation
+import TestSupport
+
+/// Waiting for something that has no callback, such as the release of an object by the last thread that used it.
+enum Patience {
+  /// Whether `condition` came to hold within a great number of trips through the dispatch queues.
+  static func reached(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
+    for _ in 0..<50_000 {
+      if condition() { return true }
+      await onWorker {}
+    }
+    return condition()
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// Runs small bodies at the same moment on several threads, thousands of times.
+///
+/// The threads live for the whole race and meet at a barrier before and after each round, so that a round costs
+/// microseconds. Inside a round each body starts after a short random spin: this moves the bodies against each other.
+final class Race: Sendable {
+  /// One round: what the threads do, and what is checked when all have done it.
+  struct Round: Sendable {
+    let bodies: [@Sendable () -> Void]
+    /// Says what is wrong, or nothing. It runs on the leading thread, to which no test belongs.
+    let check: @Sendable () -> String?
+  }
+
+  private let complaints = Locked<[String]>([])
+  private let parties: Int
+  private let round = Locked<Round?>(nil)
+  private let arrived = Atomic(0)
+  private let generation = Atomic(0)
+
+  private init(parties: Int) {
+    self.parties = parties
+  }
+
+  /// Runs `rounds` rounds on `threads` threads; `make` is called before each, with its number and a generator.
+  /// Returns what was wrong.
+  static func run(
+    rounds: Int, threads: Int, seed: UInt64 = .random(in: 0...UInt64.max),
+    _ make: @escaping @Sendable (Int, inout SplitMix64) -> Round
+  ) async -> [String] {
+    let race = Race(parties: threads)
+    await withTaskGroup(of: Void.self) { group in
+      for number in 1..<threads {
+        group.addTask { await onThread { race.follow(number, rounds: rounds, seed: seed) } }
+      }
+      group.addTask { await onThread { race.lead(rounds: rounds, seed: seed, make) } }
+    }
+    return race.complaints.current
+  }
+
+  private func lead(rounds: Int, seed: UInt64, _ make: (Int, inout SplitMix64) -> Round) {
+    var random = SplitMix64(seed: seed)
+    for number in 0..<rounds {
+      let next = make(number, &random)
+      round.withLock { $0 = next }
+      meet()
+      run(0, of: next, &random)
+      meet()
+      round.withLock { $0 = nil }
+      if let complaint = next.check() { complaints.withLock { $0.append("round \(number): \(complaint)") } }
+    }
+  }
+
+  private func follow(_ number: Int, rounds: Int, seed: UInt64) {
+    var random = SplitMix64(seed: seed &+ UInt64(number))
+    for _ in 0..<rounds {
+      meet()
+      if let current = round.current { run(number, of: current, &random) }
+      meet()
+    }
+  }
+
+  private func run(_ number: Int, of round: Round, _ random: inout SplitMix64) {
+    guard number < round.bodies.count else { return }
+    for _ in 0..<random.number(0...60) { _ = generation.load(ordering: .relaxed) }
+    round.bodies[number]()
+  }
+
+  /// Returns when all threads are here. They spin, since they come within microseconds of each other.
+  private func meet() {
+    let current = generation.load(ordering: .acquiring)
+    if arrived.add(1, ordering: .acquiringAndReleasing).newValue == parties {
+      arrived.store(0, ordering: .relaxed)
+      generation.add(1, ordering: .releasing)
+      return
+    }
+    while generation.load(ordering: .acquiring) == current { sched_yield() }
+  }
+}
+
+/// `complaint` unless `condition` holds.
+func complaint(_ complaint: @autoclosure () -> String, unless condition: Bool) -> String? {
+  condition ? nil : complaint()
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+/// How much the stress tests do: `STRESS_SCALE` times the full amount, 1 unless told otherwise.
+enum Scale {
+  static let factor: Double = {
+    guard let text = ProcessInfo.processInfo.environment["STRESS_SCALE"] else { return 1 }
+    guard let factor = Double(text), factor > 0 else { preconditionFailure("STRESS_SCALE is no number above 0: \(text)") }
+    return factor
+  }()
+
+  /// The scaled `count`, `least` or more.
+  static func count(_ count: Int, least: Int = 1) -> Int {
+    max(least, Int(Double(count) * factor))
+  }
+}
