@@ -203,9 +203,6 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     if state.withLock({ $0.unwait(tag) }) { offer() }
   }
 
-  /// Nobody else can help with a sequence, so it keeps no standby.
-  override final var keepsStandby: Bool { false }
-
   override final var nextPriority: Operation.QueuePriority {
     state.withLock { $0.current }?.queuePriority ?? .normal
   }

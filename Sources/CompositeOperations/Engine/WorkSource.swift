@@ -89,9 +89,6 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     preconditionFailure("abstract")
   }
 
-  /// Whether it says that more is available whenever that is so, so that a worker can leave it at any time.
-  var keepsStandby: Bool { true }
-
   /// The priority of the next piece of work, for the queue that it waits in.
   var nextPriority: Operation.QueuePriority { .normal }
 

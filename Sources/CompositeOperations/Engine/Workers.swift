@@ -62,9 +62,8 @@ enum Workers {
         source = last
       }
     }
-    // Others may have the thread now.
-    for source in outer where !source.keepsStandby { WorkerSlot.shared.moreIsAvailable(in: source) }
-    WorkerSlot.shared.moreIsAvailable(in: source)
+    // Others may have the thread now. Those sources that have no standby already get one.
+    for source in outer + [source] { WorkerSlot.shared.moreIsAvailable(in: source) }
   }
 
   /// What a worker is to the sources it attends to: a slot that is never short.
