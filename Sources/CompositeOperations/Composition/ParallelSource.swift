@@ -65,15 +65,18 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// The owner has started; or has been cancelled before, and settles when all children have been settled unrun.
   final func begin(cancelled: Bool) {
     let refusal = joins ? [:] : children.takeOverAsChildren()
-    let prioritized = !cancelled && refusal.isEmpty && children.contains { $0.queuePriority != .normal }
+    // Read before the lock is taken: the property can be overridden.
+    let priorities = cancelled || !refusal.isEmpty ? nil : prioritiesIfAny()
     let isOpen: Bool = state.withLock { state in
       state.begin(cancelled: cancelled)
       guard !state.wasCancelled else { return false }
       for (tag, error) in refusal.sorted(by: { $0.key < $1.key }) { state.refuse(tag, error) }
       guard state.phase == .running else { return false }
       isLimited.store(state.isLimited, ordering: .sequentiallyConsistent)
-      if prioritized || state.isLimited {
-        for tag in 0..<count { state.add(ready: tag, priority: priority(of: tag)) }
+      if let priorities {
+        for tag in 0..<count { state.add(ready: tag, priority: priorities[tag]) }
+      } else if state.isLimited {
+        for tag in 0..<count { state.add(ready: tag, priority: .normal) }
       } else {
         cursor.open()
       }
@@ -85,6 +88,12 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     } else {
       carryOut(ParallelState.Close(notHandedOut: 0..<count, left: Set(refusal.keys)))
     }
+  }
+
+  /// The priorities of the children; nil if all are normal.
+  private func prioritiesIfAny() -> [Operation.QueuePriority]? {
+    guard children.contains(where: { $0.queuePriority != .normal }) else { return nil }
+    return children.map(\.queuePriority)
   }
 
   private func priority(of tag: Int) -> Operation.QueuePriority {

@@ -45,7 +45,7 @@ private struct SharedQueueTrees {
   }
 
   private mutating func node(depth: Int) -> TreeSpec {
-    if depth == 0 || random.chance(30) { return .leaf(leaf()) }
+    if depth <= 0 || random.chance(30) { return .leaf(leaf()) }
     guard random.chance(20) else { return composite(depth: depth) }
     let step = TreeSpec.Step(id: newID(), isAsync: random.chance(40))
     return .map(step, of: composite(depth: depth - 1))

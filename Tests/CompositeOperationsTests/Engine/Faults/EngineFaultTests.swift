@@ -14,8 +14,7 @@ struct EngineFaultTests {
   @Test("A healthy engine is found fine", arguments: EngineFault.allCases)
   func detector_healthyEngine_isFine(_ fault: EngineFault) async {
     await #expect(processExitsWith: .success) { [number = fault.rawValue as Int] in
-      let finding = await EngineFaultTests.finding(of: number, patience: .unlimited)
-      if finding != .fine { EngineFaultTests.fail("\(finding)") }
+      await EngineFaultTests.exit(afterDetecting: number, isBroken: false)
     }
   }
 
@@ -23,21 +22,21 @@ struct EngineFaultTests {
   func detector_brokenEngine_catchesIt(_ fault: EngineFault) async {
     let crashes = FaultDetector(for: fault).effect == .crashes
     await #expect(processExitsWith: crashes ? .signal(SIGSEGV) : .success) { [number = fault.rawValue as Int] in
-      EngineFault(rawValue: number)?.inject()
-      let finding = await EngineFaultTests.finding(of: number, patience: .bounded)
-      if finding == .fine { EngineFaultTests.fail("the fault was not noticed") }
+      await EngineFaultTests.exit(afterDetecting: number, isBroken: true)
     }
   }
 
-  private static func finding(of number: Int, patience: Patience) async -> Finding {
-    guard let fault = EngineFault(rawValue: number) else { return .caught("there is no fault \(number)") }
-    let detector = FaultDetector(for: fault)
-    return await onThread { detector.run(patience) }
-  }
-
-  private static func fail(_ message: String) -> Never {
-    FileHandle.standardError.write(Data((message + "\n").utf8))
-    exit(EXIT_FAILURE)
+  /// Runs the detector and ends the process: a success if it found what it should.
+  ///
+  /// From the detector's own thread, since a broken engine may keep all others busy.
+  private static func exit(afterDetecting number: Int, isBroken: Bool) async {
+    await onThread {
+      guard let fault = EngineFault(rawValue: number) else { preconditionFailure("There is no fault \(number)") }
+      if isBroken { fault.inject() }
+      let finding = FaultDetector(for: fault).run(isBroken ? .bounded : .unlimited)
+      FileHandle.standardError.write(Data("\(fault): \(finding)\n".utf8))
+      Foundation.exit((finding == .fine) == isBroken ? EXIT_FAILURE : EXIT_SUCCESS)
+    }
   }
 }
 #endif

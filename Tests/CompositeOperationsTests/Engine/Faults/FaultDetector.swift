@@ -12,7 +12,7 @@ enum Finding: Equatable {
 }
 
 /// How long a detector waits for what might never happen.
-enum Patience {
+enum FaultPatience {
   /// For a healthy engine, in which everything happens: only the suite has a limit.
   case unlimited
   /// For a broken one, in which some things never do. Long compared with what the same takes in a healthy engine; a
@@ -39,9 +39,9 @@ struct FaultDetector {
 
   let effect: Effect
   /// Runs the scenario, on a thread where it may block.
-  let run: @Sendable (Patience) -> Finding
+  let run: @Sendable (FaultPatience) -> Finding
 
-  init(effect: Effect = .isSeen, run: @escaping @Sendable (Patience) -> Finding) {
+  init(effect: Effect = .isSeen, run: @escaping @Sendable (FaultPatience) -> Finding) {
     self.effect = effect
     self.run = run
   }
@@ -67,7 +67,9 @@ struct FaultDetector {
   }
 
   /// Starts a composite as a program does, and waits until it has settled.
-  static func settles(_ composite: CompositeOperation, in queue: OperationQueue? = nil, _ patience: Patience) -> Bool {
+  static func settles(_ composite: CompositeOperation, in queue: OperationQueue? = nil, _ patience: FaultPatience)
+    -> Bool
+  {
     let hasSettled = DispatchSemaphore(value: 0)
     composite.completion = { _ in hasSettled.signal() }
     if let queue { queue.addOperation(composite) } else { composite.start() }

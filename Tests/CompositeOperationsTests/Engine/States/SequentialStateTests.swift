@@ -1,0 +1,239 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// What a sequential composition answers to each input in each phase.
+@Suite("3.3 SequentialState")
+struct SequentialStateTests {
+  enum Input: CaseIterable, Sendable {
+    case begin, beginCancelled, claim, claimSuspended, launch, launchUnknown, end, own, join, wait, unwait, unwaitOther
+    case succeed, fail, succeedClaiming, settleOther, cancel, unwind, leave, cancelWaiting
+  }
+
+  /// The phases, and within *running* whose the current child is and whether the composition was cancelled.
+  enum Situation: CaseIterable, Sendable {
+    case idle, ready, asking, askingCancelled, ours, unknown, theirs, cancelled, waiting, launchable, ended
+  }
+
+  struct Row: Sendable, CustomTestStringConvertible {
+    let situation: Situation
+    let input: Input
+    /// What it answers; nil where the input is a mistake that traps.
+    let answer: String?
+    let after: SequentialState.Phase
+
+    var testDescription: String { "\(situation): \(input)" }
+  }
+
+  /// A sequence with its third child, or where that comes next.
+  static func situation(_ situation: Situation) -> SequentialState {
+    var state = SequentialState()
+    guard situation != .idle else { return state }
+    state.begin(cancelled: false)
+    for number in 1...2 {
+      _ = state.claim()
+      _ = state.begin(child("\(number)"), ownership: .ours)
+      _ = state.succeeded(number, (), claiming: false)
+    }
+    if situation == .ready { return state }
+    _ = state.claim()
+    switch situation {
+    case .asking: return state
+    case .askingCancelled:
+      _ = state.cancel()
+      return state
+    case .ended:
+      state.end()
+      return state
+    default: break
+    }
+    _ = state.begin(child("3"), ownership: situation == .unknown || situation == .theirs ? .unknown : .ours)
+    if situation == .theirs { _ = state.setOwnership(.theirs) }
+    if situation == .cancelled { _ = state.cancel() }
+    if situation == .waiting || situation == .launchable { _ = state.wait() }
+    if situation == .launchable { _ = state.unwait(3) }
+    return state
+  }
+
+  private static func child(_ name: String) -> Operation {
+    let child = Operation()
+    child.name = name
+    return child
+  }
+
+  static func text(_ claim: SequentialState.Claim) -> String {
+    switch claim {
+    case .ask(let previous, let count): "ask \(previous?.name ?? "nil") \(count)"
+    case .launch(let child, let count): "launch \(child.name ?? "") \(count)"
+    case .nothing: "nothing"
+    }
+  }
+
+  private static func text(_ settled: SequentialState.Settled) -> String {
+    switch settled {
+    case .proceed(let claim): "proceed, \(text(claim))"
+    case .end: "end"
+    case .ignore: "ignore"
+    }
+  }
+
+  private static func text(_ cancel: SequentialState.Cancel) -> String {
+    switch cancel {
+    case .nothing: "nothing"
+    case .cancel(let child): "cancel \(child.name ?? "")"
+    case .abandon(let child, let count): "abandon \(child.name ?? "") \(count)"
+    case .unwind: "unwind"
+    case .end: "end"
+    }
+  }
+
+  static func apply(_ input: Input, to state: inout SequentialState) -> String {
+    switch input {
+    case .begin:
+      state.begin(cancelled: false)
+      return "-"
+    case .beginCancelled:
+      state.begin(cancelled: true)
+      return "-"
+    case .claim: return text(state.claim())
+    case .claimSuspended:
+      state.setSuspended(true)
+      return text(state.claim())
+    case .launch: return "\(state.begin(child("next"), ownership: .ours))"
+    case .launchUnknown: return "\(state.begin(child("next"), ownership: .unknown))"
+    case .end:
+      state.end()
+      return "-"
+    case .own: return "\(state.setOwnership(.ours))"
+    case .join: return "\(state.setOwnership(.theirs))"
+    case .wait: return "\(state.wait())"
+    case .unwait: return "\(state.unwait(3)), \(state.unwait(3))"
+    case .unwaitOther: return "\(state.unwait(2))"
+    case .succeed: return text(state.succeeded(3, (), claiming: false))
+    case .fail: return text(state.settled(3, .failure(TestError.first), claiming: false))
+    case .succeedClaiming: return text(state.succeeded(3, (), claiming: true))
+    case .settleOther: return "\(text(state.settled(2, .cancelled, claiming: true))), \(text(state.succeeded(2, (), claiming: true)))"
+    case .cancel: return "\(text(state.cancel())), \(text(state.cancel()))"
+    case .unwind:
+      state.unwind(child("unasked"))
+      return "\(state.count)"
+    case .leave:
+      state.leave()
+      return "-"
+    case .cancelWaiting: return "\(state.cancelWaiting()?.name ?? "nil")\(state.cancelsNext ? ", and the next" : "")"
+    }
+  }
+
+  /// What is answered wherever nothing else is said.
+  private static let usual: [Input: String?] = [
+    .begin: nil, .beginCancelled: nil, .claim: "nothing", .claimSuspended: "nothing", .launch: nil, .launchUnknown: nil,
+    .end: nil, .own: "false", .join: "false", .wait: "false", .unwait: "false, false", .unwaitOther: "false",
+    .succeed: "ignore", .fail: "ignore", .succeedClaiming: "ignore", .settleOther: "ignore, ignore",
+    .cancel: "nothing, nothing", .unwind: nil, .leave: nil, .cancelWaiting: "nil",
+  ]
+
+  /// A child that runs and was not cancelled.
+  private static func running(_ cancel: String, _ after: SequentialState.Phase) -> [Input: (String, SequentialState.Phase)] {
+    [
+      .own: ("true", .running), .join: ("true", .running), .wait: ("true", .waiting),
+      .succeed: ("proceed, nothing", .ready), .fail: ("proceed, nothing", .ready),
+      .succeedClaiming: ("proceed, ask 3 3", .asking), .cancel: (cancel, after),
+    ]
+  }
+
+  private static func answers(_ situation: Situation) -> [Input: (String, SequentialState.Phase)] {
+    switch situation {
+    case .idle: [.begin: ("-", .ready), .beginCancelled: ("-", .running)]
+    case .ready:
+      [.claim: ("ask 2 2", .asking), .cancel: ("unwind, nothing", .running), .cancelWaiting: ("nil, and the next", .ready)]
+    case .asking:
+      [
+        .launch: ("launch(thenCancel: false)", .running), .launchUnknown: ("launch(thenCancel: false)", .running),
+        .end: ("-", .ended),
+      ]
+    case .askingCancelled: [.launch: ("abandon", .running), .launchUnknown: ("abandon", .running), .end: ("-", .ended)]
+    case .ours: running("cancel 3, nothing", .running)
+    // Whoever is starting it finds that it may not, and abandons it.
+    case .unknown: running("nothing, nothing", .running)
+    case .theirs: running("end, nothing", .ended)
+    case .cancelled:
+      [
+        .succeed: ("end", .ended), .fail: ("end", .ended), .succeedClaiming: ("end", .ended), .unwind: ("4", .running),
+        .leave: ("-", .ended),
+      ]
+    case .waiting:
+      [.unwait: ("true, false", .launchable), .cancel: ("abandon 3 3, nothing", .running), .cancelWaiting: ("3", .waiting)]
+    case .launchable:
+      [
+        .claim: ("launch 3 3", .running), .cancel: ("abandon 3 3, nothing", .running), .cancelWaiting: ("3", .launchable),
+      ]
+    case .ended: [:]
+    }
+  }
+
+  static let table: [Row] = Situation.allCases.flatMap { situation in
+    Input.allCases.map { input in
+      let (answer, after) = answers(situation)[input] ?? (usual[input]!, SequentialStateTests.situation(situation).phase)
+      return Row(situation: situation, input: input, answer: answer, after: after)
+    }
+  }
+
+  @Test("Every input in every phase", arguments: table.filter { $0.answer != nil })
+  func input_inPhase_givesAnswerAndPhase(_ row: Row) {
+    var state = SequentialStateTests.situation(row.situation)
+    #expect(SequentialStateTests.apply(row.input, to: &state) == row.answer)
+    #expect(state.phase == row.after)
+  }
+
+  @Test("3.1.4 A cancel before the beginning holds: nothing is asked")
+  func cancel_beforeBegin_isRemembered() {
+    var state = SequentialState()
+    _ = state.cancel()
+    state.begin(cancelled: false)
+    #expect(state.isCancelled)
+    #expect(SequentialStateTests.text(state.claim()) == "nothing")
+    state.leave()
+    #expect(state.phase == .ended)
+  }
+
+  @Test("3.3 The delegate is asked with nil first, then with each child, with the number of children so far")
+  func claim_afterEachChild_asksAboutIt() {
+    var state = SequentialState()
+    state.begin(cancelled: false)
+    var asked: [String] = []
+    for number in 1...4 {
+      asked.append(SequentialStateTests.text(state.claim()))
+      _ = state.begin(SequentialStateTests.child("\(number)"), ownership: .ours)
+      #expect(state.count == number && state.current?.name == "\(number)")
+      _ = state.settled(number, .success(number), claiming: false)
+    }
+    #expect(asked == ["ask nil 0", "ask 1 1", "ask 2 2", "ask 3 3"])
+  }
+
+  @Test("3.4 When all that wait are cancelled, the next child is, and only that one")
+  func cancelWaiting_whileReady_cancelsTheNextOnly() {
+    var state = SequentialStateTests.situation(.ready)
+    #expect(state.cancelWaiting() == nil)
+    _ = state.claim()
+    #expect(state.begin(Operation(), ownership: .ours) == .launch(thenCancel: true))
+    _ = state.settled(3, .cancelled, claiming: true)
+    #expect(state.begin(Operation(), ownership: .ours) == .launch(thenCancel: false))
+  }
+
+  @Test("Suspended, neither is asked nor is a child that has waited started; resumed, both are")
+  func isSuspended_holdsBack() {
+    for situation in [SequentialStateTests.Situation.ready, .launchable] {
+      var state = SequentialStateTests.situation(situation)
+      state.setSuspended(true)
+      #expect(SequentialStateTests.text(state.claim()) == "nothing")
+      state.setSuspended(false)
+      #expect(SequentialStateTests.text(state.claim()) != "nothing")
+    }
+    var state = SequentialStateTests.situation(.ours)
+    state.setSuspended(true)
+    _ = state.succeeded(3, (), claiming: true)
+    #expect(state.phase == .ready)
+  }
+}
