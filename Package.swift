@@ -16,7 +16,8 @@ let package = Package(
 
     .target(name: "TestSupport", dependencies: ["CompositeOperations"], path: "Tests/TestSupport"),
     .executableTarget(name: "PlainProgram", dependencies: ["CompositeOperations"], path: "Tests/PlainProgram"),
-    .testTarget(name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
+    .testTarget(
+      name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["LinkCheck", "TestSupport"]),
     .executableTarget(name: "Benchmarks", dependencies: ["CompositeOperations"], path: "Tests/Benchmarks"),
   ],

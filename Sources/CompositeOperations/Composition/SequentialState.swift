@@ -259,12 +259,18 @@ struct SequentialRecords {
     case .success(let value):
       append(value)
     case .failure(let error):
-      allOutcomes = outcomes + [outcome]
+      appendUnsuccessful(outcome)
       failures.append(CompositeError.Failure(index: index, operationName: name, error: error))
       last = .failure
     case .cancelled:
-      allOutcomes = outcomes + [outcome]
+      appendUnsuccessful(outcome)
       last = .cancelled
     }
+  }
+
+  /// From the first of these on the values alone do not tell any more.
+  private mutating func appendUnsuccessful(_ outcome: Outcome<any Sendable>) {
+    if allOutcomes == nil { allOutcomes = outcomes }
+    allOutcomes?.append(outcome)
   }
 }

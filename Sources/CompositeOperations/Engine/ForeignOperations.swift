@@ -27,6 +27,7 @@ enum ForeignOperations {
     queue.underlyingQueue = dispatchQueue
     made.addDependency(operation)
     queue.addOperation(made)
+    made.repeatReadiness()
   }
 
   /// Forgets an observer, and the operation too if nobody else waits for it: it may never finish.

@@ -116,6 +116,16 @@ extension Operation {
     #endif
   }
 
+  /// Has the queue look again whether this operation, which was just added, is ready.
+  ///
+  /// On Linux a queue misses it if the last dependency finishes while the operation is being added, and would find it
+  /// ready only when something else happens in that queue.
+  final func repeatReadiness() {
+    #if !canImport(Darwin)
+    if isReady { didChangeValue(forKey: "isReady") }
+    #endif
+  }
+
   /// Gives up the dependencies that have not finished, of an operation that has ended without them.
   ///
   /// On Linux a dependency keeps an unretained pointer to its dependents until it finishes, and follows it even when

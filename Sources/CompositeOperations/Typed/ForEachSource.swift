@@ -8,8 +8,9 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     var values: [Child.Value?]
   }
 
-  private let items: [Item]
-  private let make: @Sendable (Item) throws -> Child
+  // Given up when all children are done, after which nobody asks for one.
+  private var items: [Item]
+  private var make: (@Sendable (Item) throws -> Child)?
   private let progress: LockBox<Progress>
 
   init(_ items: [Item], _ make: @escaping @Sendable (Item) throws -> Child) {
@@ -20,6 +21,7 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
   }
 
   override func child(_ tag: Int) throws -> Operation {
+    guard let make else { preconditionFailure("Child \(tag) was asked for when all were done") }
     let child = try ThreadContext.current.runUserCode { try make(items[tag]) }
     progress.withLock { $0.children[tag] = child }
     return child
@@ -38,6 +40,8 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
   }
 
   override func conclude(_ verdict: ParallelState.Verdict) {
+    make = nil
+    items = []
     switch verdict {
     case .success, .winner:
       settleOwner(as: .success, value: progress.withLock { $0.values.map { $0! } })

@@ -67,7 +67,8 @@ extension TreeHarness {
     let verdict = Verdict(input)
     return try runStep(step.id) {
       journal.require(
-        self[upstream]?.anyOutcome.map { Verdict($0) } == verdict, "#\(step.id) was not given what #\(upstream) came to")
+        self[upstream]?.anyOutcome.map { Verdict($0) } == verdict, "#\(step.id) was not given what #\(upstream) came to"
+      )
       switch step.effect {
       case .value: return try body()
       case .throwError: throw NodeError(node: step.id)
@@ -128,7 +129,8 @@ extension TreeHarness {
   }
 
   private func makeZip(_ id: Int, _ operations: [any ComposableOperation]) -> Operation {
-    operations.count == 2 ? zipped(id, operations[0], operations[1]) : zipped(id, operations[0], operations[1], operations[2])
+    operations.count == 2
+      ? zipped(id, operations[0], operations[1]) : zipped(id, operations[0], operations[1], operations[2])
   }
 
   private func zipped(_ id: Int, _ first: some ComposableOperation, _ second: some ComposableOperation) -> Operation {

@@ -8,7 +8,8 @@ extension TreeGenerator {
       switch place {
       case .child, .composable:
         random.pick(weighted: [
-          12: .parallel, 8: .sequential, 2: .map, 3: .then, 2: .recover, 2: .zip, 2: .all, 2: .firstSuccess, 2: .forEach,
+          12: .parallel, 8: .sequential, 2: .map, 3: .then, 2: .recover, 2: .zip, 2: .all, 2: .firstSuccess,
+          2: .forEach,
         ])
       case .payload:
         random.pick(weighted: [3: .map, 2: .then, 2: .recover, 2: .firstSuccess])

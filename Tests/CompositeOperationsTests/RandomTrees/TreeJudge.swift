@@ -154,7 +154,8 @@ final class TreeJudge {
     }
     require(entry.begun.count <= expected, "#\(node.id) called its closure \(entry.begun.count) times, not \(expected)")
     if verdict != .cancelled {
-      require(entry.begun.count == expected, "#\(node.id) called its closure \(entry.begun.count) times, not \(expected)")
+      require(
+        entry.begun.count == expected, "#\(node.id) called its closure \(entry.begun.count) times, not \(expected)")
     }
   }
 

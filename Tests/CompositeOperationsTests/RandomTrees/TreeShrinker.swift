@@ -89,7 +89,8 @@ extension TreeSpec {
       return [upstream, next] + upstream.smaller.map { .then(step, of: $0, next: next) }
         + next.smaller.filter { $0.isLike(next) }.map { .then(step, of: upstream, next: $0) }
     case .recover(let step, let upstream, let next):
-      return [upstream, next] + upstream.smaller.filter { $0.isLike(upstream) }.map { .recover(step, of: $0, with: next) }
+      return [upstream, next]
+        + upstream.smaller.filter { $0.isLike(upstream) }.map { .recover(step, of: $0, with: next) }
         + next.smaller.filter { $0.isLike(next) }.map { .recover(step, of: upstream, with: $0) }
     case .zip, .all, .firstSuccess, .forEach:
       return smallerGathering
@@ -215,7 +216,9 @@ extension TreeSpec.Parallel {
       if variant.repeated == index { variant.repeated = nil }
       if let repeated = variant.repeated, repeated > index { variant.repeated = repeated - 1 }
       for child in variant.children.indices {
-        variant.children[child].after = variant.children[child].after.filter { $0 != index }.map { $0 > index ? $0 - 1 : $0 }
+        variant.children[child].after = variant.children[child].after.filter { $0 != index }.map {
+          $0 > index ? $0 - 1 : $0
+        }
       }
       variants.append(variant)
     }

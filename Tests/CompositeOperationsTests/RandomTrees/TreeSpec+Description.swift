@@ -8,11 +8,12 @@ extension TreeSpec: CustomStringConvertible {
 
   private func lines() -> [String] {
     let (head, children) = parts
-    return [head] + children.flatMap { label, child in
-      var lines = child.lines()
-      lines[0] = label + lines[0]
-      return lines.map { "  " + $0 }
-    }
+    return [head]
+      + children.flatMap { label, child in
+        var lines = child.lines()
+        lines[0] = label + lines[0]
+        return lines.map { "  " + $0 }
+      }
   }
 
   private var parts: (head: String, children: [(label: String, spec: TreeSpec)]) {

@@ -138,7 +138,11 @@ struct CompositeRaceTests {
         while !composite.isFinished {
           let limit = random.number(1...4)
           let isSuspended = random.chance(40)
-          if onQueue { queue.maxConcurrentOperationCount = limit } else { composite.maxConcurrentOperationCount = limit }
+          if onQueue {
+            queue.maxConcurrentOperationCount = limit
+          } else {
+            composite.maxConcurrentOperationCount = limit
+          }
           if onQueue, random.chance(50) { queue.isSuspended = isSuspended } else { composite.isSuspended = isSuspended }
           await onWorker {}
           queue.isSuspended = false

@@ -4,7 +4,9 @@ import Foundation
 enum Scale {
   static let factor: Double = {
     guard let text = ProcessInfo.processInfo.environment["STRESS_SCALE"] else { return 1 }
-    guard let factor = Double(text), factor > 0 else { preconditionFailure("STRESS_SCALE is no number above 0: \(text)") }
+    guard let factor = Double(text), factor > 0 else {
+      preconditionFailure("STRESS_SCALE is no number above 0: \(text)")
+    }
     return factor
   }()
 

@@ -101,7 +101,8 @@ struct SettleRaceTests {
       }
       all.withLock { $0.append(operation) }
       let mayCancel = random.chance(70)
-      return Race.Round(bodies: [{ operation.start() }, { if mayCancel { operation.cancel() } }, { operation.start() }]) {
+      return Race.Round(bodies: [{ operation.start() }, { if mayCancel { operation.cancel() } }, { operation.start() }])
+      {
         nil
       }
     }

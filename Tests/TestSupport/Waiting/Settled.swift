@@ -25,6 +25,8 @@ public func finished(_ operation: Operation) async {
     let helper = BlockOperation { continuation.resume() }
     helper.addDependency(operation)
     helperQueue.addOperation(helper)
+    // A queue on Linux misses a dependency that finishes while the operation is being added.
+    if helper.isReady { helper.didChangeValue(forKey: "isReady") }
   }
 }
 

@@ -158,10 +158,12 @@ struct CancelTests {
     #expect(!child.isCancelled)
   }
 
-  @Test("3.1.4 A cancel that races with finish leaves one consistent outcome")
+  @Test("3.1.4 A cancel that races with finish leaves one consistent outcome, and calls its hook if it came first")
   func cancel_racingWithFinish_isConsistent() async {
     for _ in 0..<500 {
+      let calls = Locked(0)
       let operation = HeldOperation<Int>()
+      operation.onCancel = { calls.increment() }
       operation.start()
       async let cancelling: Void = onWorker { operation.cancel() }
       async let finishing = onWorker { operation.finish(with: 1) }
@@ -170,6 +172,8 @@ struct CancelTests {
       #expect((operation.result == 1) == didFinish)
       #expect(operation.outcome?.isCancelled == !didFinish)
       #expect(operation.isCancelled == !didFinish)
+      #expect(calls.current == (didFinish ? 0 : 1))
+      #expect(operation.cancelRequested.isOpen == !didFinish)
     }
   }
 }

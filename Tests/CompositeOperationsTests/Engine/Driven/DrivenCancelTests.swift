@@ -132,7 +132,8 @@ struct DrivenCancelTests {
     driver.operation.finish(with: 1)
   }
 
-  @Test("Cancelled at any moment, it ends, and the driver is told of everything that it handed in", arguments: [nil, 2])
+  @Test(
+    "Cancelled at any moment, it ends, and the driver is told of everything that it handed in", arguments: [nil, 2])
   func cancel_racing_endsWithAllTold(width: Int?) async {
     var complaints: [String] = []
     for round in 0..<200 {

@@ -52,7 +52,8 @@ struct DrivenNestingTests {
     withExtendedLifetime(drivers) {}
   }
 
-  @Test("Composites in it run in its queue, in the limit, whatever lies in between, in the queue or not",
+  @Test(
+    "Composites in it run in its queue, in the limit, whatever lies in between, in the queue or not",
     arguments: [(1, true), (1, false), (2, true), (2, false), (3, true)])
   func driven_onQueue_passesItOn(limit: Int, isInQueue: Bool) async {
     let gauge = ConcurrencyGauge()
@@ -62,7 +63,8 @@ struct DrivenNestingTests {
       CompositeOperation(operations: [
         CompositeOperation(operations: (0..<3).map { _ in leaf(gauge) }, operationQueue: queue), leaf(gauge),
       ]),
-      CompositeOperation(sequence: ListSequence([leaf(gauge), CompositeOperation(operations: [leaf(gauge), leaf(gauge)])])),
+      CompositeOperation(
+        sequence: ListSequence([leaf(gauge), CompositeOperation(operations: [leaf(gauge), leaf(gauge)])])),
       zip(leaf(gauge), leaf(gauge)), leaf(gauge).then { _ in self.leaf(gauge) }, leaf(gauge),
     ]
     let driver = driven(queue: queue, children)

@@ -47,7 +47,9 @@ struct DrivenOperationTests {
         driver.run(kinds)
         driver.endWhenIdle()
       },
-      whenSettled: { _, operation, tag in if !operation.isFinished || operation !== kinds[tag] { unfinished.increment() } })
+      whenSettled: { _, operation, tag in
+        if !operation.isFinished || operation !== kinds[tag] { unfinished.increment() }
+      })
     await driver.start()
     #expect(await settled(driver.operation).value == kinds.count)
     #expect(driver.settledTags.sorted() == Array(kinds.indices))
@@ -173,7 +175,9 @@ struct DrivenOperationTests {
     await driver.start()
     await withTaskGroup(of: Void.self) { group in
       for part in 0..<4 {
-        group.addTask { await onThread { for number in 0..<500 { driver.run(succeeding(number), tag: part * 500 + number) } } }
+        group.addTask {
+          await onThread { for number in 0..<500 { driver.run(succeeding(number), tag: part * 500 + number) } }
+        }
       }
     }
     driver.endWhenIdle()

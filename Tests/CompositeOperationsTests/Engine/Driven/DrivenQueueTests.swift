@@ -20,7 +20,8 @@ struct DrivenQueueTests {
     }
   }
 
-  @Test("Leaves run in slots of the given queue, never more than its limit, asynchronous work included", arguments: 1...3)
+  @Test(
+    "Leaves run in slots of the given queue, never more than its limit, asynchronous work included", arguments: 1...3)
   func run_givenQueue_keepsItsLimit(limit: Int) async {
     let gauge = ConcurrencyGauge()
     let driver = RecordingDriver(queue: OperationQueue(limit: limit))
@@ -43,7 +44,9 @@ struct DrivenQueueTests {
     #expect(await settled(driver.operation).value == limit)
   }
 
-  @Test("In a queue of limit 1 whose slot it holds itself, named or not, everything runs, one at a time", arguments: [true, false])
+  @Test(
+    "In a queue of limit 1 whose slot it holds itself, named or not, everything runs, one at a time",
+    arguments: [true, false])
   func run_inQueueOfLimitOne_usesItsOwnSlot(namesQueue: Bool) async {
     let queue = OperationQueue(limit: 1)
     let gauge = ConcurrencyGauge()

@@ -63,7 +63,9 @@ struct DependencyWaitTests {
   func lastOwnDependency_settles_meetsOnItsThread() {
     let calls = Locked(0)
     let dependencies = (0..<3).map { _ in SimpleOperation<Int>() }
-    let wait = DependencyWait(for: dependent(on: dependencies[0], dependencies[1], dependencies[2])) { calls.increment() }
+    let wait = DependencyWait(for: dependent(on: dependencies[0], dependencies[1], dependencies[2])) {
+      calls.increment()
+    }
     wait.begin()
     dependencies[1].finish(with: 1)
     dependencies[0].reject(with: TestError.first)

@@ -59,7 +59,9 @@ struct LocksTests {
     let identities = await onThreads(3) {
       let mine = local.current
       return [ObjectIdentifier(mine), ObjectIdentifier(local.current), ObjectIdentifier(other.current)]
-    } whileAllLive: { $0 }
+    } whileAllLive: {
+      $0
+    }
     #expect(identities.allSatisfy { $0[0] == $0[1] && $0[0] != $0[2] })
     #expect(Set(identities.flatMap { $0 }).count == 6)
   }
@@ -85,7 +87,8 @@ struct LocksTests {
 
   /// The same with results, and no thread ends before all have a result.
   private func onThreads<Result: Sendable>(
-    _ count: Int, _ body: @escaping @Sendable () -> Result, whileAllLive transform: @escaping @Sendable (Result) -> Result
+    _ count: Int, _ body: @escaping @Sendable () -> Result,
+    whileAllLive transform: @escaping @Sendable (Result) -> Result
   ) async -> [Result] {
     let arrived = Locked(0)
     let all = Gate()

@@ -107,7 +107,9 @@ struct LaneStateTests {
     #expect(situation(lanes) == after)
   }
 
-  @Test("The next source is the first, which goes behind the others; a lane is demanded for these", arguments: Situation.all)
+  @Test(
+    "The next source is the first, which goes behind the others; a lane is demanded for these", arguments: Situation.all
+  )
   func nextSource_inAnySituation_takesTurns(_ before: Situation) {
     var lanes = before.make()
     let next = lanes.nextSource()
@@ -164,7 +166,9 @@ struct LaneStateTests {
     #expect(situation(lanes) == after)
   }
 
-  @Test("A helper that ends while there is work demands a lane in its stead", arguments: Situation.all.filter { $0.helpers > 0 })
+  @Test(
+    "A helper that ends while there is work demands a lane in its stead",
+    arguments: Situation.all.filter { $0.helpers > 0 })
   func helperEnds_inAnySituation_demandsIfThereIsWork(_ before: Situation) {
     var lanes = before.make()
     var after = before
@@ -174,7 +178,9 @@ struct LaneStateTests {
     #expect(situation(lanes) == (before.work.isEmpty ? after : after.demanded.after))
   }
 
-  @Test("The base lane goes on while there is work, else it is idle", arguments: Situation.all.filter { $0.base == .working })
+  @Test(
+    "The base lane goes on while there is work, else it is idle",
+    arguments: Situation.all.filter { $0.base == .working })
   func baseContinues_inAnySituation_ifThereIsWork(_ before: Situation) {
     var lanes = before.make()
     #expect(lanes.baseContinues() == !before.work.isEmpty)
@@ -210,7 +216,7 @@ struct LaneStateTests {
       for source in sources { _ = lanes.offer(source) }
       for _ in 0..<2 {
         let next = lanes.nextSource()
-    let (source, generation, _) = try #require(next)
+        let (source, generation, _) = try #require(next)
         lanes.exhausted(source, generation: generation)
       }
     }

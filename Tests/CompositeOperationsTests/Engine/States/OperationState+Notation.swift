@@ -11,6 +11,7 @@ extension OperationState: ExpressibleByStringLiteral, CustomStringConvertible {
     ("hasQualityOfService", .hasQualityOfService),
   ]
 
+  /// Reads the words that `description` writes.
   public init(stringLiteral text: String) {
     var value: UInt32 = 0
     for word in text.split(separator: " ") {
@@ -27,6 +28,7 @@ extension OperationState: ExpressibleByStringLiteral, CustomStringConvertible {
     self.init(rawValue: value)
   }
 
+  /// The phase, the ending and the flags, as words.
   public var description: String {
     let ending = ending == .none ? [] : ["as-\(ending)"]
     let flags = OperationState.flags.filter { has($0.flag) }.map(\.name)
@@ -62,7 +64,10 @@ extension OperationState {
     case .publish: "\(publish(finishing: false))"
     case .publishFinishing: "\(publish(finishing: true))"
     case .deferFinish: deferFinish() ? "later" : "now"
-    case .finish: { finish(); return "-" }()
+    case .finish:
+      {
+        finish(); return "-"
+      }()
     case .announce: announce() ? "tell" : "-"
     case .addObserver: addObserver() ? "keep" : "late"
     case .addCompletion: addCompletion() ? "keep" : "late"

@@ -62,7 +62,9 @@ struct OperationStateWalkTests {
         if !ledger.runs { return "the hooks are called though main never ran" }
         return ledger.ending == nil ? nil : "the hooks are called after it has settled"
       case (.succeed, _), (.fail, _), (.settleCancelled, _):
-        if (action != "lose") != (ledger.ending == nil) { return "\(ledger.ending == nil ? "nobody" : "a second") wins" }
+        if (action != "lose") != (ledger.ending == nil) {
+          return "\(ledger.ending == nil ? "nobody" : "a second") wins"
+        }
         if action != "lose", before.has(.cancelled), state.ending != .cancelled { return "the cancel was lost" }
         return nil
       case (.publish, _), (.publishFinishing, _):
@@ -102,7 +104,9 @@ struct OperationStateWalkTests {
     let ledger: Ledger
   }
 
-  @Test("3.1.1, 3.1.3, 3.1.4 One start, one winner, one ending, one finish, hooks at most once, nothing lost, on every path")
+  @Test(
+    "3.1.1, 3.1.3, 3.1.4 One start, one winner, one ending, one finish, hooks at most once, nothing lost, on every path"
+  )
   func anyInputs_inAnyOrder_keepTheRules() {
     let walk = StateWalk(
       from: Life(), identifiedBy: { Key(rawValue: $0.state.rawValue, ledger: $0.ledger) },
@@ -120,7 +124,8 @@ struct OperationStateWalkTests {
       step: { life, input in
         _ = life.take(input)
         var end = life
-        for input in [OperationState.Input.start, .succeed, .publishFinishing, .finish, .announce] where end.allows(input) {
+        for input in [OperationState.Input.start, .succeed, .publishFinishing, .finish, .announce]
+        where end.allows(input) {
           _ = end.take(input)
         }
         return end.state.phase == .announced ? nil : "it ends in \(end.state)"

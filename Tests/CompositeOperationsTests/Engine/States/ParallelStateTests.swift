@@ -109,7 +109,8 @@ struct ParallelStateTests {
       .abandonUnknown: ("false, true", .running), .cancel: (closes, .closing), .finish: ("success", .settled),
     ],
     .closing: [
-      .begin: (nil, .closing), .beginCancelled: (nil, .closing), .refuse: ("-", .closing), .claim: ("nothing", .closing),
+      .begin: (nil, .closing), .beginCancelled: (nil, .closing), .refuse: ("-", .closing),
+      .claim: ("nothing", .closing),
       .addReady: ("[5]", .closing), .putOffByLimit: ("nothing, limited", .closing),
       .putOffBySuspension: ("nothing, limited", .closing), .park: ("false", .closing),
       .unpark: ("false, false, []", .closing), .own: ("false", .closing), .join: ("false", .closing),
@@ -118,7 +119,8 @@ struct ParallelStateTests {
       .cancel: ("go on", .closing), .finish: ("cancelled", .settled),
     ],
     .settled: [
-      .begin: (nil, .settled), .beginCancelled: (nil, .settled), .refuse: (nil, .settled), .claim: ("nothing", .settled),
+      .begin: (nil, .settled), .beginCancelled: (nil, .settled), .refuse: (nil, .settled),
+      .claim: ("nothing", .settled),
       .addReady: ("[5]", .settled), .putOffByLimit: ("nothing, limited", .settled),
       .putOffBySuspension: ("nothing, limited", .settled), .park: ("false", .settled),
       .unpark: ("false, false, []", .settled), .own: ("false", .settled), .join: ("false", .settled),

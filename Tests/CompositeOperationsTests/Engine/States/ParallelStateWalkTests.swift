@@ -48,18 +48,23 @@ struct ParallelStateWalkTests {
     if (state.phase == .settled) != isOver { return "it is \(state.phase) with \(world.stages)" }
     if state.phase == .running || state.phase == .closing {
       let isClosing = world.history.isClosing(state.policy)
-      if (state.phase == .closing) != isClosing { return "it is \(state.phase), and should \(isClosing ? "" : "not ")be closing" }
+      if (state.phase == .closing) != isClosing {
+        return "it is \(state.phase), and should \(isClosing ? "" : "not ")be closing"
+      }
     }
     if state.phase == .closing, world.stages.contains(where: { $0 == .dispensable || $0 == .ready || $0 == .parked }) {
       return "a child waits for ever: \(world.stages)"
     }
     // Where nothing stands in the way, somebody must be able to go on.
-    if state.phase == .running, !world.isCursorOpen, world.stages.contains(.dispensable) { return "a child is forgotten" }
+    if state.phase == .running, !world.isCursorOpen, world.stages.contains(.dispensable) {
+      return "a child is forgotten"
+    }
     return nil
   }
 
   @Test(
-    "3.2 No child twice, none forgotten, none over the limit, and the right verdict, on every path", arguments: Situation.all)
+    "3.2 No child twice, none forgotten, none over the limit, and the right verdict, on every path",
+    arguments: Situation.all)
   func anySteps_inAnyOrder_keepTheRules(_ situation: Situation) {
     let walk = StateWalk(
       from: ParallelWorld(count: situation.count, policy: situation.policy, joins: situation.joins),

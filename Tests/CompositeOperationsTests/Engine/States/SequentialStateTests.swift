@@ -114,7 +114,8 @@ struct SequentialStateTests {
     case .succeed: return text(state.succeeded(3, (), claiming: false))
     case .fail: return text(state.settled(3, .failure(TestError.first), claiming: false))
     case .succeedClaiming: return text(state.succeeded(3, (), claiming: true))
-    case .settleOther: return "\(text(state.settled(2, .cancelled, claiming: true))), \(text(state.succeeded(2, (), claiming: true)))"
+    case .settleOther:
+      return "\(text(state.settled(2, .cancelled, claiming: true))), \(text(state.succeeded(2, (), claiming: true)))"
     case .cancel: return "\(text(state.cancel())), \(text(state.cancel()))"
     case .unwind:
       state.unwind(child("unasked"))
@@ -135,7 +136,9 @@ struct SequentialStateTests {
   ]
 
   /// A child that runs and was not cancelled.
-  private static func running(_ cancel: String, _ after: SequentialState.Phase) -> [Input: (String, SequentialState.Phase)] {
+  private static func running(_ cancel: String, _ after: SequentialState.Phase) -> [Input: (
+    String, SequentialState.Phase
+  )] {
     [
       .own: ("true", .running), .join: ("true", .running), .wait: ("true", .waiting),
       .succeed: ("proceed, nothing", .ready), .fail: ("proceed, nothing", .ready),
@@ -147,7 +150,10 @@ struct SequentialStateTests {
     switch situation {
     case .idle: [.begin: ("-", .ready), .beginCancelled: ("-", .running)]
     case .ready:
-      [.claim: ("ask 2 2", .asking), .cancel: ("unwind, nothing", .running), .cancelWaiting: ("nil, and the next", .ready)]
+      [
+        .claim: ("ask 2 2", .asking), .cancel: ("unwind, nothing", .running),
+        .cancelWaiting: ("nil, and the next", .ready),
+      ]
     case .asking:
       [
         .launch: ("launch(thenCancel: false)", .running), .launchUnknown: ("launch(thenCancel: false)", .running),
@@ -164,10 +170,14 @@ struct SequentialStateTests {
         .leave: ("-", .ended),
       ]
     case .waiting:
-      [.unwait: ("true, false", .launchable), .cancel: ("abandon 3 3, nothing", .running), .cancelWaiting: ("3", .waiting)]
+      [
+        .unwait: ("true, false", .launchable), .cancel: ("abandon 3 3, nothing", .running),
+        .cancelWaiting: ("3", .waiting),
+      ]
     case .launchable:
       [
-        .claim: ("launch 3 3", .running), .cancel: ("abandon 3 3, nothing", .running), .cancelWaiting: ("3", .launchable),
+        .claim: ("launch 3 3", .running), .cancel: ("abandon 3 3, nothing", .running),
+        .cancelWaiting: ("3", .launchable),
       ]
     case .ended: [:]
     }
@@ -175,7 +185,8 @@ struct SequentialStateTests {
 
   static let table: [Row] = Situation.allCases.flatMap { situation in
     Input.allCases.map { input in
-      let (answer, after) = answers(situation)[input] ?? (usual[input]!, SequentialStateTests.situation(situation).phase)
+      let (answer, after) =
+        answers(situation)[input] ?? (usual[input]!, SequentialStateTests.situation(situation).phase)
       return Row(situation: situation, input: input, answer: answer, after: after)
     }
   }

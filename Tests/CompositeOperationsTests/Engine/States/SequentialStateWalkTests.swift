@@ -43,7 +43,9 @@ struct SequentialStateWalkTests {
     return nil
   }
 
-  @Test("3.3 One call at a time, none after a cancel, every child counted once, one end, on every path", arguments: [false, true])
+  @Test(
+    "3.3 One call at a time, none after a cancel, every child counted once, one end, on every path",
+    arguments: [false, true])
   func anySteps_inAnyOrder_keepTheRules(joins: Bool) {
     let walk = StateWalk(
       from: SequentialWorld(joins: joins, maxCount: 3), identifiedBy: Key.init, inputs: \.steps,
@@ -55,7 +57,8 @@ struct SequentialStateWalkTests {
     #expect(walk.stateCount > 1_000, "\(walk.stateCount) states, \(walk.stepCount) steps")
   }
 
-  @Test("3.3 A cancel from any state leads to the end, whatever the delegate and the child do", arguments: [false, true])
+  @Test(
+    "3.3 A cancel from any state leads to the end, whatever the delegate and the child do", arguments: [false, true])
   func cancel_fromAnyState_leadsToTheEnd(joins: Bool) {
     let walk = StateWalk(
       from: SequentialWorld(joins: joins, maxCount: 2), identifiedBy: Key.init, inputs: \.steps,

@@ -149,9 +149,11 @@ struct SequentialWorld {
   }
 
   private mutating func cancel() {
-    if stage != .ended { wasCancelled = true }
+    let wasCancelled = wasCancelled
+    self.wasCancelled = wasCancelled || stage != .ended
     let expected: [Stage]
     switch state.cancel() {
+    case .nothing where wasCancelled: return
     case .nothing: expected = [.idle, .asking, .claimed, .ended]
     case .cancel: expected = [.running, .claimed]
     case .abandon:

@@ -1,0 +1,156 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// Moments at which a composition and something else meet.
+@Suite("3.2, 3.3 Compositions, edges", .timeLimit(.minutes(1)))
+struct CompositionEdgeTests {
+  @Test("3.1.4 A composite that is cancelled inside its main runs no child", arguments: [true, false])
+  func cancel_insideMain_runsNothing(isParallel: Bool) async {
+    let recorder = EventRecorder<Int>()
+    let children = (0..<3).map { number in
+      SimpleOperation<Int> { operation in
+        recorder.record(number)
+        operation.finish(with: number)
+      }
+    }
+    let composite =
+      isParallel
+      ? CancelledInMain(operations: children) : CancelledInMain(sequence: ListSequence(children))
+    #expect(await outcomeOfStarting(composite).isCancelled)
+    #expect(recorder.events == [])
+    if isParallel { #expect(children.allSatisfy { $0.outcome?.isCancelled == true }) }
+  }
+
+  /// Each returns an operation made of the first, which depends on something.
+  static let compositions: [@Sendable (SimpleOperation<Int>) -> Operation] = [
+    { CompositeOperation(operations: [$0]) }, { CompositeOperation(sequence: ListSequence([$0])) }, { $0.map { $0 } },
+    { upstream in upstream.then { succeeding($0) } }, { zip($0, succeeding(2)) }, { all([$0], maxConcurrent: 1) },
+    { firstSuccess(of: [$0]) }, { child in forEach([1], maxConcurrent: 1) { _ in child } },
+    { child in succeeding(1).then { _ in child } },
+  ]
+
+  @Test(
+    "3.2 A child with a dependency starts when that has finished, in every kind of composition",
+    arguments: compositions.indices)
+  func dependency_finishes_startsChild(_ index: Int) async {
+    let (dependency, child) = (SimpleOperation<Int>(), succeeding(1))
+    child.addDependency(dependency)
+    let composition = CompositionEdgeTests.compositions[index](child)
+    await onWorker { composition.start() }
+    await untilParked(child)
+    #expect(child.outcome == nil)
+    dependency.finish(with: 1)
+    await finished(composition)
+    #expect(child.result == 1)
+    #expect(composition.anyOutcome?.value != nil)
+  }
+
+  @Test(
+    "3.2 Cancelled meanwhile, the composition settles the child, in every kind of composition",
+    arguments: compositions.indices)
+  func cancel_childWaits_settlesIt(_ index: Int) async {
+    let (dependency, child) = (SimpleOperation<Int>(), succeeding(1))
+    child.addDependency(dependency)
+    let composition = CompositionEdgeTests.compositions[index](child)
+    await onWorker { composition.start() }
+    await untilParked(child)
+    composition.cancel()
+    await finished(composition)
+    #expect(composition.anyOutcome?.isCancelled == true)
+    #expect(child.outcome?.isCancelled == true && child.isFinished)
+  }
+
+  @Test("A child that is settled by somebody else while it waits counts at once", arguments: compositions.indices)
+  func child_settledWhileItWaits_counts(_ index: Int) async {
+    let (dependency, child) = (SimpleOperation<Int>(), succeeding(1))
+    child.addDependency(dependency)
+    let composition = CompositionEdgeTests.compositions[index](child)
+    await onWorker { composition.start() }
+    await untilParked(child)
+    child.finish(with: 7)
+    await finished(composition)
+    #expect(composition.anyOutcome?.value != nil)
+    #expect(dependency.outcome == nil)
+  }
+
+  @Test("3.2 Compositions that are children of a cancelled zip, all or forEach are settled, and it settles")
+  func cancel_compositionsAsChildren_settles() async {
+    let children = (0..<2).map { _ in succeeding(1).map { $0 } }
+    let both = zip(children[0], children[1])
+    both.cancel()
+    #expect(await outcomeOfStarting(both).isCancelled)
+    #expect(children.allSatisfy { $0.outcome?.isCancelled == true })
+
+    let itself = Locked<Operation?>(nil)
+    let made = succeeding(1).map { $0 }
+    let each = forEach([1], maxConcurrent: 1) { _ in
+      itself.current?.cancel()
+      return made
+    }
+    itself.withLock { $0 = each }
+    #expect(await outcomeOfStarting(each).isCancelled)
+    #expect(made.outcome?.isCancelled == true)
+  }
+
+  @Test("3.2 The same operation ten thousand times is refused in linear time, each place with its reason")
+  func child_tenThousandTimes_isRefused() async {
+    let child = succeeding(1)
+    let composite = CompositeOperation(operations: Array(repeating: child, count: 10_000))
+    let error = await outcomeOfStarting(composite).error as? CompositeError
+    #expect(error?.failures.count == 9_999)
+    #expect(error?.failures.allSatisfy { ($0.error as? OperationError)?.code == .duplicateChild } == true)
+  }
+
+  @Test("A plain child whose isReady says no for a while is looked at again, seldom enough")
+  func child_overridesIsReady_isPolledWithPauses() async {
+    let child = ReadyLater(after: 6)
+    #expect(await outcomeOfStarting(CompositeOperation(operations: [child])).value?.count == 1)
+    #expect(child.asked.current >= 6)
+  }
+
+  @Test("After a cancel a dependency that never finishes is kept by nobody")
+  func cancel_dependencyNeverFinishes_releasesIt() async {
+    let released = Gate()
+    do {
+      let probe = ReleaseProbe(released)
+      let dependency = SimpleOperation<Int>()
+      dependency.completionBlock = { probe.touch() }
+      let child = succeeding(1)
+      child.addDependency(dependency)
+      let composite = CompositeOperation(operations: [child])
+      await onWorker { composite.start() }
+      await untilParked(child)
+      composite.cancel()
+      #expect(await settled(composite).isCancelled)
+    }
+    await released.wait()
+  }
+
+  /// Waits until the composition has found that the operation has to wait.
+  private func untilParked(_ operation: SettlingOperation) async {
+    while !operation.state.current.has(.hasListeners), !Task.isCancelled { await onWorker {} }
+  }
+}
+
+private final class CancelledInMain: CompositeOperation, @unchecked Sendable {  // stores nothing
+  override func main() {
+    cancel()
+    super.main()
+  }
+}
+
+/// A plain operation that becomes ready when it was asked for the given number of times.
+private final class ReadyLater: Operation, @unchecked Sendable {  // immutable
+  let asked = Locked(0)
+  private let count: Int
+
+  init(after count: Int) {
+    self.count = count
+    super.init()
+  }
+
+  override var isReady: Bool { asked.increment() > count && super.isReady }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// Operations that can run now, of which so many at a time do.
+@Suite("3.4 ReadyState")
+struct ReadyStateTests {
+  private func add(_ state: inout ReadyState, _ tags: Int...) -> [Bool] {
+    tags.map { state.add(Operation(), tag: $0, priority: .normal) }
+  }
+
+  /// The numbers that can be claimed, one after the other.
+  private func claimAll(_ state: inout ReadyState) -> [String] {
+    var claims: [String] = []
+    while let (number, more) = state.claim() { claims.append("\(number)\(more ? " and more" : "")") }
+    return claims
+  }
+
+  @Test("A new state has nothing to claim")
+  func new_isEmpty() {
+    var state = ReadyState()
+    #expect(state.claim() == nil)
+    #expect(state.inFlight == 0 && state.width == .max && !state.isSuspended && !state.isClosed)
+    #expect(state.operations.isEmpty && state.waiting.isEmpty && state.firstPriority == nil)
+  }
+
+  @Test("Operations are claimed once, in order, and say whether there is more")
+  func claim_several_handsOutEachOnce() {
+    var state = ReadyState()
+    #expect(add(&state, 7, 8, 9) == [true, true, true])
+    #expect(state.waiting.count == 3 && state.firstPriority == .normal)
+    #expect(claimAll(&state) == ["1 and more", "2 and more", "3"])
+    #expect(state.inFlight == 3 && state.waiting.isEmpty)
+    #expect(state.operations.mapValues(\.tag) == [1: 7, 2: 8, 3: 9])
+  }
+
+  @Test("One that settles gives its tag, once")
+  func settled_claimed_givesTagOnce() throws {
+    var state = ReadyState()
+    _ = add(&state, 7)
+    _ = state.claim()
+    let settled = state.settled(1)
+    #expect(settled?.tag == 7 && settled?.more == false)
+    #expect(state.settled(1) == nil)
+    #expect(state.settled(2) == nil)
+    #expect(state.inFlight == 0 && state.operations.isEmpty)
+  }
+
+  @Test("The width limits what is in flight; settling, growing and resuming say that there is something to claim")
+  func width_andSuspension_limit() {
+    var state = ReadyState()
+    #expect(state.setWidth(2) == false)
+    #expect(add(&state, 1, 2, 3, 4) == [true, true, true, true])
+    #expect(claimAll(&state) == ["1 and more", "2"])
+    #expect(add(&state, 5) == [false])
+    #expect(state.settled(1)?.more == true)
+    #expect(claimAll(&state) == ["3"])
+    #expect(state.setWidth(3) == true)
+    #expect(state.setSuspended(true) == false)
+    #expect(claimAll(&state) == [])
+    #expect(state.settled(2)?.more == false)
+    #expect(state.setSuspended(false) == true)
+    #expect(state.setWidth(1) == false)
+    #expect(claimAll(&state) == [])
+    #expect(state.settled(3)?.more == true)
+    #expect(claimAll(&state) == ["4"])
+  }
+
+  @Test("One that waits for dependencies does not count, is ready again once, and then counts")
+  func park_claimed_leavesItsPlace() {
+    var state = ReadyState()
+    _ = state.setWidth(1)
+    _ = add(&state, 1, 2)
+    #expect(claimAll(&state) == ["1"])
+    let parks = state.park(1)
+    #expect(parks && state.inFlight == 0)
+    #expect(claimAll(&state) == ["2"])
+    #expect(state.unpark(1, priority: .normal) == false)
+    #expect(state.unpark(1, priority: .normal) == false)
+    #expect(state.unpark(9, priority: .normal) == false)
+    #expect(state.settled(2)?.more == true)
+    #expect(claimAll(&state) == ["1"])
+    #expect(state.inFlight == 1)
+  }
+
+  @Test("What is ours is known until it has settled")
+  func own_claimed_isKnown() {
+    var state = ReadyState()
+    _ = add(&state, 1)
+    _ = state.claim()
+    #expect(!state.owns(1))
+    #expect(state.own(1) == true)
+    #expect(state.owns(1))
+    _ = state.settled(1)
+    #expect(!state.owns(1))
+  }
+
+  @Test(
+    "Closed, everything that has not started is given back, and counts until it has settled; nothing starts any more")
+  func close_givesBackTheRest() {
+    var state = ReadyState()
+    _ = state.setWidth(2)
+    _ = add(&state, 1, 2, 3, 4)
+    _ = state.claim()
+    _ = state.claim()
+    _ = state.park(1)
+    #expect(state.close() == [3, 4, 1])
+    #expect(state.isClosed && state.inFlight == 4 && state.waiting.isEmpty)
+    #expect(state.close() == [])
+    #expect(state.unpark(1, priority: .normal) == false)
+    #expect(state.own(2) == false && state.owns(2))
+    #expect(state.park(2) == false)
+    #expect(claimAll(&state) == [])
+    for number in 1...4 { #expect(state.settled(number)?.tag == number) }
+    #expect(state.inFlight == 0)
+  }
+}

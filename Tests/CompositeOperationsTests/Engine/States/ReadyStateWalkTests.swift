@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@testable import CompositeOperations
+
+/// What holds for up to three operations that are handed in, whatever happens in whatever order.
+@Suite("3.4 ReadyState, all paths")
+struct ReadyStateWalkTests {
+  private enum Stage: Int {
+    case outside, ready, claimed, parked, running, abandoned, settled
+  }
+
+  private enum Step: Hashable {
+    case add(Int), claim, start(Int), park(Int), unpark(Int), settle(Int), close, setWidth(Int), setSuspended(Bool)
+  }
+
+  /// Up to three operations, and what `ReadySource` does with the answers.
+  private struct World {
+    var state = ReadyState()
+    var stages = [Stage](repeating: .outside, count: 3)
+    /// The number that each operation has.
+    var numbers = [0, 0, 0]
+    var complaint: String?
+
+    var inFlight: Int { stages.count { $0 == .claimed || $0 == .running || $0 == .abandoned } }
+    private var mayClaim: Bool { !state.isSuspended && inFlight < state.width && stages.contains(.ready) }
+
+    var key: [Int] {
+      stages.map(\.rawValue) + [state.width, state.isSuspended ? 1 : 0, state.isClosed ? 1 : 0]
+        + state.waiting.map { operation in state.operations.values.first { $0.operation === operation }!.tag }
+        + stages.indices.map { state.owns(numbers[$0]) ? 1 : 0 }
+    }
+
+    var steps: [Step] {
+      var steps: [Step] = [.claim, .setSuspended(!state.isSuspended)] + [1, 2, .max].map { .setWidth($0) }
+      if !state.isClosed { steps += [.close] }
+      for (tag, stage) in stages.enumerated() {
+        switch stage {
+        case .outside: steps += state.isClosed ? [] : [.add(tag)]
+        case .claimed: steps += [.start(tag), .park(tag)]
+        case .parked: steps.append(.unpark(tag))
+        case .running, .abandoned: steps.append(.settle(tag))
+        case .ready, .settled: break
+        }
+      }
+      return steps
+    }
+
+    mutating func take(_ step: Step) -> String? {
+      let offers: Bool?
+      switch step {
+      case .add(let tag):
+        stages[tag] = .ready
+        numbers[tag] = stages.count { $0 != .outside }
+        offers = state.add(Operation(), tag: tag, priority: .normal)
+      case .claim: return claim()
+      case .start(let tag):
+        stages[tag] = state.own(numbers[tag]) ? .running : .abandoned
+        return (stages[tag] == .running) == state.isClosed ? "\(tag) starts wrongly" : nil
+      case .park(let tag):
+        stages[tag] = state.own(numbers[tag]) && state.park(numbers[tag]) ? .parked : .abandoned
+        return nil
+      case .unpark(let tag):
+        stages[tag] = .ready
+        offers = state.unpark(numbers[tag], priority: .normal)
+      case .settle(let tag):
+        stages[tag] = .settled
+        let settled = state.settled(numbers[tag])
+        if settled?.tag != tag { return "\(tag) settles as \(settled?.tag ?? -1)" }
+        offers = settled?.more
+      case .close: return close()
+      case .setWidth(let width): offers = state.setWidth(width)
+      case .setSuspended(let isSuspended): offers = state.setSuspended(isSuspended)
+      }
+      if state.inFlight != inFlight { return "\(inFlight) in flight are counted as \(state.inFlight)" }
+      return offers == mayClaim ? nil : "it says \(offers ?? false) where \(mayClaim) is right"
+    }
+
+    private mutating func claim() -> String? {
+      let mayClaim = mayClaim
+      guard let (number, more) = state.claim() else { return mayClaim ? "nothing is claimed" : nil }
+      guard mayClaim, let tag = numbers.firstIndex(of: number), stages[tag] == .ready else {
+        return "\(number) is claimed"
+      }
+      stages[tag] = .claimed
+      return more == self.mayClaim ? nil : "there is \(more ? "nothing" : "something") more"
+    }
+
+    private mutating func close() -> String? {
+      let waiting = stages.indices.filter { stages[$0] == .ready || stages[$0] == .parked }
+      let closed = Set(state.close())
+      for tag in waiting { stages[tag] = .abandoned }
+      return closed == Set(waiting.map { numbers[$0] }) ? nil : "\(closed) are given back of \(waiting)"
+    }
+  }
+
+  @Test("Nothing twice, nothing forgotten, nothing over the width, on every path")
+  func anySteps_inAnyOrder_keepTheRules() {
+    let walk = StateWalk(
+      from: World(), identifiedBy: \.key, inputs: \.steps, step: { world, step in world.take(step) })
+    #expect(walk.complaints == [])
+    #expect(walk.stateCount > 2_000, "\(walk.stateCount) states, \(walk.stepCount) steps")
+  }
+}
