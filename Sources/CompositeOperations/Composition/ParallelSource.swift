@@ -156,7 +156,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       if joins { _ = state.withLock { $0.abandon(tag) } }
       if abandon(child, tag: tag, context) { childDone(tag, child) }
     case .left:
-      childDone(tag, child)
+      if child.isFinished { childEnded(tag, child) } else { childDone(tag, child) }
     }
     return .done
   }

@@ -79,6 +79,16 @@ final class TreeHarness: Sendable {
     for target in cancels[spot] ?? [] { cancel(target) }
   }
 
+  /// Whether each leaf that was cancelled while it ran has called its cancel hook.
+  var hooksAreCalled: Bool {
+    let entries = journal.entries
+    return index.nodes.allSatisfy { node in
+      guard let leaf = node.spec.leaf, leaf.kind == .closure || leaf.kind == .subclass else { return true }
+      guard leaf.result != .cancelled, self[node.id]?.isCancelled == true else { return true }
+      return entries[node.id].begun.isEmpty || entries[node.id].cancelHooks > 0
+    }
+  }
+
   /// Cancels the operation of a node, if there is one yet.
   func cancel(_ id: Int) {
     guard let operation = self[id] else { return }
