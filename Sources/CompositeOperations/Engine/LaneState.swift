@@ -98,10 +98,10 @@ struct LaneState<Source: AnyObject> {
     inRing = []
   }
 
-  /// A lane turns to something else, though the source may have more work; another lane may have found it exhausted
-  /// in the meantime.
+  /// A lane turns to something else, though the source may have more work. Another lane may have found it exhausted in
+  /// the meantime, or be about to say so: the new generation makes that void.
   mutating func keep(_ source: Source) {
-    if generations[ObjectIdentifier(source)] == nil { list(source) }
+    list(source)
   }
 
   /// The source whose turn it is, for a lane; nil if there is none. The action is for the other sources.

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Typed: forEach", .timeLimit(.minutes(1)))
+@Suite("Typed: forEach", .timeLimit(.minutes(10)))
 struct ForEachTests {
   @Test("forEach: the values in the order of the items")
   func forEach_succeeding_inOrder() async {

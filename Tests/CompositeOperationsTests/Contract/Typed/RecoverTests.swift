@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Typed: recover", .timeLimit(.minutes(1)))
+@Suite("Typed: recover", .timeLimit(.minutes(10)))
 struct RecoverTests {
   @Test("recover: a success passes through, the handler is not called")
   func recover_succeeding_passesThrough() async {

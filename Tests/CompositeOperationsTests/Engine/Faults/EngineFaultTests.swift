@@ -9,7 +9,7 @@ import Testing
 ///
 /// Each detector runs twice, in a process of its own each time: a healthy engine it must find fine, a broken one it must
 /// catch.
-@Suite("3.4 Broken engines", .timeLimit(.minutes(3)))
+@Suite("3.4 Broken engines", .timeLimit(.minutes(10)))
 struct EngineFaultTests {
   @Test("A healthy engine is found fine", arguments: EngineFault.allCases)
   func detector_healthyEngine_isFine(_ fault: EngineFault) async {
