@@ -132,6 +132,16 @@ struct DrivenCancelTests {
     driver.operation.finish(with: 1)
   }
 
+  @Test("Cancelled after start() took effect and before the driver was told: it is told of the cancel only")
+  func cancel_whileStarting_doesNotTellOfTheStart() async {
+    let itself = Locked<RecordingDriver?>(nil)
+    let driver = RecordingDriver(queue: ProbingQueue { itself.current?.operation.cancel() })
+    itself.withLock { $0 = driver }
+    await driver.start()
+    #expect(driver.events.events == [.cancelled])
+    #expect(await settled(driver.operation).isCancelled)
+  }
+
   @Test(
     "Cancelled at any moment, it ends, and the driver is told of everything that it handed in", arguments: [nil, 2])
   func cancel_racing_endsWithAllTold(width: Int?) async {
@@ -180,4 +190,22 @@ private final class ProbingOperation: Operation, @unchecked Sendable {  // immut
   }
 
   override func main() { ran.open() }
+}
+
+/// A queue that calls back when it is asked for its dispatch queue, as the engine does while it starts a composition.
+private final class ProbingQueue: OperationQueue, @unchecked Sendable {  // immutable
+  private let whenAsked: @Sendable () -> Void
+
+  init(whenAsked: @escaping @Sendable () -> Void) {
+    self.whenAsked = whenAsked
+    super.init()
+  }
+
+  override var underlyingQueue: DispatchQueue? {
+    get {
+      whenAsked()
+      return super.underlyingQueue
+    }
+    set { super.underlyingQueue = newValue }
+  }
 }

@@ -225,20 +225,3 @@ struct DrivenOperationTests {
     await untilReleased(reference)
   }
 }
-
-/// Whether this thread is inside something.
-private final class ThreadFlag: Sendable {
-  private final class Storage {
-    var isSet = false
-  }
-
-  private let storage = ThreadLocal { Storage() }
-
-  var isSet: Bool { storage.current.isSet }
-
-  func whileSet(_ body: () -> Void) {
-    storage.current.isSet = true
-    body()
-    storage.current.isSet = false
-  }
-}

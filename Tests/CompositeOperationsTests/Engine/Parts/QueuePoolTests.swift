@@ -33,95 +33,17 @@ struct QueuePoolTests {
     #expect(await settled(composite).value?.count == 4)
   }
 
-  @Test("A limit that is lowered holds as soon as leaves end; one that is raised is used", arguments: [true, false])
-  func limit_changed_holdsBetweenLeaves(isInQueue: Bool) async {
-    let queue = OperationQueue(limit: 4)
-    let leaves = (0..<12).map { _ in HeldOperation<Int>() }
-    let gauge = ConcurrencyGauge()
-    for leaf in leaves {
-      leaf.started.whenOpen { gauge.enter() }
-      leaf.completion = { _ in gauge.leave() }
+  @Test("Sequences that several lanes attend to in turn are not forgotten", arguments: [true, false])
+  func sequences_sharedByLanes_finish(isInQueue: Bool) async {
+    for _ in 0..<10 {
+      let queue = OperationQueue(limit: 3)
+      let sequences = (0..<3).map { _ in
+        CompositeOperation(sequence: ListSequence((0..<300).map { _ in BlockOperation {} }))
+      }
+      let composite = CompositeOperation(operations: sequences, operationQueue: queue)
+      if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
+      #expect(await settled(composite).value?.count == 3)
     }
-    let composite = CompositeOperation(operations: leaves, operationQueue: queue)
-    if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
-    for leaf in leaves[..<4] { await leaf.started.wait() }
-    queue.maxConcurrentOperationCount = 1
-    for leaf in leaves[..<4] { leaf.finish(with: 1) }
-    await leaves[4].started.wait()
-    await settleDown()
-    #expect(gauge.current == 1)
-    for number in 5..<8 {
-      leaves[number - 1].finish(with: 1)
-      await leaves[number].started.wait()
-      #expect(gauge.current == 1)
-    }
-    queue.maxConcurrentOperationCount = 3
-    leaves[7].finish(with: 1)
-    for leaf in leaves[8..<11] { await leaf.started.wait() }
-    #expect(gauge.current == 3)
-    for leaf in leaves { leaf.finish(with: 1) }
-    #expect(await settled(composite).value?.count == 12)
-  }
-
-  @Test(
-    "Suspended, the queue starts no further leaf; resumed, it does, wherever the composite is",
-    arguments: [true, false])
-  func queue_suspendedAndResumed_goesOn(isInQueue: Bool) async {
-    let queue = OperationQueue(limit: 2)
-    let leaves = (0..<5).map { _ in HeldOperation<Int>() }
-    let composite = CompositeOperation(operations: leaves, operationQueue: queue)
-    if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
-    await leaves[0].started.wait()
-    await leaves[1].started.wait()
-    queue.isSuspended = true
-    leaves[0].finish(with: 1)
-    leaves[1].finish(with: 1)
-    await settleDown()
-    #expect(leaves[2...].allSatisfy { !$0.started.isOpen })
-    queue.isSuspended = false
-    await leaves[3].started.wait()
-    for leaf in leaves { leaf.finish(with: 1) }
-    #expect(await settled(composite).value?.count == 5)
-  }
-
-  @Test("A lane lines up with the priority of the next leaf: behind a more urgent operation, before a less urgent one")
-  func helper_hasPriorityOfNextLeaf() async {
-    let queue = OperationQueue(limit: 1, suspended: true)
-    let recorder = EventRecorder<String>()
-    func block(_ name: String, _ priority: Operation.QueuePriority) -> BlockOperation {
-      let block = BlockOperation { recorder.record(name) }
-      block.queuePriority = priority
-      return block
-    }
-    let composite = CompositeOperation(operations: [block("leaf", .high), block("leaf", .high)], operationQueue: queue)
-    await onWorker { composite.start() }
-    while queue.operationCount < 1 { await Task.yield() }
-    queue.add([block("normal", .normal), block("veryHigh", .veryHigh), block("low", .low)])
-    queue.isSuspended = false
-    await recorder.wait(forCount: 5)
-    #expect(recorder.events.first == "veryHigh")
-    #expect(recorder.events.dropFirst().prefix(2) == ["leaf", "leaf"])
-    #expect(recorder.events.suffix(2) == ["normal", "low"])
-  }
-
-  @Test("cancelAllOperations cancels the leaf of that moment, not those that a sequence makes afterwards")
-  func cancelAllOperations_inALeaf_isNotSticky() async {
-    let queue = OperationQueue(limit: 1)
-    let recorder = EventRecorder<Int>()
-    let step = Locked(0)
-    let composite = CompositeOperation(
-      sequence: ClosureSequence { _ in
-        let number = step.increment()
-        guard number <= 4 else { return nil }
-        return SimpleOperation<Int> { operation in
-          recorder.record(number)
-          if number == 2 { queue.cancelAllOperations() }
-          operation.finish(with: number)
-        }
-      }, operationQueue: queue)
-    #expect(await outcomeOfStarting(composite).value?.compactMap { $0 as? Int } == [1, 3, 4])
-    #expect(recorder.events == [1, 2, 3, 4])
-    #expect(composite.childOutcomes.map { $0?.isCancelled } == [false, true, false, false])
   }
 
   @Test(

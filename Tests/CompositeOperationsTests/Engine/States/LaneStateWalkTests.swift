@@ -37,7 +37,7 @@ struct LaneStateWalkTests {
           lane.stage = .attending(source, generation: generation == present[source] ? 1 : 0)
         case .foundNothing(let source, let generation):
           lane.stage = .foundNothing(source, generation: generation == present[source] ? 1 : 0)
-        case .between, .ran, .inFlight: break
+        case .between, .running, .ran, .inFlight: break
         }
         return lane
       }
@@ -65,8 +65,8 @@ struct LaneStateWalkTests {
     if world.occupied > limit { return "\(world.occupied) slots are taken" }
     if state.sources.count > 2 || state.hasWork != !state.sources.isEmpty { return "the sources are \(state.sources)" }
     // Work that nobody has taken: somebody must be about to look, or wait in the queue for a slot.
-    let isAttendedTo = world.lanes.contains { $0.stage != .inFlight }
-    if world.pieces != [0, 0], world.offersDue == [0, 0], !state.hasStandby, !isAttendedTo {
+    let isAttendedTo = world.lanes.contains { $0.stage != .inFlight(0) && $0.stage != .inFlight(1) }
+    if world.hasWork(0) || world.hasWork(1), world.offersDue == [0, 0], !state.hasStandby, !isAttendedTo {
       return "work is forgotten: \(world.pieces), \(state.base), \(world.lanes)"
     }
     return nil

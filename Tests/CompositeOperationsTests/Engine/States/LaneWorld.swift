@@ -2,6 +2,9 @@
 
 /// Everything that moves around the lanes of one queue: sources that get work, the queue that starts helpers, and
 /// lanes that go from one step to the next as `QueuePool` makes them. Each step here is one that the lock makes whole.
+///
+/// The first source is like a parallel composition, the second like a sequence: while a piece of it is under way it has
+/// nothing to give.
 struct LaneWorld {
   /// Where a lane is.
   enum Stage: Hashable {
@@ -11,10 +14,12 @@ struct LaneWorld {
     case attending(Int, generation: Int)
     /// The source had none; the lane will say so.
     case foundNothing(Int, generation: Int)
-    /// A piece of work is done; there may be more.
+    /// A piece of work is being done, and does not outlast it.
+    case running(Int)
+    /// It is done; there may be more.
     case ran(Int)
-    /// A leaf in it goes on.
-    case inFlight
+    /// A leaf of that source goes on in it.
+    case inFlight(Int)
   }
 
   struct Lane: Hashable {
@@ -29,7 +34,8 @@ struct LaneWorld {
         case .attending(let source, let generation): 10 + source + 10 * generation
         case .foundNothing(let source, let generation): 12 + source + 10 * generation
         case .ran(let source): 1 + source
-        case .inFlight: 3
+        case .inFlight(let source): 3 + source
+        case .running(let source): 5 + source
         }
       return isBase ? -rank - 1 : rank
     }
@@ -45,6 +51,7 @@ struct LaneWorld {
     case yield(lane: Int)
     /// The lane asks its source for work, which is done at once, or goes on.
     case run(lane: Int, goesOn: Bool)
+    case finishRun(lane: Int)
     case sayExhausted(lane: Int)
     case keep(lane: Int)
     case settle(lane: Int)
@@ -68,6 +75,11 @@ struct LaneWorld {
     self.holdsSlot = holdsSlot
   }
 
+  /// Whether a source has work for a lane that asks now.
+  func hasWork(_ source: Int) -> Bool { pieces[source] > 0 && !(source == 1 && isSequenceBusy) }
+
+  private var isSequenceBusy: Bool { lanes.contains { $0.stage == .running(1) || $0.stage == .inFlight(1) } }
+
   /// The slots of the queue that are taken.
   var occupied: Int { lanes.count { !$0.isBase } + (holdsSlot ? 1 : 0) }
 
@@ -83,8 +95,9 @@ struct LaneWorld {
       case .between: steps += [.look(lane: index), .yield(lane: index)]
       case .attending(let source, _):
         steps.append(.run(lane: index, goesOn: false))
-        if pieces[source] > 0 { steps.append(.run(lane: index, goesOn: true)) }
+        if hasWork(source) { steps.append(.run(lane: index, goesOn: true)) }
       case .foundNothing: steps.append(.sayExhausted(lane: index))
+      case .running: steps.append(.finishRun(lane: index))
       case .ran: steps.append(.keep(lane: index))
       case .inFlight: steps.append(.settle(lane: index))
       }
@@ -106,8 +119,14 @@ struct LaneWorld {
       state.helperStarted()
       lanes.append(Lane(isBase: false))
     case .look(let lane): look(lane)
-    case .yield(let lane), .settle(let lane): end(lane)
+    case .yield(let lane): end(lane)
+    case .settle(let lane):
+      // A sequence goes on, and says so before the slot is given up.
+      if lanes[lane].stage == .inFlight(1), pieces[1] > 0 { perform(state.offer(sources[1])) }
+      end(lane)
     case .run(let lane, let goesOn): run(lane, goesOn)
+    case .finishRun(let lane):
+      if case .running(let source) = lanes[lane].stage { lanes[lane].stage = .ran(source) }
     case .sayExhausted(let lane):
       guard case .foundNothing(let source, let generation) = lanes[lane].stage else { return }
       state.exhausted(sources[source], generation: generation)
@@ -128,14 +147,13 @@ struct LaneWorld {
 
   private mutating func run(_ lane: Int, _ goesOn: Bool) {
     guard case .attending(let source, let generation) = lanes[lane].stage else { return }
-    guard pieces[source] > 0 else {
+    guard hasWork(source) else {
       lanes[lane].stage = .foundNothing(source, generation: generation)
       return
     }
     pieces[source] -= 1
-    lanes[lane].stage = goesOn ? .inFlight : .ran(source)
-    // Like a composition that has more to hand out.
-    if pieces[source] > 0 { perform(state.demand()) }
+    lanes[lane].stage = goesOn ? .inFlight(source) : .running(source)
+    if source == 0, pieces[source] > 0 { perform(state.demand()) }
   }
 
   /// The slot is given up, or kept by the base lane, which goes on if there is work.

@@ -79,7 +79,7 @@ struct SequentialWorld {
     case .answerNothing:
       state.end()
       end()
-    case .start: stage = !joins || state.ownership == .ours || state.setOwnership(.ours) ? .running : .abandoned
+    case .start: start()
     case .park:
       if joins, state.ownership != .ours, !state.setOwnership(.ours) { return stage = .abandoned }
       stage = state.wait() ? .parked : .abandoned
@@ -98,6 +98,12 @@ struct SequentialWorld {
       if (child != nil) != isWaiting { complain("\(child == nil ? "no" : "a") child waits in \(stage)") }
     case .setSuspended(let isSuspended): state.setSuspended(isSuspended)
     }
+  }
+
+  private mutating func start() {
+    if !joins || state.ownership == .ours { return stage = .running }
+    stage = state.setOwnership(.ours) ? .running : .abandoned
+    if stage == .running, wasCancelled { complain("a child starts that the cancel did not reach") }
   }
 
   private mutating func claim() {

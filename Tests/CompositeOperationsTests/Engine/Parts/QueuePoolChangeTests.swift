@@ -1,0 +1,140 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// What changes about a given queue while leaves run in it: its limit, suspension, other operations, a cancel of all.
+@Suite("3.4 QueuePool: changes of the queue", .timeLimit(.minutes(10)))
+struct QueuePoolChangeTests {
+  @Test("A limit that is lowered holds as soon as leaves end; one that is raised is used", arguments: [true, false])
+  func limit_changed_holdsBetweenLeaves(isInQueue: Bool) async {
+    let queue = OperationQueue(limit: 4)
+    let leaves = (0..<12).map { _ in HeldOperation<Int>() }
+    let gauge = ConcurrencyGauge()
+    for leaf in leaves {
+      leaf.started.whenOpen { gauge.enter() }
+      leaf.completion = { _ in gauge.leave() }
+    }
+    let composite = CompositeOperation(operations: leaves, operationQueue: queue)
+    if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
+    for leaf in leaves[..<4] { await leaf.started.wait() }
+    queue.maxConcurrentOperationCount = 1
+    for leaf in leaves[..<4] { leaf.finish(with: 1) }
+    await leaves[4].started.wait()
+    await settleDown()
+    #expect(gauge.current == 1)
+    for number in 5..<8 {
+      leaves[number - 1].finish(with: 1)
+      await leaves[number].started.wait()
+      #expect(gauge.current == 1)
+    }
+    queue.maxConcurrentOperationCount = 3
+    leaves[7].finish(with: 1)
+    for leaf in leaves[8..<11] { await leaf.started.wait() }
+    #expect(gauge.current == 3)
+    for leaf in leaves { leaf.finish(with: 1) }
+    #expect(await settled(composite).value?.count == 12)
+  }
+
+  @Test(
+    "Of lanes that run synchronous leaves the surplus ends when the limit is lowered, a few leaves later",
+    arguments: [true, false])
+  func limit_lowered_surplusLanesEnd(isInQueue: Bool) async {
+    let queue = OperationQueue(limit: 2)
+    let gates = (0..<16).map { _ in Gate() }
+    let started = EventRecorder<Int>()
+    let leaves = gates.enumerated().map { number, gate in
+      BlockOperation {
+        started.record(number)
+        gate.waitBlocking()
+      }
+    }
+    let composite = CompositeOperation(operations: leaves, operationQueue: queue)
+    if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
+    await started.wait(forCount: 2)
+    queue.maxConcurrentOperationCount = 1
+    // Each of the two lanes finishes its turn of a few leaves.
+    for number in 0..<12 {
+      await started.wait(for: number)
+      gates[number].open()
+    }
+    await started.wait(for: 12)
+    await settleDown()
+    #expect(started.count == 13)
+    for gate in gates { gate.open() }
+    #expect(await settled(composite).value?.count == 16)
+  }
+
+  @Test(
+    "Suspended, the queue starts no further leaf; resumed, it does, wherever the composite is",
+    arguments: [true, false])
+  func queue_suspendedAndResumed_goesOn(isInQueue: Bool) async {
+    let queue = OperationQueue(limit: 2)
+    let leaves = (0..<5).map { _ in HeldOperation<Int>() }
+    let composite = CompositeOperation(operations: leaves, operationQueue: queue)
+    if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
+    await leaves[0].started.wait()
+    await leaves[1].started.wait()
+    queue.isSuspended = true
+    leaves[0].finish(with: 1)
+    leaves[1].finish(with: 1)
+    await settleDown()
+    #expect(leaves[2...].allSatisfy { !$0.started.isOpen })
+    queue.isSuspended = false
+    await leaves[3].started.wait()
+    for leaf in leaves { leaf.finish(with: 1) }
+    #expect(await settled(composite).value?.count == 5)
+  }
+
+  @Test("A lane lines up with the priority of the next leaf: behind a more urgent operation, before a less urgent one")
+  func helper_hasPriorityOfNextLeaf() async {
+    let queue = OperationQueue(limit: 1, suspended: true)
+    let recorder = EventRecorder<String>()
+    func block(_ name: String, _ priority: Operation.QueuePriority) -> BlockOperation {
+      let block = BlockOperation { recorder.record(name) }
+      block.queuePriority = priority
+      return block
+    }
+    queue.add([block("normal", .normal), block("veryHigh", .veryHigh), block("low", .low)])
+    let composite = CompositeOperation(operations: [block("leaf", .high), block("leaf", .high)], operationQueue: queue)
+    await onWorker { composite.start() }
+    while queue.operationCount < 4 { await Task.yield() }
+    queue.isSuspended = false
+    await recorder.wait(forCount: 5)
+    #expect(recorder.events == ["veryHigh", "leaf", "leaf", "normal", "low"])
+  }
+
+  @Test("cancelAllOperations cancels the leaf of that moment, not those that a sequence makes afterwards")
+  func cancelAllOperations_inALeaf_isNotSticky() async {
+    let queue = OperationQueue(limit: 1)
+    let recorder = EventRecorder<Int>()
+    let step = Locked(0)
+    let composite = CompositeOperation(
+      sequence: ClosureSequence { _ in
+        let number = step.increment()
+        guard number <= 4 else { return nil }
+        return SimpleOperation<Int> { operation in
+          recorder.record(number)
+          if number == 2 { queue.cancelAllOperations() }
+          operation.finish(with: number)
+        }
+      }, operationQueue: queue)
+    #expect(await outcomeOfStarting(composite).value?.compactMap { $0 as? Int } == [1, 3, 4])
+    #expect(recorder.events == [1, 2, 3, 4])
+    #expect(composite.childOutcomes.map { $0?.isCancelled } == [false, true, false, false])
+  }
+
+  @Test("A lane that is between two leaves at that moment has the next one cancelled, and no more")
+  func cancelAllOperations_betweenLeaves_cancelsOne() async {
+    let queue = OperationQueue(limit: 1)
+    let step = Locked(0)
+    let composite = CompositeOperation(
+      sequence: ClosureSequence { _ in
+        let number = step.increment()
+        if number == 2 { queue.cancelAllOperations() }
+        return number > 4 ? nil : succeeding(number)
+      }, operationQueue: queue)
+    #expect(await outcomeOfStarting(composite).value?.compactMap { $0 as? Int }.suffix(2) == [3, 4])
+  }
+}
