@@ -3,14 +3,12 @@ import Synchronization
 
 /// Runs children in parallel: the engine of parallel composites, `zip`, `all` and `firstSuccess`.
 ///
-/// The fast path has no lock: a cursor hands out children in order, and the number of those that are done is counted.
-/// The lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
+/// The fast path has no lock: a dispenser hands out children in order, and counts those that are done. The lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
 /// may start.
 class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, behind a lock, or set before the start
   final let state: LockBox<ParallelState>
-  private final let cursor: Cursor
-  private final let done = Atomic(0)
-  /// Whether children are claimed one by one. Sequentially consistent like `done`: of a child that settles and a limit
+  @exclusivity(unchecked) private final var dispenser: Dispenser
+  /// Whether children are claimed one by one. Sequentially consistent like the count of the dispenser: of a child that settles and a limit
   /// that changes, one sees the other.
   private final let isLimited = Atomic(false)
   private final let count: Int
@@ -22,7 +20,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   init(_ children: [Operation], policy: ParallelState.Policy, joins: Bool) {
     self.children = children
     self.count = children.count
-    self.cursor = Cursor(count: children.count)
+    self.dispenser = Dispenser(count: children.count)
     self.joins = joins
     self.succeedsFirst = policy == .firstSuccess
     self.state = LockBox(ParallelState(count: children.count, policy: policy))
@@ -32,7 +30,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   init(count: Int, policy: ParallelState.Policy) {
     self.children = []
     self.count = count
-    self.cursor = Cursor(count: count)
+    self.dispenser = Dispenser(count: count)
     self.joins = true
     self.succeedsFirst = policy == .firstSuccess
     self.state = LockBox(ParallelState(count: count, policy: policy))
@@ -78,7 +76,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       } else if state.isLimited {
         for tag in 0..<count { state.add(ready: tag, priority: .normal) }
       } else {
-        cursor.open()
+        // A lane takes one leaf at a time, and looks at its queue between them.
+        dispenser.open(segmented: environment.pool == nil)
       }
       return true
     }
@@ -86,7 +85,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if isOpen {
       offer()
     } else {
-      carryOut(ParallelState.Close(notHandedOut: 0..<count, left: Set(refusal.keys)))
+      carryOut(ParallelState.Close(notHandedOut: [0..<count], left: Set(refusal.keys)))
     }
   }
 
@@ -104,19 +103,35 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     if EngineFault.looksAtAllChildren.isInjected { for tag in 0..<count { _ = priority(of: tag) } }
-    let tag: Int
-    if let (number, more) = cursor.take() {
-      tag = number
+    var place = Dispenser.Place()
+    guard let (tag, more) = dispenser.take(at: &place) else { return runReady(in: slot, context) }
+    if more { slot.moreIsAvailable(in: self) }
+    var result = run(tag, in: slot, context)
+    // Of neighbours that only this thread takes it takes a few.
+    while place.isOwn, !context.hasNext, context.continuesTurn(), let (tag, more) = dispenser.take(at: &place) {
       if more { slot.moreIsAvailable(in: self) }
-    } else {
-      switch claim() {
-      case .nothing:
-        return .nothing
-      case .child(let claimed, let more):
-        tag = claimed
-        if more { slot.moreIsAvailable(in: self) }
-      }
+      result = run(tag, in: slot, context)
     }
+    return result
+  }
+
+  /// Runs a child that the state has kept, because of a limit, its priority or its dependencies.
+  private func runReady(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+    switch claim() {
+    case .nothing:
+      return .nothing
+    case .child(let tag, let more):
+      if more { slot.moreIsAvailable(in: self) }
+      return run(tag, in: slot, context)
+    }
+  }
+
+  private func claim() -> ParallelState.Claim {
+    let done = EngineFault.countsOnlyThreads.isInjected ? count : dispenser.doneCount
+    return state.withLock { $0.claim(done: done) }
+  }
+
+  private func run(_ tag: Int, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     let child: Operation
     do {
       child = try self.child(tag)
@@ -131,16 +146,12 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       }
       return .done
     }
-    if EngineFault.claimsAhead.isInjected, let (ahead, _) = cursor.take() {
+    var ahead = Dispenser.Place()
+    if EngineFault.claimsAhead.isInjected, let (ahead, _) = dispenser.take(at: &ahead) {
       _ = run(child, tag, in: slot, context)
       return run(children[ahead], ahead, in: slot, context)
     }
     return run(child, tag, in: slot, context)
-  }
-
-  private func claim() -> ParallelState.Claim {
-    let done = EngineFault.countsOnlyThreads.isInjected ? count : done.load(ordering: .sequentiallyConsistent)
-    return state.withLock { $0.claim(done: done) }
   }
 
   private func run(_ child: Operation, _ tag: Int, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
@@ -183,7 +194,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
         case .failure(let error): state.childFailed(tag, error)
         case .cancelled: state.childWasCancelled()
         }
-      return close.map(closingCursor)
+      return close.map(closingDispenser)
     }
     if let close { carryOut(close) }
     childDone(tag, child)
@@ -191,7 +202,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   private func childDone(_ tag: Int, _ child: Operation?) {
     if let child { childIsDone(tag, child) }
-    if done.add(1, ordering: .sequentiallyConsistent).newValue == count { finish() }
+    if dispenser.countDone(tag) { finish() }
   }
 
   private func finish() {
@@ -202,13 +213,13 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   // MARK: - Stopping
 
   final func cancel() {
-    guard let close = state.withLock({ state in state.cancel().map(closingCursor) }) else { return }
+    guard let close = state.withLock({ state in state.cancel().map(closingDispenser) }) else { return }
     carryOut(close)
   }
 
-  /// Adds what the cursor has not handed out. Called inside the lock.
-  private func closingCursor(_ close: ParallelState.Close) -> ParallelState.Close {
-    guard let rest = cursor.close() else { return close }
+  /// Adds what the dispenser has not handed out. Called inside the lock.
+  private func closingDispenser(_ close: ParallelState.Close) -> ParallelState.Close {
+    guard let rest = dispenser.close() else { return close }
     var close = close
     close.notHandedOut = rest
     return close
@@ -217,11 +228,11 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   private func carryOut(_ close: ParallelState.Close) {
     let context = ThreadContext.current
     let owned = joins ? state.withLock { $0.owned } : []
-    for tag in 0..<close.notHandedOut.lowerBound where joins ? owned.contains(tag) : !close.abandoned.contains(tag) {
+    for tag in close.handedOut(of: count) where joins ? owned.contains(tag) : !close.abandoned.contains(tag) {
       if let child = existingChild(tag), !child.isFinished { cancel(child, context) }
     }
     for tag in close.abandoned.sorted() { abandonChild(tag, context) }
-    for tag in close.notHandedOut where !close.left.contains(tag) { abandonChild(tag, context) }
+    for tag in close.notHandedOut.joined() where !close.left.contains(tag) { abandonChild(tag, context) }
     for tag in close.left { childDone(tag, existingChild(tag)) }
   }
 
@@ -233,7 +244,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   override final func cancelWaiting() {
-    let waiting = state.withLock { $0.ready.all } + cursor.remaining
+    let waiting = state.withLock { $0.ready.all } + dispenser.remaining
     let context = ThreadContext.current
     for tag in waiting {
       if let child = existingChild(tag), !child.isFinished { cancel(child, context) }
@@ -282,17 +293,19 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func change(_ change: (inout ParallelState) -> Void) {
-    let shouldOffer: Bool = state.withLock { state in
+    let (isRunning, isLast) = state.withLock { state in
       change(&state)
       isLimited.store(state.isLimited, ordering: .sequentiallyConsistent)
-      guard state.phase == .running else { return false }
-      if state.isLimited, let rest = cursor.close() {
-        state.cursorClosed(after: rest.lowerBound)
-        // All are of normal priority, or the cursor would not have been open.
-        for tag in rest { state.add(ready: tag, priority: .normal) }
-      }
-      return true
+      guard state.phase == .running else { return (false, false) }
+      guard state.isLimited, let rest = dispenser.close() else { return (true, false) }
+      // All are of normal priority, or the dispenser would not have been open.
+      state.dispenserClosed(leaving: rest)
+      return (true, dispenser.countExactly())
     }
-    if shouldOffer { offer() }
+    if isLast {
+      finish()
+    } else if isRunning {
+      offer()
+    }
   }
 }

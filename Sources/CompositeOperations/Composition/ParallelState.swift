@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a parallel composition knows about its children, except what its fast path is made of: the
-/// cursor that hands out children without a lock, and the number of children that are done.
+/// What a parallel composition knows about its children, except what its fast path is made of: the dispenser that
+/// hands out children and counts those that are done, without a lock.
 ///
 /// ```
 /// idle ──begin──▶ running ──failure, cancel──▶ closing ──all done──▶ settled
@@ -32,9 +32,9 @@ struct ParallelState {
   private(set) var width = Int.max
   private(set) var isSuspended = false
 
-  /// How many children were handed out, by the cursor (known once that is closed) and by `claim`.
+  /// How many children were handed out, by the dispenser (known once that is closed) and by `claim`.
   private(set) var handedOut = 0
-  /// Children that can start, of those that the cursor does not hand out.
+  /// Children that can start, of those that the dispenser does not hand out.
   private(set) var ready = ReadyQueue()
   /// Children that were handed out, and wait for their dependencies.
   private(set) var parked: Set<Int> = []
@@ -95,9 +95,10 @@ struct ParallelState {
     ready.append(tag, priority: priority)
   }
 
-  /// The cursor was closed, after having handed out this many.
-  mutating func cursorClosed(after handedOut: Int) {
-    self.handedOut += handedOut
+  /// The dispenser was closed, and has not handed these out, all of normal priority. `claim` does from now on.
+  mutating func dispenserClosed(leaving rest: [Range<Int>]) {
+    handedOut += count - rest.reduce(0) { $0 + $1.count }
+    for tag in rest.joined() { add(ready: tag, priority: .normal) }
   }
 
   // MARK: - Dependencies
@@ -148,10 +149,17 @@ struct ParallelState {
   struct Close: Equatable {
     /// Children to settle without running them.
     var abandoned: Set<Int> = []
-    /// More of them: those that the cursor had not handed out.
-    var notHandedOut: Range<Int> = 0..<0
+    /// More of them: those that the dispenser had not handed out, ascending.
+    var notHandedOut: [Range<Int>] = []
     /// Children that are not waited for: others started them, or they can not be used.
     var left: Set<Int> = []
+
+    /// All others, ascending.
+    func handedOut(of count: Int) -> some Sequence<Int> {
+      let starts = [0] + notHandedOut.map(\.upperBound)
+      let ends = notHandedOut.map(\.lowerBound) + [count]
+      return zip(starts, ends).lazy.map { $0..<$1 }.joined()
+    }
   }
 
   mutating func childFailed(_ tag: Int, _ error: any Error) -> Close? {
@@ -195,7 +203,7 @@ struct ParallelState {
       parked = []
       joined = []
     }
-    return Close(abandoned: parked.union(ready.removeAll()), notHandedOut: count..<count, left: joined)
+    return Close(abandoned: parked.union(ready.removeAll()), left: joined)
   }
 
   // MARK: - Limits

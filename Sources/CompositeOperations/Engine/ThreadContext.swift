@@ -37,6 +37,8 @@ final class ThreadContext {
   @exclusivity(unchecked) private var expected: WorkSource?
   /// What the worker turns to next.
   @exclusivity(unchecked) private var next: WorkSource?
+  /// How many more pieces of work the worker does before it lets others have its thread.
+  @exclusivity(unchecked) private var turn = 0
 
   // MARK: - Effects
 
@@ -122,6 +124,20 @@ final class ThreadContext {
     self.next = nil
     return next
   }
+
+  /// The worker's turn begins.
+  func beginTurn(of pieces: Int) { turn = pieces }
+
+  /// Whether the worker may do another piece of work, which is counted.
+  @inline(__always)
+  func continuesTurn() -> Bool {
+    guard turn > 0 else { return false }
+    turn -= 1
+    return true
+  }
+
+  /// Whether the worker shall turn to something else before it goes on.
+  var hasNext: Bool { next != nil }
 
   func beWorker(urgency: Int, _ body: () -> Void) {
     let previous = (isWorker, self.urgency)

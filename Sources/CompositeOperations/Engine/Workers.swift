@@ -52,7 +52,8 @@ enum Workers {
     var source = source
     // Sources left for one that a piece of their work brought up; each may have more to do.
     var outer: [WorkSource] = []
-    for _ in 0..<turn {
+    context.beginTurn(of: turn)
+    while context.continuesTurn() {
       let result = source.runNext(in: WorkerSlot.shared, context)
       if let next = context.takeNext() {
         if result == .done { outer.append(source) }

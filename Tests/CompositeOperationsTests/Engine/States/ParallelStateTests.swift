@@ -43,7 +43,7 @@ struct ParallelStateTests {
 
   private static func text(_ close: ParallelState.Close?) -> String {
     guard let close else { return "go on" }
-    return "abandon \(close.abandoned.sorted()) and from \(close.notHandedOut.lowerBound), leave \(close.left.sorted())"
+    return "abandon \(close.abandoned.sorted()) and \(close.notHandedOut), leave \(close.left.sorted())"
   }
 
   static func apply(_ input: Input, to state: inout ParallelState) -> String {
@@ -88,7 +88,7 @@ struct ParallelStateTests {
     }
   }
 
-  private static let closes = "abandon [1, 3, 4] and from 6, leave [2]"
+  private static let closes = "abandon [1, 3, 4] and [], leave [2]"
 
   /// The answers that do not depend on the policy.
   private static let answers: [ParallelState.Phase: [Input: (String?, ParallelState.Phase)]] = [
@@ -212,16 +212,25 @@ struct ParallelStateTests {
     #expect(state.claim(done: 4) == .child(3, more: false))
   }
 
-  @Test("What the cursor handed out before a limit was set counts for it")
-  func cursorClosed_midway_countsHandedOut() {
+  @Test("What the dispenser handed out before a limit was set counts for it")
+  func dispenserClosed_midway_countsHandedOut() {
     var state = ParallelState(count: 5, policy: .waitForAll)
     state.begin(cancelled: false)
     state.setWidth(3)
-    state.cursorClosed(after: 2)
-    for child in 2..<5 { state.add(ready: child, priority: .normal) }
+    state.dispenserClosed(leaving: [1..<2, 3..<5])
     #expect(state.handedOut == 2)
-    #expect(state.claim(done: 0) == .child(2, more: false))
+    #expect(state.claim(done: 0) == .child(1, more: false))
     #expect(state.claim(done: 0) == .nothing)
     #expect(state.claim(done: 2) == .child(3, more: true))
+  }
+
+  @Test("Handed out is what lies before, between and after what was not")
+  func close_withRest_knowsWhatWasHandedOut() {
+    var close = ParallelState.Close()
+    #expect(Array(close.handedOut(of: 3)) == [0, 1, 2])
+    close.notHandedOut = [1..<2, 3..<5]
+    #expect(Array(close.handedOut(of: 7)) == [0, 2, 5, 6])
+    close.notHandedOut = [0..<3]
+    #expect(Array(close.handedOut(of: 3)).isEmpty)
   }
 }

@@ -143,7 +143,8 @@ struct ParallelWorld {
       isCursorOpen = !state.isLimited
       if state.isLimited { makeReady() }
     } else {
-      carryOut(ParallelState.Close(notHandedOut: stages.indices, left: Set(refused.map { [$0] } ?? [])), isFirst: true)
+      carryOut(
+        ParallelState.Close(notHandedOut: [stages.indices], left: Set(refused.map { [$0] } ?? [])), isFirst: true)
     }
   }
 
@@ -208,22 +209,28 @@ struct ParallelWorld {
 
   private mutating func carryOut(_ close: ParallelState.Close, isFirst: Bool = false) {
     var close = close
-    if isCursorOpen { close.notHandedOut = (stages.firstIndex(of: .dispensable) ?? stages.count)..<stages.count }
+    if isCursorOpen { close.notHandedOut = dispensable }
     isCursorOpen = false
     let waiting = Set(stages.indices.filter { stages[$0] == .ready || stages[$0] == .parked })
     let joined = Set(stages.indices.filter { stages[$0] == .joined })
     if close.abandoned != waiting { complain("\(close.abandoned) are abandoned, \(waiting) wait") }
     if !isFirst, close.left != joined { complain("\(close.left) are left, \(joined) are joined") }
-    for child in close.abandoned.union(close.notHandedOut).subtracting(close.left) { stages[child] = .abandoned }
+    for child in close.abandoned.union(close.notHandedOut.joined()).subtracting(close.left) {
+      stages[child] = .abandoned
+    }
     for child in close.left { childDone(child) }
+  }
+
+  private var dispensable: [Range<Int>] {
+    stages.firstIndex(of: .dispensable).map { [$0..<stages.count] } ?? []
   }
 
   private mutating func change(_ change: (inout ParallelState) -> Void) {
     change(&state)
     guard state.phase == .running, state.isLimited, isCursorOpen else { return }
     isCursorOpen = false
-    state.cursorClosed(after: stages.firstIndex(of: .dispensable) ?? stages.count)
-    makeReady()
+    state.dispenserClosed(leaving: dispensable)
+    for range in dispensable { stages[range] = ArraySlice(repeating: .ready, count: range.count) }
   }
 
   private mutating func complain(_ text: String) {
