@@ -48,7 +48,7 @@ enum Benchmarks {
     case .json: Output.write(try JSONReport.document(of: results, machine: Machine()))
     }
     guard options.check else { return }
-    let over = results.filter { $0.verdict == .overBudget }
+    let over = results.filter { $0.verdict == .overBudget || !options.allowsKnown && $0.verdict == .knownMiss }
     if !over.isEmpty {
       fail("over budget: \(over.map { "\($0.section), \($0.name)" }.joined(separator: "; "))", status: 1)
     }

@@ -14,6 +14,8 @@ struct Options: Sendable {
   var format = Format.text
   /// Whether a row over its budget makes the program fail.
   var check = false
+  /// Whether rows that are known to miss their budget do not, as long as they have not become worse.
+  var allowsKnown = false
   /// What budgets are multiplied by.
   var slack = 1.0
   /// Text that a row must contain.
@@ -30,6 +32,7 @@ struct Options: Sendable {
 
     OPTIONS:
       --check              Fail with status 1 when a row is over its budget; such a row is measured twice.
+      --allow-known        Do not fail for a row that is known to miss its budget, unless it has become worse.
       --slack FACTOR       Multiply the budgets by FACTOR, for noisy machines.
       --filter TEXT        Measure only rows that contain TEXT.
       --rounds N           Take N samples of each side; without it, as many as fit into about two seconds a row.
@@ -49,6 +52,7 @@ struct Options: Sendable {
     while let argument = rest.popFirst() {
       switch argument {
       case "--check": check = true
+      case "--allow-known": allowsKnown = true
       case "--slack": slack = try Self.number(after: argument, in: &rest, atLeast: .leastNonzeroMagnitude)
       case "--filter": filter = try Self.value(after: argument, in: &rest)
       case "--rounds": rounds = try Self.number(after: argument, in: &rest, atLeast: 1)

@@ -18,9 +18,11 @@ struct Row: Sendable {
     let limit: Double
     /// What it should be at best.
     let aim: Double?
+    /// Where the row is known to miss its limit: the figure above which it has become worse.
+    let known: Double?
 
-    static func atMost(_ limit: Double, aim: Double? = nil) -> Budget {
-      Budget(limit: limit, aim: aim)
+    static func atMost(_ limit: Double, aim: Double? = nil, known: Double? = nil) -> Budget {
+      Budget(limit: limit, aim: aim, known: known)
     }
   }
 
@@ -47,7 +49,7 @@ struct Row: Sendable {
 struct RowResult: Codable, Sendable {
   /// How far a row kept to its budget.
   enum Verdict: String, Codable, Sendable {
-    case noBudget, withinAim, withinBudget, overBudget
+    case noBudget, withinAim, withinBudget, knownMiss, overBudget
   }
 
   let section: String
@@ -73,6 +75,8 @@ struct RowResult: Codable, Sendable {
   let budget: Double?
   /// What it should be at best.
   let aim: Double?
+  /// Where the row is known to miss its budget: above this it has become worse.
+  let known: Double?
   /// By how much the budget was multiplied for the verdict.
   let slack: Double
   private(set) var verdict = Verdict.noBudget
@@ -88,6 +92,7 @@ struct RowResult: Codable, Sendable {
     self.rounds = rounds
     budget = row.budget?.limit
     aim = row.budget?.aim
+    known = row.budget?.known
     self.slack = slack
   }
 
@@ -98,7 +103,7 @@ struct RowResult: Codable, Sendable {
   mutating func judge() {
     guard let budget, let figure else { return }
     if figure > budget * slack {
-      verdict = .overBudget
+      verdict = known.map { figure <= $0 } == true ? .knownMiss : .overBudget
     } else if let aim, figure <= aim {
       verdict = .withinAim
     } else {

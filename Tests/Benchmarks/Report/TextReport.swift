@@ -18,6 +18,7 @@ struct TextReport: Sendable {
       case .noBudget: ""
       case .withinAim: "ok, aim met"
       case .withinBudget: "ok"
+      case .knownMiss: "OVER, as is known (up to \(Figures.decimal(result.known ?? 0, 2)))"
       case .overBudget: "OVER"
       }
     return title
@@ -32,7 +33,7 @@ struct TextReport: Sendable {
   static func summary(of results: [RowResult]) -> String {
     let budgeted = results.filter { $0.budget != nil }
     guard !budgeted.isEmpty else { return "" }
-    let over = budgeted.filter { $0.verdict == .overBudget }
+    let over = budgeted.filter { $0.verdict == .overBudget || $0.verdict == .knownMiss }
     let slack = results.first.map { $0.slack == 1 ? "" : " (multiplied by \($0.slack))" } ?? ""
     return "\n\(budgeted.count - over.count) of \(budgeted.count) rows within their budget\(slack)\n"
   }
