@@ -27,6 +27,9 @@ enum TableRow: String, CaseIterable, Sendable {
   case sequentialCancelled = "sequential: composite cancelled"
   case sequentialFinished = "sequential: the delegate returns a finished operation"
   case sequentialExecuting = "sequential: the delegate returns an executing operation"
+  case queueCancelsRunning = "queue: cancelAllOperations while a leaf runs in it"
+  case queueCancelsWaiting = "queue: cancelAllOperations while a leaf waits for it"
+  case queueCancelsRoot = "queue: cancelAllOperations while the root is in it"
 }
 
 /// Counts rows.
@@ -46,8 +49,15 @@ extension TreeObservation {
   /// The rows that the composites of the tree met. Only what really happened counts, not what the plan wanted.
   var rows: Set<TableRow> {
     var rows: Set<TableRow> = []
+    for queueCancel in queueCancels {
+      if !nodesThatRun(during: queueCancel).isEmpty { rows.insert(.queueCancelsRunning) }
+      if !nodesThatWait(during: queueCancel).isEmpty { rows.insert(.queueCancelsWaiting) }
+      if rootIsInQueue(during: queueCancel) { rows.insert(.queueCancelsRoot) }
+    }
     for node in index.nodes {
       guard let verdict = verdict(node.id) else { continue }
+      // Who cancelled a composite in a lane, or all that was in it, can not be told after its queue was told to.
+      if node.parent != nil, wasReachedByQueueCancel(node.id, before: settledTick(node.id)) { continue }
       if let parallel = node.spec.parallel { collect(parallel, node, verdict, into: &rows) }
       if let sequence = node.spec.sequence { collect(sequence, node, verdict, into: &rows) }
     }

@@ -19,9 +19,12 @@ struct TreeForecast {
     var cancelledBefore: Set<Int> = []
     var disturbed: Set<Int> = []
     for cancel in plan.cancels {
-      switch cancel.moment {
-      case .beforeStart: if !index[cancel.target].isLate { cancelledBefore.insert(cancel.target) }
-      case .afterStart, .meanwhile, .inBody, .inCompletion, .inCancelHook: disturbed.insert(cancel.target)
+      switch (cancel.moment, cancel.target) {
+      case (.beforeStart, .node(let id)): if !index[id].isLate { cancelledBefore.insert(id) }
+      case (.beforeStart, .queue): break
+      case (_, .node(let id)): disturbed.insert(id)
+      case (_, .queue(let queue)):
+        disturbed.formUnion(index.nodes.map(\.id).filter { index.isReached($0, by: queue) })
       }
     }
     self.cancelledBefore = cancelledBefore

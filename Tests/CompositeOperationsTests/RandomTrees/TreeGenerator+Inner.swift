@@ -95,6 +95,19 @@ extension TreeGenerator {
     }
   }
 
+  /// Leaves, mostly, that wait for one slot of a queue.
+  mutating func crowd() -> TreeSpec.Parallel {
+    let id = newID()
+    inner.append(id)
+    var parallel = TreeSpec.Parallel(id: id, children: [], settings: TreeSpec.Settings(queue: 0))
+    parallel.waitsForAll = random.chance(35)
+    for _ in 0..<random.number(3...8) {
+      parallel.children.append(TreeSpec.Child(spec: node(depth: random.chance(20) ? 1 : 0, place: .child)))
+    }
+    if random.chance(30) { shufflePriorities(&parallel) }
+    return parallel
+  }
+
   /// Dependencies follow one random order, so that they are never circular. They may point forwards.
   private mutating func addDependencies(_ parallel: inout TreeSpec.Parallel) {
     let order = parallel.children.indices.shuffled(using: &random)
@@ -131,7 +144,7 @@ extension TreeGenerator {
     var sequence = TreeSpec.Sequential(id: id, style: style, steps: [], settings: settings())
     sequence.ending = random.pick(weighted: [14: .end, 2: .throwError, 1: .throwCancellation])
     if random.chance(16) { sequence.ending = random.chance(50) ? .returnFinished : .returnExecuting }
-    var count = childCount()
+    var count = random.chance(8) ? 0 : childCount()
     if case .retry = style { count = max(count, 1) }
     for _ in 0..<count { sequence.steps.append(stepNode(depth: depth)) }
     return sequence

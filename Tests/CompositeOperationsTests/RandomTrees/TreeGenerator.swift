@@ -26,13 +26,20 @@ struct TreeGenerator {
   /// How many nodes there may be yet, about.
   private var budget: Int
 
+  /// Whether many leaves of the root wait for one slot of a queue.
+  private let crowds: Bool
+
   private init(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     budget = random.pick(weighted: [2: 6, 5: 15, 4: 30, 1: 60])
+    crowds = random.chance(11)
     let unlimited = OperationQueue.defaultMaxConcurrentOperationCount
-    queues = (0..<random.pick(weighted: [4: 0, 4: 1, 2: 2])).map { _ in
-      random.pick(weighted: [4: 1, 3: 2, 2: 3, 1: 4, 2: unlimited])
-    }
+    queues =
+      crowds
+      ? [1]
+      : (0..<random.pick(weighted: [4: 0, 4: 1, 2: 2])).map { _ in
+        random.pick(weighted: [4: 1, 3: 2, 2: 3, 1: 4, 2: unlimited])
+      }
     self.random = random
   }
 
@@ -42,29 +49,46 @@ struct TreeGenerator {
   }
 
   private mutating func plan(seed: UInt64) -> TreePlan {
-    let root = inner(depth: random.number(1...6), place: .composable)
-    let cancels = random.chance(55) ? [] : (0..<random.pick(weighted: [6: 1, 3: 2, 1: 4])).map { _ in cancel() }
-    return TreePlan(
-      seed: seed, root: root, nodeCount: nextID, queues: queues, externals: externals, cancels: cancels,
-      launch: launch(), wait: random.pick(TreePlan.Wait.allCases))
+    let root = crowds ? .parallel(crowd()) : inner(depth: random.number(1...6), place: .composable)
+    var plan = TreePlan(
+      seed: seed, root: root, nodeCount: nextID, queues: queues, externals: externals, cancels: [], launch: launch(),
+      wait: random.pick(TreePlan.Wait.allCases))
+    if random.chance(crowds ? 80 : 45) {
+      let index = TreeIndex(plan)
+      plan.cancels = (0..<random.pick(weighted: [6: 1, 3: 2, 1: 4])).map { _ in cancel(index) }
+    }
+    return plan
   }
 
   private mutating func launch() -> TreePlan.Launch {
-    if let queue = queues.indices.randomElement(using: &random), random.chance(50) {
+    if let queue = queues.indices.randomElement(using: &random), random.chance(crowds ? 10 : 50) {
       return random.chance(70) ? .added(queue) : .runOnQueue(queue)
     }
     return random.pick(weighted: [6: .start, 1: .startTwice, 3: .run])
   }
 
-  private mutating func cancel() -> TreePlan.Cancel {
+  private mutating func cancel(_ index: TreeIndex) -> TreePlan.Cancel {
+    if !queues.isEmpty, random.chance(60) { return queueCancel(index) }
     let target = random.pick(weighted: [4: inner[0], 4: random.pick(inner), 4: random.pick(leaves + inner)])
+    return TreePlan.Cancel(target: .node(target), moment: moment())
+  }
+
+  /// Mostly while a leaf runs in the queue.
+  private mutating func queueCancel(_ index: TreeIndex) -> TreePlan.Cancel {
+    let inQueues = bodies.filter { index[$0].queue != nil && index[$0].spec.leaf?.yieldsToCancel == false }
+    guard let leaf = inQueues.randomElement(using: &random), random.chance(85) else {
+      return TreePlan.Cancel(target: .queue(random.pick(Array(queues.indices))), moment: moment())
+    }
+    return TreePlan.Cancel(target: .queue(index[leaf].queue!), moment: .inBody(of: leaf))
+  }
+
+  private mutating func moment() -> TreePlan.Moment {
     let body = random.pick(bodies + inner)
     let leaf = random.pick(leaves + inner)
-    let moment: TreePlan.Moment = random.pick(weighted: [
+    return random.pick(weighted: [
       3: .beforeStart, 2: .afterStart, 6: .meanwhile(hops: random.number(0...12)), 6: .inBody(of: body),
       3: .inCompletion(of: leaf), 1: .inCancelHook(of: leaf),
     ])
-    return TreePlan.Cancel(target: target, moment: moment)
   }
 
   /// The number of the next node.

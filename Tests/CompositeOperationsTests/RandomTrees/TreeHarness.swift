@@ -16,7 +16,7 @@ final class TreeHarness: Sendable {
   let queues: [OperationQueue]
   let externals: [Operation]
   private let operations: Locked<[Operation?]>
-  private let cancels: [Spot: [Int]]
+  private let cancels: [Spot: [TreePlan.Target]]
   /// What is held until the node with this number settled.
   private let held = Locked<[Int: [@Sendable () -> Void]]>([:])
 
@@ -33,7 +33,7 @@ final class TreeHarness: Sendable {
     }
     externals = plan.externals.map { $0.makeOperation(pool) }
     operations = Locked(Array(repeating: nil, count: plan.nodeCount))
-    var cancels: [Spot: [Int]] = [:]
+    var cancels: [Spot: [TreePlan.Target]] = [:]
     for cancel in plan.cancels {
       switch cancel.moment {
       case .inBody(let id): cancels[.body(id), default: []].append(cancel.target)
@@ -89,8 +89,21 @@ final class TreeHarness: Sendable {
     }
   }
 
+  func cancel(_ target: TreePlan.Target) {
+    switch target {
+    case .node(let id): cancel(id)
+    case .queue(let number): cancelAll(number)
+    }
+  }
+
+  private func cancelAll(_ number: Int) {
+    let cancel = journal.queueCancelBegins(number)
+    queues[number].cancelAllOperations()
+    journal.queueCancelEnds(cancel)
+  }
+
   /// Cancels the operation of a node, if there is one yet.
-  func cancel(_ id: Int) {
+  private func cancel(_ id: Int) {
     guard let operation = self[id] else { return }
     journal.cancelRequested(id)
     operation.cancel()

@@ -17,12 +17,19 @@ struct TreeIndex: Sendable {
   }
 
   let nodes: [Node]
+  /// The queue that the root is added to.
+  let rootQueue: Int?
 
   init(_ plan: TreePlan) {
     var collected: [Int: Node] = [:]
     TreeIndex.collect(plan.root, parent: nil, queue: nil, isLate: false, into: &collected)
     precondition(collected.count == plan.nodeCount, "every node has a number of its own")
     nodes = (0..<plan.nodeCount).map { collected[$0]! }
+    rootQueue =
+      switch plan.launch {
+      case .added(let queue), .runOnQueue(let queue): queue
+      case .start, .startTwice, .run: nil
+      }
   }
 
   subscript(id: Int) -> Node { nodes[id] }
@@ -32,6 +39,22 @@ struct TreeIndex: Sendable {
     var path = [nodes[id]]
     while let parent = path[path.count - 1].parent { path.append(nodes[parent]) }
     return path
+  }
+
+  /// Whether to cancel all operations of a queue may cancel this node's: it can be in the queue itself, as the root, or
+  /// run or wait in a lane that its composition has there. A `mapAsync` runs an operation of its own.
+  func isReached(_ id: Int, by queue: Int) -> Bool {
+    if case .map(let step, _) = nodes[id].spec, step.isAsync, nodes[id].queue == queue { return true }
+    if let parent = nodes[id].parent { return nodes[parent].queue == queue }
+    return rootQueue == queue
+  }
+
+  /// Whether the composite offers several leaves to its queue as soon as it starts, and nothing but that holds them back.
+  func offersAtOnce(_ id: Int) -> Bool {
+    guard let parallel = nodes[id].spec.parallel, !parallel.isMisuse, !parallel.settings.startsSuspended else {
+      return false
+    }
+    return parallel.settings.limit == nil && parallel.children.count(where: \.isUnheldLeaf) > 1
   }
 
   private static func collect(
@@ -44,6 +67,14 @@ struct TreeIndex: Sendable {
     for (child, isChildLate) in spec.below {
       collect(child, parent: spec.id, queue: queue, isLate: isLate || isChildLate, into: &nodes)
     }
+  }
+}
+
+extension TreeSpec.Child {
+  /// Whether it is a leaf that can run as soon as its composite does.
+  var isUnheldLeaf: Bool {
+    guard let leaf = spec.leaf, leaf.kind != .settled, leaf.kind != .executing else { return false }
+    return after.isEmpty && external == nil
   }
 }
 

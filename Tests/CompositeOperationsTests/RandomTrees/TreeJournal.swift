@@ -11,6 +11,8 @@ final class TreeJournal: Sendable {
     var isMade = false
     /// When the leaf's body, or the closure of the step, began.
     var begun: [Int] = []
+    /// When that was over, or the leaf was settled in another way.
+    var ended: [Int] = []
     /// When and how its completion was called. Operations without one note it when they are about to finish.
     var settled: [(tick: Int, verdict: Verdict)] = []
     var cancelRequests: [Int] = []
@@ -24,9 +26,18 @@ final class TreeJournal: Sendable {
     fileprivate var activeChildren = 0
   }
 
+  /// One `cancelAllOperations`.
+  struct QueueCancel: Sendable {
+    let queue: Int
+    let began: Int
+    /// When it returned; never, if nobody waited for that.
+    fileprivate(set) var ended = Int.max
+  }
+
   private struct State {
     var clock = 0
     var entries: [Entry]
+    var queueCancels: [QueueCancel] = []
     var queueLoads: [Int]
     var complaints: [String] = []
 
@@ -50,6 +61,8 @@ final class TreeJournal: Sendable {
   }
 
   var entries: [Entry] { state.withLock { $0.entries } }
+
+  var queueCancels: [QueueCancel] { state.withLock { $0.queueCancels } }
 
   var complaints: [String] { state.withLock { $0.complaints } }
 
@@ -109,6 +122,7 @@ final class TreeJournal: Sendable {
       // A leaf may be settled by its body and by its cancel hook.
       guard state.entries[id].running > 0 else { return }
       state.entries[id].running -= 1
+      state.entries[id].ended.append(state.tick())
       if let queue = index[id].queue, index[id].spec.leaf?.kind != .executing { state.queueLoads[queue] -= 1 }
       if index[id].spec.leaf != nil { deactivate(id, &state) }
     }
@@ -129,6 +143,18 @@ final class TreeJournal: Sendable {
 
   func cancelRequested(_ id: Int) {
     state.withLock { $0.entries[id].cancelRequests.append($0.tick()) }
+  }
+
+  /// Returns the number of the call, for its end.
+  func queueCancelBegins(_ queue: Int) -> Int {
+    state.withLock { state in
+      state.queueCancels.append(QueueCancel(queue: queue, began: state.tick()))
+      return state.queueCancels.count - 1
+    }
+  }
+
+  func queueCancelEnds(_ number: Int) {
+    state.withLock { $0.queueCancels[number].ended = $0.tick() }
   }
 
   func cancelHookCalled(_ id: Int) {

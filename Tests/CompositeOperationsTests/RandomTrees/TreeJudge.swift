@@ -27,6 +27,7 @@ final class TreeJudge {
         require(seen.entries[id].begun.isEmpty, "#\(id) ran though it was cancelled before its turn")
       }
     }
+    for queueCancel in seen.queueCancels { judge(queueCancel) }
     for node in index.nodes where !seen.entries[node.id].isMade {
       require(node.isLate, "#\(node.id) was not made")
       require(seen.entries[node.id].begun.isEmpty, "#\(node.id) ran and was not made")
@@ -65,6 +66,23 @@ final class TreeJudge {
   private func hasCompletion(_ node: TreeIndex.Node) -> Bool {
     guard let leaf = node.spec.leaf else { return true }
     return !leaf.kind.isPlain && leaf.kind != .conforming && leaf.kind != .asyncConforming
+  }
+
+  // MARK: Queues
+
+  /// What is in a queue, or waits for it, all the while that `cancelAllOperations` takes, is cancelled by it.
+  private func judge(_ queueCancel: TreeJournal.QueueCancel) {
+    let queue = queueCancel.queue
+    for id in seen.nodesThatRun(during: queueCancel) {
+      require(seen.nodes[id].isCancelled, "#\(id) ran in queue \(queue) when all was cancelled there, and was not")
+    }
+    for id in seen.nodesThatWait(during: queueCancel) {
+      require(seen.nodes[id].isCancelled, "#\(id) waited for queue \(queue) when all was cancelled there, and was not")
+      require(seen.entries[id].begun.isEmpty, "#\(id) ran though queue \(queue) cancelled it before its turn")
+    }
+    if seen.rootIsInQueue(during: queueCancel) {
+      require(seen.nodes[0].isCancelled, "the root was in queue \(queue) when all was cancelled there, and was not")
+    }
   }
 
   // MARK: Leaves

@@ -14,12 +14,14 @@ struct TreeObservation: Sendable {
   let plan: TreePlan
   let index: TreeIndex
   let entries: [TreeJournal.Entry]
+  let queueCancels: [TreeJournal.QueueCancel]
   private(set) var nodes: [Node]
 
   init(_ harness: TreeHarness) {
     plan = harness.plan
     index = harness.index
     entries = harness.journal.entries
+    queueCancels = harness.journal.queueCancels
     nodes = harness.index.nodes.map { node in
       guard let operation = harness[node.id] else { return Node() }
       return Node(
@@ -50,7 +52,9 @@ struct TreeObservation: Sendable {
   /// When the node settled. One that never ran and cannot say counts from when somebody wanted it cancelled.
   func settledTick(_ id: Int) -> Int {
     if index[id].spec.leaf?.kind == .settled { return 0 }
-    return entries[id].settled.first?.tick ?? entries[id].cancelRequests.first ?? Int.max
+    if let settled = entries[id].settled.first?.tick { return settled }
+    let queueCancel = queueCancels.first { index.isReached(id, by: $0.queue) }
+    return min(entries[id].cancelRequests.first ?? Int.max, queueCancel?.began ?? Int.max)
   }
 
   // MARK: Who cancelled it
@@ -62,7 +66,12 @@ struct TreeObservation: Sendable {
   }
 
   func wasAskedToCancel(_ id: Int, before tick: Int) -> Bool {
-    entries[id].cancelRequests.contains { $0 < tick }
+    entries[id].cancelRequests.contains { $0 < tick } || wasReachedByQueueCancel(id, before: tick)
+  }
+
+  /// Whether somebody cancelled all operations of a queue that the node's may have been in, or in a lane of.
+  func wasReachedByQueueCancel(_ id: Int, before tick: Int) -> Bool {
+    queueCancels.contains { $0.began < tick && index.isReached(id, by: $0.queue) }
   }
 
   private func wasCancelledByParent(_ id: Int, before tick: Int) -> Bool {

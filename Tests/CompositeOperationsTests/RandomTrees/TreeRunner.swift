@@ -41,7 +41,13 @@ enum TreeRunner {
     defer { StallReporter.shared.ended(token) }
     for cancel in plan.cancels {
       switch cancel.moment {
-      case .beforeStart: harness.cancel(cancel.target)
+      case .beforeStart:
+        // The queues are empty: to cancel all of one does nothing, and nobody may be cancelled by it.
+        if case .queue(let number) = cancel.target {
+          harness.queues[number].cancelAllOperations()
+        } else {
+          harness.cancel(cancel.target)
+        }
       case .meanwhile(let hops): harness.pool.run(afterHops: hops) { harness.cancel(cancel.target) }
       case .afterStart, .inBody, .inCompletion, .inCancelHook: break
       }

@@ -38,7 +38,11 @@ extension TreePlan {
     plan.root = root.renumbered(&numbers)
     plan.nodeCount = numbers.count
     plan.cancels = cancels.compactMap { cancel in
-      guard let target = numbers[cancel.target] else { return nil }
+      let target: Target? =
+        switch cancel.target {
+        case .node(let id): numbers[id].map { .node($0) }
+        case .queue: cancel.target
+        }
       let moment: Moment? =
         switch cancel.moment {
         case .beforeStart, .afterStart, .meanwhile: cancel.moment
@@ -46,7 +50,8 @@ extension TreePlan {
         case .inCompletion(let id): numbers[id].map { .inCompletion(of: $0) }
         case .inCancelHook(let id): numbers[id].map { .inCancelHook(of: $0) }
         }
-      return moment.map { Cancel(target: target, moment: $0) }
+      guard let target, let moment else { return nil }
+      return Cancel(target: target, moment: moment)
     }
     return plan
   }

@@ -86,7 +86,12 @@ extension TreePlan: CustomStringConvertible {
     var lines = ["TREE_SEED=\(seed)", "launch: \(launch), wait: \(wait)"]
     if !queues.isEmpty { lines.append("limits of the queues: \(queues)") }
     if !externals.isEmpty { lines.append("external operations: \(externals.map(\.rawValue))") }
-    lines += cancels.map { "cancel #\($0.target) \($0.moment)" }
+    lines += cancels.map { cancel in
+      switch cancel.target {
+      case .node(let id): "cancel #\(id) \(cancel.moment)"
+      case .queue(let number): "cancel all of queue \(number) \(cancel.moment)"
+      }
+    }
     return (lines + [root.description]).joined(separator: "\n")
   }
 }

@@ -136,8 +136,15 @@ struct TreePlan: Sendable {
   enum External: String, CaseIterable, Sendable { case simple, block, foreign }
 
   struct Cancel: Sendable {
-    let target: Int
+    let target: Target
     let moment: Moment
+  }
+
+  enum Target: Sendable {
+    /// The operation of a node.
+    case node(Int)
+    /// All operations of the queue with this number.
+    case queue(Int)
   }
 
   enum Moment: Sendable {
