@@ -99,7 +99,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
           abandonCurrent(child, count + 1, joins: joins, context)
           return .stop(.nothing)
         case .launch(let thenCancel):
-          if thenCancel { context.runUserCode { child.cancel() } }
+          if thenCancel { cancelWaiting(child, tag: count + 1, joins: joins, context) }
           return launch(child, count + 1, claiming: claiming, in: slot, context)
         }
       }

@@ -10,6 +10,13 @@ extension Operation {
     return !isFinished && !isExecuting && !isInQueue
   }
 
+  /// Whether somebody has started the operation, or is the one who will.
+  final var isTaken: Bool {
+    guard let own = self as? SettlingOperation else { return isFinished || isExecuting || isInQueue }
+    let state = own.state.current
+    return state.phase != .pending || state.has(.adopted) || own.waitsInQueue
+  }
+
   /// Why the operation can not be the next one of a sequence, if it can not. If it can, the sequence has taken it over.
   final var refusalAsNextOperation: OperationError? {
     if let own = self as? SettlingOperation {

@@ -41,7 +41,9 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
 
   override func cancelWaiting() {
     let context = ThreadContext.current
-    for operation in state.withLock({ $0.waiting }) { cancel(operation, context) }
+    for (number, operation) in state.withLock({ $0.waiting }) {
+      cancelWaiting(operation, tag: number, joins: true, context)
+    }
   }
 
   /// Cancels everything: what is under way, and what waits, which is settled without being run.

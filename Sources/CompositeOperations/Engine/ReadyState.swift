@@ -85,7 +85,9 @@ struct ReadyState {
   }
 
   /// The operations that wait for their turn.
-  var waiting: [Operation] { ready.all.compactMap { operations[$0]?.operation } }
+  var waiting: [(number: Int, operation: Operation)] {
+    ready.all.compactMap { number in operations[number].map { (number, $0.operation) } }
+  }
 
   var firstPriority: Operation.QueuePriority? { ready.firstPriority }
 }

@@ -158,6 +158,12 @@ extension WorkSource {
     return false
   }
 
+  /// Cancels a child that waits for its turn, as somebody from outside would; not one that is somebody else's.
+  final func cancelWaiting(_ child: Operation, tag: Int, joins: Bool, _ context: ThreadContext) {
+    if joins, !owns(tag), child.isTaken { return }
+    cancel(child, context)
+  }
+
   /// Cancels a child that was started, or may be just about to be.
   final func cancel(_ child: Operation, _ context: ThreadContext) {
     if let child = child as? SettlingOperation, child.state.current.has(.composes) {

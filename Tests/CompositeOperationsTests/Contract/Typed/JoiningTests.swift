@@ -68,6 +68,32 @@ struct JoiningTests {
     #expect(upstream.result == 5)
   }
 
+  @Test(
+    "3.4 cancelAllOperations of the queue in which the joiner waits for its turn does not cancel the upstream",
+    arguments: Composition.all)
+  func cancelAll_whileJoinerWaits_leavesTheUpstream(composition: Composition) async {
+    let queue = OperationQueue(limit: 1)
+    let upstream = HeldOperation<Int>()
+    upstream.start()
+    let composed = composition.make(upstream)
+    let holder = HeldOperation<Int>()
+    // The lane starts the composition, which takes no slot, and then the holder, which takes the only one.
+    let root = CompositeOperation(operations: [composed, holder], operationQueue: queue)
+    root.failurePolicy = .waitForAll
+    await onWorker { root.start() }
+    await holder.started.wait()
+    queue.cancelAllOperations()
+    holder.finish(with: 1)
+    // The slot is free for this when the lane has gone on with the composition.
+    let afterwards = BlockOperation {}
+    queue.addOperation(afterwards)
+    await finished(afterwards)
+    #expect(!upstream.isCancelled)
+    upstream.finish(with: 5)
+    #expect(await settled(root).isCancelled)
+    #expect(upstream.result == 5)
+  }
+
   @Test("3.2 Two that share an upstream: one starts it, the other joins it, both get the value")
   func upstream_shared_runsOnce() async {
     for _ in 0..<100 {

@@ -188,4 +188,23 @@ struct DrivenQueueTests {
     #expect(await settled(driver.operation).value == 10_000)
     #expect(driver.settledTags.sorted() == Array(0..<10_000))
   }
+
+  @Test("cancelAllOperations cancels what waits for its turn, unless somebody else has started it")
+  func cancelAll_whileWaiting_leavesWhatOthersStarted() async {
+    let queue = OperationQueue(limit: 1)
+    let theirs = HeldOperation<Int>()
+    theirs.start()
+    let holder = HeldOperation<Int>(settlesWhenCancelled: true)
+    let waiting = HeldOperation<Int>()
+    let driver = RecordingDriver(queue: queue)
+    await driver.start()
+    driver.run([holder, theirs, waiting])
+    await holder.started.wait()
+    queue.cancelAllOperations()
+    #expect(waiting.isCancelled && !theirs.isCancelled)
+    theirs.finish(with: 5)
+    driver.endWhenIdle()
+    #expect(await settled(driver.operation).value == 3)
+    #expect(theirs.result == 5)
+  }
 }

@@ -27,7 +27,7 @@ struct ReadyStateWalkTests {
 
     var key: [Int] {
       stages.map(\.rawValue) + [state.width, state.isSuspended ? 1 : 0, state.isClosed ? 1 : 0]
-        + state.waiting.map { operation in state.operations.values.first { $0.operation === operation }!.tag }
+        + state.waiting.map { state.operations[$0.number]!.tag }
         + stages.indices.map { state.owns(numbers[$0]) ? 1 : 0 }
     }
 
