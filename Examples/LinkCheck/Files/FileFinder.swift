@@ -4,10 +4,18 @@ import Foundation
 struct FileFinder: Sendable {
   let currentFolder: String
   let root: String?
+  private let names: @Sendable (_ folder: String) throws -> [String]
 
-  init(root: String?, currentFolder: String = FileManager.default.currentDirectoryPath) {
+  /// - Parameter names: What is in a folder.
+  init(
+    root: String?, currentFolder: String = FileManager.default.currentDirectoryPath,
+    names: @escaping @Sendable (_ folder: String) throws -> [String] = {
+      try FileManager.default.contentsOfDirectory(atPath: $0)
+    }
+  ) {
     self.currentFolder = FilePath.absolute(currentFolder, in: "/")
     self.root = root
+    self.names = names
   }
 
   /// Every file once, in the order of the paths and by name within a folder.
@@ -25,8 +33,8 @@ struct FileFinder: Sendable {
           problem: "\(path) lies outside the root folder \(self.root ?? givenRoot).",
           remedy: "Give a --root that contains every path.")
       }
-      for file in try filePaths(at: path, absolute, isCancelled: isCancelled) where seen.insert(file).inserted {
-        guard let kind = SourceFile.kind(ofPath: file) else { continue }
+      for (file, kind) in try filePaths(at: path, absolute, isCancelled: isCancelled)
+      where seen.insert(file).inserted {
         files.append(
           SourceFile(path: file, name: FilePath.relative(file, to: currentFolder), kind: kind, root: root))
       }
@@ -34,14 +42,20 @@ struct FileFinder: Sendable {
     return files
   }
 
-  private func filePaths(at path: String, _ absolute: String, isCancelled: () -> Bool) throws -> [String] {
+  private func filePaths(
+    at path: String, _ absolute: String, isCancelled: () -> Bool
+  ) throws -> [(path: String, kind: SourceFile.Kind)] {
+    guard !path.isEmpty else {
+      throw UsageError(
+        problem: "One of the paths is empty.", remedy: "Leave it out, or write . for the current folder.")
+    }
     guard let isFolder = Self.isFolder(absolute) else {
       throw UsageError(
         problem: "\(path) does not exist.",
         remedy: "Check the spelling; paths are relative to \(currentFolder).")
     }
     guard isFolder else {
-      if SourceFile.kind(ofPath: absolute) != nil { return [absolute] }
+      if let kind = SourceFile.kind(ofPath: absolute) { return [(absolute, kind)] }
       throw UsageError(
         problem: "\(path) is neither a Markdown (.md, .markdown) nor an HTML (.html, .htm) file.",
         remedy: "Name such a file, or a folder that has some.")
@@ -56,31 +70,37 @@ struct FileFinder: Sendable {
   }
 
   /// The files in `folder` and below. Folders are kept on a list, so that no depth is too much; links to folders are
-  /// not followed, so that no circle is.
-  private func search(_ folder: String, isCancelled: () -> Bool) throws -> [String] {
+  /// not followed, so that no circle is. A folder below that cannot be read is listed like a file that cannot.
+  private func search(
+    _ folder: String, isCancelled: () -> Bool
+  ) throws -> [(path: String, kind: SourceFile.Kind)] {
     let manager = FileManager.default
-    var found: [String] = []
+    var found: [(path: String, kind: SourceFile.Kind)] = []
     var folders = [folder]
     while let next = folders.popLast(), !isCancelled() {
       let names: [String]
       do {
-        names = try manager.contentsOfDirectory(atPath: next)
+        names = try self.names(next)
       } catch {
+        guard next == folder else {
+          found.append((next, .unreadableFolder))
+          continue
+        }
         throw UsageError(
           problem: "The folder \(FilePath.relative(next, to: currentFolder)) cannot be read.",
-          remedy: "Allow reading it, or name its neighbours one by one.")
+          remedy: "Allow reading it, or leave it out.")
       }
       for name in names where !name.hasPrefix(".") {
         let path = next == "/" ? "/" + name : next + "/" + name
         let type = try? manager.attributesOfItem(atPath: path)[.type] as? FileAttributeType
         if type == .typeDirectory {
           folders.append(path)
-        } else if SourceFile.kind(ofPath: name) != nil, Self.isFolder(path) != true {
-          found.append(path)
+        } else if let kind = SourceFile.kind(ofPath: name), Self.isFolder(path) != true {
+          found.append((path, kind))
         }
       }
     }
-    return found.sorted()
+    return found.sorted { $0.path < $1.path }
   }
 
   private func checkedRoot(_ root: String) throws -> String {

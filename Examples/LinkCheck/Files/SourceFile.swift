@@ -4,6 +4,8 @@ import Foundation
 struct SourceFile: Hashable, Sendable {
   enum Kind: Sendable {
     case markdown, html
+    /// A folder in a searched one that could not be searched.
+    case unreadableFolder
   }
 
   /// The absolute path, without `.`, `..` or a slash at the end.

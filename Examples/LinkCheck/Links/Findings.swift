@@ -44,9 +44,14 @@ final class Findings: Sendable {
 
   /// The anchors of every page read that has any to offer, by path.
   var anchors: [String: Set<String>] {
-    let pages = state.withLock { $0.pages + $0.linkedPages }.filter { !$0.isForwarded }
+    let pages = allPages.filter { !$0.isForwarded && $0.failure == nil }
     return Dictionary(pages.map { ($0.file.path, $0.anchors) }) { first, _ in first }
   }
+
+  /// The paths of the pages that could not be read.
+  var unreadablePaths: Set<String> { Set(allPages.filter { $0.failure != nil }.map(\.file.path)) }
+
+  private var allPages: [Page] { state.withLock { $0.pages + $0.linkedPages } }
 
   /// The numbers of each page's mentions.
   var mentionsByPage: [Range<Int>] {

@@ -5,6 +5,8 @@ struct LocalChecker: Sendable {
   let listings: FolderListings
   /// The names that links can point at, by the path of the page. Fragments of other pages are not checked.
   let anchors: [String: Set<String>]
+  /// The paths of the pages whose anchors are not known, as they could not be read.
+  let unreadable: Set<String>
 
   /// What a path of a link comes to in the file system.
   enum Resolution: Equatable, Sendable {
@@ -72,9 +74,10 @@ struct LocalChecker: Sendable {
   }
 
   private func verdict(on fragment: String, in page: String) -> Verdict {
+    let decoded = fragment.removingPercentEncoding ?? fragment
+    if unreadable.contains(page) { return .broken(reason: "no anchor #\(decoded): the file could not be read") }
     // Nothing is said about pages that send the reader elsewhere.
     guard let names = anchors[page], !names.contains(fragment) else { return .good() }
-    let decoded = fragment.removingPercentEncoding ?? fragment
     // GitHub puts this prefix before every name, and its scripts find it without.
     let prefix = "user-content-"
     let name = decoded.hasPrefix(prefix) ? String(decoded.dropFirst(prefix.count)) : decoded

@@ -26,7 +26,7 @@ enum Help {
 
     exit status:
       0    all links are good (without --strict, some may be unreachable)
-      1    there are broken links
+      1    there are broken links or unreadable files, or the report could not be written
       2    the command line is wrong
       130  interrupted with Ctrl-C; what was found so far is printed
 

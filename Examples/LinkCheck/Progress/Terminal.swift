@@ -20,7 +20,8 @@ enum Terminal {
     return Int(size.ws_col)
   }
 
+  /// Nothing can be told to somebody who does not listen, so that it fails does not matter.
   static func write(_ text: String) {
-    FileHandle.standardError.write(Data(text.utf8))
+    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 }

@@ -92,7 +92,8 @@ struct CheckRun: Sendable {
 
   /// Checks the links to files, page by page.
   private func checkLocalLinks() -> SimpleOperation<[Void]> {
-    let checker = LocalChecker(listings: listings, anchors: findings.anchors)
+    let checker = LocalChecker(
+      listings: listings, anchors: findings.anchors, unreadable: findings.unreadablePaths)
     let mentions = findings.mentions
     return forEach(findings.mentionsByPage, maxConcurrent: options.width) { numbers in
       SimpleOperation<Void> { operation in

@@ -15,10 +15,13 @@ struct LinkCheckCommand {
     do {
       let options = try OptionParser.parse(arguments)
       guard !options.showsHelp else {
-        print(Help.text)
+        try print(Help.text)
         return ExitStatus.good
       }
       return try await check(options)
+    } catch let error as OutputError {
+      Terminal.write("LinkCheck: \(error)\n")
+      return ExitStatus.broken
     } catch {
       Terminal.write("LinkCheck: \(error)\n")
       return ExitStatus.usage
@@ -37,23 +40,34 @@ struct LinkCheckCommand {
       progress.end()
     } catch is CancellationError {
       progress.end()
-      print(run.findings.report(isInterrupted: true), options)
+      try print(run.findings.report(isInterrupted: true), options)
       return Interrupt.exitStatus
     } catch let error as CompositeError {
       progress.end()
       throw error.failures[0].error
     }
     guard let report else { preconditionFailure("The last step of the run makes the report.") }
-    print(report, options)
+    try print(report, options)
     return report.isFailure(strict: options.strict) ? ExitStatus.broken : ExitStatus.good
   }
 
-  private func print(_ report: Report, _ options: Options) {
-    print(options.json ? report.json : report.text)
+  private func print(_ report: Report, _ options: Options) throws(OutputError) {
+    try print(options.json ? report.json : report.text)
   }
 
   /// The standard output carries the report and nothing else.
-  private func print(_ text: String) {
-    FileHandle.standardOutput.write(Data(text.utf8))
+  private func print(_ text: String) throws(OutputError) {
+    do {
+      try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    } catch {
+      throw OutputError(reason: error.localizedDescription)
+    }
+  }
+
+  /// The disk is full, for example.
+  private struct OutputError: Error, CustomStringConvertible {
+    let reason: String
+
+    var description: String { "the report could not be written: \(reason)" }
   }
 }

@@ -156,6 +156,29 @@ import Testing
         "Unreadable files:\n  dangling.md  the file does not exist\n"))
   }
 
+  @Test func file_thatIsNoRegularFile_isReportedAsThat() async throws {
+    let folder = try TemporaryFolder(["a.md": "[pipe](pipe.md)"])
+    folder.pipe("pipe.md")
+    let report = try await Tool.run("--json", ".", in: folder).report()
+    #expect(report.unreadable == [.init(file: "pipe.md", reason: "it is not a regular file")])
+  }
+
+  @Test func anchor_inAFileThatCannotBeRead_isBrokenForThatReason() async throws {
+    let folder = try TemporaryFolder(["a.md": "[pipe](pipe.md#x) [other](b.md#y)", "b.md": ""])
+    folder.pipe("pipe.md")
+    let report = try await Tool.run("--json", "a.md", in: folder).report()
+    #expect(report.broken.map(\.reason) == ["no anchor #y", "no anchor #x: the file could not be read"])
+  }
+
+  @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian])
+  func file_inUTF16_isReadAsText(encoding: String.Encoding) async throws {
+    let folder = try TemporaryFolder(["b.md": "[anchor](a.md#üb)"])
+    try folder.write(try #require("\u{FEFF}# Üb\n[gone](gone.md)\n".data(using: encoding)), to: "a.md")
+    let report = try await Tool.run("--json", ".", in: folder).report()
+    #expect(report.broken.map { "\($0.file):\($0.line) \($0.link)" } == ["a.md:2 gone.md"])
+    #expect(report.links.good == 1)
+  }
+
   @Test func base_ofAnHTMLPage_movesItsRelativeLinks() async throws {
     let folder = try TemporaryFolder([
       "a/page.html": "<base href='../b/'><a href='c.html'>x</a><a href='gone.html'>x</a><a href='#y' id=y>x</a>",

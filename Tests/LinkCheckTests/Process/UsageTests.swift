@@ -23,6 +23,7 @@ import Testing
     (["gone.md"], "gone.md does not exist.", "Check the spelling"),
     (["a.md", "gone"], "gone does not exist.", "Check the spelling"),
     (["--", "--json"], "--json does not exist.", "Check the spelling"),
+    (["a.md", ""], "One of the paths is empty.", ". for the current folder"),
     (["a.txt"], "a.txt is neither a Markdown (.md, .markdown) nor an HTML", "Name such a file"),
     (["sub"], "There is no Markdown (.md, .markdown) or HTML (.html, .htm) file in sub.", "Name another folder"),
   ])
@@ -61,4 +62,14 @@ import Testing
     #expect(result.output.hasPrefix("{") && result.output.hasSuffix("}\n"))
     #expect(result.errors == "Reading files: 2\n")
   }
+
+  #if os(Linux)
+  @Test func output_thatCannotBeWritten_exitsWithOneAndSaysWhy() async throws {
+    let folder = try TemporaryFolder(["a.md": ""])
+    let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+    let result = try await Tool(["a.md"], in: folder, output: full).result()
+    #expect(!result.wasKilled && result.status == 1)
+    #expect(result.errors.contains("LinkCheck: the report could not be written: "), "\(result.errors)")
+  }
+  #endif
 }

@@ -16,9 +16,18 @@ final class TemporaryFolder: Sendable {
   }
 
   func write(_ content: String, to name: String) throws {
+    try write(Data(content.utf8), to: name)
+  }
+
+  func write(_ content: Data, to name: String) throws {
     let file = URL(fileURLWithPath: path).appendingPathComponent(name)
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(content.utf8).write(to: file)
+    try content.write(to: file)
+  }
+
+  /// Makes a named pipe, which is no file to be read.
+  func pipe(_ name: String) {
+    mkfifo(path + "/" + name, 0o600)
   }
 
   func link(_ name: String, to destination: String) throws {

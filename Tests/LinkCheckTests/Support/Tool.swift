@@ -23,8 +23,12 @@ final class Tool: Sendable {
 
   /// Starts LinkCheck in `folder`.
   ///
-  /// - Parameter terminal: Becomes the standard error output, instead of a file.
-  init(_ arguments: [String], in folder: TemporaryFolder, terminal: FileHandle? = nil) throws {
+  /// - Parameters:
+  ///   - terminal: Becomes the standard error output, instead of a file.
+  ///   - output: Becomes the standard output, instead of a file.
+  init(
+    _ arguments: [String], in folder: TemporaryFolder, terminal: FileHandle? = nil, output: FileHandle? = nil
+  ) throws {
     scratch = try TemporaryFolder(["output": "", "errors": ""])
     process = Process()
     process.executableURL = try Self.executable()
@@ -37,7 +41,7 @@ final class Tool: Sendable {
       .merging(["TERM": "xterm"]) { _, new in new }
     process.standardInput = FileHandle.nullDevice
     // Files and not pipes: nobody has to empty them while the process runs.
-    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/output"))
+    process.standardOutput = try output ?? FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/output"))
     process.standardError = try terminal ?? FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/errors"))
     process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()

@@ -1,0 +1,30 @@
+import Foundation
+import Testing
+
+@testable import LinkCheck
+
+@Suite struct FileFinderTests {
+  private struct NotAllowed: Error {}
+
+  /// A finder to which the folder `closed` does not open.
+  private func finder(in folder: TemporaryFolder) -> FileFinder {
+    FileFinder(root: nil, currentFolder: folder.path) { path in
+      if path.hasSuffix("/closed") { throw NotAllowed() }
+      return try FileManager.default.contentsOfDirectory(atPath: path)
+    }
+  }
+
+  @Test func folderBelow_thatCannotBeRead_isListedAndItsNeighboursAreFound() throws {
+    let folder = try TemporaryFolder(["a.md": "", "closed/b.md": "", "sub/c.html": ""])
+    let files = try finder(in: folder).find(["."])
+    #expect(files.map(\.name) == ["a.md", "closed", "sub/c.html"])
+    #expect(files.map(\.kind) == [.markdown, .unreadableFolder, .html])
+    let page = PageReader.read(files[1])
+    #expect(page.failure == "reading it is not allowed")
+  }
+
+  @Test func folder_thatWasNamedAndCannotBeRead_isAWrongCommandLine() throws {
+    let folder = try TemporaryFolder(["a.md": "", "closed/b.md": ""])
+    #expect(throws: UsageError.self) { try finder(in: folder).find(["a.md", "closed"]) }
+  }
+}
