@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Children that wait for each other finish wherever an `OperationQueue` would finish them.
-@Suite("3.4 Children that block until a sibling ran", .timeLimit(.minutes(10)))
+@Suite("3.4 Children that block until a sibling ran", .hangLimit)
 struct BlockingChildrenTests {
   @Test("3.4 Pairs in which the first blocks until the second ran")
   func pairs_firstWaitingForSecond_finish() async {

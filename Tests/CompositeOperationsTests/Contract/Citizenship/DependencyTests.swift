@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Dependencies in both directions between own and plain operations, in a queue and among children.
-@Suite("6 Foundation: dependencies", .timeLimit(.minutes(10)))
+@Suite("6 Foundation: dependencies", .hangLimit)
 struct DependencyTests {
   @Test("In a queue each kind waits for each kind", arguments: Kind.allCases, Kind.allCases)
   func dependency_inQueue_isHeld(first: Kind, second: Kind) async {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Composites whose children run in a given queue.
-@Suite("3.4 A queue shared by composites", .timeLimit(.minutes(10)))
+@Suite("3.4 A queue shared by composites", .hangLimit)
 struct GivenQueueTests {
   @Test("3.4 Every leaf runs in the given queue, nested composites and compositions included")
   func leaves_runInTheQueue() async {

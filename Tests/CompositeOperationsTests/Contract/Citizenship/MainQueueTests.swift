@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `OperationQueue.main` from async code. (From a plain program: `PlainProgramTests`.)
-@Suite("6 Foundation: OperationQueue.main", .timeLimit(.minutes(10)), .serialized)
+@Suite("6 Foundation: OperationQueue.main", .hangLimit, .serialized)
 struct MainQueueTests {
   @Test("Own operations and composites in OperationQueue.main run there")
   func main_runsOwnOperations() async throws {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("6 Foundation: plain and conforming children", .timeLimit(.minutes(10)))
+@Suite("6 Foundation: plain and conforming children", .hangLimit)
 struct PlainChildrenTests {
   @Test("A synchronous plain child is finished when the composite is")
   func plain_synchronous_isFinished() async {

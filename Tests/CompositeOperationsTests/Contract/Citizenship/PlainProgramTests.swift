@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The same library in a program without async code, whose main thread is blocked or handed to a run loop.
-@Suite("6 Foundation: from a plain program", .timeLimit(.minutes(10)))
+@Suite("6 Foundation: from a plain program", .hangLimit)
 struct PlainProgramTests {
   @Test(
     "3.1.2 A program that waits and exits loses nothing: completion has run and printed",

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("6 Foundation: operation queues", .timeLimit(.minutes(10)))
+@Suite("6 Foundation: operation queues", .hangLimit)
 struct QueueTests {
   @Test("In an OperationQueue own operations start by queuePriority")
   func queue_withPriorities_startsByPriority() async {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("6 Foundation: waitUntilFinished and completionBlock", .timeLimit(.minutes(10)))
+@Suite("6 Foundation: waitUntilFinished and completionBlock", .hangLimit)
 struct WaitingTests {
   @Test("waitUntilFinished of each kind of operation returns when it settled", arguments: SimplePath.all)
   func waitUntilFinished_ofSimple_returns(path: SimplePath) async {

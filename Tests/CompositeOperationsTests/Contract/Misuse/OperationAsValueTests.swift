@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A value form whose value type is an `Operation` would make an operation that never runs, so it traps when it is made.
-@Suite("4 Value forms trap when their value type is an Operation", .timeLimit(.minutes(10)))
+@Suite("4 Value forms trap when their value type is an Operation", .hangLimit)
 struct OperationAsValueTests {
   @Test("4 map")
   func map_toOperation_traps() async throws {

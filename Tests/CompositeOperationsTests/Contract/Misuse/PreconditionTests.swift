@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Programming errors trap at once, with a message that names the thing, the cause and the remedy.
-@Suite("10 Preconditions", .timeLimit(.minutes(10)))
+@Suite("10 Preconditions", .hangLimit)
 struct PreconditionTests {
   @Test("10 maxConcurrentOperationCount of 0 traps")
   func limit_ofZero_traps() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Each bug of the Objective-C original, with the behaviour that is right.
-@Suite("The original's bugs C1 to C8", .timeLimit(.minutes(10)))
+@Suite("The original's bugs C1 to C8", .hangLimit)
 struct OriginalBugsC01ToC08 {
   @Test("C1 A losing second settle neither traps nor leaves anything behind")
   func c1_settlingTwice_leavesNoTrace() {

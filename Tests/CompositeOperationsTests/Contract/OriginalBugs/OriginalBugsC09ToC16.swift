@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The original's bugs C9 to C16", .timeLimit(.minutes(10)))
+@Suite("The original's bugs C9 to C16", .hangLimit)
 struct OriginalBugsC09ToC16 {
   @Test("C9 A composite with a child that never settles on its own is ended by a cancel, and goes when it settled")
   func c9_childNeverSettling_isEndedByCancel() async {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The original's bugs C17 to C24", .timeLimit(.minutes(10)))
+@Suite("The original's bugs C17 to C24", .hangLimit)
 struct OriginalBugsC17ToC24 {
   @Test("C17 Nothing is called under a lock: while completion or onCancel runs, another thread uses the operation")
   func c17_callingOut_holdsNoLock() async {

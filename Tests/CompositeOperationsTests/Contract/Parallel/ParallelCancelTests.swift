@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.2 Parallel: cancellation", .timeLimit(.minutes(10)))
+@Suite("3.2 Parallel: cancellation", .hangLimit)
 struct ParallelCancelTests {
   @Test("3.2 A child is cancelled from outside, none failed: the rest are cancelled, the composite is .cancelled")
   func child_cancelledFromOutside_cancelsTheRest() async {

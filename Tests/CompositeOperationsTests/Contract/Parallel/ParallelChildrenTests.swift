@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.2 Parallel: kinds of children and their order", .timeLimit(.minutes(10)))
+@Suite("3.2 Parallel: kinds of children and their order", .hangLimit)
 struct ParallelChildrenTests {
   @Test("3.2 A plain child counts as success with ()")
   func plainChild_finishing_countsAsVoid() async throws {

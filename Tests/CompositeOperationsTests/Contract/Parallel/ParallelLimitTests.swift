@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.2 Parallel: limit and suspension", .timeLimit(.minutes(10)))
+@Suite("3.2 Parallel: limit and suspension", .hangLimit)
 struct ParallelLimitTests {
   @Test("3.4 maxConcurrentOperationCount holds for synchronous work", arguments: 1...4)
   func limit_synchronousWork_isHeld(limit: Int) async {

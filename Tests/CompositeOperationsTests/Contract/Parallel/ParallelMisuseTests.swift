@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Nothing hangs, nothing traps: the composite fails with an error that says what is wrong.
-@Suite("3.2 Parallel: misuse", .timeLimit(.minutes(10)))
+@Suite("3.2 Parallel: misuse", .hangLimit)
 struct ParallelMisuseTests {
   @Test("3.2 The same child twice: the composite fails and names the child")
   func child_twice_fails() async throws {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.2 Parallel: what comes out", .timeLimit(.minutes(10)))
+@Suite("3.2 Parallel: what comes out", .hangLimit)
 struct ParallelOutcomeTests {
   @Test("3.2 All succeed: the values in child order, whatever the order of finishing")
   func children_allSucceed_valuesInChildOrder() async {

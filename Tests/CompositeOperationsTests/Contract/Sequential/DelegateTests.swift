@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.3 Sequential: how the delegate is asked", .timeLimit(.minutes(10)))
+@Suite("3.3 Sequential: how the delegate is asked", .hangLimit)
 struct DelegateTests {
   @Test("3.3 It is asked with nil, then with each operation that finished")
   func delegate_isAskedWithPrevious() async {

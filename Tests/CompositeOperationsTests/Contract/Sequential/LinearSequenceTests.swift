@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.3 LinearSequence", .timeLimit(.minutes(10)))
+@Suite("3.3 LinearSequence", .hangLimit)
 struct LinearSequenceTests {
   @Test("3.3 Each step is given the operation before it, the first one nil")
   func steps_areGivenThePrevious() async {

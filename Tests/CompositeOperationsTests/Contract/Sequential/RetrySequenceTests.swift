@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.3 RetrySequence", .timeLimit(.minutes(10)))
+@Suite("3.3 RetrySequence", .hangLimit)
 struct RetrySequenceTests {
   @Test("3.3 The first attempt succeeds: one attempt, its value")
   func attempt_succeeding_endsIt() async {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.3 Sequential: what comes out", .timeLimit(.minutes(10)))
+@Suite("3.3 Sequential: what comes out", .hangLimit)
 struct SequentialOutcomeTests {
   @Test("3.3 nil at once: success with no values")
   func delegate_returningNilAtOnce_succeeds() async {

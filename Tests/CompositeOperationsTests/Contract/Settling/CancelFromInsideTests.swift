@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Cancel may come at any moment, from any thread, also from inside the operation's own closures.
-@Suite("3.1.4 cancel() from inside", .timeLimit(.minutes(10)))
+@Suite("3.1.4 cancel() from inside", .hangLimit)
 struct CancelFromInsideTests {
   @Test("3.1.4 Cancel from inside main, then finish: .cancelled, the hook called once")
   func cancel_insideMain_discardsResult() {

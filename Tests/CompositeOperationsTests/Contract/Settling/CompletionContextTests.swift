@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.1.2 Where completion runs", .timeLimit(.minutes(10)))
+@Suite("3.1.2 Where completion runs", .hangLimit)
 struct CompletionContextTests {
   @Test("3.1.2 completion runs on the thread that settled the operation")
   func completion_runsOn_settlingThread() async {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.1.8 The default main and waiters", .timeLimit(.minutes(10)))
+@Suite("3.1.8 The default main and waiters", .hangLimit)
 struct DefaultMainAndWaiterTests {
   @Test("3.1.8 The default main with no body succeeds for Void")
   func defaultMain_ofVoid_succeeds() {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.1.8 Hooks set late", .timeLimit(.minutes(10)))
+@Suite("3.1.8 Hooks set late", .hangLimit)
 struct LateHookTests {
   @Test("3.1.8 completion set after settling is called at once, on the setting thread", arguments: Settling.allCases)
   func completion_setAfterSettling_isCalledAtOnce(settling: Settling) {

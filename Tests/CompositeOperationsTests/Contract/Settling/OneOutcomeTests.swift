@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.1.1 Exactly one outcome, set once", .timeLimit(.minutes(10)))
+@Suite("3.1.1 Exactly one outcome, set once", .hangLimit)
 struct OneOutcomeTests {
   @Test("3.1.1 No outcome until settled")
   func outcome_beforeSettling_isNil() {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.1.3 run() and OperationQueue.run", .timeLimit(.minutes(10)))
+@Suite("3.1.3 run() and OperationQueue.run", .hangLimit)
 struct RunTests {
   @Test("3.1.3 run() starts a pending operation and returns its value")
   func run_whenPending_startsAndReturns() async throws {

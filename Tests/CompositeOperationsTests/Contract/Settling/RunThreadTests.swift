@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("3.1.3 Where run() executes main", .timeLimit(.minutes(10)))
+@Suite("3.1.3 Where run() executes main", .hangLimit)
 struct RunThreadTests {
   @Test("3.1.3 run() executes main outside every task")
   func run_executesMain_outsideTasks() async throws {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Typed: all", .timeLimit(.minutes(10)))
+@Suite("Typed: all", .hangLimit)
 struct AllTests {
   @Test("all: the values in order, whatever the order of finishing")
   func all_succeeding_inOrder() async {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Typed: forEach", .timeLimit(.minutes(10)))
+@Suite("Typed: forEach", .hangLimit)
 struct ForEachTests {
   @Test("forEach: the values in the order of the items")
   func forEach_succeeding_inOrder() async {

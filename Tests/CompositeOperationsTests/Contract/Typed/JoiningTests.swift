@@ -5,7 +5,7 @@ import Testing
 
 /// An upstream that is executing, queued or settled already is joined, not started; only the owner that started it
 /// cancels it.
-@Suite("3.2 Typed: joining an upstream", .timeLimit(.minutes(10)))
+@Suite("3.2 Typed: joining an upstream", .hangLimit)
 struct JoiningTests {
   @Test("3.2 An executing upstream is joined: it runs once and its value is used", arguments: Composition.all)
   func upstream_executing_isJoined(composition: Composition) async {

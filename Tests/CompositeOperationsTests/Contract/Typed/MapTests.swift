@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Typed: map and mapAsync", .timeLimit(.minutes(10)))
+@Suite("Typed: map and mapAsync", .hangLimit)
 struct MapTests {
   @Test("map: the transformed value")
   func map_succeeding_transforms() async {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Typed: recover", .timeLimit(.minutes(10)))
+@Suite("Typed: recover", .hangLimit)
 struct RecoverTests {
   @Test("recover: a success passes through, the handler is not called")
   func recover_succeeding_passesThrough() async {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Typed: then", .timeLimit(.minutes(10)))
+@Suite("Typed: then", .hangLimit)
 struct ThenTests {
   @Test("then: next gets the value, its operation's value comes out")
   func then_bothSucceeding_succeeds() async throws {

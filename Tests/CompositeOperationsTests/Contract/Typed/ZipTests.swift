@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Typed: zip", .timeLimit(.minutes(10)))
+@Suite("Typed: zip", .hangLimit)
 struct ZipTests {
   @Test("zip: the values, typed, in argument order")
   func zip_allSucceeding_isATuple() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a sequence delegate uses to look at an operation of any kind.
-@Suite("anyOutcome, result(as:) and failure", .timeLimit(.minutes(10)))
+@Suite("anyOutcome, result(as:) and failure", .hangLimit)
 struct AnyOutcomeTests {
   @Test("All three are nil until the operation settled", arguments: [true, false])
   func beforeSettling_areNil(isPlain: Bool) {

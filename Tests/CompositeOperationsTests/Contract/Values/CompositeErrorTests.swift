@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("CompositeError", .timeLimit(.minutes(10)))
+@Suite("CompositeError", .hangLimit)
 struct CompositeErrorTests {
   @Test("It prints each child's name, index and cause")
   func description_namesChildIndexAndCause() async throws {

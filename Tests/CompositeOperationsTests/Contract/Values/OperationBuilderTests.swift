@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("OperationBuilder", .timeLimit(.minutes(10)))
+@Suite("OperationBuilder", .hangLimit)
 struct OperationBuilderTests {
   @Test("Operations one after another, of any kind, run in parallel")
   func builder_ofExpressions() async {

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// A driven operation that is cancelled, and its `cancelAll()`.
-@Suite("3.4 DrivenOperation: cancelling", .timeLimit(.minutes(10)))
+@Suite("3.4 DrivenOperation: cancelling", .hangLimit)
 struct DrivenCancelTests {
   @Test("Cancelled before it starts: the driver is told that, once, and not that it started")
   func cancel_beforeStart_tellsDriver() async {

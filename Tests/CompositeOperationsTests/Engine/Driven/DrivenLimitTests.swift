@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Width, suspension and priorities of a driven operation.
-@Suite("3.4 DrivenOperation: limits", .timeLimit(.minutes(10)))
+@Suite("3.4 DrivenOperation: limits", .hangLimit)
 struct DrivenLimitTests {
   @Test("Width 1: one after the other, by priority and then in the order of handing in, asynchronous work included")
   func width_one_runsByPriorityThenOrder() async {

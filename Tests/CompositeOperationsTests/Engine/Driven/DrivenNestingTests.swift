@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Driven operations in composites, and composites in driven operations.
-@Suite("3.4 DrivenOperation: nesting", .timeLimit(.minutes(10)))
+@Suite("3.4 DrivenOperation: nesting", .hangLimit)
 struct DrivenNestingTests {
   private func leaf(_ gauge: ConcurrencyGauge) -> SimpleOperation<Int> {
     let leaf = AsyncOperation {

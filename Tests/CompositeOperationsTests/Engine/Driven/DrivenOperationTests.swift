@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// The engine for other targets: hand it ready operations, be told when each has settled.
-@Suite("3.4 DrivenOperation", .timeLimit(.minutes(10)))
+@Suite("3.4 DrivenOperation", .hangLimit)
 struct DrivenOperationTests {
   @Test("Started, it tells its driver once and executes until the driver ends it")
   func start_tellsDriver_andExecutes() async {

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Driven operations on a given queue: its slots, limit, suspension, priorities and cancellation.
-@Suite("3.4 DrivenOperation: queues", .timeLimit(.minutes(10)))
+@Suite("3.4 DrivenOperation: queues", .hangLimit)
 struct DrivenQueueTests {
   /// Leaves that go on after `start()` returned, counted while they are unfinished.
   private func leaves(_ count: Int, _ gauge: ConcurrencyGauge) -> [Operation] {

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Moments at which a composition and something else meet.
-@Suite("3.2, 3.3 Compositions, edges", .timeLimit(.minutes(10)))
+@Suite("3.2, 3.3 Compositions, edges", .hangLimit)
 struct CompositionEdgeTests {
   @Test("3.1.4 A composite that is cancelled inside its main runs no child", arguments: [true, false])
   func cancel_insideMain_runsNothing(isParallel: Bool) async {

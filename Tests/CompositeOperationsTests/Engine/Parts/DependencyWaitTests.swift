@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Waiting for the unfinished dependencies of an operation, own ones and foreign ones.
-@Suite("3.2 DependencyWait", .timeLimit(.minutes(10)))
+@Suite("3.2 DependencyWait", .hangLimit)
 struct DependencyWaitTests {
   // Kept for ever: on Linux a dependency follows a pointer to its dependents when it finishes, dead or alive.
   private static let dependents = Locked<[Operation]>([])

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Watching operations of types that are not ours.
-@Suite("3.2 ForeignOperations", .timeLimit(.minutes(10)))
+@Suite("3.2 ForeignOperations", .hangLimit)
 struct ForeignOperationsTests {
   /// Records what it is told.
   private final class Observer: SettlementObserver {

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// The locks and the thread-local storage that everything else stands on.
-@Suite("3.4 Locks and thread locals", .timeLimit(.minutes(10)))
+@Suite("3.4 Locks and thread locals", .hangLimit)
 struct LocksTests {
   private final class Counter: @unchecked Sendable {  // only touched under the lock that is tested
     var value = 0

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// What changes about a given queue while leaves run in it: its limit, suspension, other operations, a cancel of all.
-@Suite("3.4 QueuePool: changes of the queue", .timeLimit(.minutes(10)))
+@Suite("3.4 QueuePool: changes of the queue", .hangLimit)
 struct QueuePoolChangeTests {
   @Test("A limit that is lowered holds as soon as leaves end; one that is raised is used", arguments: [true, false])
   func limit_changed_holdsBetweenLeaves(isInQueue: Bool) async {

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// The lanes in a given queue, seen through composites.
-@Suite("3.4 QueuePool", .timeLimit(.minutes(10)))
+@Suite("3.4 QueuePool", .hangLimit)
 struct QueuePoolTests {
   @Test(
     "Leaves of many nested composites wait for each other: as many lanes as there is work for",

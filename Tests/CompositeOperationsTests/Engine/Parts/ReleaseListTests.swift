@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Releasing what owns what owns what … without a stack frame for each level.
-@Suite("3.4 ReleaseList and NestedResults", .timeLimit(.minutes(10)))
+@Suite("3.4 ReleaseList and NestedResults", .hangLimit)
 struct ReleaseListTests {
   /// One of many that own each other in a row, or as a tree.
   private final class Link: @unchecked Sendable {  // one thread at a time
@@ -97,7 +97,7 @@ struct ReleaseListTests {
 }
 
 /// Releasing results that hold results.
-@Suite("3.4 NestedResults", .timeLimit(.minutes(10)))
+@Suite("3.4 NestedResults", .hangLimit)
 struct NestedResultsTests {
   private final class Value: Sendable {}
 

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// The two lists that keep every stack flat: effects, and what a worker turns to next.
-@Suite("3.4 ThreadContext", .timeLimit(.minutes(10)))
+@Suite("3.4 ThreadContext", .hangLimit)
 struct ThreadContextTests {
   /// Calls a closure when it is told.
   private final class Teller: SettlementObserver {

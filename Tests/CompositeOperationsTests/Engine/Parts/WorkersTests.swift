@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// The workers of compositions that were given no queue.
-@Suite("3.4 Workers", .timeLimit(.minutes(10)))
+@Suite("3.4 Workers", .hangLimit)
 struct WorkersTests {
   private func piece(_ result: WorkResult = .done, _ body: @escaping @Sendable () -> Void) -> ScriptedSource.Piece {
     { _, _, _ in

@@ -4,7 +4,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Handing numbers out in order, each once, without a lock.
-@Suite("3.4 Cursor", .timeLimit(.minutes(10)))
+@Suite("3.4 Cursor", .hangLimit)
 struct CursorTests {
   /// What is left at every point of handing out so many.
   @Test("In order, each once, with what is left, closed at any point", arguments: 0...4)

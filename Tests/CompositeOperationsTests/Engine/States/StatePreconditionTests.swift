@@ -3,7 +3,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Inputs that only a mistake in the engine can cause: each machine traps at once.
-@Suite("3.1 to 3.4 State machines trap on the impossible", .timeLimit(.minutes(10)))
+@Suite("3.1 to 3.4 State machines trap on the impossible", .hangLimit)
 struct StatePreconditionTests {
   #if DEBUG
   // Assertions: in release builds the word is not checked.
