@@ -199,7 +199,9 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
       return source.width
     }
     set {
-      let width = requireWidth(newValue, of: OperationError.describe(self))
+      let width = requireWidth(
+        newValue, of: "maxConcurrentOperationCount of \(OperationError.describe(self))",
+        remedy: " To hold children back set isSuspended.")
       guard case .parallel(let source) = kind else { return }
       source.setWidth(width)
     }
@@ -250,12 +252,16 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   }
 }
 
-/// The width that a `maxConcurrentOperationCount` means.
-func requireWidth(_ count: Int, of name: String) -> Int {
+/// The width that a limit means.
+///
+/// - Parameters:
+///   - name: what was set, and of what.
+///   - remedy: what else there is to do than to set another limit.
+func requireWidth(_ count: Int, of name: @autoclosure () -> String, remedy: StaticString = "") -> Int {
   if count == OperationQueue.defaultMaxConcurrentOperationCount { return Int.max }
   precondition(
     count > 0,
-    "The limit of concurrent operations of \(name) was set to \(count). Use a positive number, or "
-      + "OperationQueue.defaultMaxConcurrentOperationCount for no limit. To hold children back set isSuspended.")
+    "\(name()) was set to \(count). Use a positive number, or OperationQueue.defaultMaxConcurrentOperationCount for no "
+      + "limit.\(remedy)")
   return count
 }

@@ -2,8 +2,8 @@ import Foundation
 
 /// What a failed ``CompositeOperation`` fails with: every failure among its children, in child order.
 ///
-/// It prints one line per failure, with the child's number, name and cause; failures of nested composites are
-/// indented below the composite they belong to.
+/// It prints one line per failure, with the child's number, name and cause; failures of nested composites, and further
+/// lines of a cause, are indented below the composite or child that they belong to.
 public struct CompositeError: Error, Sendable {
   /// One child that failed.
   public struct Failure: Sendable {
@@ -39,7 +39,10 @@ extension CompositeError: LocalizedError, CustomStringConvertible {
     var pending: [(line: String, depth: Int, error: (any Error)?)] = [("", 0, self)]
     while let (line, depth, error) = pending.popLast() {
       if !text.isEmpty { text += "\n" }
-      text += String(repeating: "  ", count: depth) + line
+      let indentation = String(repeating: "  ", count: depth)
+      // What an error says may have several lines.
+      let lines = line.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      text += indentation + lines.joined(separator: "\n\(indentation)  ")
       guard let composite = error as? CompositeError else { continue }
       text += composite.headline
       for failure in composite.failures.reversed() {

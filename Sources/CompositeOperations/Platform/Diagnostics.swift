@@ -18,7 +18,8 @@ enum Diagnostics {
       the work, or run it in an OperationQueue or a composite.
 
       """
-    FileHandle.standardError.write(Data(message.utf8))
+    // Not the form that traps when nobody listens: a diagnosis must not end the program.
+    try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
   }
   #endif
 }

@@ -40,7 +40,7 @@ public func all<O: ComposableOperation>(
   let source = GatheringSource(operations, policy: .cancelRemaining) { children in
     children.map { ($0 as! O).gatheredValue }
   }
-  source.setWidth(requireWidth(maxConcurrent, of: "all(_:maxConcurrent:)"))
+  source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of all"))
   return ComposedOperation(source)
 }
 
@@ -76,6 +76,6 @@ public func forEach<S: Swift.Sequence, O: ComposableOperation>(
   _ items: S, maxConcurrent: Int, _ make: @escaping @Sendable (S.Element) throws -> O
 ) -> SimpleOperation<[O.Value]> where S.Element: Sendable {
   let source = ForEachSource<S.Element, O>(Array(items), make)
-  source.setWidth(requireWidth(maxConcurrent, of: "forEach(_:maxConcurrent:_:)"))
+  source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of forEach"))
   return ComposedOperation(source)
 }

@@ -11,15 +11,17 @@ struct PreconditionTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       CompositeOperation(operations: []).maxConcurrentOperationCount = 0
     }
-    try expect(result, says: "maxConcurrentOperationCount", "0", "1", "default")
+    try expect(result, says: "maxConcurrentOperationCount of CompositeOperation was set to 0", "default", "isSuspended")
   }
 
   @Test("10 A negative maxConcurrentOperationCount other than the default constant traps")
   func limit_negative_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      CompositeOperation(operations: []).maxConcurrentOperationCount = -2
+      let composite = CompositeOperation(sequence: LinearSequence())
+      composite.name = "sync"
+      composite.maxConcurrentOperationCount = -2
     }
-    try expect(result, says: "maxConcurrentOperationCount", "-2", "default")
+    try expect(result, says: "maxConcurrentOperationCount of “sync” (CompositeOperation) was set to -2", "default")
   }
 
   @Test("10 The default constant and positive limits do not trap")
@@ -38,7 +40,7 @@ struct PreconditionTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = all([succeeding(1)], maxConcurrent: 0)
     }
-    try expect(result, says: "maxConcurrent", "0", "1")
+    try expect(result, says: "maxConcurrent of all was set to 0", "positive number", "default")
   }
 
   @Test("10 forEach with maxConcurrent 0 traps")
@@ -46,7 +48,7 @@ struct PreconditionTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = forEach([1], maxConcurrent: 0) { succeeding($0) }
     }
-    try expect(result, says: "maxConcurrent", "0", "1")
+    try expect(result, says: "maxConcurrent of forEach was set to 0", "positive number", "default")
   }
 
   @Test("3.3 maxAttempts below 1 is a precondition failure")
@@ -63,6 +65,19 @@ struct PreconditionTests {
       _ = RetrySequence(maxAttempts: -3) { _ in succeeding(1) }
     }
     try expect(result, says: "RetrySequence", "-3 attempts")
+  }
+
+  @Test("10 start() before a dependency has finished traps and names both")
+  func start_beforeDependency_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let login = succeeding(1, named: "login")
+      let fetch = succeeding(1, named: "fetch")
+      fetch.addDependency(login)
+      fetch.start()
+    }
+    try expect(
+      result, says: "“fetch” (SimpleOperation<Int>) was started before its dependency “login”", "OperationQueue",
+      "composite", "run()")
   }
 
   @Test("3 failurePolicy is fixed once started: a change traps")

@@ -58,6 +58,27 @@ struct CompositeErrorTests {
     #expect(!"\(error)".hasSuffix("\n"))
   }
 
+  @Test("A cause of several lines stays indented below its child")
+  func description_ofCauseOfSeveralLines_isIndented() async throws {
+    struct Refused: LocalizedError {
+      var errorDescription: String? { "the server refused:\n  quota\nand gave no reason" }
+    }
+    let inner = CompositeOperation(operations: [failing(Refused(), named: "leaf")])
+    inner.name = "inner"
+    let error = try #require(await failure(of: [inner, failing(Refused())]))
+    #expect(
+      "\(error)" == """
+        2 operations failed
+          [0] “inner”: 1 operation failed
+            [0] “leaf”: the server refused:
+                quota
+              and gave no reason
+          [1]: the server refused:
+              quota
+            and gave no reason
+        """)
+  }
+
   @Test("A nested one after it and a sibling each have their own line")
   func description_ofNestedBesideOthers_hasOwnLines() async throws {
     let inner = CompositeOperation(operations: [failing(TestError.first, named: "leaf")])
