@@ -53,8 +53,8 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// is cancelled by somebody else, so are the others and the composite.
   ///
   /// - Parameters:
-  ///   - operations: the children. They start by `queuePriority` and then in this order; a child with dependencies
-  ///     starts when these have finished.
+  ///   - operations: the children. They start by `queuePriority` and then in this order, of thousands in groups of
+  ///     sixteen; a child with dependencies starts when these have finished.
   ///   - operationQueue: where the children run; nil for where the surrounding composite's do, or on worker threads.
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
     self.kind = .parallel(ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false))

@@ -4,7 +4,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Handing children out and counting those that are done, from one cursor and from segments.
-@Suite("3.4 Dispenser", .timeLimit(.minutes(10)))
+@Suite("3.4 Dispenser", .hangLimit)
 struct DispenserTests {
   /// Enough for segments, and the last of them is not full.
   private static let many = 5_003
