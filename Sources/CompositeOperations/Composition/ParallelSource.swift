@@ -247,7 +247,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     let waiting = state.withLock { $0.ready.all } + dispenser.remaining
     let context = ThreadContext.current
     for tag in waiting {
-      if let child = existingChild(tag), !child.isFinished { cancel(child, context) }
+      if let child = existingChild(tag), !child.isFinished { cancelWaiting(child, tag: tag, joins: joins, context) }
     }
   }
 

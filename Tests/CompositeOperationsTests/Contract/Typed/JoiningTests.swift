@@ -94,6 +94,23 @@ struct JoiningTests {
     #expect(upstream.result == 5)
   }
 
+  @Test("3.4 cancelAllOperations does not cancel what others started, though it waits for its turn to be joined")
+  func cancelAll_whileOperandWaits_leavesTheOperand() async {
+    let queue = OperationQueue(limit: 1)
+    let theirs = HeldOperation<Int>()
+    theirs.start()
+    let holder = HeldOperation<Int>()
+    let root = CompositeOperation(operations: [all([holder, theirs])], operationQueue: queue)
+    await onWorker { root.start() }
+    await holder.started.wait()
+    queue.cancelAllOperations()
+    #expect(!theirs.isCancelled)
+    holder.finish(with: 1)
+    #expect(await settled(root).isCancelled)
+    theirs.finish(with: 5)
+    #expect(theirs.result == 5)
+  }
+
   @Test("3.2 Two that share an upstream: one starts it, the other joins it, both get the value")
   func upstream_shared_runsOnce() async {
     for _ in 0..<100 {
