@@ -58,7 +58,7 @@ enum ForeignOperations {
         if watchers[ObjectIdentifier(operation)] === self { watchers[ObjectIdentifier(operation)] = nil }
         return self.observations
       }
-      leaveUnfinishedDependencies()
+      if isCancelled { leaveDependencies() }
       super.start()
       let context = ThreadContext.current
       for observation in observations { context.notify(observation, operation) }

@@ -148,12 +148,11 @@ extension WorkSource {
     }
     context.runUserCode {
       child.cancel()
-      if !child.isFinished, !child.isExecuting, !child.isInQueue { child.start() }
+      guard !child.isFinished, !child.isExecuting, !child.isInQueue else { return }
+      child.start()
+      child.leaveDependencies()
     }
-    if child.isFinished {
-      child.leaveUnfinishedDependencies()
-      return true
-    }
+    if child.isFinished { return true }
     ForeignOperations.observe(child, self, tag: tag)
     return false
   }

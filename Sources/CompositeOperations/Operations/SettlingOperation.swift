@@ -42,7 +42,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   deinit {
-    if state.current.has(.hasDependencies), !isFinished { leaveUnfinishedDependencies() }
+    if state.current.has(.hasDependencies), !isFinished { leaveDependenciesThatWereNotMet() }
     #if DEBUG
     if state.current.phase == .executing { Diagnostics.reportReleasedWhileExecuting(self, madeAt: origin) }
     #endif
@@ -152,9 +152,20 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     if actual == ending {
       storedValue = value
       storedError = error
+      publish(unstarted: unstarted)
+    } else {
+      // Released when the outcome is readable: that may run code that uses the operation.
+      withExtendedLifetime((value, error)) { publish(unstarted: unstarted) }
     }
+    return actual == ending
+  }
+
+  /// Makes the outcome, which has been stored, readable, and does what follows from it.
+  @inline(__always)
+  private func publish(unstarted: Bool) {
+    let action = state.apply { $0.publish(finishing: FoundationDifferences.finishesInOneStep) }
     if unstarted { discardWork() }
-    switch state.apply({ $0.publish(finishing: FoundationDifferences.finishesInOneStep) }) {
+    switch action {
     case .announce:
       announce()
     case .finish:
@@ -163,11 +174,10 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       ThreadContext.current.runUserCode { deliverCompletion() }
       conclude(unstarted: unstarted)
     }
-    return actual == ending
   }
 
-  /// Whoever loses a race to settle returns with the outcome readable. The winner is a few instructions away from
-  /// that: between the two steps it only stores the outcome.
+  /// Whoever comes too late to settle or to cancel returns with the outcome readable. The winner is a few instructions
+  /// away from that: between the two steps it only stores the outcome, and runs nobody's code.
   private func awaitPublication() {
     while state.current.phase == .settling { sched_yield() }
   }
@@ -183,9 +193,14 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   private func finish() {
-    if state.current.has(.hasDependencies) { leaveUnfinishedDependencies() }
+    if state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
     announceEnd { state.apply { $0.finish() } }
     if state.apply({ $0.announce() }) { notifyListeners() }
+  }
+
+  private func leaveDependenciesThatWereNotMet() {
+    // Foundation counts those that have told it; a cancel sets the count to zero without that.
+    if !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) { leaveDependencies() }
   }
 
   /// The same for an operation that is finished already, in the usual case that nothing stands between.
@@ -235,6 +250,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   // MARK: - Cancel
 
   /// Cancels the operation. See the class for what that does; may be called at any moment from any thread.
+  ///
+  /// When it returns, either `isCancelled` is true or the outcome, which came first, is readable.
   open override func cancel() {
     var onCancel: (@Sendable () -> Void)?
     var whenDecided: (@Sendable () -> Void)?
@@ -261,7 +278,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       }
       propagateCancel()
     case .ignore:
-      break
+      awaitPublication()
     }
   }
 

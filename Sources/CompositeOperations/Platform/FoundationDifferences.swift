@@ -126,14 +126,18 @@ extension Operation {
     #endif
   }
 
-  /// Gives up the dependencies that have not finished, of an operation that has ended without them.
+  /// Gives up the dependencies of an operation that was started, or is released, without all of them having told it
+  /// that they finished.
   ///
-  /// On Linux a dependency keeps an unretained pointer to its dependents until it finishes, and follows it even when
-  /// the dependent is long gone. `removeDependency` removes that pointer. (It also leaves an operation that has not
-  /// started never ready, which is why this is for operations that have ended.)
-  final func leaveUnfinishedDependencies() {
+  /// On Linux a dependency keeps unretained pointers to its dependents, and follows them when it finishes, even those to
+  /// dependents that are long gone. `removeDependency` removes that pointer, after waiting for one who is following it.
+  /// That `isFinished` is true of a dependency does not mean that it is past that. (`removeDependency` also leaves an
+  /// operation that has not started never ready, which is why this is for those that were started.)
+  final func leaveDependencies() {
     #if !canImport(Darwin)
-    for dependency in dependencies where !dependency.isFinished {
+    for dependency in dependencies {
+      // Ours can say that they are past it; those stay in the list.
+      if let own = dependency as? SettlingOperation, own.state.current.phase == .announced { continue }
       removeDependency(dependency)
     }
     #endif

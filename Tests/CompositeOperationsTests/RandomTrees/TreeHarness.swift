@@ -45,8 +45,11 @@ final class TreeHarness: Sendable {
     self.cancels = cancels
   }
 
+  /// The operation of a node; nil if it was not made yet, or all were let go of.
+  ///
+  /// A thread that calls a cancel hook may be overtaken by the end of the tree before it has done what the hook does.
   subscript(id: Int) -> Operation? {
-    operations.withLock { $0[id] }
+    operations.withLock { $0.indices.contains(id) ? $0[id] : nil }
   }
 
   func register(_ operation: Operation, _ id: Int) {

@@ -17,6 +17,8 @@ struct SettleRaceTests {
     var accepted: [Verdict] = []
     var bodies = 0
     var hooks = 0
+    /// How often a cancel returned with the operation neither cancelled nor settled.
+    var lostCancels = 0
     /// Whether `completion` saw the outcome, and saw it before the operation was finished.
     var isInOrder = false
   }
@@ -59,7 +61,9 @@ struct SettleRaceTests {
     case .reject: note(.failure(.thrown(by: 3)), operation.reject(with: NodeError(node: 3)))
     case .settleCancelled: note(.cancelled, operation.settle(with: .cancelled))
     case .rejectCancelled: note(.cancelled, operation.reject(with: CancellationError()))
-    case .cancel: operation.cancel()
+    case .cancel:
+      operation.cancel()
+      if !operation.isCancelled, operation.outcome == nil { seen.withLock { $0.lostCancels += 1 } }
     case .start: operation.start()
     }
   }
@@ -72,7 +76,7 @@ struct SettleRaceTests {
       && seen.accepted.count <= 1 && seen.accepted.allSatisfy { $0 == verdict }
       && (verdict == .cancelled || seen.accepted == [verdict])
       && operation.isCancelled == (verdict == .cancelled)
-      && seen.bodies <= 1 && seen.hooks <= 1
+      && seen.bodies <= 1 && seen.hooks <= 1 && seen.lostCancels == 0
       && (moves.contains(.cancel) || seen.hooks == 0)
     return complaint("\(moves) left \(verdict), isCancelled \(operation.isCancelled), \(seen)", unless: isConsistent)
   }

@@ -155,7 +155,7 @@ struct DependencyWaitTests {
       let wait = DependencyWait(for: operation) {}
       wait.begin()
       wait.cancel()
-      operation.leaveUnfinishedDependencies()
+      operation.leaveDependencies()
     }
     await released.wait()
   }
