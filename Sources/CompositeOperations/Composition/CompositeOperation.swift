@@ -178,7 +178,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
       return source.state.withLock { $0.policy } == .waitForAll ? .waitForAll : .cancelRemaining
     }
     set {
-      precondition(
+      require(
         state.current.phase == .pending,
         "failurePolicy of \(OperationError.describe(self)) was set after the composite started. Set it before.")
       guard case .parallel(let source) = kind else { return }
@@ -259,7 +259,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 ///   - remedy: what else there is to do than to set another limit.
 func requireWidth(_ count: Int, of name: @autoclosure () -> String, remedy: StaticString = "") -> Int {
   if count == OperationQueue.defaultMaxConcurrentOperationCount { return Int.max }
-  precondition(
+  require(
     count > 0,
     "\(name()) was set to \(count). Use a positive number, or OperationQueue.defaultMaxConcurrentOperationCount for no "
       + "limit.\(remedy)")

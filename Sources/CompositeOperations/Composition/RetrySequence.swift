@@ -20,7 +20,7 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
   ///   - makeOperation: makes a new operation for each attempt, numbered from 1. Called as `nextOperation(after:)` of
   ///     ``CompositeOperation/Sequence`` is. What it throws ends the sequence and fails the composite.
   public init(maxAttempts: Int, _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation) {
-    precondition(
+    require(
       maxAttempts >= 1,
       "RetrySequence was made with \(maxAttempts) attempts, so it could never run. Use at least 1.")
     self.maxAttempts = maxAttempts

@@ -121,9 +121,10 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   private func requireReadiness() {
-    guard let unmet = dependencies.first(where: { !$0.isFinished }) else { return }
-    preconditionFailure(
-      "\(OperationError.describe(self)) was started before its dependency \(OperationError.describe(unmet)) finished. "
+    let unmet = dependencies.first { !$0.isFinished }
+    require(
+      unmet == nil,
+      "\(OperationError.describe(self)) was started before its dependency \(OperationError.describe(unmet!)) finished. "
         + "Add it to an OperationQueue or a composite, or call run(): they wait for dependencies.")
   }
 

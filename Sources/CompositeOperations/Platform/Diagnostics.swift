@@ -24,10 +24,18 @@ enum Diagnostics {
   #endif
 }
 
+/// Traps, with the sentence, if the program made a mistake.
+///
+/// Not a precondition, whose sentence is left out of release builds.
+@inline(__always)
+package func require(_ isRight: Bool, _ mistake: @autoclosure () -> String) {
+  if !isRight { fatalError(mistake()) }
+}
+
 /// Traps if a closure's value type is an operation: the operation would be a value, and never run.
 @inline(__always)
 func requireValue<Value>(_ type: Value.Type, of form: StaticString) {
-  precondition(
+  require(
     !(Value.self is Operation.Type),
     "\(form) got a closure whose value is an operation (\(Value.self)), which would never run. Use then(_:), which "
       + "runs the operation that its closure returns.")

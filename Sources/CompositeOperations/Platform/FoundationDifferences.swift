@@ -44,7 +44,7 @@ func makeThreadKey() -> pthread_key_t {
     if let pointer { Unmanaged<AnyObject>.fromOpaque(pointer).release() }
     #endif
   }
-  precondition(result == 0, "No thread key is left (error \(result)): the process has used them all up.")
+  require(result == 0, "No thread key is left (error \(result)): the process has used them all up.")
   return key
 }
 
