@@ -22,6 +22,8 @@ final class TreeJournal: Sendable {
     /// The positions of the steps or items that were made, in this order.
     var made: [Int] = []
     fileprivate var running = 0
+    /// A cancel hook ended the leaf before the first line of its body, so its place was free before that came.
+    fileprivate var isOver = false
     fileprivate var isActive = false
     fileprivate var activeChildren = 0
   }
@@ -101,10 +103,17 @@ final class TreeJournal: Sendable {
           state.complaints.append("#\(id) ran after its composite #\(parent) settled")
         }
       }
+      if state.entries[id].isOver {
+        state.entries[id].running -= 1
+        return
+      }
       if let queue = node.queue {
         state.queueLoads[queue] += 1
         if limits[queue] >= 0, state.queueLoads[queue] > limits[queue] {
-          state.complaints.append("queue \(queue) ran \(state.queueLoads[queue]) at once when #\(id) began")
+          let others = index.nodes.filter { $0.queue == queue && state.entries[$0.id].running > 0 }.map { "#\($0.id)" }
+          state.complaints.append(
+            "queue \(queue) ran \(state.queueLoads[queue]) at once when #\(id) began: \(others.joined(separator: ", "))"
+          )
         }
       }
       activate(id, &state)
@@ -120,7 +129,10 @@ final class TreeJournal: Sendable {
   func end(_ id: Int) {
     state.withLock { state in
       // A leaf may be settled by its body and by its cancel hook.
-      guard state.entries[id].running > 0 else { return }
+      guard state.entries[id].running > 0 else {
+        state.entries[id].isOver = index[id].spec.leaf != nil
+        return
+      }
       state.entries[id].running -= 1
       state.entries[id].ended.append(state.tick())
       if let queue = index[id].queue, index[id].spec.leaf?.kind != .executing { state.queueLoads[queue] -= 1 }
