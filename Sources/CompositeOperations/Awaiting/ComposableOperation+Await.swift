@@ -22,12 +22,21 @@ extension ComposableOperation {
   /// - Throws: the operation's error; `CancellationError` if it was cancelled.
   @discardableResult
   public func run() async throws -> Value {
-    try await withTaskCancellationHandler {
-      if takeOver() { startOnWorker(self) }
+    // Whatever is not ours is left to a composite, which knows how to wait for its dependencies and to cancel it.
+    let starter = self as? SettlingOperation ?? makeStarter()
+    return try await withTaskCancellationHandler {
+      if takeOver() { startOnWorker(starter) }
       return try await value
     } onCancel: {
       cancel()
+      if starter !== self { starter.cancel() }
     }
+  }
+
+  private func makeStarter() -> SettlingOperation {
+    let starter = CompositeOperation(operations: [self])
+    starter.qualityOfService = qualityOfService
+    return starter
   }
 
   fileprivate func settledOutcome() async -> Outcome<Value> {
@@ -66,7 +75,7 @@ extension OperationQueue {
 }
 
 /// Starts the operation on a worker, when its dependencies have finished.
-private func startOnWorker(_ operation: Operation) {
+private func startOnWorker(_ operation: SettlingOperation) {
   let qualityOfService = operation.qualityOfService
   guard DependencyWait.isNeeded(for: operation), !operation.isCancelled else {
     return Workers.start(operation, qualityOfService: qualityOfService)
@@ -80,7 +89,7 @@ private func startOnWorker(_ operation: Operation) {
     if isFirst { Workers.start(operation, qualityOfService: qualityOfService) }
   }
   let wait = DependencyWait(for: operation, whenMet: start)
-  (operation as? SettlingOperation)?.setWhenDecidedUnstarted {
+  operation.setWhenDecidedUnstarted {
     wait.cancel()
     start()
   }

@@ -75,7 +75,11 @@ extension WorkSource {
     if joins, !owns(tag), !childIsOwned(tag) { return .refused }
     if !child.isReady { return park(child, tag: tag) }
     slot.willStart(child)
-    context.runUserCode { child.start() }
+    context.runUserCode {
+      child.start()
+      // A cancel made it ready, whatever its dependencies.
+      if child.isCancelled { child.leaveDependencies() }
+    }
     if child.isFinished { return .finished }
     ForeignOperations.observe(child, observer(for: slot), tag: tag)
     return .inFlight

@@ -29,12 +29,12 @@ enum Workers {
   }
 
   /// Starts an operation on a worker, which then goes on with its children if it is a composition.
-  static func start(_ operation: Operation, qualityOfService: QualityOfService) {
+  static func start(_ operation: SettlingOperation, qualityOfService: QualityOfService) {
     DispatchQueue.global(qos: qualityOfService.dispatchQoS).async {
       let context = ThreadContext.current
       context.beWorker(urgency: qualityOfService.urgency) {
-        if let composition = operation as? SettlingOperation, composition.state.current.has(.composes) {
-          composition.start()
+        if operation.state.current.has(.composes) {
+          operation.start()
         } else {
           context.runUserCode { operation.start() }
         }
