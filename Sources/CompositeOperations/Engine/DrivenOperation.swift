@@ -12,19 +12,41 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   package struct Driver: Sendable {
     /// The operation has started; operations can be handed in from now on.
     package var didStart: @Sendable (DrivenOperation) -> Void
-    /// An operation that was handed in has settled. Once for each.
-    package var operationDidSettle: @Sendable (DrivenOperation, Operation, _ tag: Int) -> Void
+    /// One of the tags that were handed in alone may start: makes its operation, and says which tag it settles with.
+    /// Called where the operation will run, once for each. Nil if there is nothing to run any more.
+    package var makeOperation: @Sendable (DrivenOperation, _ tag: Int) -> (Operation, tag: Int)?
+    /// An operation that was handed in, or made, has settled. Once for each. Returns the tags that can run in
+    /// consequence: as if they were handed in afterwards, but the thread goes on with them itself where it can.
+    package var operationDidSettle: @Sendable (DrivenOperation, Operation, _ tag: Int) -> [Int]
     /// The operation was cancelled: before `didStart`, which then does not come, or while it executes. The driver hands
     /// nothing in any more, calls `cancelAll()`, and settles the operation when all have settled. Called once, if at
     /// all.
     package var wasCancelled: @Sendable (DrivenOperation) -> Void
 
+    /// A driver that hands in operations.
     package init(
       didStart: @escaping @Sendable (DrivenOperation) -> Void,
       operationDidSettle: @escaping @Sendable (DrivenOperation, Operation, _ tag: Int) -> Void,
       wasCancelled: @escaping @Sendable (DrivenOperation) -> Void
     ) {
       self.didStart = didStart
+      self.makeOperation = { _, _ in nil }
+      self.operationDidSettle = { driven, operation, tag in
+        operationDidSettle(driven, operation, tag)
+        return []
+      }
+      self.wasCancelled = wasCancelled
+    }
+
+    /// A driver that hands in tags, and makes their operations when they may start.
+    package init(
+      didStart: @escaping @Sendable (DrivenOperation) -> Void,
+      makeOperation: @escaping @Sendable (DrivenOperation, _ tag: Int) -> (Operation, tag: Int)?,
+      operationDidSettle: @escaping @Sendable (DrivenOperation, Operation, _ tag: Int) -> [Int],
+      wasCancelled: @escaping @Sendable (DrivenOperation) -> Void
+    ) {
+      self.didStart = didStart
+      self.makeOperation = makeOperation
       self.operationDidSettle = operationDidSettle
       self.wasCancelled = wasCancelled
     }
@@ -44,9 +66,12 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     self.driver = driver
     self.operationQueue = operationQueue
     super.init(flags: .composes)
-    readySource = ReadySource { [weak self] operation, tag in
-      guard let self else { return }
-      driver.operationDidSettle(self, operation, tag)
+    readySource = ReadySource { [weak self] tag in
+      guard let self else { return nil }
+      return driver.makeOperation(self, tag)
+    } whenSettled: { [weak self] operation, tag in
+      guard let self else { return [] }
+      return driver.operationDidSettle(self, operation, tag)
     }
   }
 
@@ -82,8 +107,14 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     readySource.add(operation, tag: tag)
   }
 
-  /// Cancels the operations that are under way, and settles those that wait without running them. Nothing starts any
-  /// more. The driver is told of each when it has settled; of one that is somebody else's to start, and waits for its
+  /// Runs operations that are made when they may start, in the order of their tags here, after those that were handed in
+  /// as operations.
+  package func run(tags: [Int]) {
+    readySource.add(tags: tags)
+  }
+
+  /// Cancels the operations that are under way, and settles those that wait without running them. Tags whose operations
+  /// have not been made are forgotten. Nothing starts any more. The driver is told of each when it has settled; of one that is somebody else's to start, and waits for its
   /// turn here, at once, for it is left alone.
   package func cancelAll() {
     readySource.cancelAll()

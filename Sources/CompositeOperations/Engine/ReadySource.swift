@@ -3,11 +3,23 @@ import Foundation
 /// Runs operations that somebody else decides on, as they become ready: the engine of ``DrivenOperation``.
 final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behind a lock; the rest is set before use
   private let state = LockBox(ReadyState())
-  private let whenSettled: @Sendable (Operation, _ tag: Int) -> Void
+  private let make: @Sendable (_ tag: Int) -> (Operation, tag: Int)?
+  private let whenSettled: @Sendable (Operation, _ tag: Int) -> [Int]
 
-  /// - Parameter whenSettled: called once for each operation, on the thread that settled it or a worker.
-  init(whenSettled: @escaping @Sendable (Operation, _ tag: Int) -> Void) {
+  /// - Parameters:
+  ///   - make: makes the operation for a tag that was handed in alone, when it may start, where it will.
+  ///   - whenSettled: called once for each operation, on the thread that settled it or a worker. Returns the tags that
+  ///     can run in consequence.
+  init(
+    make: @escaping @Sendable (_ tag: Int) -> (Operation, tag: Int)? = { _ in nil },
+    whenSettled: @escaping @Sendable (Operation, _ tag: Int) -> [Int]
+  ) {
+    self.make = make
     self.whenSettled = whenSettled
+  }
+
+  func add(tags: [Int]) {
+    if state.withLock({ $0.add(tags: tags) }) { offer() }
   }
 
   func add(_ operation: Operation, tag: Int) {
@@ -20,10 +32,28 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
       let (operation, number, more) = state.withLock({ state in
         state.claim().map { (state.operations[$0.number]!.operation, $0.number, $0.more) }
       })
-    else { return .nothing }
+    else { return runNextTag(in: slot, context) }
     if more { slot.moreIsAvailable(in: self) }
+    return run(operation, number, in: slot, context)
+  }
+
+  private func runNextTag(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+    guard let claim = state.withLock({ $0.claimTag() }) else { return .nothing }
+    if claim.more { slot.moreIsAvailable(in: self) }
+    guard let (operation, tag) = context.runUserCode({ make(claim.tag) }) else {
+      state.withLock { $0.skipTag() }
+      return .done
+    }
+    if claim.isCancelled { cancel(operation, context) }
+    let number = state.withLock { $0.made(operation, tag: tag) }
+    return run(operation, number, in: slot, context)
+  }
+
+  private func run(
+    _ operation: Operation, _ number: Int, in slot: any WorkSlot, _ context: ThreadContext
+  ) -> WorkResult {
     switch launch(operation, tag: number, joins: true, in: slot, context) {
-    case .finished: operationDidSettle(operation, tag: number)
+    case .finished: settled(operation, number, comesBack: true)
     case .inFlight: return .inFlight
     case .elsewhere: break
     case .refused:
@@ -34,16 +64,25 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   }
 
   override func operationDidSettle(_ operation: Operation, tag number: Int) {
+    settled(operation, number, comesBack: false)
+  }
+
+  /// - Parameter comesBack: whether the caller looks for more to do after this, so that what can run in consequence need
+  ///   not be offered to anybody else.
+  private func settled(_ operation: Operation, _ number: Int, comesBack: Bool) {
     guard let (tag, more) = state.withLock({ $0.settled(number) }) else { return }
     if more { offer() }
-    ThreadContext.current.runUserCode { whenSettled(operation, tag) }
+    let tags = ThreadContext.current.runUserCode { whenSettled(operation, tag) }
+    if !tags.isEmpty, state.withLock({ $0.add(tags: tags) }), !comesBack { offer() }
   }
 
   override func cancelWaiting() {
     let context = ThreadContext.current
-    for (number, operation) in state.withLock({ $0.waiting }) {
-      cancelWaiting(operation, tag: number, joins: true, context)
+    let waiting = state.withLock { state in
+      state.cancelTags()
+      return state.waiting
     }
+    for (number, operation) in waiting { cancelWaiting(operation, tag: number, joins: true, context) }
   }
 
   /// Cancels everything: what is under way, and what waits, which is settled without being run.

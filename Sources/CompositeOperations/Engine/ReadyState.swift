@@ -1,11 +1,18 @@
 import Foundation
 
 /// Operations that can run now, of which so many at a time do. The state behind ``DrivenOperation``.
+///
+/// Those that are handed in as tags are made when one of them may start, after all that were handed in as operations.
 struct ReadyState {
   private(set) var width = Int.max
   private(set) var isSuspended = false
   private(set) var inFlight = 0
   private var ready = ReadyQueue()
+  /// The tags whose operations are made when they may start: those from `firstTag` on.
+  private var tags: [Int] = []
+  private var firstTag = 0
+  /// How many of them were cancelled while they waited for their turn.
+  private var cancelledTags = 0
   /// Those that wait and those that are in flight, by the number under which they were handed in.
   private(set) var operations: [Int: (operation: Operation, tag: Int)] = [:]
   /// Those that wait for their dependencies, and so do not count as in flight.
@@ -31,7 +38,41 @@ struct ReadyState {
     return (number, mayStart)
   }
 
-  private var mayStart: Bool { !isSuspended && inFlight < width && !ready.isEmpty }
+  private var mayStart: Bool { !isSuspended && inFlight < width && !(ready.isEmpty && tags.isEmpty) }
+
+  /// Operations can run now, and are made when they may start. Returns whether there is something to claim.
+  mutating func add(tags added: some Sequence<Int>) -> Bool {
+    if !isClosed { tags.append(contentsOf: added) }
+    return mayStart
+  }
+
+  /// The tag of the operation to make and start, if one may start. It counts as in flight from here on.
+  mutating func claimTag() -> (tag: Int, isCancelled: Bool, more: Bool)? {
+    guard mayStart, firstTag < tags.count else { return nil }
+    let tag = tags[firstTag]
+    let isCancelled = cancelledTags > 0
+    if isCancelled { cancelledTags -= 1 }
+    firstTag += 1
+    if firstTag == tags.count {
+      tags.removeAll(keepingCapacity: tags.count < 1024)
+      firstTag = 0
+    }
+    inFlight += 1
+    return (tag, isCancelled, mayStart)
+  }
+
+  /// The operation of a claimed tag was made. Returns its number.
+  mutating func made(_ operation: Operation, tag: Int) -> Int {
+    lastNumber += 1
+    operations[lastNumber] = (operation, tag)
+    return lastNumber
+  }
+
+  /// There is nothing to start for a claimed tag.
+  mutating func skipTag() { inFlight -= 1 }
+
+  /// The tags that wait for their turn are cancelled: their operations will be made, and be cancelled before they start.
+  mutating func cancelTags() { cancelledTags = tags.count - firstTag }
 
   /// One was found to be ours to start. False if none may start any more.
   mutating func own(_ number: Int) -> Bool {
@@ -64,9 +105,12 @@ struct ReadyState {
     return (tag, mayStart)
   }
 
-  /// Nothing starts any more. Returns what has not been started; it counts as in flight until it has settled.
+  /// Nothing starts any more, and what was handed in as a tag is forgotten. Returns what has not been started; it counts
+  /// as in flight until it has settled.
   mutating func close() -> [Int] {
     isClosed = true
+    tags = []
+    firstTag = 0
     let abandoned = ready.removeAll() + parked.sorted()
     parked = []
     inFlight += abandoned.count

@@ -10,15 +10,17 @@ import os
 
 #if canImport(Darwin)
 /// The platform's lightest lock: here the unfair lock.
+@usableFromInline
 final class NativeLock: @unchecked Sendable {  // a lock is made to be shared
   private let pointer = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
   init() { pointer.initialize(to: os_unfair_lock()) }
   deinit { pointer.deallocate() }
-  @inline(__always) func lock() { os_unfair_lock_lock(pointer) }
-  @inline(__always) func unlock() { os_unfair_lock_unlock(pointer) }
+  @usableFromInline @inline(__always) func lock() { os_unfair_lock_lock(pointer) }
+  @usableFromInline @inline(__always) func unlock() { os_unfair_lock_unlock(pointer) }
 }
 #else
 /// The platform's lightest lock: here the pthread mutex.
+@usableFromInline
 final class NativeLock: @unchecked Sendable {  // a lock is made to be shared
   private let pointer = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   init() {
@@ -29,8 +31,8 @@ final class NativeLock: @unchecked Sendable {  // a lock is made to be shared
     pthread_mutex_destroy(pointer)
     pointer.deallocate()
   }
-  @inline(__always) func lock() { pthread_mutex_lock(pointer) }
-  @inline(__always) func unlock() { pthread_mutex_unlock(pointer) }
+  @usableFromInline @inline(__always) func lock() { pthread_mutex_lock(pointer) }
+  @usableFromInline @inline(__always) func unlock() { pthread_mutex_unlock(pointer) }
 }
 #endif
 

@@ -4,17 +4,20 @@ import Foundation
 ///
 /// A pthread mutex (an unfair lock on Apple platforms) rather than `Synchronization.Mutex`, because
 /// ThreadSanitizer on Linux reports accesses inside the latter as races.
-final class LockBox<State>: @unchecked Sendable {  // `state` is only touched inside the lock
-  private let mutex = NativeLock()
+///
+/// Inlinable, so that other targets of the package get it specialised as this one does.
+package final class LockBox<State>: @unchecked Sendable {  // `state` is only touched inside the lock
+  @usableFromInline let mutex = NativeLock()
   // The lock sees to it that accesses exclude each other; checking that at run time is not for free.
-  @exclusivity(unchecked) private var state: State
+  @exclusivity(unchecked) @usableFromInline var state: State
 
-  init(_ state: consuming State) {
+  package init(_ state: consuming State) {
     self.state = state
   }
 
+  @inlinable
   @inline(__always)
-  func withLock<R>(_ body: (inout State) throws -> R) rethrows -> R {
+  package func withLock<R>(_ body: (inout State) throws -> R) rethrows -> R {
     mutex.lock()
     defer { mutex.unlock() }
     return try body(&state)
