@@ -6,10 +6,12 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CompositeOperations", targets: ["CompositeOperations"]),
+    .library(name: "Workflows", targets: ["Workflows"]),
     .executable(name: "LinkCheck", targets: ["LinkCheck"]),
   ],
   targets: [
     .target(name: "CompositeOperations"),
+    .target(name: "Workflows", dependencies: ["CompositeOperations"]),
 
     .executableTarget(name: "LinkCheck", dependencies: ["CompositeOperations"], path: "Examples/LinkCheck"),
     .executableTarget(name: "QuickTour", dependencies: ["CompositeOperations"], path: "Examples/QuickTour"),
@@ -18,6 +20,7 @@ let package = Package(
     .executableTarget(name: "PlainProgram", dependencies: ["CompositeOperations"], path: "Tests/PlainProgram"),
     .testTarget(
       name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
+    .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["LinkCheck", "TestSupport"]),
     .executableTarget(name: "Benchmarks", dependencies: ["CompositeOperations"], path: "Tests/Benchmarks"),
   ],

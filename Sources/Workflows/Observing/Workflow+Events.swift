@@ -1,0 +1,118 @@
+import CompositeOperations
+import Foundation
+
+extension Workflow {
+  /// Makes a stream of what happens from now on, in the order in which it happens.
+  ///
+  /// Each call makes a stream of its own. It ends after the event with which a run settles, or when the workflow is
+  /// released; a run that pauses does not end it.
+  ///
+  /// - Parameter bufferingPolicy: how many events are kept for a reader that is slower; by default the newest 1,024. What
+  ///   was dropped is counted in ``WorkflowEvent/droppedCount``.
+  public func events(
+    bufferingPolicy: AsyncStream<WorkflowEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
+  ) -> AsyncStream<WorkflowEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(of: WorkflowEvent.self, bufferingPolicy: bufferingPolicy)
+    let number = storage.withLock { storage in
+      storage.lastStream += 1
+      storage.streams[storage.lastStream] = WorkflowStorage.Stream(continuation: continuation)
+      storage.noteObservers()
+      return storage.lastStream
+    }
+    continuation.onTermination = { [weak self] _ in self?.removeStream(number) }
+    return stream
+  }
+
+  private func removeStream(_ number: Int) {
+    let removed = storage.withLock { storage in
+      defer { storage.noteObservers() }
+      return storage.streams.removeValue(forKey: number)
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  // MARK: - Delivery
+
+  /// Does what is in the outbox, in order, until it is empty. One thread at a time does.
+  func deliver() {
+    while let entries = storage.withLock({ $0.state.nextDelivery() }) {
+      for entry in entries {
+        switch entry {
+        case .notice(let notice): deliver(notice)
+        case .handIn(let tasks, let run): handIn(tasks, run: run)
+        case .end(let end): finish(end)
+        }
+      }
+    }
+  }
+
+  private func deliver(_ notice: WorkflowNotice) {
+    let (kind, index, attempt) = event(for: notice)
+    let task = index.map(handle)
+    if let task, let index, let hooks = storage.withLock({ $0.hooks[index] }) { call(hooks, for: notice, of: task) }
+    if let delegate = storage.withLock({ $0.delegate }) { tell(delegate, kind, task, attempt: attempt) }
+    let ends = if case .workflowPaused = kind { false } else { index == nil && !notice.isStart }
+    for (number, stream) in storage.withLock({ $0.streams }) {
+      let event = WorkflowEvent(kind: kind, task: task, attempt: attempt, droppedCount: stream.droppedCount)
+      if case .dropped = stream.continuation.yield(event) {
+        storage.withLock { $0.streams[number]?.droppedCount += 1 }
+      }
+      if ends { stream.continuation.finish() }
+    }
+  }
+
+  private func event(for notice: WorkflowNotice) -> (WorkflowEvent.Kind, task: Int?, attempt: Int) {
+    switch notice {
+    case .workflowStarted: (.workflowStarted, nil, 0)
+    case .workflowEnded(nil): (.workflowPaused, nil, 0)
+    case .workflowEnded(.finished): (.workflowFinished, nil, 0)
+    case .workflowEnded(.cancelled): (.workflowCancelled, nil, 0)
+    case .workflowEnded(.failed(let record)): (.workflowFailed(WorkflowError(workflow: self, record: record)), nil, 0)
+    case .started(let task, let attempt): (.started, task, attempt)
+    case .finished(let task, let attempt, _): (.finished, task, attempt)
+    case .failed(let task, let attempt, let error): (.failed(error), task, attempt)
+    case .cancelled(let task, let attempt): (.cancelled, task, attempt)
+    case .reset(let task, let attempt): (.reset, task, attempt)
+    case .retried(let task, let attempt): (.retried, task, attempt)
+    case .discarded(let task, let attempt, let outcome): (.discarded(outcome), task, attempt)
+    }
+  }
+
+  private func call(_ hooks: TaskHooks, for notice: WorkflowNotice, of task: AnyWorkflowTask) {
+    switch notice {
+    case .finished(_, _, let value): hooks.didFinish.map { task.callFinishHook($0, value: value) }
+    case .failed(_, _, let error): hooks.didFail?(task, error)
+    case .cancelled: hooks.didCancel?(task)
+    case .reset: hooks.didReset?(task)
+    case .retried: hooks.didRetry?(task)
+    case .started, .discarded, .workflowStarted, .workflowEnded: break
+    }
+  }
+
+  private func tell(
+    _ delegate: any WorkflowDelegate, _ kind: WorkflowEvent.Kind, _ task: AnyWorkflowTask?, attempt: Int
+  ) {
+    guard let task else {
+      switch kind {
+      case .workflowStarted: delegate.workflowDidStart(self)
+      case .workflowFinished: delegate.workflowDidFinish(self)
+      case .workflowFailed(let error): delegate.workflow(self, didFailWith: error)
+      case .workflowCancelled: delegate.workflowDidCancel(self)
+      case .workflowPaused: delegate.workflowDidPause(self)
+      case .started, .finished, .failed, .cancelled, .reset, .retried, .discarded: break
+      }
+      return
+    }
+    switch kind {
+    case .started: delegate.workflow(self, taskDidStart: task)
+    case .finished: delegate.workflow(self, taskDidFinish: task)
+    case .failed(let error): delegate.workflow(self, task: task, didFailWith: error)
+    case .cancelled: delegate.workflow(self, taskDidCancel: task)
+    case .reset: delegate.workflow(self, taskDidReset: task)
+    case .retried: delegate.workflow(self, taskDidRetry: task)
+    case .discarded(let outcome):
+      delegate.workflow(self, task: task, didDiscardAttempt: attempt, outcome: outcome)
+    case .workflowStarted, .workflowFinished, .workflowFailed, .workflowCancelled, .workflowPaused: break
+    }
+  }
+}

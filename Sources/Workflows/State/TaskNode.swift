@@ -1,0 +1,103 @@
+import CompositeOperations
+import Foundation
+
+/// What a task is, as it was added: never changed afterwards.
+final class TaskPlan: Sendable {
+  /// Makes the operation of an attempt from the results of the prerequisites. The user's code.
+  typealias Body = @Sendable (PrerequisiteResults) throws -> Operation
+
+  enum Work: Sendable {
+    /// An operation made for each attempt.
+    case body(Body)
+    /// Nothing to run: the task waits until it is told its result.
+    case condition
+    /// Another workflow, whose run is the attempt.
+    case subworkflow(Workflow)
+  }
+
+  /// The given name; nil for a task that is known by its place.
+  let name: String?
+  /// What its handles are made of.
+  let handle: AnyWorkflowTask.Type
+  let work: Work
+  /// The places of the prerequisites, in the order in which they were given, those with a key first. One that was given
+  /// more than once is here as often.
+  let prerequisites: [Int]
+  /// The keys of the first prerequisites.
+  let keys: [String]
+  let requiredKeys: Set<String>
+  /// Where the attempts run, if not where those of the workflow do.
+  let operationQueue: OperationQueue?
+
+  init(
+    name: String?, handle: AnyWorkflowTask.Type, work: Work, prerequisites: [Int] = [], keys: [String] = [],
+    requiredKeys: Set<String> = [], operationQueue: OperationQueue? = nil
+  ) {
+    self.name = name
+    self.handle = handle
+    self.work = work
+    self.prerequisites = prerequisites
+    self.keys = keys
+    self.requiredKeys = requiredKeys
+    self.operationQueue = operationQueue
+  }
+
+  var isCondition: Bool {
+    if case .condition = work { true } else { false }
+  }
+
+  var subworkflow: Workflow? {
+    if case .subworkflow(let workflow) = work { workflow } else { nil }
+  }
+}
+
+/// A task and how it stands.
+struct TaskNode: Sendable {
+  typealias State = AnyWorkflowTask.State
+
+  let plan: TaskPlan
+  /// The places of the tasks that have this one as a prerequisite, as often as they do.
+  var dependents: [Int] = []
+  /// Changed only by `WorkflowState.move(_:to:)`, which counts.
+  var state = State.ready
+  /// How many of its prerequisites have not finished, whatever its own state is.
+  var unmetCount = 0
+  /// The number of the last attempt that was started; 0 before the first.
+  var attempt = 0
+  /// Where the attempt that counts is, while the task executes; nil for a condition, which has no operation.
+  var slot: Int?
+  /// Whether a ready task is to run: it was started, or became ready in a run.
+  var isWanted = false
+  /// The run whose operation was told that the task is ready, and has not come for it yet; 0 for none.
+  var handedInTo = 0
+  /// The result of a finished task.
+  var value: (any Sendable)?
+  /// The error of a failed one.
+  var error: (any Error)?
+  var startDate: Date?
+  var finishDate: Date?
+
+  init(plan: TaskPlan) {
+    self.plan = plan
+  }
+
+  /// How the task ended, if it has.
+  var outcome: Outcome<any Sendable>? {
+    switch state {
+    case .finished: .success(value ?? ())
+    case .failed: error.map { .failure($0) }
+    case .cancelled: .cancelled
+    case .pending, .ready, .executing: nil
+    }
+  }
+}
+
+/// How many tasks are in each state.
+struct TaskCounts: Sendable {
+  private var counts = [Int](repeating: 0, count: TaskNode.State.allCases.count)
+
+  subscript(state: TaskNode.State) -> Int {
+    get { counts[state.rawValue] }
+    set { counts[state.rawValue] = newValue }
+  }
+}

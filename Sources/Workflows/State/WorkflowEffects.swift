@@ -1,0 +1,79 @@
+import CompositeOperations
+import Foundation
+
+/// Something that observers are told.
+enum WorkflowNotice: Sendable {
+  case workflowStarted
+  /// The run has ended; nil if there are tasks left that can run and were not started.
+  case workflowEnded(WorkflowSettlement?)
+  case started(Int, attempt: Int)
+  case finished(Int, attempt: Int, value: any Sendable)
+  case failed(Int, attempt: Int, error: any Error)
+  case cancelled(Int, attempt: Int)
+  case reset(Int, attempt: Int)
+  case retried(Int, attempt: Int)
+  /// An attempt ended that does not count any more.
+  case discarded(Int, attempt: Int, outcome: Outcome<any Sendable>)
+
+  /// Whether a run begins.
+  var isStart: Bool {
+    if case .workflowStarted = self { true } else { false }
+  }
+}
+
+/// How a workflow ended.
+enum WorkflowSettlement: Sendable {
+  case finished
+  case failed(WorkflowFailureRecord)
+  case cancelled
+}
+
+/// What a failed workflow failed with, by the places of its tasks.
+struct WorkflowFailureRecord: Sendable {
+  /// The failed tasks, in task order.
+  var failures: [(task: Int, error: any Error)] = []
+  /// The tasks that can not run, in task order, each with the failed or cancelled task that keeps it from it.
+  var blocked: [(task: Int, cause: Int)] = []
+}
+
+/// What becomes of the operations of a run that has ended.
+struct RunEnd: Sendable {
+  let run: Int
+  let settlement: WorkflowSettlement
+}
+
+/// What has to be done, in order, by whoever delivers.
+enum OutboxEntry: Sendable {
+  case notice(WorkflowNotice)
+  /// Tasks can run: tell the operation of the run.
+  case handIn([Int], run: Int)
+  case end(RunEnd)
+}
+
+/// What the caller of an input has to do when the lock is dropped, in the order of the fields.
+struct WorkflowEffects: Sendable {
+  enum SubworkflowVerb: Sendable {
+    case cancel, reset, rearm
+  }
+
+  enum Start: Sendable, Equatable {
+    /// A run, for the tasks that are wanted.
+    case wanted
+    /// A run that starts every task that can run.
+    case everything
+  }
+
+  /// What the other workflows inside of this one have to do.
+  var subworkflows: [(Workflow, SubworkflowVerb)] = []
+  /// The operations of attempts that do not count any more.
+  var cancelled: [Operation] = []
+  /// Whether the caller is the one to empty the outbox.
+  var delivers = false
+  /// Tasks that can run in the run of this number.
+  var ready: [Int] = []
+  var run = 0
+  /// The runs that have ended.
+  var ends: [RunEnd] = []
+  /// A run is needed.
+  var start: Start?
+}

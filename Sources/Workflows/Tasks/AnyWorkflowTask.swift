@@ -1,0 +1,141 @@
+public import CompositeOperations
+public import Foundation
+
+/// One task of a workflow, whatever its result: a handle, through which it is watched, started, cancelled, retried and
+/// reset.
+///
+/// A task is a unit of work that can run again and again. Each run of it is an *attempt*, with an operation of its own.
+/// Handles are cheap, and equal when they stand for the same task. Each keeps its workflow alive; a workflow does not
+/// keep its handles, so holding them makes no cycle. A closure that you give to the workflow and that captures a handle
+/// does: use the values and tasks that closures are given.
+///
+/// All members may be used from any thread at any moment, also from hooks, delegates, and the bodies of tasks.
+public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subclasses too
+  /// How a task stands.
+  public enum State: Int, Sendable, CaseIterable, CustomStringConvertible {
+    /// It waits for prerequisites that have not finished.
+    case pending
+    /// All prerequisites have finished. It runs when it is started; if it was, when there is room for it.
+    case ready
+    /// An attempt is under way. A condition that waits to be fulfilled is executing, too.
+    case executing
+    /// It has a result.
+    case finished
+    /// Its last attempt failed.
+    case failed
+    /// It was cancelled.
+    case cancelled
+
+    /// The state in one word, such as `executing`.
+    public var description: String {
+      switch self {
+      case .pending: "pending"
+      case .ready: "ready"
+      case .executing: "executing"
+      case .finished: "finished"
+      case .failed: "failed"
+      case .cancelled: "cancelled"
+      }
+    }
+  }
+
+  /// The workflow that the task belongs to.
+  public final let workflow: Workflow
+  /// The place among the tasks of the workflow.
+  final let index: Int
+
+  required init(workflow: Workflow, index: Int) {
+    self.workflow = workflow
+    self.index = index
+  }
+
+  /// What `State` reads under the lock.
+  final func read<R>(_ body: (TaskNode) -> R) -> R {
+    workflow.storage.withLock { body($0.state.nodes[index]) }
+  }
+
+  final var plan: TaskPlan { read(\.plan) }
+
+  // MARK: - How it stands
+
+  /// The name that it was added with, or `task 3` for the third task of the workflow.
+  public final var name: String { read { $0.plan.name ?? TaskNames.automatic(index) } }
+
+  /// How the task stands.
+  public final var state: State { read(\.state) }
+
+  /// The number of its latest attempt; 0 before the first. The attempts of a task are numbered from 1, also across
+  /// ``reset()`` and ``retry()``.
+  public final var attempt: Int { read(\.attempt) }
+
+  /// How the task ended: with its result, its error, or cancelled; nil in all other states.
+  public final var anyOutcome: Outcome<any Sendable>? { read(\.outcome) }
+
+  /// The error of a failed task, otherwise nil.
+  public final var error: (any Error)? { read { $0.state == .failed ? $0.error : nil } }
+
+  /// When the latest attempt started; nil before the first, and after ``reset()`` and ``retry()``.
+  public final var startDate: Date? { read(\.startDate) }
+
+  /// When the task finished or failed, otherwise nil.
+  public final var finishDate: Date? { read(\.finishDate) }
+
+  /// The queue that was given for this task alone, if there was one.
+  public final var operationQueue: OperationQueue? { plan.operationQueue }
+
+  // MARK: - What it is given for its value type
+
+  /// Calls the hook for a finished task.
+  func callFinishHook(_ hook: any Sendable, value: any Sendable) {}
+
+  /// The value type.
+  class var valueType: Any.Type { Any.self }
+
+  /// A value from a snapshot.
+  class func decode(_ text: String) throws -> any Sendable {
+    preconditionFailure("abstract")
+  }
+
+  // MARK: - Description
+
+  /// The kind of task, its name, state, attempt and error.
+  public final var description: String {
+    let node = read { $0 }
+    var text = "<\(type(of: self)) “\(node.plan.name ?? TaskNames.automatic(index))”: \(node.state)"
+    if node.attempt > 0 { text += ", attempt \(node.attempt)" }
+    if let error = node.error, node.state == .failed { text += ", \(error)" }
+    return text + ">"
+  }
+
+  /// The same as `description`, with the names of the prerequisites.
+  public final var debugDescription: String {
+    let names = prerequisites.map { "“\($0.name)”" }
+    return names.isEmpty ? description : "\(description.dropLast()), after \(names.joined(separator: ", "))>"
+  }
+}
+
+extension AnyWorkflowTask: CustomStringConvertible, CustomDebugStringConvertible {}
+
+extension AnyWorkflowTask: Hashable {
+  /// Whether both stand for the same task.
+  public static func == (left: AnyWorkflowTask, right: AnyWorkflowTask) -> Bool {
+    left.workflow === right.workflow && left.index == right.index
+  }
+
+  /// Hashes what makes the task different from others.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(workflow))
+    hasher.combine(index)
+  }
+}
+
+/// The names of tasks that were added without one.
+enum TaskNames {
+  static func automatic(_ index: Int) -> String { "task \(index + 1)" }
+
+  /// The place of the task that would have this name if it had none of its own.
+  static func place(of name: some StringProtocol) -> Int? {
+    guard name.hasPrefix("task "), let number = Int(name.dropFirst(5)), number > 0 else { return nil }
+    return automatic(number - 1) == name ? number - 1 : nil
+  }
+}

@@ -1,0 +1,113 @@
+import CompositeOperations
+import Foundation
+
+// What all ways to add a task have in common.
+
+extension Workflow {
+  func add<Value>(
+    _ name: String?, as handle: WorkflowTask<Value>.Type, keyed: [String: AnyWorkflowTask] = [:],
+    after prerequisites: [AnyWorkflowTask], requiring requiredKeys: Set<String> = [],
+    in operationQueue: OperationQueue?,
+    body: @escaping TaskPlan.Body
+  ) -> WorkflowTask<Value> {
+    if let missing = requiredKeys.subtracting(keyed.keys).min() {
+      let given = keyed.isEmpty ? "none" : keyed.keys.sorted().map { "“\($0)”" }.joined(separator: ", ")
+      preconditionFailure(
+        "\(describe(name)) requires a prerequisite with the key “\(missing)”, and was given \(given). Give it one with "
+          + "keyed: [\"\(missing)\": …].")
+    }
+    // In an order that does not depend on hashing.
+    let keys = keyed.keys.sorted()
+    let all = keys.isEmpty ? prerequisites : keys.map { keyed[$0]! } + prerequisites
+    let plan = TaskPlan(
+      name: name, handle: handle, work: .body(body), prerequisites: places(of: all, for: name), keys: keys,
+      requiredKeys: requiredKeys, operationQueue: operationQueue)
+    return WorkflowTask(workflow: self, index: insert(plan))
+  }
+
+  func list<each Value>(_ tasks: repeat WorkflowTask<each Value>) -> [AnyWorkflowTask] {
+    var list: [AnyWorkflowTask] = []
+    for task in repeat each tasks { list.append(task) }
+    return list
+  }
+
+  /// The places of prerequisites, all of which must be tasks of this workflow.
+  func places(of prerequisites: [AnyWorkflowTask], for name: String?) -> [Int] {
+    prerequisites.map { prerequisite in
+      precondition(
+        prerequisite.workflow === self,
+        "\(describe(name)) was given the prerequisite “\(prerequisite.name)”, which belongs to "
+          + "another workflow, “\(prerequisite.workflow.name)”. Prerequisites are tasks of the same workflow: add that "
+          + "one here, or add its workflow as a subworkflow.")
+      return prerequisite.index
+    }
+  }
+
+  func insert(_ plan: TaskPlan) -> Int {
+    enum Insertion {
+      case done(Int, WorkflowEffects)
+      case nameIsTaken(String)
+    }
+    let insertion: Insertion = storage.withLock { storage in
+      if let name = storage.state.takenName(for: plan) { return .nameIsTaken(name) }
+      let index = storage.state.add(plan)
+      return .done(index, storage.state.conclude())
+    }
+    switch insertion {
+    case .done(let index, let effects):
+      perform(effects)
+      return index
+    case .nameIsTaken(let taken):
+      preconditionFailure(
+        "The workflow “\(name)” has a task “\(taken)” already. A name stands for one task, in snapshots and drawings: "
+          + "give each task a name of its own, or none.")
+    }
+  }
+
+  /// Traps if a closure's value type is an operation: it would be a value, and never run.
+  func requireValue<Value>(_ type: Value.Type, task name: String?) {
+    precondition(
+      !(Value.self is Operation.Type),
+      "\(describe(name)) was added with a closure whose value is an operation (\(Value.self)), which would never run. "
+        + "Return that operation itself from a closure that is not async, as operation:.")
+  }
+
+  /// Traps if a workflow can not become part of this one.
+  func requireFree(_ subworkflow: Workflow, for name: String?) {
+    if let owner = subworkflow.storage.withLock({ $0.owner?.workflow }) {
+      preconditionFailure(
+        "\(describe(name)) was given the workflow “\(subworkflow.name)”, which is a part of “\(owner.name)” already. A "
+          + "workflow has one place: make another one.")
+    }
+    var outer: Workflow? = self
+    while let workflow = outer {
+      precondition(
+        workflow !== subworkflow,
+        "\(describe(name)) was given the workflow “\(subworkflow.name)”, which contains it. A workflow can not run inside "
+          + "of itself: make another one.")
+      outer = workflow.storage.withLock { $0.owner?.workflow }
+    }
+  }
+
+  private func describe(_ name: String?) -> String {
+    name.map { "The task “\($0)” of the workflow “\(self.name)”" } ?? "A task of the workflow “\(self.name)”"
+  }
+}
+
+extension WorkflowState {
+  /// The name that another task has already, if one has.
+  func takenName(for plan: TaskPlan) -> String? {
+    if let name = plan.name {
+      if named[name] != nil { return name }
+      if let place = TaskNames.place(of: name), place <= nodes.count,
+        place == nodes.count ? false : nodes[place].plan.name == nil
+      {
+        return name
+      }
+      return nil
+    }
+    guard !named.isEmpty else { return nil }
+    let name = TaskNames.automatic(nodes.count)
+    return named[name] == nil ? nil : name
+  }
+}
