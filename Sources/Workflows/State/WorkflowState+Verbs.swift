@@ -136,7 +136,7 @@ extension WorkflowState {
     return true
   }
 
-  private mutating func clear(_ task: Int) {
+  mutating func clear(_ task: Int) {
     move(task, to: .pending)
     nodes[task].value = nil
     nodes[task].error = nil
@@ -183,6 +183,8 @@ extension WorkflowState {
       move(task, to: .ready)
       if starts { want(task) }
     }
+    // Also if none of them can run: then the run ends at once, with what keeps them from it.
+    if starts, run == nil { effects.start = .wanted }
     return true
   }
 }
