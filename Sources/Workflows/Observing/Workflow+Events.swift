@@ -41,6 +41,7 @@ extension Workflow {
         case .notice(let notice): deliver(notice)
         case .handIn(let tasks, let run): handIn(tasks, run: run)
         case .end(let end): finish(end)
+        case .endIfIdle: input { $0.endIfIdle() }
         }
       }
     }

@@ -48,6 +48,9 @@ enum OutboxEntry: Sendable {
   /// Tasks can run: tell the operation of the run.
   case handIn([Int], run: Int)
   case end(RunEnd)
+  /// Nothing was left of the run when this was put in. If that is still so, now that what came before has been told, the
+  /// run has ended: a hook may have retried the task whose failure it was told of.
+  case endIfIdle
 }
 
 /// What the caller of an input has to do when the lock is dropped, in the order of the fields.

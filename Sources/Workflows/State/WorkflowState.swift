@@ -81,6 +81,8 @@ struct WorkflowState: Sendable {
   var outbox: [OutboxEntry] = []
   /// Whether somebody empties the outbox.
   var isDelivering = false
+  /// Whether the end of the run waits there for what has to be told before.
+  var endIsPosted = false
 
   /// Wanted tasks that have not been dealt with yet.
   var wants: [Int] = []
@@ -147,8 +149,14 @@ struct WorkflowState: Sendable {
         effects.start = .wanted
       }
     }
-    if run != nil, liveCount + wantedCount + waitingCount == 0 { endRun(at: date()) }
-    if isDelivering || !notices.isEmpty { post() }
+    let endsRun = run != nil && liveCount + wantedCount + waitingCount == 0
+    if isDelivering || !notices.isEmpty {
+      post(end: endsRun)
+    } else if endsRun {
+      endRun(at: date())
+      // The end is to be told, too.
+      if !notices.isEmpty { post(end: false) }
+    }
     var concluded = WorkflowEffects()
     swap(&concluded, &effects)
     return concluded
@@ -177,15 +185,25 @@ struct WorkflowState: Sendable {
   }
 
   /// Puts what has to happen in order into the outbox.
-  private mutating func post() {
+  private mutating func post(end: Bool) {
     outbox += notices.map { .notice($0) }
     notices = []
     if !effects.ready.isEmpty { outbox.append(.handIn(effects.ready, run: effects.run)) }
     outbox += effects.ends.map { .end($0) }
+    if end, !endIsPosted {
+      endIsPosted = true
+      outbox.append(.endIfIdle)
+    }
     effects.ready = []
     effects.ends = []
     effects.delivers = !isDelivering && !outbox.isEmpty
     if effects.delivers { isDelivering = true }
+  }
+
+  /// Everything that happened while the run went on has been told.
+  mutating func endIfIdle(at date: @autoclosure () -> Date = Date()) {
+    endIsPosted = false
+    if run != nil, liveCount + wantedCount + waitingCount == 0 { endRun(at: date()) }
   }
 
   /// What to do next for whoever empties the outbox. Nil when it is empty, and nobody empties it any more.

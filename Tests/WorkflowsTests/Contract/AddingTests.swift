@@ -62,7 +62,8 @@ struct AddingTests {
       #expect(results.keyed["nobody"] == nil)
       return succeeding(true)
     }
-    let work = workflow.add("work", keyed: ["age": age]) { results in await Task { results["age", as: Int.self] }.value }
+    let work = workflow.add("work", keyed: ["age": age]) { results in await Task { results["age", as: Int.self] }.value
+    }
     try await workflow.run()
     #expect(all.result == true && work.result == 30)
     #expect(all.keyedPrerequisites == ["user": user, "years": age, "again": user])
@@ -120,11 +121,19 @@ struct AddingTests {
     let workflow = Workflow()
     let seen = EventRecorder<String>()
     let first = workflow.add("first") { [weak workflow] in
-      _ = workflow?.add("from the body") { SimpleOperation<Void> { seen.record("body"); $0.finish() } }
+      _ = workflow?.add("from the body") {
+        SimpleOperation<Void> {
+          seen.record("body"); $0.finish()
+        }
+      }
       return succeeding(1)
     }
     first.didFinish = { task, _ in
-      _ = task.workflow.add("from the hook", after: task) { _ in SimpleOperation<Void> { seen.record("hook"); $0.finish() } }
+      _ = task.workflow.add("from the hook", after: task) { _ in
+        SimpleOperation<Void> {
+          seen.record("hook"); $0.finish()
+        }
+      }
     }
     try await workflow.run()
     #expect(seen.events.sorted() == ["body", "hook"])

@@ -18,7 +18,8 @@ struct RunTests {
     #expect(workflow.outcome?.word == "success")
   }
 
-  @Test("Independent branches go on after a failure; the error has every failure, and every blocked task with its cause")
+  @Test(
+    "Independent branches go on after a failure; the error has every failure, and every blocked task with its cause")
   func run_withFailures_tellsAll() async throws {
     let workflow = Workflow("Order")
     let bad = workflow.addScripted("bad", [.failure(TestError.first)])

@@ -16,7 +16,10 @@ struct VerbTableTests {
 
     init(in wanted: AnyWorkflowTask.State, prerequisiteFinished: Bool = true) {
       for (place, prerequisites) in [[], [0], [1]].enumerated() {
-        _ = state.add(TaskPlan(name: "\(place)", handle: WorkflowTask<Void>.self, work: .body { _ in Operation() }, prerequisites: prerequisites))
+        _ = state.add(
+          TaskPlan(
+            name: "\(place)", handle: WorkflowTask<Void>.self, work: .body { _ in Operation() },
+            prerequisites: prerequisites))
       }
       guard prerequisiteFinished else {
         if wanted == .cancelled { _ = state.cancel(1) }
@@ -113,7 +116,8 @@ struct VerbTableTests {
     }
   }
 
-  @Test("With a prerequisite that has not finished", arguments: Verb.allCases, [AnyWorkflowTask.State.pending, .cancelled])
+  @Test(
+    "With a prerequisite that has not finished", arguments: Verb.allCases, [AnyWorkflowTask.State.pending, .cancelled])
   func verb_withUnmetPrerequisite_doesWhatTheTableSays(verb: Verb, from: AnyWorkflowTask.State) {
     var middle = Middle(in: from, prerequisiteFinished: false)
     #expect(middle.states[1] == from)

@@ -23,8 +23,11 @@ struct WorkflowStateWalkTests {
     var told: Set<[Int]> = []
     var endedRuns: Set<Int> = []
 
-    init(_ graph: [[Int]], conditions: Set<Int> = [], policy: FailurePolicy = .waitForAll) {
+    init(
+      _ graph: [[Int]], conditions: Set<Int> = [], policy: FailurePolicy = .waitForAll, isObserved: Bool = false
+    ) {
       state.failurePolicy = policy
+      state.isObserved = isObserved
       for (task, prerequisites) in graph.enumerated() {
         let work: TaskPlan.Work = conditions.contains(task) ? .condition : .body { _ in Operation() }
         _ = state.add(
@@ -35,7 +38,10 @@ struct WorkflowStateWalkTests {
 
     var key: [Int] {
       var key = state.nodes.flatMap { node in
-        [node.state.rawValue, node.isWanted ? 1 : 0, node.handedInTo == 0 ? 0 : node.handedInTo == state.run?.number ? 1 : 2]
+        [
+          node.state.rawValue, node.isWanted ? 1 : 0,
+          node.handedInTo == 0 ? 0 : node.handedInTo == state.run?.number ? 1 : 2,
+        ]
       }
       key += live.map { slot in
         let attempt = state.attempts[slot]!
@@ -97,16 +103,39 @@ struct WorkflowStateWalkTests {
     private mutating func conclude() -> String? {
       var effects = state.conclude()
       while true {
-        if effects.delivers { return "There is nobody to deliver to" }
-        for task in effects.ready {
-          guard effects.run == state.run?.number else { return "Told a run that is not current" }
-          if !told.insert([task, effects.run]).inserted { return "\(task) is told twice" }
+        if let complaint = take(effects.ready, effects.ends, run: effects.run) { return complaint }
+        if effects.delivers {
+          while let entries = state.nextDelivery() {
+            for entry in entries {
+              if let complaint = deliver(entry) { return complaint }
+            }
+          }
         }
-        for end in effects.ends where !endedRuns.insert(end.run).inserted { return "Run \(end.run) ends twice" }
         guard let start = effects.start else { return nil }
         _ = state.begin(startsEverything: start == .everything)
         effects = state.conclude()
       }
+    }
+
+    private mutating func deliver(_ entry: OutboxEntry) -> String? {
+      switch entry {
+      case .notice: return nil
+      case .handIn(let tasks, let run): return take(tasks, [], run: run)
+      case .end(let end): return take([], [end], run: 0)
+      case .endIfIdle:
+        state.endIfIdle()
+        let effects = state.conclude()
+        return effects.delivers || !effects.ready.isEmpty || effects.start != nil ? "An end with consequences" : nil
+      }
+    }
+
+    private mutating func take(_ ready: [Int], _ ends: [RunEnd], run: Int) -> String? {
+      for task in ready {
+        guard run == state.run?.number else { return "Told a run that is not current" }
+        if !told.insert([task, run]).inserted { return "\(task) is told twice" }
+      }
+      for end in ends where !endedRuns.insert(end.run).inserted { return "Run \(end.run) ends twice" }
+      return nil
     }
 
     /// What must hold after every input.
@@ -122,7 +151,9 @@ struct WorkflowStateWalkTests {
         case .cancelled: break
         }
         if node.isWanted, node.state != .ready { return "\(task) is wanted and \(node.state)" }
-        if (node.value != nil) != (node.state == .finished) { return "\(task) is \(node.state) and has the wrong value" }
+        if (node.value != nil) != (node.state == .finished) {
+          return "\(task) is \(node.state) and has the wrong value"
+        }
         if (node.error != nil) != (node.state == .failed) { return "\(task) is \(node.state) and has the wrong error" }
         if node.state == .executing, !node.plan.isCondition, node.slot.map({ state.attempts[$0]?.task }) != task {
           return "\(task) executes without an attempt"
@@ -130,7 +161,9 @@ struct WorkflowStateWalkTests {
         if node.state != .executing, node.slot != nil { return "\(task) is \(node.state) with an attempt" }
         if let run = state.run, node.isWanted, !told.contains([task, run.number]) { return "\(task) is forgotten" }
       }
-      for each in AnyWorkflowTask.State.allCases where counts[each] != state.counts[each] { return "\(each) is miscounted" }
+      for each in AnyWorkflowTask.State.allCases where counts[each] != state.counts[each] {
+        return "\(each) is miscounted"
+      }
       if state.liveCount != live.count { return "\(live.count) attempts are counted as \(state.liveCount)" }
       let busy = state.liveCount + state.wantedCount + state.waitingCount > 0
       if busy != (state.run != nil) {
@@ -171,9 +204,12 @@ struct WorkflowStateWalkTests {
 
   @Test(
     "The rules hold after every input, on every short path",
-    arguments: [[[], [0]], [[], [0], [0, 1]], [[], [], [0, 1]], [[], [0], [0], [1, 2]]], [FailurePolicy.waitForAll, .cancelRemaining])
+    arguments: [[[], [0]], [[], [0], [0, 1]], [[], [], [0, 1]], [[], [0], [0], [1, 2]]],
+    [FailurePolicy.waitForAll, .cancelRemaining])
   func anySteps_inAnyOrder_keepTheRules(graph: [[Int]], policy: FailurePolicy) {
     let (states, complaints) = walk(World(graph, policy: policy), limit: 1_500)
+    let (_, observed) = walk(World(graph, policy: policy, isObserved: true), limit: 300)
+    #expect(observed == [])
     #expect(complaints == [])
     #expect(states > 200, "\(states) states")
   }

@@ -27,7 +27,9 @@ extension Workflow {
     let count = Locked(0)
     return add(name, unkeyed: prerequisites) { _ in
       let attempt = count.increment()
-      return SimpleOperation<Int> { $0.settle(with: attempt <= outcomes.count ? outcomes[attempt - 1] : .success(attempt)) }
+      return SimpleOperation<Int> {
+        $0.settle(with: attempt <= outcomes.count ? outcomes[attempt - 1] : .success(attempt))
+      }
     }
   }
 
