@@ -22,7 +22,8 @@ let package = Package(
       name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["LinkCheck", "TestSupport"]),
-    .executableTarget(name: "Benchmarks", dependencies: ["CompositeOperations"], path: "Tests/Benchmarks"),
+    .executableTarget(
+      name: "Benchmarks", dependencies: ["CompositeOperations", "Workflows"], path: "Tests/Benchmarks"),
   ],
   swiftLanguageModes: [.v6]
 )

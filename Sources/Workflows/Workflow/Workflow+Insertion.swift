@@ -10,14 +10,14 @@ extension Workflow {
     in operationQueue: OperationQueue?,
     body: @escaping TaskPlan.Body
   ) -> WorkflowTask<Value> {
-    if let missing = requiredKeys.subtracting(keyed.keys).min() {
+    if !requiredKeys.isEmpty, let missing = requiredKeys.subtracting(keyed.keys).min() {
       let given = keyed.isEmpty ? "none" : keyed.keys.sorted().map { "“\($0)”" }.joined(separator: ", ")
       preconditionFailure(
         "\(describe(name)) requires a prerequisite with the key “\(missing)”, and was given \(given). Give it one with "
           + "keyed: [\"\(missing)\": …].")
     }
     // In an order that does not depend on hashing.
-    let keys = keyed.keys.sorted()
+    let keys = keyed.isEmpty ? [] : keyed.keys.sorted()
     let all = keys.isEmpty ? prerequisites : keys.map { keyed[$0]! } + prerequisites
     let plan = TaskPlan(
       name: name, handle: handle, work: .body(body), prerequisites: places(of: all, for: name), keys: keys,

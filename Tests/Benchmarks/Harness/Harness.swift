@@ -54,7 +54,7 @@ struct Harness: Sendable {
     let peerOnce = warmUp(peer)
     let subjectOnce = warmUp(subject)
     let plan = Plan(fastest: min(peerOnce, subjectOnce), round: peerOnce + subjectOnce)
-    let rounds = rounds ?? plan.rounds * roundFactor
+    let rounds = rounds ?? row.rounds ?? plan.rounds * roundFactor
     var peers: [Double] = []
     var subjects: [Double] = []
     for _ in 0..<rounds {

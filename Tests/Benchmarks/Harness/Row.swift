@@ -36,6 +36,8 @@ struct Row: Sendable {
   let count: Int
   /// The budget, where the row has one.
   var budget: Budget?
+  /// The rounds, where they are not chosen by the time that the row takes: for a peer that takes seconds.
+  var rounds: Int?
   /// How the figure is found.
   let measurement: Measurement
 

@@ -13,6 +13,11 @@ enum Figures {
     String(format: "%.\(places)f", number)
   }
 
+  /// A ratio: with more decimals where two would show next to nothing.
+  static func ratio(_ ratio: Double) -> String {
+    decimal(ratio, ratio < 0.095 ? 4 : 2)
+  }
+
   /// A whole number with its thousands set apart.
   static func grouped(_ number: Int) -> String {
     var digits = Array(String(number))
@@ -23,8 +28,8 @@ enum Figures {
   /// The figure of a row: a ratio with its middle half, or memory.
   static func figure(of result: RowResult) -> String {
     if let ratio = result.ratio {
-      let quartiles = (result.ratioQuartiles ?? []).map { decimal($0, 2) }.joined(separator: "–")
-      return "\(decimal(ratio, 2)) (\(quartiles))"
+      let quartiles = (result.ratioQuartiles ?? []).map(Figures.ratio).joined(separator: "–")
+      return "\(Figures.ratio(ratio)) (\(quartiles))"
     }
     if let mebibytes = result.mebibytes { return "\(decimal(mebibytes, 1)) MiB" }
     return result.bytesPerOperation.map { "\(decimal($0, 0)) bytes" } ?? ""
@@ -39,6 +44,6 @@ enum Figures {
   /// A budget with its aim.
   static func budget(_ limit: Double, aim: Double?, isMemory: Bool) -> String {
     guard !isMemory else { return "\(decimal(limit, 0)) MiB" }
-    return decimal(limit, 2) + (aim.map { ", aim \(decimal($0, 2))" } ?? "")
+    return ratio(limit) + (aim.map { ", aim \(decimal($0, 2))" } ?? "")
   }
 }

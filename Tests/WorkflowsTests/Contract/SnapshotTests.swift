@@ -31,7 +31,9 @@ struct SnapshotTests {
 
     init(failing: Bool = false) {
       let runs = runs
-      photo = workflow.add("photo") { succeeding(Photo(name: "sun", bytes: Data([1, 2])), named: "photo", recorder: runs) }
+      photo = workflow.add("photo") {
+        succeeding(Photo(name: "sun", bytes: Data([1, 2])), named: "photo", recorder: runs)
+      }
       address = workflow.addCondition("address", of: String?.self)
       mark = workflow.add("mark") { succeeding((), named: "mark", recorder: runs) }
       connection = workflow.add("connection") { succeeding(Connection(number: 1), named: "connection", recorder: runs) }

@@ -7,7 +7,8 @@ import Workflows
 /// How many tasks run at once, and where.
 @Suite("4 Limits and queues", .timeLimit(.minutes(5)))
 struct LimitTests {
-  private func addMeasured(_ count: Int, to workflow: Workflow, _ gauge: ConcurrencyGauge, queue: OperationQueue? = nil) {
+  private func addMeasured(_ count: Int, to workflow: Workflow, _ gauge: ConcurrencyGauge, queue: OperationQueue? = nil)
+  {
     for _ in 0..<count {
       _ = workflow.add(operationQueue: queue) {
         gauge.enter()
@@ -76,7 +77,9 @@ struct LimitTests {
     let (inOwn, inWorkflows) = (ConcurrencyGauge(), ConcurrencyGauge())
     addMeasured(8, to: workflow, inOwn, queue: own)
     addMeasured(8, to: workflow, inWorkflows)
-    let failing = workflow.add("failing", operationQueue: own) { () throws -> SimpleOperation<Int> in succeedingLater(.failure(TestError.first)) }
+    let failing = workflow.add("failing", operationQueue: own) { () throws -> SimpleOperation<Int> in
+      succeedingLater(.failure(TestError.first))
+    }
     #expect(workflow.tasks[0].operationQueue === own && workflow.tasks[8].operationQueue == nil)
     #expect(await workflow.outcomeOfRun().word == "failure")
     #expect(inOwn.total == 8 && inOwn.maximum == 1)
@@ -87,8 +90,12 @@ struct LimitTests {
   @Test("A task in the main queue runs there, others do not")
   func queue_main_runsThere() async throws {
     let workflow = Workflow()
-    let onMain = workflow.add(operationQueue: .main) { SimpleOperation<Bool> { $0.finish(with: OperationQueue.current === OperationQueue.main) } }
-    let onWorker = workflow.add { SimpleOperation<Bool> { $0.finish(with: OperationQueue.current === OperationQueue.main) } }
+    let onMain = workflow.add(operationQueue: .main) {
+      SimpleOperation<Bool> { $0.finish(with: OperationQueue.current === OperationQueue.main) }
+    }
+    let onWorker = workflow.add {
+      SimpleOperation<Bool> { $0.finish(with: OperationQueue.current === OperationQueue.main) }
+    }
     try await workflow.run()
     #expect(onMain.result == true && onWorker.result == false)
   }

@@ -42,7 +42,8 @@ struct NestingTests {
     #expect(inner > 50 && gauge.total == inner + inner + 2)
   }
 
-  @Test("Five levels deep, both ways, in one queue at any limit, root in the queue or not", arguments: 1...3, [false, true])
+  @Test(
+    "Five levels deep, both ways, in one queue at any limit, root in the queue or not", arguments: 1...3, [false, true])
   func levels_inOneQueue_keepItsLimit(limit: Int, inQueue: Bool) async throws {
     let gauge = ConcurrencyGauge()
     let queue = OperationQueue(limit: limit)

@@ -33,7 +33,9 @@ struct OriginalBugsK01ToK09 {
       workflow.start()
       while true {
         let isDone = task.state == .finished && failing.state == .failed
-        if task.state == .finished, task.result == nil || task.finishDate == nil { Issue.record("finished without a result") }
+        if task.state == .finished, task.result == nil || task.finishDate == nil {
+          Issue.record("finished without a result")
+        }
         if failing.state == .failed, failing.error == nil { Issue.record("failed without an error") }
         if isDone { break }
         await Task.yield()
@@ -126,7 +128,11 @@ struct OriginalBugsK01ToK09 {
     do {
       let workflow = Workflow()
       let first = workflow.add { held.make() }
-      _ = workflow.add(after: first) { _ in SimpleOperation<Void> { done.open(); $0.finish() } }
+      _ = workflow.add(after: first) { _ in
+        SimpleOperation<Void> {
+          done.open(); $0.finish()
+        }
+      }
       workflow.start()
     }
     await held.operation(1).finish(with: 1)

@@ -44,7 +44,9 @@ struct OriginalBugsK10ToK18 {
     for _ in 0..<100 {
       let workflow = Workflow()
       let first = workflow.add("first") { succeeding(1) }
-      let second = workflow.add("second", keyed: ["first": first]) { results in succeeding(results["first", as: Int.self]) }
+      let second = workflow.add("second", keyed: ["first": first]) { results in
+        succeeding(results["first", as: Int.self])
+      }
       async let running: Void = onWorker { workflow.start() }
       async let resetting: Void = onWorker { _ = first.reset() }
       _ = await (running, resetting)
@@ -60,7 +62,9 @@ struct OriginalBugsK10ToK18 {
   func k13_resetAndFinishDoNotMix() async {
     for _ in 0..<100 {
       let workflow = Workflow()
-      let task = workflow.add("task") { await Task.yield(); return 1 }
+      let task = workflow.add("task") {
+        await Task.yield(); return 1
+      }
       workflow.start()
       await onWorker { _ = task.reset() }
       await workflow.untilIdle()
@@ -133,7 +137,9 @@ struct OriginalBugsK10ToK18 {
     let nothing = workflow.add("nothing") { succeeding(()) }
     let none = workflow.add("none") { succeeding(Int?.none) }
     let some = workflow.add("some") { succeeding(Int?.some(3)) }
-    let typed = workflow.add("typed", after: some, none, nothing) { some, none, _ in succeeding((some ?? 0) + (none ?? 1)) }
+    let typed = workflow.add("typed", after: some, none, nothing) { some, none, _ in
+      succeeding((some ?? 0) + (none ?? 1))
+    }
     let listed = workflow.add("listed", unkeyed: [some, nothing, none]) { results in
       succeeding(results.all.map { "\($0)" })
     }

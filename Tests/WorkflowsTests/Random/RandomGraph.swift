@@ -22,7 +22,7 @@ struct Random: RandomNumberGenerator {
 }
 
 /// A workflow and its model, made from one seed.
-final class RandomGraph: @unchecked Sendable {  // used by one task; the verbs from other threads only touch the workflow
+final class RandomGraph: @unchecked Sendable {  // used by one task; verbs from other threads use the workflow only
   private var random: Random
   private var model: GraphModel
   private let workflow: Workflow
@@ -147,16 +147,22 @@ final class RandomGraph: @unchecked Sendable {  // used by one task; the verbs f
     // A cancel without a run leaves the outcome of the last run as it is.
     let isOfLastRun = history.last == "run" || !history.contains { $0.hasPrefix("cancel") }
     if let outcome = workflow.outcome, isOfLastRun {
-      if outcome.word != model.outcome { complaints.append("outcome: \(outcome.word), and not \(model.outcome ?? "none")") }
+      if outcome.word != model.outcome {
+        complaints.append("outcome: \(outcome.word), and not \(model.outcome ?? "none")")
+      }
       if let error = outcome.error as? WorkflowError {
         let blocked = error.blocked.map { [Int($0.task.name)!, Int($0.cause.name)!] }
         if blocked != model.blocked { complaints.append("blocked: \(blocked), and not \(model.blocked)") }
-        if error.failures.map(\.task) != tasks.filter({ $0.state == .failed }) { complaints.append("failures: \(error)") }
+        if error.failures.map(\.task) != tasks.filter({ $0.state == .failed }) {
+          complaints.append("failures: \(error)")
+        }
       }
     } else if workflow.outcome == nil, history.last == "run", model.outcome != nil {
       complaints.append("no outcome")
     }
-    if !complaints.isEmpty { complaints += [history.joined(separator: ", "), "\(model.prerequisites)", "\(model.scripts)"] }
+    if !complaints.isEmpty {
+      complaints += [history.joined(separator: ", "), "\(model.prerequisites)", "\(model.scripts)"]
+    }
   }
 
   // MARK: - At any moment

@@ -1,0 +1,83 @@
+import CompositeOperations
+import Foundation
+import Workflows
+
+extension Table {
+  private static let shapes: [(name: String, make: @Sendable (Int) -> Graph)] = [
+    ("a chain", Graph.chain), ("a fan out and in", Graph.fan), ("a binary tree", Graph.tree),
+    ("random layers", Graph.layers),
+  ]
+
+  /// Graphs of empty tasks, built, run and released.
+  static var workflows: [Row] {
+    againstDependencies + againstEngine + workflowGrowth + [workflowVerbs]
+  }
+
+  /// Against operations that wait for each other in a queue, which takes time with the square of their number.
+  private static var againstDependencies: [Row] {
+    let queue = OperationQueuePeer.queue()
+    let rows = shapes.map { shape in (shape, 2_000, Row.Budget?.none) } + [(shapes[0], 8_000, .atMost(1.0 / 300))]
+    return rows.map { shape, count, budget in
+      let graph = shape.make(count)
+      return Row(
+        section: "Workflow", name: "\(shape.name) of \(Figures.grouped(count)) tasks", against: "addDependency",
+        count: count, budget: budget, rounds: 3,
+        measurement: .comparison(
+          subject: .blocking { graph.runWorkflow() }, peer: .blocking { graph.run(in: queue) }))
+    }
+  }
+
+  /// Against the engine with nothing but counters: what being able to watch, retry and reset costs.
+  private static var againstEngine: [Row] {
+    shapes.flatMap { shape in
+      [1_000, 10_000, 100_000].map { count in
+        let graph = shape.make(count)
+        return Row(
+          section: "Workflow", name: "\(shape.name) of \(Figures.grouped(count)) tasks", against: "the bare engine",
+          count: count,
+          measurement: .comparison(
+            subject: .blocking { graph.runWorkflow() }, peer: .blocking { graph.runOnEngine() }))
+      }
+    }
+  }
+
+  /// 100,000 tasks at once against a hundred times 1,000: the time per task may hardly grow.
+  private static var workflowGrowth: [Row] {
+    shapes.flatMap { shape in
+      let (large, small) = (shape.make(100_000), shape.make(1_000))
+      return [
+        Row(
+          section: "Workflow growth", name: "\(shape.name) of 100,000 tasks", against: "100 of 1,000", count: 100_000,
+          budget: .atMost(1.5),
+          measurement: .comparison(
+            subject: .blocking { large.runWorkflow() },
+            peer: .blocking {
+              for _ in 0..<100 { small.runWorkflow() }
+            })),
+        Row(
+          section: "Workflow growth", name: "\(shape.name) of 100,000 tasks, only built", against: "100 of 1,000",
+          count: 100_000, budget: .atMost(1.5),
+          measurement: .comparison(
+            subject: .blocking { _ = large.makeWorkflow() },
+            peer: .blocking {
+              for _ in 0..<100 { _ = small.makeWorkflow() }
+            })),
+      ]
+    }
+  }
+
+  /// Thirty layers of thirty tasks, each after all of the layer before; nothing runs, for the root is a condition.
+  private static var workflowVerbs: Row {
+    let workflow = Workflow()
+    let root = workflow.addCondition(of: Int.self)
+    var layer: [AnyWorkflowTask] = [root]
+    for _ in 0..<30 { layer = (0..<30).map { _ in workflow.add(unkeyed: layer) { _ in emptyOperation() } } }
+    return Row(
+      section: "Workflow", name: "cancel, retry and reset of 30 layers of 30", count: 1,
+      measurement: .time(
+        .blocking {
+          root.start()
+          precondition(root.cancel() && root.retry() && root.reset())
+        }))
+  }
+}
