@@ -52,13 +52,12 @@ extension Workflow {
     let task = index.map(handle)
     if let task, let index, let hooks = storage.withLock({ $0.hooks[index] }) { call(hooks, for: notice, of: task) }
     if let delegate = storage.withLock({ $0.delegate }) { tell(delegate, kind, task, attempt: attempt) }
-    let ends = if case .workflowPaused = kind { false } else { index == nil && !notice.isStart }
     for (number, stream) in storage.withLock({ $0.streams }) {
       let event = WorkflowEvent(kind: kind, task: task, attempt: attempt, droppedCount: stream.droppedCount)
       if case .dropped = stream.continuation.yield(event) {
         storage.withLock { $0.streams[number]?.droppedCount += 1 }
       }
-      if ends { stream.continuation.finish() }
+      if notice.settles { stream.continuation.finish() }
     }
   }
 
@@ -69,6 +68,8 @@ extension Workflow {
     case .workflowEnded(.finished): (.workflowFinished, nil, 0)
     case .workflowEnded(.cancelled): (.workflowCancelled, nil, 0)
     case .workflowEnded(.failed(let record)): (.workflowFailed(WorkflowError(workflow: self, record: record)), nil, 0)
+    case .workflowReset: (.workflowReset, nil, 0)
+    case .workflowRetried: (.workflowRetried, nil, 0)
     case .started(let task, let attempt): (.started, task, attempt)
     case .finished(let task, let attempt, _): (.finished, task, attempt)
     case .failed(let task, let attempt, let error): (.failed(error), task, attempt)
@@ -86,7 +87,7 @@ extension Workflow {
     case .cancelled: hooks.didCancel?(task)
     case .reset: hooks.didReset?(task)
     case .retried: hooks.didRetry?(task)
-    case .started, .discarded, .workflowStarted, .workflowEnded: break
+    case .started, .discarded, .workflowStarted, .workflowEnded, .workflowReset, .workflowRetried: break
     }
   }
 
@@ -100,6 +101,8 @@ extension Workflow {
       case .workflowFailed(let error): delegate.workflow(self, didFailWith: error)
       case .workflowCancelled: delegate.workflowDidCancel(self)
       case .workflowPaused: delegate.workflowDidPause(self)
+      case .workflowReset: delegate.workflowDidReset(self)
+      case .workflowRetried: delegate.workflowDidRetry(self)
       case .started, .finished, .failed, .cancelled, .reset, .retried, .discarded: break
       }
       return
@@ -113,7 +116,9 @@ extension Workflow {
     case .retried: delegate.workflow(self, taskDidRetry: task)
     case .discarded(let outcome):
       delegate.workflow(self, task: task, didDiscardAttempt: attempt, outcome: outcome)
-    case .workflowStarted, .workflowFinished, .workflowFailed, .workflowCancelled, .workflowPaused: break
+    case .workflowStarted, .workflowFinished, .workflowFailed, .workflowCancelled, .workflowPaused, .workflowReset,
+      .workflowRetried:
+      break
     }
   }
 }

@@ -20,6 +20,10 @@ public protocol WorkflowDelegate: AnyObject, Sendable {
   func workflowDidCancel(_ workflow: Workflow)
   /// A run ended, and there are tasks left that can run and were not started.
   func workflowDidPause(_ workflow: Workflow)
+  /// The workflow was reset as a whole. What that did to each task is told next.
+  func workflowDidReset(_ workflow: Workflow)
+  /// The workflow was retried as a whole. What that did to each task is told next.
+  func workflowDidRetry(_ workflow: Workflow)
   /// An attempt of a task started.
   func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask)
   /// A task has a result.
@@ -48,6 +52,10 @@ extension WorkflowDelegate {
   public func workflowDidCancel(_ workflow: Workflow) {}
   /// Does nothing.
   public func workflowDidPause(_ workflow: Workflow) {}
+  /// Does nothing.
+  public func workflowDidReset(_ workflow: Workflow) {}
+  /// Does nothing.
+  public func workflowDidRetry(_ workflow: Workflow) {}
   /// Does nothing.
   public func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {}
   /// Does nothing.

@@ -14,6 +14,10 @@ public struct WorkflowEvent: Sendable {
     case workflowCancelled
     /// A run ended, and there are tasks left that can run and were not started. The workflow has no outcome.
     case workflowPaused
+    /// The workflow was reset as a whole. The tasks' own events come next.
+    case workflowReset
+    /// The workflow was retried as a whole. The tasks' own events come next.
+    case workflowRetried
     /// An attempt of the task started.
     case started
     /// The task has a result.
@@ -51,6 +55,8 @@ extension WorkflowEvent: CustomStringConvertible {
       case .workflowFailed: "workflow failed"
       case .workflowCancelled: "workflow cancelled"
       case .workflowPaused: "workflow paused"
+      case .workflowReset: "workflow reset"
+      case .workflowRetried: "workflow retried"
       case .started: "started"
       case .finished: "finished"
       case .failed: "failed"

@@ -19,7 +19,8 @@ extension Workflow {
 
   /// Runs the workflow, and waits until the run has ended: ``makeOperation()``, run.
   ///
-  /// Returns when every task has finished. Cancelling the calling task cancels the run, if it began here.
+  /// Returns when every task has finished. Cancelling the calling task cancels the run, if it began here. Not to be
+  /// awaited by a task of this workflow, which would wait for itself.
   ///
   /// - Throws: ``WorkflowError`` if something failed; `CancellationError` if the run was cancelled.
   public func run() async throws {

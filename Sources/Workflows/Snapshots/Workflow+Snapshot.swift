@@ -38,8 +38,9 @@ extension Workflow {
   /// Gives tasks the results that a snapshot has for their names: they are finished, and a run goes on after them. All
   /// other tasks are as if they had never run.
   ///
-  /// Either everything is restored or, when it throws, nothing. Nothing is started, and no event is sent. A task may be
-  /// finished then whose prerequisite has to run again, because that one's result can not be stored; it keeps its result.
+  /// Either everything is restored or, when it throws, nothing; only a subworkflow may have been restored already when
+  /// another thread starts the workflow during this call. Nothing is started, and no event is sent. A task may be finished
+  /// then whose prerequisite has to run again, because that one's result can not be stored; it keeps its result.
   ///
   /// - Returns: the names in the snapshot of which there is no such task, those of subworkflows after the name of their
   ///   task and a slash.
@@ -118,6 +119,7 @@ extension WorkflowState {
   /// Tasks have finished in another process; the others have never run. False if the workflow is running.
   mutating func restore(_ results: [RestoredResult]) -> Bool {
     guard run == nil, liveCount == 0 else { return false }
+    effects.released += fulfilments.values
     fulfilments = [:]
     settlement = nil
     for task in nodes.indices {

@@ -6,6 +6,10 @@ enum WorkflowNotice: Sendable {
   case workflowStarted
   /// The run has ended; nil if there are tasks left that can run and were not started.
   case workflowEnded(WorkflowSettlement?)
+  /// All of it was reset; what became of each task comes next.
+  case workflowReset
+  /// All of it was retried; what became of each task comes next.
+  case workflowRetried
   case started(Int, attempt: Int)
   case finished(Int, attempt: Int, value: any Sendable)
   case failed(Int, attempt: Int, error: any Error)
@@ -15,9 +19,9 @@ enum WorkflowNotice: Sendable {
   /// An attempt ended that does not count any more.
   case discarded(Int, attempt: Int, outcome: Outcome<any Sendable>)
 
-  /// Whether a run begins.
-  var isStart: Bool {
-    if case .workflowStarted = self { true } else { false }
+  /// Whether the workflow has settled.
+  var settles: Bool {
+    if case .workflowEnded(.some) = self { true } else { false }
   }
 }
 
@@ -79,4 +83,7 @@ struct WorkflowEffects: Sendable {
   var ends: [RunEnd] = []
   /// A run is needed.
   var start: Start?
+  /// Results and errors that were dropped. Nothing is done with them: they are let go of when the lock is, for that may
+  /// run code of the user's.
+  var released: [any Sendable] = []
 }

@@ -105,7 +105,7 @@ extension WorkflowState {
   }
 
   mutating func resetEverything() -> Bool {
-    reset(Array(nodes.indices))
+    tellFirst(.workflowReset, if: { $0.reset(Array($0.nodes.indices)) })
   }
 
   private mutating func reset(_ tasks: [Int], following follower: Int? = nil) -> Bool {
@@ -117,10 +117,11 @@ extension WorkflowState {
   }
 
   private mutating func resetNode(_ task: Int, follows: Bool) -> Bool {
-    let wasFulfilled = fulfilments.removeValue(forKey: task) != nil
+    let fulfilment = fulfilments.removeValue(forKey: task)
+    if let fulfilment { effects.released.append(fulfilment) }
     switch nodes[task].state {
     case .pending:
-      return wasFulfilled
+      return fulfilment != nil
     case .ready:
       unwant(task)
     case .executing:
@@ -138,6 +139,8 @@ extension WorkflowState {
 
   mutating func clear(_ task: Int) {
     move(task, to: .pending)
+    if let value = nodes[task].value { effects.released.append(value) }
+    if let error = nodes[task].error { effects.released.append(error) }
     nodes[task].value = nil
     nodes[task].error = nil
     nodes[task].startDate = nil
@@ -152,7 +155,7 @@ extension WorkflowState {
   }
 
   mutating func retryEverything() -> Bool {
-    guard retry(Array(nodes.indices), starts: true) else { return false }
+    guard tellFirst(.workflowRetried, if: { $0.retry(Array($0.nodes.indices), starts: true) }) else { return false }
     if run != nil {
       run?.startsEverything = true
       wantEverything()
@@ -164,7 +167,7 @@ extension WorkflowState {
 
   /// The failed and cancelled tasks can run again, and are not started.
   mutating func rearm() -> Bool {
-    retry(Array(nodes.indices), starts: false)
+    tellFirst(.workflowRetried, if: { $0.retry(Array($0.nodes.indices), starts: false) })
   }
 
   private mutating func retry(_ tasks: [Int], starts: Bool, following follower: Int? = nil) -> Bool {

@@ -92,6 +92,9 @@ struct WorkflowState: Sendable {
   var visits: [Int] = []
   var lastVisit = 0
 
+  /// Whether a run is under way, or attempts of a cancelled one are waited for.
+  var isRunning: Bool { run != nil || !draining.isEmpty }
+
   // MARK: - Building blocks
 
   mutating func move(_ task: Int, to state: TaskNode.State) {
@@ -102,6 +105,14 @@ struct WorkflowState: Sendable {
 
   mutating func tell(_ notice: WorkflowNotice) {
     if isObserved { notices.append(notice) }
+  }
+
+  /// Tells something before all that `body` has to tell, if that changes anything.
+  mutating func tellFirst(_ notice: WorkflowNotice, if body: (inout WorkflowState) -> Bool) -> Bool {
+    let place = notices.count
+    guard body(&self) else { return false }
+    if isObserved { notices.insert(notice, at: place) }
+    return true
   }
 
   /// A ready task is to run.

@@ -72,7 +72,7 @@ public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subcl
   public final var anyOutcome: Outcome<any Sendable>? { read(\.outcome) }
 
   /// The error of a failed task, otherwise nil.
-  public final var error: (any Error)? { read { $0.state == .failed ? $0.error : nil } }
+  public final var error: (any Error)? { read(\.error) }
 
   /// When the latest attempt started; nil before the first, and after ``reset()`` and ``retry()``.
   public final var startDate: Date? { read(\.startDate) }
@@ -98,12 +98,12 @@ public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subcl
 
   // MARK: - Description
 
-  /// The kind of task, its name, state, attempt and error.
+  /// The kind of task, its name, state, attempt, and the first line of its error.
   public final var description: String {
     let node = read { $0 }
     var text = "<\(type(of: self)) “\(node.plan.name ?? TaskNames.automatic(index))”: \(node.state)"
     if node.attempt > 0 { text += ", attempt \(node.attempt)" }
-    if let error = node.error, node.state == .failed { text += ", \(error)" }
+    if let error = node.error { text += ", \(headline(of: error))" }
     return text + ">"
   }
 

@@ -21,11 +21,12 @@ extension Workflow {
   ///   - operationQueue: the queue to run in; nil for that of the workflow.
   ///   - operation: makes the operation of one attempt: a new one each time. Called when the attempt starts, where
   ///     operations run. What it throws fails the attempt; `CancellationError` cancels the task.
+  @discardableResult
   public func add<each Input: Sendable, O: ComposableOperation>(
     _ name: String? = nil, after prerequisites: repeat WorkflowTask<each Input>, operationQueue: OperationQueue? = nil,
     operation: @escaping @Sendable (repeat each Input) throws -> O
   ) -> WorkflowTask<O.Value> {
-    requireValue(O.Value.self, task: name)
+    requireValue(O.Value.self, task: name, remedy: "Return an operation that goes on with it: use then(_:).")
     return add(
       name, as: WorkflowTask<O.Value>.self, after: list(repeat each prerequisites), in: operationQueue
     ) { results in
@@ -49,11 +50,13 @@ extension Workflow {
   ///     attempt started.
   ///   - operationQueue: the queue in whose slots the attempts run; the closure itself runs on the cooperative pool.
   ///   - work: the work of one attempt. What it throws fails the attempt.
+  @discardableResult
   public func add<each Input: Sendable, Value: Sendable>(
     _ name: String? = nil, after prerequisites: repeat WorkflowTask<each Input>, operationQueue: OperationQueue? = nil,
     work: @escaping @Sendable (repeat each Input) async throws -> Value
   ) -> WorkflowTask<Value> {
-    requireValue(Value.self, task: name)
+    requireValue(
+      Value.self, task: name, remedy: "Return the operation from a closure that is not async, as operation:.")
     return add(name, as: WorkflowTask<Value>.self, after: list(repeat each prerequisites), in: operationQueue) {
       results in
       AsyncOperation<Value>(name: results.taskName()) {
@@ -72,7 +75,7 @@ extension Workflow {
   public func addCondition<Value: Sendable>(
     _ name: String? = nil, of type: Value.Type = Value.self, after prerequisites: AnyWorkflowTask...
   ) -> ExternalCondition<Value> {
-    requireValue(Value.self, task: name)
+    requireValue(Value.self, task: name, remedy: "Fulfil it with what the operation results in.")
     return ExternalCondition(
       workflow: self,
       index: insert(
@@ -92,6 +95,7 @@ extension Workflow {
   /// ``Workflow/makeOperation()``.
   ///
   /// Traps if `subworkflow` is part of a workflow already, or contains this one.
+  @discardableResult
   public func addSubworkflow(
     _ name: String? = nil, _ subworkflow: Workflow, after prerequisites: AnyWorkflowTask...
   ) -> WorkflowTask<Workflow> {

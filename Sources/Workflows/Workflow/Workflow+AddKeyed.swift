@@ -23,12 +23,13 @@ extension Workflow {
   ///   - operationQueue: the queue to run in; nil for that of the workflow.
   ///   - operation: makes the operation of one attempt: a new one each time. Called when the attempt starts, where
   ///     operations run. What it throws fails the attempt; `CancellationError` cancels the task.
+  @discardableResult
   public func add<O: ComposableOperation>(
     _ name: String? = nil, keyed: [String: AnyWorkflowTask] = [:], unkeyed: [AnyWorkflowTask] = [],
     requiredKeys: Set<String> = [], operationQueue: OperationQueue? = nil,
     operation: @escaping @Sendable (PrerequisiteResults) throws -> O
   ) -> WorkflowTask<O.Value> {
-    requireValue(O.Value.self, task: name)
+    requireValue(O.Value.self, task: name, remedy: "Return an operation that goes on with it: use then(_:).")
     return add(
       name, as: WorkflowTask<O.Value>.self, keyed: keyed, after: unkeyed, requiring: requiredKeys, in: operationQueue
     ) { results in
@@ -48,12 +49,14 @@ extension Workflow {
   ///   - requiredKeys: the keys that the closure can not do without.
   ///   - operationQueue: the queue in whose slots the attempts run; the closure itself runs on the cooperative pool.
   ///   - work: the work of one attempt. What it throws fails the attempt.
+  @discardableResult
   public func add<Value: Sendable>(
     _ name: String? = nil, keyed: [String: AnyWorkflowTask] = [:], unkeyed: [AnyWorkflowTask] = [],
     requiredKeys: Set<String> = [], operationQueue: OperationQueue? = nil,
     work: @escaping @Sendable (PrerequisiteResults) async throws -> Value
   ) -> WorkflowTask<Value> {
-    requireValue(Value.self, task: name)
+    requireValue(
+      Value.self, task: name, remedy: "Return the operation from a closure that is not async, as operation:.")
     return add(
       name, as: WorkflowTask<Value>.self, keyed: keyed, after: unkeyed, requiring: requiredKeys, in: operationQueue
     ) { results in

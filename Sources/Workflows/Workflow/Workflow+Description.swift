@@ -4,7 +4,7 @@ extension Workflow: CustomStringConvertible, CustomDebugStringConvertible {
   /// The name, how many tasks there are in each state, and how the last run ended.
   public var description: String {
     let (counts, taskCount, isRunning, settlement) = storage.withLock { storage in
-      (storage.state.counts, storage.state.nodes.count, storage.state.run != nil, storage.state.settlement)
+      (storage.state.counts, storage.state.nodes.count, storage.state.isRunning, storage.state.settlement)
     }
     var text = "<Workflow “\(name)”: \(taskCount) \(taskCount == 1 ? "task" : "tasks")"
     let states = AnyWorkflowTask.State.allCases.filter { counts[$0] > 0 }
@@ -27,7 +27,7 @@ extension Workflow: CustomStringConvertible, CustomDebugStringConvertible {
     for (index, node) in nodes.enumerated() {
       var line = "  \(names[index]): \(node.state)"
       if node.attempt > 0 { line += ", attempt \(node.attempt)" }
-      if let error = node.error, node.state == .failed { line += ", \(error)" }
+      if let error = node.error { line += ", \(headline(of: error))" }
       let prerequisites = Set(node.plan.prerequisites).sorted()
       if !prerequisites.isEmpty { line += ", after \(prerequisites.map { names[$0] }.joined(separator: ", "))" }
       if let subworkflow = node.plan.subworkflow { line += ", \(subworkflow)" }
@@ -35,4 +35,10 @@ extension Workflow: CustomStringConvertible, CustomDebugStringConvertible {
     }
     return lines.joined(separator: "\n")
   }
+}
+
+/// The first line of an error's text: that of a subworkflow's has a line for each of its tasks.
+func headline(of error: any Error) -> Substring {
+  let text = "\(error)"
+  return text.prefix { !$0.isNewline }
 }

@@ -64,12 +64,13 @@ extension Workflow {
     }
   }
 
-  /// Traps if a closure's value type is an operation: it would be a value, and never run.
-  func requireValue<Value>(_ type: Value.Type, task name: String?) {
+  /// Traps if a value type is an operation: it would be a value, and never run.
+  ///
+  /// - Parameter remedy: what to do, after “would never run.”
+  func requireValue<Value>(_ type: Value.Type, task name: String?, remedy: StaticString) {
     precondition(
       !(Value.self is Operation.Type),
-      "\(describe(name)) was added with a closure whose value is an operation (\(Value.self)), which would never run. "
-        + "Return that operation itself from a closure that is not async, as operation:.")
+      "\(describe(name)) was added with values that are operations (\(Value.self)), which would never run. \(remedy)")
   }
 
   /// Traps if a workflow can not become part of this one.

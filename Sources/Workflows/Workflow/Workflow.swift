@@ -63,7 +63,7 @@ public final class Workflow: Sendable {
 
   /// Whether a run is under way, or attempts of a cancelled one are still being waited for.
   public var isRunning: Bool {
-    storage.withLock { $0.state.run != nil || !$0.state.draining.isEmpty }
+    storage.withLock(\.state.isRunning)
   }
 
   /// Whether any task has not finished; failed and cancelled ones have not. False for a workflow without tasks.

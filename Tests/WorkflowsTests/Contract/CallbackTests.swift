@@ -20,11 +20,12 @@ struct CallbackTests {
     await delegate.events.wait(for: "workflow finished")
     #expect(
       delegate.events.events.dropFirst(4) == [
-        "first retried", "workflow started", "first started", "first finished", "second started", "second finished",
+        "workflow retried", "first retried", "workflow started", "first started", "first finished", "second started",
+        "second finished",
         "workflow finished",
       ])
     first.reset()
-    #expect(delegate.events.events.dropFirst(11) == ["first reset", "second reset"])
+    #expect(delegate.events.events.dropFirst(12) == ["first reset", "second reset"])
     second.cancel()
     #expect(delegate.events.events.last == "second cancelled")
     workflow.start()
@@ -79,57 +80,46 @@ struct CallbackTests {
     #expect(task.didFail == nil)
   }
 
-  @Test("A hook may retry its task at once: the state changes now, and is told when the hook has returned")
-  func retry_fromHook_isReentrant() async {
+  @Test("A reset and a retry of the whole workflow are told before what they do to its tasks, if they do anything")
+  func resetAndRetry_ofWorkflow_areTold() async throws {
     let workflow = Workflow()
     let delegate = RecordingDelegate()
     workflow.delegate = delegate
-    let task = workflow.addScripted("task", Array(repeating: .failure(TestError.first), count: 5))
-    let after = workflow.addEmpty("after", after: task)
-    task.didFail = { task, _ in
-      #expect(task.retry())
-      #expect(task.state == .ready)
-      delegate.events.record("hook returns")
-    }
-    #expect(await workflow.outcomeOfRun().word == "success")
-    #expect(task.attempt == 6 && after.state == .finished)
+    workflow.addScripted("task", [.failure(TestError.first)])
+    workflow.retry()
+    _ = await workflow.outcomeOfRun()
+    let stream = workflow.events()
+    workflow.retry()
+    await delegate.events.wait(for: "workflow finished")
+    workflow.retry()
+    workflow.reset()
     #expect(
-      delegate.events.events.prefix(6) == [
-        "workflow started", "task started", "hook returns", "task failed", "task retried", "task started",
+      delegate.events.events.dropFirst(4) == [
+        "workflow retried", "task retried", "workflow started", "task started", "task finished", "workflow finished",
+        "workflow reset", "task reset",
       ])
+    var words: [String] = []
+    for await event in stream { words.append("\(event)") }
+    #expect(words.first == "workflow retried" && words.last == "workflow finished" && words.count == 6)
   }
 
-  @Test("Every verb may be used in every hook", arguments: ["start", "cancel", "retry", "reset"])
-  func verbs_fromHooks_doNotDeadlock(verb: String) async {
+  @Test("An attempt that does not count any more is an event, with its number and what it ended with")
+  func events_ofStaleAttempts_haveTheirOutcome() async {
     let workflow = Workflow()
-    let budget = Locked(200)
-    let tasks: [AnyWorkflowTask] = [
-      workflow.addScripted("a", [.failure(TestError.first), .cancelled]), workflow.addEmpty("b"),
-    ]
-    let last = workflow.addEmpty("c", after: tasks[0], tasks[1])
-    let use: @Sendable (AnyWorkflowTask) -> Void = { task in
-      guard budget.increment() < 240 else { return }
-      switch verb {
-      case "start": task.workflow.start()
-      case "cancel": task.workflow.cancel()
-      case "retry": task.workflow.retry()
-      default: task.workflow.reset()
-      }
+    let held = workflow.addHeld("held")
+    let stream = workflow.events()
+    workflow.start()
+    let first = await held.attempt(1)
+    held.task.cancel()
+    held.task.retry()
+    let second = await held.attempt(2)
+    first.reject(with: TestError.second)
+    await workflow.untilEvent("held: discarded (attempt 1)", in: stream) { event in
+      guard case .discarded(.cancelled) = event.kind else { return false }
+      return event.attempt == 1 && event.task == held.task
     }
-    for task in tasks + [last] {
-      task.didFail = { task, _ in use(task) }
-      task.didCancel = use
-      task.didRetry = use
-      task.didReset = use
-    }
-    last.didFinish = { task, _ in use(task) }
-    _ = await workflow.outcomeOfRun()
-    for _ in 0..<3 {
-      workflow.retry()
-      workflow.start()
-      await workflow.untilIdle()
-    }
-    #expect(!workflow.isRunning)
+    second.finish(with: 2)
+    await workflow.untilIdle()
   }
 
   @Test("Each stream has all events from its making on, and ends when the run settles")
@@ -214,5 +204,18 @@ struct CallbackTests {
       }
     }
     #expect(finished.count == 80)
+  }
+}
+
+extension Workflow {
+  /// Reads the stream up to this event, which must satisfy the condition.
+  fileprivate func untilEvent(
+    _ description: String, in stream: AsyncStream<WorkflowEvent>, satisfies condition: (WorkflowEvent) -> Bool
+  ) async {
+    for await event in stream where "\(event)" == description {
+      #expect(condition(event))
+      return
+    }
+    Issue.record("There was no event “\(description)”")
   }
 }

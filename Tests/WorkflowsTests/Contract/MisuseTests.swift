@@ -91,7 +91,30 @@ struct MisuseTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Workflow("Order").add("bill") { ConformingOperation<BlockOperation> { .success(BlockOperation {}) } }
     }
-    try expect(result, says: "“bill”", "never run", "BlockOperation")
+    try expect(result, says: "“bill”", "never run", "BlockOperation", "then(_:)")
+  }
+
+  @Test func keyedOperation_withOperationAsValue_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Workflow("Order").add("bill") { (_: PrerequisiteResults) in
+        ConformingOperation<BlockOperation> { .success(BlockOperation {}) }
+      }
+    }
+    try expect(result, says: "“bill”", "never run", "BlockOperation", "then(_:)")
+  }
+
+  @Test func keyedWork_withOperationAsValue_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Workflow("Order").add("bill") { (_: PrerequisiteResults) in await Task { BlockOperation {} }.value }
+    }
+    try expect(result, says: "“bill”", "never run", "BlockOperation", "operation:")
+  }
+
+  @Test func condition_withOperationAsValue_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Workflow("Order").addCondition("bill", of: BlockOperation.self)
+    }
+    try expect(result, says: "“bill”", "never run", "BlockOperation", "Fulfil it")
   }
 
   @Test func subworkflow_addedTwice_traps() async throws {

@@ -91,4 +91,20 @@ struct RenderingTests {
         """)
     #expect("\(Workflow())" == "<Workflow “workflow”: 0 tasks>")
   }
+
+  @Test("In a layered graph, where paths are beyond counting, a task is described once; an error on one line")
+  func descriptions_ofLayeredGraph_areLinear() async {
+    let workflow = Workflow("Layers")
+    let inner = Workflow("Inner")
+    inner.addScripted("bad", [.failure(TestError.first)])
+    var layer: [AnyWorkflowTask] = [workflow.addSubworkflow("inner", inner)]
+    for _ in 0..<40 { layer = (0..<4).map { _ in workflow.add(unkeyed: layer) { _ in succeeding(1) } } }
+    _ = await workflow.outcomeOfRun()
+    let lines = workflow.debugDescription.split(separator: "\n")
+    #expect(lines.count == 162)
+    #expect(lines[1].hasPrefix("  inner: failed, attempt 1, The workflow “Inner” failed: 1 of its tasks failed."))
+    #expect(lines[161] == "  task 161: pending, after task 154, task 155, task 156, task 157")
+    #expect(!workflow.tasks[0].description.contains("\n"))
+    #expect(layer[0].debugDescription.contains("after “task 154”, “task 155”, “task 156”, “task 157”>"))
+  }
 }

@@ -152,7 +152,7 @@ struct OriginalBugsK01ToK09 {
     workflow.cancel()
     #expect(await workflow.outcomeOfRun().word == "failure")
     workflow.retry()
-    await workflow.untilIdle()
+    await delegate.events.wait(for: "workflow finished")
     #expect(delegate.events.count(of: "workflow finished") == 1 && workflow.outcome?.word == "success")
   }
 

@@ -110,6 +110,8 @@ final class RecordingDelegate: WorkflowDelegate {
   func workflow(_ workflow: Workflow, didFailWith error: WorkflowError) { events.record("workflow failed") }
   func workflowDidCancel(_ workflow: Workflow) { events.record("workflow cancelled") }
   func workflowDidPause(_ workflow: Workflow) { events.record("workflow paused") }
+  func workflowDidReset(_ workflow: Workflow) { events.record("workflow reset") }
+  func workflowDidRetry(_ workflow: Workflow) { events.record("workflow retried") }
   func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) { events.record("\(task.name) started") }
   func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { events.record("\(task.name) finished") }
   func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
