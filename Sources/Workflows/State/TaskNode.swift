@@ -56,8 +56,6 @@ struct TaskNode: Sendable {
   typealias State = AnyWorkflowTask.State
 
   let plan: TaskPlan
-  /// The places of the tasks that have this one as a prerequisite, as often as they do.
-  var dependents: [Int] = []
   /// The result of a finished task.
   var value: (any Sendable)?
   /// The error of a failed one.

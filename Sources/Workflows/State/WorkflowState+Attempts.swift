@@ -76,7 +76,7 @@ extension WorkflowState {
     nodes[task].finishDate = date
     tell(.finished(task, attempt: nodes[task].attempt, value: value))
     let runsOn = run.map { !$0.isClosing } ?? false
-    for dependent in nodes[task].dependents {
+    for dependent in dependents[task] {
       nodes[dependent].unmetCount -= 1
       guard nodes[dependent].unmetCount == 0, nodes[dependent].state == .pending else { continue }
       move(dependent, to: .ready)

@@ -8,8 +8,9 @@ extension WorkflowState {
   mutating func add(_ plan: TaskPlan) -> Int {
     let task = nodes.count
     var node = TaskNode(plan: plan)
+    dependents.addTask()
     for prerequisite in plan.prerequisites {
-      nodes[prerequisite].dependents.append(task)
+      dependents.add(task, to: prerequisite)
       if nodes[prerequisite].state != .finished { node.unmetCount += 1 }
     }
     if node.unmetCount > 0 { node.state = .pending }
@@ -127,7 +128,7 @@ extension WorkflowState {
     case .executing:
       abandonAttempt(of: task)
     case .finished:
-      for dependent in nodes[task].dependents { nodes[dependent].unmetCount += 1 }
+      for dependent in dependents[task] { nodes[dependent].unmetCount += 1 }
     case .failed, .cancelled:
       break
     }

@@ -50,6 +50,7 @@ struct WorkflowState: Sendable {
   }
 
   var nodes: [TaskNode] = []
+  var dependents = TaskDependents()
   var counts = TaskCounts()
   /// The tasks with a name of their own, by that.
   var named: [String: Int] = [:]
@@ -138,7 +139,7 @@ struct WorkflowState: Sendable {
     var reached = [task]
     var next = 0
     while next < reached.count {
-      for dependent in nodes[reached[next]].dependents where visits[dependent] != lastVisit {
+      for dependent in dependents[reached[next]] where visits[dependent] != lastVisit {
         visits[dependent] = lastVisit
         reached.append(dependent)
       }

@@ -1,3 +1,5 @@
+import CompositeOperations
+
 // Where a task is in its graph.
 
 extension AnyWorkflowTask {
@@ -24,7 +26,7 @@ extension AnyWorkflowTask {
 
   /// The tasks that have this one as a prerequisite, each once, in the order in which they were added.
   public final var dependents: [AnyWorkflowTask] {
-    handles(of: read(\.dependents))
+    handles(of: workflow.storage.withLock { Array($0.state.dependents[index]) })
   }
 
   private func handles(of places: [Int]) -> [AnyWorkflowTask] {

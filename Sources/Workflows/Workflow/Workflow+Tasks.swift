@@ -4,13 +4,13 @@ import CompositeOperations
 
 extension Workflow {
   /// All tasks, in the order in which they were added.
-  public var tasks: [AnyWorkflowTask] { handles { _ in true } }
+  public var tasks: [AnyWorkflowTask] { handles { _, _ in true } }
 
   /// The tasks without prerequisites.
-  public var roots: [AnyWorkflowTask] { handles { $0.plan.prerequisites.isEmpty } }
+  public var roots: [AnyWorkflowTask] { handles { $1.nodes[$0].plan.prerequisites.isEmpty } }
 
   /// The tasks that no other depends on.
-  public var leaves: [AnyWorkflowTask] { handles { $0.dependents.isEmpty } }
+  public var leaves: [AnyWorkflowTask] { handles { $1.dependents.isEmpty(for: $0) } }
 
   /// The task of this name, if there is one.
   public func task(named name: String) -> AnyWorkflowTask? {
@@ -22,9 +22,9 @@ extension Workflow {
     return index.map(handle)
   }
 
-  private func handles(where isWanted: (TaskNode) -> Bool) -> [AnyWorkflowTask] {
+  private func handles(where isWanted: (Int, WorkflowState) -> Bool) -> [AnyWorkflowTask] {
     let found = storage.withLock { storage in
-      storage.state.nodes.indices.filter { isWanted(storage.state.nodes[$0]) }
+      storage.state.nodes.indices.filter { isWanted($0, storage.state) }
         .map { ($0, storage.state.nodes[$0].plan.handle) }
     }
     return found.map { index, type in type.init(workflow: self, index: index) }

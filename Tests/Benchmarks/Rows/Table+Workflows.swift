@@ -16,12 +16,12 @@ extension Table {
   /// Against operations that wait for each other in a queue, which takes time with the square of their number.
   private static var againstDependencies: [Row] {
     let queue = OperationQueuePeer.queue()
-    let rows = shapes.map { shape in (shape, 2_000, Row.Budget?.none) } + [(shapes[0], 8_000, .atMost(1.0 / 300))]
-    return rows.map { shape, count, budget in
+    let rows = shapes.map { shape in (shape, 1_000, 3, Row.Budget?.none) } + [(shapes[0], 8_000, 1, .atMost(1.0 / 300))]
+    return rows.map { shape, count, rounds, budget in
       let graph = shape.make(count)
       return Row(
         section: "Workflow", name: "\(shape.name) of \(Figures.grouped(count)) tasks", against: "addDependency",
-        count: count, budget: budget, rounds: 3,
+        count: count, budget: budget, rounds: rounds,
         measurement: .comparison(
           subject: .blocking { graph.runWorkflow() }, peer: .blocking { graph.run(in: queue) }))
     }
@@ -30,11 +30,11 @@ extension Table {
   /// Against the engine with nothing but counters: what being able to watch, retry and reset costs.
   private static var againstEngine: [Row] {
     shapes.flatMap { shape in
-      [1_000, 10_000, 100_000].map { count in
+      [(1_000, 15), (10_000, 7), (100_000, 3)].map { count, rounds in
         let graph = shape.make(count)
         return Row(
           section: "Workflow", name: "\(shape.name) of \(Figures.grouped(count)) tasks", against: "the bare engine",
-          count: count,
+          count: count, rounds: rounds,
           measurement: .comparison(
             subject: .blocking { graph.runWorkflow() }, peer: .blocking { graph.runOnEngine() }))
       }
@@ -48,7 +48,7 @@ extension Table {
       return [
         Row(
           section: "Workflow growth", name: "\(shape.name) of 100,000 tasks", against: "100 of 1,000", count: 100_000,
-          budget: .atMost(1.5),
+          budget: .atMost(1.5), rounds: 3,
           measurement: .comparison(
             subject: .blocking { large.runWorkflow() },
             peer: .blocking {
@@ -56,7 +56,7 @@ extension Table {
             })),
         Row(
           section: "Workflow growth", name: "\(shape.name) of 100,000 tasks, only built", against: "100 of 1,000",
-          count: 100_000, budget: .atMost(1.5),
+          count: 100_000, budget: .atMost(1.5), rounds: 5,
           measurement: .comparison(
             subject: .blocking { _ = large.makeWorkflow() },
             peer: .blocking {
