@@ -48,11 +48,15 @@ extension Workflow {
   @discardableResult
   public func restore(_ snapshot: WorkflowSnapshot) throws -> [String] {
     var restoration = Restoration()
-    try prepare(&restoration, snapshot, path: "")
+    restoration.pending.append((self, snapshot, path: ""))
+    while let (workflow, snapshot, path) = restoration.pending.popLast() {
+      try workflow.prepare(&restoration, snapshot, path: path)
+    }
     for step in restoration.steps where step.workflow.isRunning {
       throw WorkflowSnapshotError(.workflowIsRunning, name: step.workflow.name)
     }
-    for step in restoration.steps {
+    // Those inside first, so that no task is finished whose workflow is not.
+    for step in restoration.steps.reversed() {
       let isRestored = step.workflow.input { $0.restore(step.results) }
       // It was started just now.
       guard isRestored else { throw WorkflowSnapshotError(.workflowIsRunning, name: step.workflow.name) }
@@ -63,6 +67,8 @@ extension Workflow {
 
   /// What is to be done to the workflow and those inside of it.
   private struct Restoration {
+    /// Workflows that have to be prepared, each with its snapshot.
+    var pending: [(workflow: Workflow, snapshot: WorkflowSnapshot, path: String)] = []
     var steps: [(workflow: Workflow, results: [RestoredResult])] = []
     var unused: [String] = []
   }
@@ -75,8 +81,8 @@ extension Workflow {
       let name = node.plan.name ?? TaskNames.automatic(index)
       let entry = entries[name]
       if let subworkflow = node.plan.subworkflow {
-        try subworkflow.prepare(
-          &restoration, entry?.subworkflow ?? WorkflowSnapshot(workflowName: name), path: "\(path)\(name)/")
+        let inside = entry?.subworkflow ?? WorkflowSnapshot(workflowName: name)
+        restoration.pending.append((subworkflow, inside, path: "\(path)\(name)/"))
         if entry?.subworkflow != nil { entries[name] = nil }
         guard entry?.subworkflow != nil, entry?.isFinished == true else { continue }
         results.append(RestoredResult(task: index, value: subworkflow, finishDate: entry?.finishDate))

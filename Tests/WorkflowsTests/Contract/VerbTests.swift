@@ -123,13 +123,13 @@ struct VerbTests {
     for _ in 0..<30 {
       layer = (0..<30).map { _ in workflow.add(unkeyed: layer) { _ in SimpleOperation<Void> { $0.finish() } } }
     }
-    let stream = workflow.events(bufferingPolicy: observed ? .unbounded : .bufferingNewest(0))
+    let stream = observed ? workflow.events(bufferingPolicy: .unbounded) : nil
     let root = workflow.tasks[0]
     root.cancel()
     root.retry()
     await workflow.untilIdle()
     #expect(workflow.outcome?.word == "success")
-    if observed {
+    if let stream {
       var counts: [String: Int] = [:]
       for await event in stream where event.task != nil {
         counts["\(event)".components(separatedBy: ": ")[1], default: 0] += 1
@@ -140,11 +140,12 @@ struct VerbTests {
     #expect(workflow.states.count { $0 == .pending } == 900)
   }
 
-  @Test("A chain of 100,000 tasks runs, is reset, cancelled, retried, described and released on a small stack")
+  @Test("A chain of very many tasks runs, is reset, cancelled, retried, described and released on a small stack")
   func chain_ofManyTasks_needsNoStack() async {
     let workflow = Workflow("chain")
     let reference = WeakReference(workflow)
-    let count = 100_000
+    let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap { Double($0) } ?? 1
+    let count = max(20_000, Int(100_000 * scale))
     let finished = Gate()
     await onThread {
       var last: AnyWorkflowTask = workflow.addEmpty()

@@ -132,4 +132,34 @@ struct SubworkflowTests {
     try await outer.run()
     #expect(made.result == 40)
   }
+
+  @Test("Two hundred levels deep it runs, fails, is retried, reset, cancelled, drawn and restored on a small stack")
+  func subworkflows_veryDeep_needLittleStack() async throws {
+    var workflow = Workflow("innermost")
+    let innermost = workflow.addScripted("task", [.failure(TestError.first)])
+    for level in 0..<200 {
+      let outer = Workflow("level \(level)")
+      outer.addSubworkflow(nil, workflow)
+      workflow = outer
+    }
+    let outermost = workflow
+    #expect(await outermost.outcomeOfRun().word == "failure")
+    await onThread { outermost.retry() }
+    await outermost.untilIdle()
+    #expect(outermost.outcome?.word == "success" && innermost.attempt == 2)
+    await onThread {
+      outermost.reset()
+      outermost.tasks[0].cancel()
+      outermost.retry()
+    }
+    await outermost.untilIdle()
+    #expect(outermost.outcome?.word == "success" && innermost.attempt == 3)
+    let snapshot = try outermost.snapshot()
+    await onThread {
+      innermost.reset()
+      #expect(!outermost.mermaid().isEmpty && outermost.states == [.ready])
+      #expect((try? outermost.restore(snapshot)) == [])
+    }
+    #expect(innermost.state == .finished && outermost.states == [.finished])
+  }
 }
