@@ -51,10 +51,11 @@ struct Harness: Sendable {
   /// Runs the peer and the package in turn. The ratio is taken in each round, so that a machine that is slower for a
   /// while slows down both of its sides, and the median of the ratios leaves single interruptions out.
   private func compare(_ row: Row, subject: Side, peer: Side, roundFactor: Int) -> RowResult {
-    let peerOnce = warmUp(peer)
     let subjectOnce = warmUp(subject)
+    // A peer that is run once only, for it is so slow, is not warmed up.
+    let peerOnce = row.rounds == 1 ? subjectOnce : warmUp(peer)
     let plan = Plan(fastest: min(peerOnce, subjectOnce), round: peerOnce + subjectOnce)
-    let rounds = rounds ?? row.rounds ?? plan.rounds * roundFactor
+    let rounds = rounds ?? (row.rounds ?? plan.rounds) * roundFactor
     var peers: [Double] = []
     var subjects: [Double] = []
     for _ in 0..<rounds {
@@ -83,12 +84,11 @@ struct Harness: Sendable {
     return result
   }
 
-  /// Runs a side at least twice and for 50 ms, and tells the nanoseconds of its fastest run. One that takes a second runs
-  /// once.
+  /// Runs a side at least twice and for 50 ms, and tells the nanoseconds of its fastest run.
   private func warmUp(_ side: Side) -> Double {
+    guard rounds != 1 else { return Stopwatch.nanoseconds(side) }
     let start = ContinuousClock.now
     var fastest = Stopwatch.nanoseconds(side)
-    guard rounds != 1, fastest < 1e9 else { return fastest }
     repeat {
       fastest = min(fastest, Stopwatch.nanoseconds(side))
     } while ContinuousClock.now - start < .milliseconds(50)

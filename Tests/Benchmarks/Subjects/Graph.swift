@@ -4,33 +4,46 @@ import Workflows
 
 /// A graph of empty tasks: for each task those that it comes after, all of which are before it.
 struct Graph: Sendable {
-  let prerequisites: [[Int]]
+  /// The prerequisites of all tasks, one after the other: reading them must not show in what is measured.
+  private var places: [Int] = []
+  /// Where those of each task begin, and where the last ones end.
+  private var starts = [0]
+
+  private init(_ count: Int, prerequisites: (Int) -> some Sequence<Int>) {
+    for task in 0..<count {
+      places += prerequisites(task)
+      starts.append(places.count)
+    }
+  }
+
+  var tasks: Range<Int> { 0..<starts.count - 1 }
+
+  func prerequisites(of task: Int) -> ArraySlice<Int> { places[starts[task]..<starts[task + 1]] }
 
   /// Each task after the one before.
   static func chain(_ count: Int) -> Graph {
-    Graph(prerequisites: (0..<count).map { $0 == 0 ? [] : [$0 - 1] })
+    Graph(count) { $0 == 0 ? 0..<0 : $0 - 1..<$0 }
   }
 
   /// One task, many after it, and one after all of those.
   static func fan(_ count: Int) -> Graph {
-    Graph(prerequisites: (0..<count).map { $0 == 0 ? [] : $0 < count - 1 ? [0] : Array(1..<count - 1) })
+    Graph(count) { $0 == 0 ? 0..<0 : $0 < count - 1 ? 0..<1 : 1..<count - 1 }
   }
 
   /// Each task after its parent in a binary tree.
   static func tree(_ count: Int) -> Graph {
-    Graph(prerequisites: (0..<count).map { $0 == 0 ? [] : [($0 - 1) / 2] })
+    Graph(count) { $0 == 0 ? 0..<0 : ($0 - 1) / 2..<($0 + 1) / 2 }
   }
 
   /// Layers of a hundred tasks, each after one to three of the layer before.
   static func layers(_ count: Int) -> Graph {
     var random = SystemRandomNumberGenerator()
-    return Graph(
-      prerequisites: (0..<count).map { task in
-        let layer = task / 100
-        guard layer > 0 else { return [] }
-        let places = (0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 0..<100, using: &random) }
-        return Set(places).map { (layer - 1) * 100 + $0 }
-      })
+    return Graph(count) { task in
+      let layer = task / 100
+      guard layer > 0 else { return Set<Int>() }
+      let places = (0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 0..<100, using: &random) }
+      return Set(places.map { (layer - 1) * 100 + $0 })
+    }
   }
 
   // MARK: - As a workflow
@@ -38,9 +51,9 @@ struct Graph: Sendable {
   func makeWorkflow() -> Workflow {
     let workflow = Workflow()
     var tasks: [AnyWorkflowTask] = []
-    tasks.reserveCapacity(prerequisites.count)
-    for places in prerequisites {
-      tasks.append(workflow.add(unkeyed: places.map { tasks[$0] }) { _ in emptyOperation() })
+    tasks.reserveCapacity(self.tasks.count)
+    for task in self.tasks {
+      tasks.append(workflow.add(unkeyed: prerequisites(of: task).map { tasks[$0] }) { _ in emptyOperation() })
     }
     return workflow
   }
@@ -55,10 +68,10 @@ struct Graph: Sendable {
   /// Builds block operations that depend on each other, and runs them in a queue.
   func run(in queue: OperationQueue) {
     var operations: [Operation] = []
-    operations.reserveCapacity(prerequisites.count)
-    for places in prerequisites {
+    operations.reserveCapacity(tasks.count)
+    for task in tasks {
       let operation = BlockOperation {}
-      for place in places { operation.addDependency(operations[place]) }
+      for place in prerequisites(of: task) { operation.addDependency(operations[place]) }
       operations.append(operation)
     }
     queue.addOperations(operations, waitUntilFinished: true)
@@ -73,13 +86,13 @@ struct Graph: Sendable {
       var unmet: [Int]
       var left: Int
     }
-    var dependents = [[Int]](repeating: [], count: prerequisites.count)
-    for (task, places) in prerequisites.enumerated() {
-      for place in places { dependents[place].append(task) }
+    var dependents = [[Int]](repeating: [], count: tasks.count)
+    for task in tasks {
+      for place in prerequisites(of: task) { dependents[place].append(task) }
     }
     let counters = LockBox(
-      Counters(dependents: dependents, unmet: prerequisites.map(\.count), left: prerequisites.count))
-    let roots = prerequisites.indices.filter { prerequisites[$0].isEmpty }
+      Counters(dependents: dependents, unmet: tasks.map { prerequisites(of: $0).count }, left: tasks.count))
+    let roots = tasks.filter { prerequisites(of: $0).isEmpty }
     finish(
       DrivenOperation<Void>(
         driver: DrivenOperation.Driver(
