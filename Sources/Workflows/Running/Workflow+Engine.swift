@@ -135,10 +135,13 @@ extension Workflow {
     switch attempt.plan.work {
     case .body(let body):
       let plan = attempt.plan
+      let taskName: @Sendable () -> String = { plan.name ?? TaskNames.automatic(task) }
       let operation = try body(
-        PrerequisiteResults(workflow: self, plan: plan, values: attempt.inputs) {
-          plan.name ?? TaskNames.automatic(task)
-        })
+        PrerequisiteResults(workflow: self, plan: plan, values: attempt.inputs, taskName: taskName))
+      guard !operation.isFinished else {
+        throw WorkflowAttemptError(
+          .operationAlreadyFinished, taskName: taskName(), attempt: attempt.number, operation: operation)
+      }
       guard let queue = plan.operationQueue else { return operation }
       return QueuedAttempt(operation, in: queue)
     case .subworkflow(let subworkflow):

@@ -19,8 +19,9 @@ extension Workflow {
   ///   - prerequisites: the tasks that have to finish before, whose results the closure gets, as they were when the
   ///     attempt started.
   ///   - operationQueue: the queue to run in; nil for that of the workflow.
-  ///   - operation: makes the operation of one attempt: a new one each time. Called when the attempt starts, where
-  ///     operations run. What it throws fails the attempt; `CancellationError` cancels the task.
+  ///   - operation: makes the operation of one attempt: a new one each time, for one that has finished already
+  ///     fails the attempt with ``WorkflowAttemptError``. Called when the attempt starts, where operations run. What it
+  ///     throws fails the attempt; `CancellationError` cancels the task.
   @discardableResult
   public func add<each Input: Sendable, O: ComposableOperation>(
     _ name: String? = nil, after prerequisites: repeat WorkflowTask<each Input>, operationQueue: OperationQueue? = nil,

@@ -21,8 +21,9 @@ extension Workflow {
   ///   - unkeyed: the others.
   ///   - requiredKeys: the keys that the closure can not do without.
   ///   - operationQueue: the queue to run in; nil for that of the workflow.
-  ///   - operation: makes the operation of one attempt: a new one each time. Called when the attempt starts, where
-  ///     operations run. What it throws fails the attempt; `CancellationError` cancels the task.
+  ///   - operation: makes the operation of one attempt: a new one each time, for one that has finished already
+  ///     fails the attempt with ``WorkflowAttemptError``. Called when the attempt starts, where operations run. What it
+  ///     throws fails the attempt; `CancellationError` cancels the task.
   @discardableResult
   public func add<O: ComposableOperation>(
     _ name: String? = nil, keyed: [String: AnyWorkflowTask] = [:], unkeyed: [AnyWorkflowTask] = [],

@@ -99,6 +99,40 @@ struct AddingTests {
     #expect(workflow.error?.failures.map(\.task) == [made, work])
   }
 
+  @Test("A closure that gives the same operation again fails the second attempt, and says so")
+  func operation_givenAgain_failsTheAttempt() async throws {
+    let workflow = Workflow()
+    let operation = succeeding(1)
+    let task = workflow.add("once") { operation }
+    let queued = workflow.add("queued", operationQueue: OperationQueue(limit: 1)) { succeeding(2) }
+    try await workflow.run()
+    workflow.reset()
+    #expect(await workflow.outcomeOfRun().word == "failure")
+    let error = try #require(task.error as? WorkflowAttemptError)
+    #expect(error.code == .operationAlreadyFinished && error.taskName == "once" && error.attempt == 2)
+    #expect("\(error)".contains("Attempt 2 of the task “once”") && "\(error)".contains("make a new one"))
+    #expect(queued.result == 2)
+  }
+
+  @Test("An operation with an unfinished dependency waits for it; the task executes meanwhile")
+  func operation_withDependency_waits() async {
+    let workflow = Workflow()
+    let dependency = SimpleOperation<Int> { $0.finish(with: 1) }
+    let made = Gate()
+    let task = workflow.add("task") {
+      let operation = succeeding(2)
+      operation.addDependency(dependency)
+      made.open()
+      return operation
+    }
+    workflow.start()
+    await made.wait()
+    #expect(task.state == .executing)
+    await onWorker { dependency.start() }
+    await workflow.untilIdle()
+    #expect(task.result == 2)
+  }
+
   @Test("Added while the workflow runs, a task runs")
   func add_whileRunning_runs() async throws {
     let workflow = Workflow()

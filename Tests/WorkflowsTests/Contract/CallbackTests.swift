@@ -153,6 +153,17 @@ struct CallbackTests {
     if case .workflowFinished = events.last?.kind {} else { Issue.record("the last event is \(events)") }
   }
 
+  @Test("Without a policy, the newest 1,024 events are kept")
+  func events_byDefault_areTheNewest1024() async throws {
+    let workflow = Workflow()
+    for _ in 0..<600 { workflow.addEmpty() }
+    let stream = workflow.events()
+    try await workflow.run()
+    var events: [WorkflowEvent] = []
+    for await event in stream { events.append(event) }
+    #expect(events.count == 1_024 && events.last?.droppedCount == 1_202 - 1_024 - 1)
+  }
+
   @Test("A stream ends when its workflow goes, and does not keep it")
   func events_ofReleasedWorkflow_end() async {
     var workflow: Workflow? = Workflow()

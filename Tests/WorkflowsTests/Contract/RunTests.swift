@@ -189,7 +189,7 @@ struct RunTests {
     #expect(!first.start() && !second.retry())
   }
 
-  @Test("Dates: an attempt has a start, a finished or failed one an end; reset takes both")
+  @Test("Dates: an attempt has a start, a finished or failed one an end, a cancelled one none; reset takes both")
   func dates_followTheState() async throws {
     let workflow = Workflow()
     let good = workflow.addEmpty("good")
@@ -203,5 +203,9 @@ struct RunTests {
     #expect(workflow.startDate != nil && workflow.finishDate != nil)
     good.reset()
     #expect(good.startDate == nil && good.finishDate == nil && bad.finishDate != nil)
+    good.cancel()
+    #expect(good.state == .cancelled && good.finishDate == nil)
+    bad.retry()
+    #expect(bad.finishDate == nil || bad.attempt == 2)
   }
 }
