@@ -61,7 +61,7 @@ extension Workflow {
   private func begin(
     _ operation: DrivenOperation<Workflow>, _ ticket: RunTicket, startsEverything: Bool, joins: Bool
   ) {
-    let begun: (WorkflowState.RunStart, WorkflowEffects, width: Int?)? = storage.withLock { storage in
+    let begun: (WorkflowState.RunStart, WorkflowEffects)? = storage.withLock { storage in
       guard ticket.number != RunTicket.cancelled else { return nil }
       let start = storage.state.begin(startsEverything: startsEverything)
       switch start {
@@ -71,10 +71,10 @@ extension Workflow {
       case .joins(let number):
         if joins { storage.runs[number]?.joined.append(operation) }
       }
-      return (start, storage.state.conclude(), storage.width)
+      return (start, storage.state.conclude())
     }
-    guard let (start, effects, width) = begun else { return }
-    if case .begins = start, let width { operation.width = width }
+    guard let (start, effects) = begun else { return }
+    if case .begins = start { applyLimit(to: operation) }
     perform(effects)
     if case .joins = start, !joins { operation.settle(with: .cancelled) }
   }

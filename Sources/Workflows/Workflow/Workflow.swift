@@ -108,8 +108,17 @@ public final class Workflow: Sendable {
         storage.width = isDefault ? nil : newValue
         return storage.runs.values.map(\.operation)
       }
-      for operation in operations { operation.width = isDefault ? .max : newValue }
+      operations.forEach(applyLimit)
     }
+  }
+
+  /// Gives the operation of a run the limit; the latest one, if it is set by several threads at once.
+  func applyLimit(to operation: DrivenOperation<Workflow>) {
+    var width: Int?
+    repeat {
+      width = storage.withLock(\.width)
+      operation.width = width ?? .max
+    } while storage.withLock(\.width) != width
   }
 
   /// Told what happens; not kept alive by the workflow.

@@ -49,6 +49,26 @@ struct LimitTests {
     #expect(workflow.maxConcurrentOperationCount == OperationQueue.defaultMaxConcurrentOperationCount)
   }
 
+  @Test("Set from many threads at once, while a run begins, it is the last one that holds")
+  func limit_changedConcurrently_lastOneHolds() async {
+    for _ in 0..<20 {
+      let workflow = Workflow()
+      let tasks = (0..<4).map { _ in workflow.addHeld() }
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { workflow.start() }
+        for limit in 1...3 { group.addTask { workflow.maxConcurrentOperationCount = limit } }
+      }
+      let limit = workflow.maxConcurrentOperationCount
+      // As many run as it allows; more may have started before it was set.
+      for (number, held) in tasks.enumerated() {
+        for other in tasks[number..<min(number + limit, 4)] { _ = await other.attempt(1) }
+        await held.attempt(1).finish(with: 1)
+      }
+      await workflow.untilIdle()
+      #expect(workflow.outcome?.word == "success")
+    }
+  }
+
   @Test("In a given queue tasks take its slots, asynchronous ones included, and only those that can run reach it")
   func queue_given_isKeptTo() async throws {
     let queue = OperationQueue(limit: 2)

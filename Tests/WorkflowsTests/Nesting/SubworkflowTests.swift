@@ -133,7 +133,7 @@ struct SubworkflowTests {
     #expect(made.result == 40)
   }
 
-  @Test("Two hundred levels deep it runs, fails, is retried, reset, cancelled, drawn and restored on a small stack")
+  @Test("Two hundred levels deep it runs, fails, is retried, reset, cancelled and restored on a small stack")
   func subworkflows_veryDeep_needLittleStack() async throws {
     var workflow = Workflow("innermost")
     let innermost = workflow.addScripted("task", [.failure(TestError.first)])
@@ -157,7 +157,7 @@ struct SubworkflowTests {
     let snapshot = try outermost.snapshot()
     await onThread {
       innermost.reset()
-      #expect(!outermost.mermaid().isEmpty && outermost.states == [.ready])
+      #expect(outermost.states == [.ready])
       #expect((try? outermost.restore(snapshot)) == [])
     }
     #expect(innermost.state == .finished && outermost.states == [.finished])
