@@ -38,4 +38,17 @@ struct RandomGraphTests {
       }
     }
   }
+
+  @Test("Verbs from other threads on a workflow and on those inside of it: nothing hangs, and then it runs to its end")
+  func nestedWorkflows_withVerbsAtAnyMoment_settle() async {
+    let first = RandomGraphTests.seed ?? UInt64.random(in: 0..<1 << 60)
+    for number in 0..<max(20, Int(300 * RandomGraphTests.scale)) {
+      let nest = RandomNest(seed: first + UInt64(number))
+      await nest.useAtRandom()
+      guard await nest.succeeds() else {
+        Issue.record("GRAPH_SEED=\(first + UInt64(number))\n\(nest.description)")
+        return
+      }
+    }
+  }
 }
