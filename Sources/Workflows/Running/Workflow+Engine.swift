@@ -155,9 +155,14 @@ extension Workflow {
   private func attemptDidSettle(_ operation: Operation, slot: Int, run: Int) -> [Int] {
     var outcome = (operation as? QueuedAttempt)?.attemptOutcome ?? operation.anyOutcome ?? .cancelled
     if outcome.error is CancellationError { outcome = .cancelled }
-    let effects = storage.withLock { storage in
+    let (task, subworkflow, effects) = storage.withLock { storage in
+      let task = storage.state.attempts[slot]!.task
       storage.state.settle(slot: slot, outcome)
-      return storage.state.conclude()
+      return (task, storage.state.nodes[task].plan.subworkflow, storage.state.conclude())
+    }
+    // Its run had ended and the task had not, so that it could not follow.
+    if let subworkflow, subworkflow.storage.withLock(\.state.wasResetSinceRun) {
+      input { _ = $0.follow(task, .reset) }
     }
     return perform(effects, inRun: run)
   }

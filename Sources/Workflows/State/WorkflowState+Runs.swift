@@ -20,6 +20,7 @@ extension WorkflowState {
     lastRun += 1
     run = Run(number: lastRun, startsEverything: startsEverything)
     settlement = nil
+    wasResetSinceRun = false
     startDate = date()
     finishDate = nil
     tell(.workflowStarted)

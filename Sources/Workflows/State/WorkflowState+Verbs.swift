@@ -113,7 +113,10 @@ extension WorkflowState {
     var changes = false
     for task in tasks where resetNode(task, follows: task == follower) { changes = true }
     for task in tasks where nodes[task].unmetCount == 0 && nodes[task].state == .pending { move(task, to: .ready) }
-    if changes { settlement = nil }
+    if changes {
+      settlement = nil
+      wasResetSinceRun = run == nil
+    }
     return changes
   }
 

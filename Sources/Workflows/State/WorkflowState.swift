@@ -72,6 +72,8 @@ struct WorkflowState: Sendable {
   var lastRun = 0
   /// How the last run ended; nil if there was none, or if something has changed since.
   var settlement: WorkflowSettlement?
+  /// Whether anything was reset since the last run ended.
+  var wasResetSinceRun = false
   var startDate: Date?
   var finishDate: Date?
   var failurePolicy = FailurePolicy.waitForAll

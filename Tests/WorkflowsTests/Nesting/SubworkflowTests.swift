@@ -105,6 +105,25 @@ struct SubworkflowTests {
     #expect(inner.tasks.map(\.attempt) == [1, 2])
   }
 
+  @Test("Reset from inside when its run has just ended, the task that is about to finish is reset, too")
+  func reset_insideAtItsEnd_isFollowed() async throws {
+    final class Resetting: WorkflowDelegate {
+      let runs = Locked(0)
+      func workflowDidFinish(_ workflow: Workflow) {
+        if runs.increment() == 1 { workflow.tasks[1].reset() }
+      }
+    }
+    let (outer, inner, task, after) = nested()
+    let delegate = Resetting()
+    inner.delegate = delegate
+    _ = await outer.outcomeOfRun()
+    #expect(inner.states == [.finished, .ready] && task.state == .ready && after.state == .pending)
+    #expect(after.attempt == 0 && outer.outcome == nil)
+    try await outer.run()
+    #expect(inner.tasks.map(\.attempt) == [1, 2] && after.state == .finished)
+    withExtendedLifetime(delegate) {}
+  }
+
   @Test("A subworkflow that was run by hand before is joined, or counts as it is")
   func subworkflow_startedByHand_isJoined() async {
     let inner = Workflow("inner")
