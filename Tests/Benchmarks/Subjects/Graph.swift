@@ -37,7 +37,7 @@ struct Graph: Sendable {
 
   /// Layers of a hundred tasks, each after one to three of the layer before.
   static func layers(_ count: Int) -> Graph {
-    var random = SystemRandomNumberGenerator()
+    var random = Random()
     return Graph(count) { task in
       let layer = task / 100
       guard layer > 0 else { return Set<Int>() }
@@ -112,5 +112,36 @@ struct Graph: Sendable {
             return ready
           },
           wasCancelled: { _ in })))
+  }
+}
+
+/// A graph that is made when it is first needed, and kept.
+struct GraphOnDemand: Sendable {
+  private let made = LockBox<Graph?>(nil)
+  private let make: @Sendable () -> Graph
+
+  init(_ make: @escaping @Sendable () -> Graph) {
+    self.make = make
+  }
+
+  var graph: Graph {
+    made.withLock { made in
+      let graph = made ?? make()
+      made = graph
+      return graph
+    }
+  }
+}
+
+/// The same numbers each time, without a system call for each.
+private struct Random: RandomNumberGenerator {
+  private var state: UInt64 = 7
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
   }
 }
