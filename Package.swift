@@ -8,12 +8,15 @@ let package = Package(
     .library(name: "CompositeOperations", targets: ["CompositeOperations"]),
     .library(name: "Workflows", targets: ["Workflows"]),
     .executable(name: "LinkCheck", targets: ["LinkCheck"]),
+    .executable(name: "PhotoOrder", targets: ["PhotoOrder"]),
   ],
   targets: [
     .target(name: "CompositeOperations"),
     .target(name: "Workflows", dependencies: ["CompositeOperations"]),
 
     .executableTarget(name: "LinkCheck", dependencies: ["CompositeOperations"], path: "Examples/LinkCheck"),
+    .executableTarget(
+      name: "PhotoOrder", dependencies: ["CompositeOperations", "Workflows"], path: "Examples/PhotoOrder"),
     .executableTarget(name: "QuickTour", dependencies: ["CompositeOperations"], path: "Examples/QuickTour"),
 
     .target(name: "TestSupport", dependencies: ["CompositeOperations"], path: "Tests/TestSupport"),
@@ -22,6 +25,7 @@ let package = Package(
       name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["LinkCheck", "TestSupport"]),
+    .testTarget(name: "PhotoOrderTests", dependencies: ["PhotoOrder", "Workflows", "TestSupport"]),
     .executableTarget(
       name: "Benchmarks", dependencies: ["CompositeOperations", "Workflows"], path: "Tests/Benchmarks"),
   ],

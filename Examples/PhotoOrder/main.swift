@@ -1,0 +1,3 @@
+import Foundation
+
+exit(await PhotoOrderCommand(arguments: Array(CommandLine.arguments.dropFirst())).run())
