@@ -12,19 +12,28 @@ extension Workflow {
 
   /// Cancels every task that is not finished, failed or cancelled; see ``AnyWorkflowTask/cancel()``. A run that is under
   /// way ends as cancelled when the operations under way have settled.
-  public func cancel() {
-    _ = input { $0.cancelEverything() }
+  ///
+  /// - Returns: whether any task was cancelled.
+  @discardableResult
+  public func cancel() -> Bool {
+    input { $0.cancelEverything() }
   }
 
   /// Runs every failed or cancelled task again, and with them every task that is ready. Does nothing if there are no
   /// failed or cancelled ones.
-  public func retry() {
+  ///
+  /// - Returns: whether any task will run again.
+  @discardableResult
+  public func retry() -> Bool {
     follow(.retry, if: input { $0.retryEverything() })
   }
 
   /// Makes all tasks as if they had never run; see ``AnyWorkflowTask/reset()``. Starts nothing. A run that is under way
   /// ends when the operations under way have settled.
-  public func reset() {
+  ///
+  /// - Returns: whether there was anything to reset.
+  @discardableResult
+  public func reset() -> Bool {
     follow(.reset, if: input { $0.resetEverything() })
   }
 }

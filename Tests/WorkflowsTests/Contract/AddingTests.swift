@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// Adding tasks, and what their closures are given.
-@Suite("4 Adding tasks", .timeLimit(.minutes(5)))
+@Suite("4 Adding tasks", .timeLimit(.minutes(10)))
 struct AddingTests {
   @Test("Operation and async forms, with as many typed inputs as there are prerequisites, in their order")
   func add_withTypedPrerequisites_givesTheirValues() async throws {

@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// Attempts have an identity: what comes late is dropped, and told.
-@Suite("4 Attempts", .timeLimit(.minutes(5)))
+@Suite("4 Attempts", .timeLimit(.minutes(10)))
 struct AttemptTests {
   @Test("A retry need not wait for the cancelled attempt, whose result is dropped and told")
   func retry_whileOldAttemptWindsDown_startsNewOne() async {

@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// Hooks, delegates and event streams.
-@Suite("4 Hooks, delegates and events", .timeLimit(.minutes(5)))
+@Suite("4 Hooks, delegates and events", .timeLimit(.minutes(10)))
 struct CallbackTests {
   @Test("Everything is told, in the order in which it happens")
   func delegate_isToldEverythingInOrder() async throws {

@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// Drawings and descriptions.
-@Suite("4 Rendering", .timeLimit(.minutes(5)))
+@Suite("4 Rendering", .timeLimit(.minutes(10)))
 struct RenderingTests {
   private func order() async -> Workflow {
     let workflow = Workflow("Order \"7\"")

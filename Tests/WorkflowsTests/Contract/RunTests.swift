@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// Runs, and what a workflow comes to.
-@Suite("4 Runs and outcomes", .timeLimit(.minutes(5)))
+@Suite("4 Runs and outcomes", .timeLimit(.minutes(10)))
 struct RunTests {
   @Test("An empty workflow succeeds, again and again")
   func run_withoutTasks_succeeds() async throws {

@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// What verbs do to whole graphs.
-@Suite("4 Verbs", .timeLimit(.minutes(5)))
+@Suite("4 Verbs", .timeLimit(.minutes(10)))
 struct VerbTests {
   @Test("cancel reaches every dependent, also through finished tasks, and no prerequisite nor sibling")
   func cancel_inTheMiddle_goesDownstreamOnly() async {
@@ -24,6 +24,20 @@ struct VerbTests {
     operations.1.finish(with: 1)
     await workflow.untilIdle()
     #expect(workflow.outcome?.word == "cancelled")
+  }
+
+  @Test("A verb on the workflow tells whether it changed anything")
+  func verbs_onTheWorkflow_tellWhetherTheyChangedAnything() async {
+    let workflow = Workflow()
+    #expect(!workflow.cancel() && !workflow.retry() && !workflow.reset())
+    workflow.addEmpty("task")
+    #expect(!workflow.retry())
+    #expect(workflow.cancel() && !workflow.cancel())
+    #expect(workflow.retry())
+    await workflow.untilIdle()
+    #expect(!workflow.cancel() && !workflow.retry())
+    #expect(workflow.reset())
+    #expect(workflow.states == [.ready])
   }
 
   @Test("reset reaches every dependent and starts nothing; start runs what is ready, in the middle of the graph, too")

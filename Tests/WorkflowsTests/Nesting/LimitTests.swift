@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// How many tasks run at once, and where.
-@Suite("4 Limits and queues", .timeLimit(.minutes(5)))
+@Suite("4 Limits and queues", .timeLimit(.minutes(10)))
 struct LimitTests {
   private func addMeasured(_ count: Int, to workflow: Workflow, _ gauge: ConcurrencyGauge, queue: OperationQueue? = nil)
   {

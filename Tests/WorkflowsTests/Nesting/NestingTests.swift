@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// Workflows in composites, composites in workflows, workflows in workflows.
-@Suite("4 Nesting", .timeLimit(.minutes(5)))
+@Suite("4 Nesting", .timeLimit(.minutes(10)))
 struct NestingTests {
   private func leaf(_ gauge: ConcurrencyGauge) -> SimpleOperation<Int> {
     AsyncOperation {

@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// A workflow as a task of another.
-@Suite("4 Subworkflows", .timeLimit(.minutes(5)))
+@Suite("4 Subworkflows", .timeLimit(.minutes(10)))
 struct SubworkflowTests {
   /// A workflow around another one with a first task, whose attempts are scripted, and a second one after it.
   private func nested(
@@ -163,7 +163,7 @@ struct SubworkflowTests {
     }
     let outermost = workflow
     #expect(await outermost.outcomeOfRun().word == "failure")
-    await onThread { outermost.retry() }
+    _ = await onThread { outermost.retry() }
     await outermost.untilIdle()
     #expect(outermost.outcome?.word == "success" && innermost.attempt == 2)
     await onThread {

@@ -183,8 +183,8 @@ final class RandomGraph: @unchecked Sendable {  // used by one task; verbs from 
             case 2: task.reset()
             case 3: task.retry()
             case 4: workflow.start()
-            case 5: random.chance(30) ? workflow.cancel() : workflow.retry()
-            case 6: random.chance(30) ? workflow.reset() : workflow.start()
+            case 5: _ = random.chance(30) ? workflow.cancel() : workflow.retry()
+            case 6: if random.chance(30) { workflow.reset() } else { workflow.start() }
             case 7:
               let run = Task { try await workflow.run() }
               if random.chance(50) { run.cancel() }

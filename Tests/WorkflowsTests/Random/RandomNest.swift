@@ -47,8 +47,8 @@ struct RandomNest {
             case 3: task.retry()
             case 4: workflow.start()
             case 5: workflow.retry()
-            case 6: random.chance(30) ? workflow.cancel() : workflow.retry()
-            case 7: random.chance(30) ? workflow.reset() : workflow.start()
+            case 6: _ = random.chance(30) ? workflow.cancel() : workflow.retry()
+            case 7: if random.chance(30) { workflow.reset() } else { workflow.start() }
             default: await Task.yield()
             }
           }
