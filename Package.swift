@@ -14,9 +14,12 @@ let package = Package(
     .target(name: "CompositeOperations"),
     .target(name: "Workflows", dependencies: ["CompositeOperations"]),
 
-    .executableTarget(name: "LinkCheck", dependencies: ["CompositeOperations"], path: "Examples/LinkCheck"),
+    .target(name: "ExampleSupport", path: "Examples/Support"),
     .executableTarget(
-      name: "PhotoOrder", dependencies: ["CompositeOperations", "Workflows"], path: "Examples/PhotoOrder"),
+      name: "LinkCheck", dependencies: ["CompositeOperations", "ExampleSupport"], path: "Examples/LinkCheck"),
+    .executableTarget(
+      name: "PhotoOrder", dependencies: ["CompositeOperations", "ExampleSupport", "Workflows"],
+      path: "Examples/PhotoOrder"),
     .executableTarget(name: "QuickTour", dependencies: ["CompositeOperations"], path: "Examples/QuickTour"),
 
     .target(name: "TestSupport", dependencies: ["CompositeOperations"], path: "Tests/TestSupport"),
@@ -24,7 +27,7 @@ let package = Package(
     .testTarget(
       name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
-    .testTarget(name: "LinkCheckTests", dependencies: ["LinkCheck", "TestSupport"]),
+    .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
     .testTarget(name: "PhotoOrderTests", dependencies: ["PhotoOrder", "Workflows", "TestSupport"]),
     .executableTarget(
       name: "Benchmarks", dependencies: ["CompositeOperations", "Workflows"], path: "Tests/Benchmarks"),

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// What folders contain, each read once.

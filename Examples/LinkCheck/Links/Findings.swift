@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// One link of one file, and what it refers to.

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// Checks links to files, folders and anchors.

@@ -1,3 +1,5 @@
+import ExampleSupport
+
 /// Reads the command line.
 struct OptionParser {
   private var arguments: ArraySlice<String>

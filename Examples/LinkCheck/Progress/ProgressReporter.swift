@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// Tells on the standard error output how the run goes: with a bar on a terminal, with plain lines elsewhere.

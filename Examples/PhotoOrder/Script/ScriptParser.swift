@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// A line of a script that is to be carried out.

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// A key that does something.

@@ -1,3 +1,5 @@
+import ExampleSupport
+
 /// Where tasks are to stop, and those that have.
 ///
 /// A task that comes to its hold gives its thread back. It is called again when the hold is released.

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// What the tasks that work have in common: how far they are, where they stop, and which of them fail.

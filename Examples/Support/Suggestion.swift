@@ -1,8 +1,8 @@
 /// Finds what somebody may have meant, for "did you mean …?".
-enum Suggestion {
+package enum Suggestion {
   /// The candidate that differs least from `word`, when it differs little: in case only, or in about a third of its
   /// letters at most.
-  static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
+  package static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
     let letters = Array(word.lowercased().utf8)
     let limit = max(1, letters.count / 3)
     var best: (distance: Int, candidate: String)?
