@@ -37,7 +37,7 @@ struct Graph: Sendable {
 
   /// Layers of a hundred tasks, each after one to three of the layer before.
   static func layers(_ count: Int) -> Graph {
-    var random = Random()
+    var random = SplitMix64(state: 7)
     return Graph(count) { task in
       let layer = task / 100
       guard layer > 0 else { return Set<Int>() }
@@ -130,18 +130,5 @@ struct GraphOnDemand: Sendable {
       made = graph
       return graph
     }
-  }
-}
-
-/// The same numbers each time, without a system call for each.
-private struct Random: RandomNumberGenerator {
-  private var state: UInt64 = 7
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

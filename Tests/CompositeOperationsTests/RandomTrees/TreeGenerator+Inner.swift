@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 extension TreeGenerator {
   /// A node that contains others.

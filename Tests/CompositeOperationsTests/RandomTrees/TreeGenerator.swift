@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Makes the tree of a seed. The same seed always makes the same tree.
 struct TreeGenerator {

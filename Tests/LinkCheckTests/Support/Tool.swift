@@ -31,7 +31,7 @@ final class Tool: Sendable {
   ) throws {
     scratch = try TemporaryFolder(["output": "", "errors": ""])
     process = Process()
-    process.executableURL = try Self.executable()
+    process.executableURL = try BuiltExecutable.url(of: "LinkCheck")
     // Nothing here shall depend on how fast this machine is: only tests of the time limit set one that can be met.
     process.arguments = (arguments.contains("--timeout") ? [] : ["--timeout", "3600"]) + arguments
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
@@ -68,33 +68,6 @@ final class Tool: Sendable {
 
   private func text(of name: String) throws -> String {
     String(decoding: try Data(contentsOf: URL(fileURLWithPath: scratch.path + "/" + name)), as: UTF8.self)
-  }
-
-  /// LinkCheck is built into the folder that the tests are built into, whatever its name.
-  private static func executable() throws -> URL {
-    var starts = Bundle.allBundles.map(\.bundleURL) + [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
-    starts += CommandLine.arguments.filter { $0.contains(".xctest") }.map { URL(fileURLWithPath: $0) }
-    for start in starts {
-      var folder = start
-      for _ in 0..<5 {
-        folder.deleteLastPathComponent()
-        let candidate = folder.appendingPathComponent("LinkCheck")
-        var isFolder: ObjCBool = false
-        let exists = FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isFolder)
-        if exists, !isFolder.boolValue, FileManager.default.isExecutableFile(atPath: candidate.path) {
-          return candidate
-        }
-      }
-    }
-    throw NotBuilt(places: starts.map(\.path))
-  }
-
-  private struct NotBuilt: Error, CustomStringConvertible {
-    let places: [String]
-
-    var description: String {
-      "There is no LinkCheck executable near \(places.joined(separator: ", ")). Build it: swift build --product LinkCheck"
-    }
   }
 }
 

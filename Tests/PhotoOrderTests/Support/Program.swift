@@ -42,7 +42,7 @@ final class Program: Sendable {
     self.folder = folder
     scratch = try TemporaryFolder(["input": input, "output": "", "errors": ""])
     process = Process()
-    process.executableURL = try Self.executable()
+    process.executableURL = try BuiltExecutable.url(of: "PhotoOrder")
     process.arguments = (arguments.contains("--sample-width") ? [] : ["--sample-width", "40"]) + arguments
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
@@ -77,33 +77,6 @@ final class Program: Sendable {
     return Result(
       status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
       output: try scratch.text("output"), errors: try scratch.text("errors"))
-  }
-
-  /// PhotoOrder is built into the folder that the tests are built into, whatever its name.
-  private static func executable() throws -> URL {
-    var starts = Bundle.allBundles.map(\.bundleURL) + [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
-    starts += CommandLine.arguments.filter { $0.contains(".xctest") }.map { URL(fileURLWithPath: $0) }
-    for start in starts {
-      var folder = start
-      for _ in 0..<5 {
-        folder.deleteLastPathComponent()
-        let candidate = folder.appendingPathComponent("PhotoOrder")
-        var isFolder: ObjCBool = false
-        let exists = FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isFolder)
-        if exists, !isFolder.boolValue, FileManager.default.isExecutableFile(atPath: candidate.path) {
-          return candidate
-        }
-      }
-    }
-    throw NotBuilt(places: starts.map(\.path))
-  }
-
-  private struct NotBuilt: Error, CustomStringConvertible {
-    let places: [String]
-
-    var description: String {
-      "There is no PhotoOrder executable near \(places.joined(separator: ", ")). Build it: swift build --product PhotoOrder"
-    }
   }
 }
 

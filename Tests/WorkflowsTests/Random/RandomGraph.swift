@@ -3,27 +3,9 @@ import Foundation
 import TestSupport
 import Workflows
 
-/// A small generator with one word of state: the same seed gives the same numbers everywhere.
-struct Random: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
-  mutating func chance(_ percent: Int) -> Bool { number(0...99) < percent }
-}
-
 /// A workflow and its model, made from one seed.
 final class RandomGraph: @unchecked Sendable {  // used by one task; verbs from other threads use the workflow only
-  private var random: Random
+  private var random: SplitMix64
   private var model: GraphModel
   private let workflow: Workflow
   private var tasks: [WorkflowTask<Int>] = []
@@ -31,7 +13,7 @@ final class RandomGraph: @unchecked Sendable {  // used by one task; verbs from 
   private var history: [String] = []
 
   init(seed: UInt64) {
-    var random = Random(seed: seed)
+    var random = SplitMix64(seed: seed)
     let count = random.number(1...14)
     let density = random.number(5...60)
     let failures = random.chance(70) ? random.number(0...30) : 0
@@ -174,7 +156,7 @@ final class RandomGraph: @unchecked Sendable {  // used by one task; verbs from 
       group.addTask { try? await workflow.run() }
       for seed in seeds {
         group.addTask {
-          var random = Random(seed: seed)
+          var random = SplitMix64(seed: seed)
           for _ in 0..<20 {
             let task = tasks[random.number(0...tasks.count - 1)]
             switch random.number(0...9) {

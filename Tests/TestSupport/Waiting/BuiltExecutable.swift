@@ -1,0 +1,34 @@
+public import Foundation
+
+/// Finds executables of this package, which are built into the folder that the tests are built into, whatever its name.
+public enum BuiltExecutable {
+  /// There is no such executable where the tests were built.
+  public struct NotFound: Error, CustomStringConvertible {
+    let name: String
+    let places: [String]
+
+    /// What was looked for where, and what to do.
+    public var description: String {
+      "There is no \(name) executable near \(places.joined(separator: ", ")). Build it: swift build --product \(name)"
+    }
+  }
+
+  /// The executable called `name`.
+  public static func url(of name: String) throws -> URL {
+    var starts = Bundle.allBundles.map(\.bundleURL) + [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
+    starts += CommandLine.arguments.filter { $0.contains(".xctest") }.map { URL(fileURLWithPath: $0) }
+    for start in starts {
+      var folder = start
+      for _ in 0..<5 {
+        folder.deleteLastPathComponent()
+        let candidate = folder.appendingPathComponent(name)
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isFolder)
+        if exists, !isFolder.boolValue, FileManager.default.isExecutableFile(atPath: candidate.path) {
+          return candidate
+        }
+      }
+    }
+    throw NotFound(name: name, places: starts.map(\.path))
+  }
+}
