@@ -62,7 +62,7 @@ extension WorkflowState {
       switch outcome {
       case .success(let value): finish(task, value, at: date())
       case .failure(let error): fail(task, error, at: date())
-      case .cancelled: for reached in reach(from: task) { cancelNode(reached) }
+      case .cancelled: for reached in reach(from: task) { cancelNode(reached, follows: reached == task) }
       }
     } else {
       tell(.discarded(task, attempt: attempt.number, outcome: outcome))

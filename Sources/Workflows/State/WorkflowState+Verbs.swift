@@ -67,8 +67,10 @@ extension WorkflowState {
     return changes
   }
 
+  /// - Parameter follows: whether the task's own workflow has ended as cancelled, and the task follows. What was reset in
+  ///   that workflow meanwhile stays as it is.
   @discardableResult
-  mutating func cancelNode(_ task: Int) -> Bool {
+  mutating func cancelNode(_ task: Int, follows: Bool = false) -> Bool {
     switch nodes[task].state {
     case .finished, .failed, .cancelled:
       return false
@@ -80,7 +82,7 @@ extension WorkflowState {
       abandonAttempt(of: task)
     }
     move(task, to: .cancelled)
-    if let subworkflow = nodes[task].plan.subworkflow { effects.subworkflows.append((subworkflow, .cancel)) }
+    if !follows, let subworkflow = nodes[task].plan.subworkflow { effects.subworkflows.append((subworkflow, .cancel)) }
     tell(.cancelled(task, attempt: nodes[task].attempt))
     return true
   }

@@ -124,6 +124,25 @@ struct SubworkflowTests {
     withExtendedLifetime(delegate) {}
   }
 
+  @Test("Reset from inside while its run goes on, what was reset stays ready; the task ends as cancelled")
+  func reset_insideWhileRunning_isNotUndone() async {
+    let inner = Workflow("inner")
+    let held = inner.addHeld("held")
+    let outer = Workflow("outer")
+    let task = outer.addSubworkflow("inner", inner)
+    let after = outer.addEmpty("after", after: task)
+    async let outcome = outer.outcomeOfRun()
+    let operation = await held.attempt(1)
+    inner.reset()
+    operation.finish(with: 1)
+    #expect(await outcome.isCancelled)
+    #expect(inner.states == [.ready] && task.state == .cancelled && after.state == .cancelled)
+    outer.retry()
+    (await held.attempt(2)).finish(with: 2)
+    await outer.untilIdle()
+    #expect(outer.outcome?.word == "success" && held.task.result == 2)
+  }
+
   @Test("A subworkflow that was run by hand before is joined, or counts as it is")
   func subworkflow_startedByHand_isJoined() async {
     let inner = Workflow("inner")
