@@ -15,12 +15,12 @@ public struct PrerequisiteResults: Sendable {
   public subscript<Value>(key: String, as type: Value.Type = Value.self) -> Value {
     guard let index = plan.keys.firstIndex(of: key) else {
       let known = plan.keys.isEmpty ? "It has none." : "It has: \(plan.keys.map { "“\($0)”" }.joined(separator: ", "))."
-      preconditionFailure(
+      fatalError(
         "The task “\(taskName())” has no prerequisite with the key “\(key)”. \(known) Give it one when you add the task, "
           + "with keyed: [\"\(key)\": …].")
     }
     guard let value = values[index] as? Value else {
-      preconditionFailure(
+      fatalError(
         "The task “\(taskName())” reads its prerequisite “\(key)” (“\(workflow.handle(plan.prerequisites[index]).name)”) "
           + "as \(Value.self), but its result is of the type \(Swift.type(of: values[index])). Ask for that type.")
     }
@@ -30,7 +30,7 @@ public struct PrerequisiteResults: Sendable {
   /// The result of a prerequisite. Traps if the task is no prerequisite of this one.
   public subscript<Value>(task: WorkflowTask<Value>) -> Value {
     guard task.workflow === workflow, let index = plan.prerequisites.firstIndex(of: task.index) else {
-      preconditionFailure(
+      fatalError(
         "The task “\(taskName())” reads the result of “\(task.name)”, which is none of its prerequisites. Name it as one "
           + "when you add the task, with keyed: or unkeyed:.")
     }

@@ -111,7 +111,7 @@ extension Workflow {
       storage.owner = WorkflowStorage.Owner(workflow: self, index: index)
       return true
     }
-    precondition(
+    require(
       wasFree, "The workflow “\(subworkflow.name)” was added to two workflows at the same time. Make one for each.")
     return WorkflowTask(workflow: self, index: index)
   }

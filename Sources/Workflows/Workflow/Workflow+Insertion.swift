@@ -12,7 +12,7 @@ extension Workflow {
   ) -> WorkflowTask<Value> {
     if !requiredKeys.isEmpty, let missing = requiredKeys.subtracting(keyed.keys).min() {
       let given = keyed.isEmpty ? "none" : keyed.keys.sorted().map { "“\($0)”" }.joined(separator: ", ")
-      preconditionFailure(
+      fatalError(
         "\(describe(name)) requires a prerequisite with the key “\(missing)”, and was given \(given). Give it one with "
           + "keyed: [\"\(missing)\": …].")
     }
@@ -34,7 +34,7 @@ extension Workflow {
   /// The places of prerequisites, all of which must be tasks of this workflow.
   func places(of prerequisites: [AnyWorkflowTask], for name: String?) -> [Int] {
     prerequisites.map { prerequisite in
-      precondition(
+      require(
         prerequisite.workflow === self,
         "\(describe(name)) was given the prerequisite “\(prerequisite.name)”, which belongs to "
           + "another workflow, “\(prerequisite.workflow.name)”. Prerequisites are tasks of the same workflow: add that "
@@ -58,7 +58,7 @@ extension Workflow {
       perform(effects)
       return index
     case .nameIsTaken(let taken):
-      preconditionFailure(
+      fatalError(
         "The workflow “\(name)” has a task “\(taken)” already. A name stands for one task, in snapshots and drawings: "
           + "give each task a name of its own, or none.")
     }
@@ -68,7 +68,7 @@ extension Workflow {
   ///
   /// - Parameter remedy: what to do, after “would never run.”
   func requireValue<Value>(_ type: Value.Type, task name: String?, remedy: StaticString) {
-    precondition(
+    require(
       !(Value.self is Operation.Type),
       "\(describe(name)) was added with values that are operations (\(Value.self)), which would never run. \(remedy)")
   }
@@ -76,13 +76,13 @@ extension Workflow {
   /// Traps if a workflow can not become part of this one.
   func requireFree(_ subworkflow: Workflow, for name: String?) {
     if let owner = subworkflow.storage.withLock({ $0.owner?.workflow }) {
-      preconditionFailure(
+      fatalError(
         "\(describe(name)) was given the workflow “\(subworkflow.name)”, which is a part of “\(owner.name)” already. A "
           + "workflow has one place: make another one.")
     }
     var outer: Workflow? = self
     while let workflow = outer {
-      precondition(
+      require(
         workflow !== subworkflow,
         "\(describe(name)) was given the workflow “\(subworkflow.name)”, which contains it. A workflow can not run inside "
           + "of itself: make another one.")

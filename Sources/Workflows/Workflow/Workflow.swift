@@ -100,7 +100,7 @@ public final class Workflow: Sendable {
     get { storage.withLock { $0.width ?? OperationQueue.defaultMaxConcurrentOperationCount } }
     set {
       let isDefault = newValue == OperationQueue.defaultMaxConcurrentOperationCount
-      precondition(
+      require(
         isDefault || newValue > 0,
         "The maxConcurrentOperationCount of the workflow “\(name)” was set to \(newValue), which would let nothing run. Use 1 "
           + "or more, or OperationQueue.defaultMaxConcurrentOperationCount.")
