@@ -106,13 +106,15 @@ extension Workflow {
       TaskPlan(
         name: name, handle: WorkflowTask<Workflow>.self, work: .subworkflow(subworkflow),
         prerequisites: places(of: prerequisites, for: name)))
-    let wasFree = subworkflow.storage.withLock { storage in
-      guard storage.owner?.workflow == nil else { return false }
-      storage.owner = WorkflowStorage.Owner(workflow: self, index: index)
-      return true
+    // Returned, for to be its last reference, and release it under the lock, might run code of the user's.
+    let otherOwner: Workflow? = subworkflow.storage.withLock { storage in
+      let owner = storage.owner?.workflow
+      if owner == nil { storage.owner = WorkflowStorage.Owner(workflow: self, index: index) }
+      return owner
     }
     require(
-      wasFree, "The workflow “\(subworkflow.name)” was added to two workflows at the same time. Make one for each.")
+      otherOwner == nil,
+      "The workflow “\(subworkflow.name)” was added to two workflows at the same time. Make one for each.")
     return WorkflowTask(workflow: self, index: index)
   }
 }

@@ -127,6 +127,7 @@ public final class Workflow: Sendable {
     set {
       storage.withLock { storage in
         storage.delegate = newValue
+        storage.hasDelegate = newValue != nil
         storage.noteObservers()
       }
     }
@@ -158,11 +159,13 @@ struct WorkflowStorage: Sendable {
   var width: Int?
   var hooks: [Int: TaskHooks] = [:]
   weak var delegate: (any WorkflowDelegate)?
+  /// Whether a delegate was set. To look for it would hold it, and might then release it under the lock.
+  var hasDelegate = false
   var streams: [Int: Stream] = [:]
   var lastStream = 0
   var owner: Owner?
 
   mutating func noteObservers() {
-    state.isObserved = delegate != nil || !streams.isEmpty || !hooks.isEmpty
+    state.isObserved = hasDelegate || !streams.isEmpty || !hooks.isEmpty
   }
 }

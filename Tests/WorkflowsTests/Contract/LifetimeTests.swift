@@ -90,6 +90,21 @@ struct LifetimeTests {
     delegate = nil
     #expect(workflow.delegate == nil)
   }
+
+  @Test("A delegate that is dropped while observers come and go is not released under the workflow's lock")
+  func delegate_droppedMeanwhile_mayUseTheWorkflow() async {
+    final class Leaving: WorkflowDelegate {
+      let workflow: Workflow
+      init(_ workflow: Workflow) { self.workflow = workflow }
+      deinit { _ = workflow.isRunning }
+    }
+    let workflow = Workflow()
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { for _ in 0..<20_000 { workflow.delegate = Leaving(workflow) } }
+      group.addTask { for _ in 0..<20_000 { _ = workflow.events() } }
+    }
+    #expect(workflow.delegate == nil)
+  }
 }
 
 extension Workflow {
