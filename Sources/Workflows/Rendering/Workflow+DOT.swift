@@ -48,7 +48,10 @@ private enum DOT {
       switch character {
       case "\"": text += "\\\""
       case "\\": text += "\\\\"
+      // Graphviz replaces entities in labels.
+      case "&": text += "&amp;"
       case _ where character.isNewline: text += "\\n"
+      case _ where character.isControl: text += " "
       default: text.append(character)
       }
     }

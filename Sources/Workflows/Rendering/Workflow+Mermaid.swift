@@ -51,6 +51,7 @@ private enum Mermaid {
       case "`": text += "#96;"
       case "\\": text += "#92;"
       case _ where character.isNewline: text += "<br/>"
+      case _ where character.isControl: text += " "
       default: text.append(character)
       }
     }

@@ -55,7 +55,7 @@ struct RenderingTests {
       await order().dot() == #"""
         digraph "Order \"7\"" {
           node [shape=box, style="rounded,filled", fontname="sans-serif"];
-          t1 [label="a \"b\" <c> #1 & `d`\n\\e", tooltip="failed", fillcolor="#ffebee", color="#e53935"];
+          t1 [label="a \"b\" <c> #1 &amp; `d`\n\\e", tooltip="failed", fillcolor="#ffebee", color="#e53935"];
           subgraph cluster_t2 {
             label="Inner";
             t2 [label="sub", tooltip="finished", fillcolor="#e8f5e9", color="#43a047", peripheries=2];
@@ -71,6 +71,15 @@ struct RenderingTests {
         }
 
         """#)
+  }
+
+  @Test("Entities are shown as they were written, and control characters, which end a drawing or a line, as spaces")
+  func drawings_ofStrangeNames_areWhole() {
+    let workflow = Workflow("control \0")
+    workflow.add("&beta;\0\u{1B}\tend") { succeeding(1) }
+    #expect(workflow.dot().contains(#"t1 [label="&amp;beta;   end","#))
+    #expect(workflow.mermaid().contains(##"t1["#amp;beta;   end"]"##))
+    #expect(!workflow.dot().contains("\0"))
   }
 
   @Test("Descriptions tell names, states, attempts and errors; each task once")
