@@ -125,6 +125,8 @@ extension WorkflowState {
   private mutating func resetNode(_ task: Int, follows: Bool) -> Bool {
     let fulfilment = fulfilments.removeValue(forKey: task)
     if let fulfilment { effects.released.append(fulfilment) }
+    // A task that is pending, too: its workflow may have been run by itself.
+    if !follows, let subworkflow = nodes[task].plan.subworkflow { effects.subworkflows.append((subworkflow, .reset)) }
     switch nodes[task].state {
     case .pending:
       return fulfilment != nil
@@ -138,7 +140,6 @@ extension WorkflowState {
       break
     }
     clear(task)
-    if !follows, let subworkflow = nodes[task].plan.subworkflow { effects.subworkflows.append((subworkflow, .reset)) }
     tell(.reset(task, attempt: nodes[task].attempt))
     return true
   }

@@ -143,6 +143,16 @@ struct SubworkflowTests {
     #expect(outer.outcome?.word == "success" && held.task.result == 2)
   }
 
+  @Test("Reset before its turn has come, the task resets a subworkflow that was run by hand, too")
+  func reset_whilePending_reachesInside() async {
+    let (outer, inner, task, _) = nested()
+    inner.start()
+    await inner.untilIdle()
+    #expect(task.state == .pending && inner.states == [.finished, .finished])
+    outer.reset()
+    #expect(inner.states == [.ready, .pending] && inner.outcome == nil)
+  }
+
   @Test("A subworkflow that was run by hand before is joined, or counts as it is")
   func subworkflow_startedByHand_isJoined() async {
     let inner = Workflow("inner")
