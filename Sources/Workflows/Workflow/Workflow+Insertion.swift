@@ -100,12 +100,8 @@ extension WorkflowState {
   func takenName(for plan: TaskPlan) -> String? {
     if let name = plan.name {
       if named[name] != nil { return name }
-      if let place = TaskNames.place(of: name), place <= nodes.count,
-        place == nodes.count ? false : nodes[place].plan.name == nil
-      {
-        return name
-      }
-      return nil
+      guard let place = TaskNames.place(of: name), place < nodes.count else { return nil }
+      return nodes[place].plan.name == nil ? name : nil
     }
     guard !named.isEmpty else { return nil }
     let name = TaskNames.automatic(nodes.count)
