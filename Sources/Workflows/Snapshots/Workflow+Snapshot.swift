@@ -40,7 +40,8 @@ extension Workflow {
   ///
   /// Either everything is restored or, when it throws, nothing; only a subworkflow may have been restored already when
   /// another thread starts the workflow during this call. Nothing is started, and no event is sent. A task may be finished
-  /// then whose prerequisite has to run again, because that one's result can not be stored; it keeps its result.
+  /// then whose prerequisite has to run again, because that one's result can not be stored; it keeps its result. The task of
+  /// a subworkflow is finished only if every task in it is.
   ///
   /// - Returns: the names in the snapshot of which there is no such task, those of subworkflows after the name of their
   ///   task and a slash.
@@ -57,7 +58,9 @@ extension Workflow {
     }
     // Those inside first, so that no task is finished whose workflow is not.
     for step in restoration.steps.reversed() {
-      let isRestored = step.workflow.input { $0.restore(step.results) }
+      // A subworkflow with results that could not be stored has to run again, and its task with it.
+      let results = step.results.filter { ($0.value as? Workflow)?.hasUnfinishedTasks != true }
+      let isRestored = step.workflow.input { $0.restore(results) }
       // It was started just now.
       guard isRestored else { throw WorkflowSnapshotError(.workflowIsRunning, name: step.workflow.name) }
     }

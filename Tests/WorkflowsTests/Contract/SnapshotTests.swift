@@ -97,6 +97,32 @@ struct SnapshotTests {
     #expect(second.upload.result == ["sun", "home"])
   }
 
+  @Test("A subworkflow with a result that can not be stored runs again, before what needs it")
+  func restore_withUnstorableResultInside_runsItAgain() async throws {
+    struct Handle: Sendable {
+      let number: Int
+    }
+    func make() -> (outer: Workflow, inner: Workflow, total: WorkflowTask<Int?>) {
+      let inner = Workflow("inner")
+      inner.add("handle") { Handle(number: 7) }
+      inner.add("text") { "kept" }
+      let outer = Workflow("outer")
+      let task = outer.addSubworkflow("inner", inner)
+      let total = outer.add("total", after: task) { inner in
+        (inner.task(named: "handle") as? WorkflowTask<Handle>)?.result?.number
+      }
+      return (outer, inner, total)
+    }
+    let first = make()
+    try await first.outer.run()
+    first.total.reset()
+    let second = make()
+    #expect(try second.outer.restore(first.outer.snapshot()) == [])
+    #expect(second.inner.states == [.ready, .finished] && second.outer.states == [.ready, .pending])
+    try await second.outer.run()
+    #expect(second.total.result == 7 && second.inner.tasks.map(\.attempt) == [1, 0])
+  }
+
   @Test("Names that are not there any more are returned")
   func restore_withUnknownNames_returnsThem() async throws {
     let first = Workflow()
