@@ -92,7 +92,8 @@ public final class Workflow: Sendable {
   }
 
   /// How many tasks may be unfinished at the same time, asynchronous ones included. A subworkflow counts as one task; a
-  /// condition that waits does not count. A change holds from the next task on.
+  /// condition that waits does not count. A change holds from the next task on. Attempts that are left of a cancelled run do
+  /// not count in the next one.
   ///
   /// By default as many as there are threads or, in a queue, slots for. Traps if set to 0 or to a negative number other
   /// than `OperationQueue.defaultMaxConcurrentOperationCount`.
