@@ -28,7 +28,7 @@ let package = Package(
       name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
-    .testTarget(name: "PhotoOrderTests", dependencies: ["PhotoOrder", "Workflows", "TestSupport"]),
+    .testTarget(name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "Workflows", "TestSupport"]),
     .executableTarget(
       name: "Benchmarks", dependencies: ["CompositeOperations", "Workflows"], path: "Tests/Benchmarks"),
   ],

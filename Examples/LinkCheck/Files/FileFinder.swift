@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// Finds the files to check: those that were named, and those in the folders that were named.

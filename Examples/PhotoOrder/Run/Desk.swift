@@ -1,4 +1,5 @@
 import CompositeOperations
+import ExampleSupport
 import Foundation
 import Workflows
 

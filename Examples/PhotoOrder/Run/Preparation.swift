@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// What is looked at and made before anything runs, so that what is wrong is told then.

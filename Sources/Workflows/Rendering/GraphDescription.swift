@@ -59,8 +59,3 @@ extension AnyWorkflowTask.State {
     }
   }
 }
-
-extension Character {
-  /// Whether it can not be drawn: a NUL, for one, would be the end of the file for Graphviz.
-  var isControl: Bool { unicodeScalars.first?.properties.generalCategory == .control }
-}

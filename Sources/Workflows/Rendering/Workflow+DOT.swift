@@ -8,53 +8,43 @@ extension Workflow {
       "digraph \"\(DOT.escape(name))\" {",
       "  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];",
     ]
-    DOT.add(GraphDescription(self), to: &lines, indent: "  ")
+    DOT.add(GraphDescription(self), to: &lines)
     return (lines + ["}"]).joined(separator: "\n") + "\n"
   }
 }
 
-private enum DOT {
-  static func add(_ graph: GraphDescription, to lines: inout [String], indent: String) {
-    for node in graph.nodes {
-      let shape =
-        switch node.kind {
-        case .work: ""
-        case .condition: ", shape=hexagon, style=filled"
-        case .group: ", peripheries=2"
-        }
-      let (fill, line) = node.state.colors
-      let text =
-        "\(node.identifier) [label=\"\(escape(node.name))\", tooltip=\"\(node.state)\", "
-        + "fillcolor=\"\(fill)\", color=\"\(line)\"\(shape)];"
-      guard let contents = node.contents, !contents.nodes.isEmpty else {
-        lines.append(indent + text)
-        continue
-      }
-      lines.append("\(indent)subgraph cluster_\(node.identifier) {")
-      lines.append("\(indent)  label=\"\(escape(contents.title))\";")
-      lines.append("\(indent)  \(text)")
-      add(contents, to: &lines, indent: indent + "  ")
-      lines.append("\(indent)}")
-    }
-    for edge in graph.edges {
-      let label = edge.label.map { " [label=\"\(escape($0))\"]" } ?? ""
-      lines.append("\(indent)\(edge.from) -> \(edge.to)\(label);")
-    }
+private enum DOT: GraphNotation {
+  static func groupBegin(_ node: GraphDescription.Node, title: String) -> (line: String, inside: [String]) {
+    ("subgraph cluster_\(node.identifier) {", ["label=\"\(escape(title))\";"])
   }
 
-  static func escape(_ name: String) -> String {
-    var text = ""
-    for character in name {
-      switch character {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      // Graphviz replaces entities in labels.
-      case "&": text += "&amp;"
-      case _ where character.isNewline: text += "\\n"
-      case _ where character.isControl: text += " "
-      default: text.append(character)
+  static var groupEnd: String { "}" }
+
+  static func node(_ node: GraphDescription.Node) -> String {
+    let shape =
+      switch node.kind {
+      case .work: ""
+      case .condition: ", shape=hexagon, style=filled"
+      case .group: ", peripheries=2"
       }
+    let (fill, line) = node.state.colors
+    return "\(node.identifier) [label=\"\(escape(node.name))\", tooltip=\"\(node.state)\", "
+      + "fillcolor=\"\(fill)\", color=\"\(line)\"\(shape)];"
+  }
+
+  static func edge(_ edge: GraphDescription.Edge) -> String {
+    let label = edge.label.map { " [label=\"\(escape($0))\"]" } ?? ""
+    return "\(edge.from) -> \(edge.to)\(label);"
+  }
+
+  static func replacement(for character: Character) -> String? {
+    switch character {
+    case "\"": "\\\""
+    case "\\": "\\\\"
+    // Graphviz replaces entities in labels.
+    case "&": "&amp;"
+    case _ where character.isNewline: "\\n"
+    default: nil
     }
-    return text
   }
 }

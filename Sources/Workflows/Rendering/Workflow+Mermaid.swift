@@ -5,7 +5,7 @@ extension Workflow {
   /// the prerequisite, if it has one.
   public func mermaid() -> String {
     var lines = ["flowchart TD"]
-    Mermaid.add(GraphDescription(self), to: &lines, indent: "  ")
+    Mermaid.add(GraphDescription(self), to: &lines)
     for state in AnyWorkflowTask.State.allCases {
       lines.append("  classDef \(state) fill:\(state.colors.fill),stroke:\(state.colors.line),color:#212121")
     }
@@ -13,48 +13,45 @@ extension Workflow {
   }
 }
 
-private enum Mermaid {
-  static func add(_ graph: GraphDescription, to lines: inout [String], indent: String) {
-    for node in graph.nodes {
-      let text = "\"\(escape(node.name))\""
-      let shape =
-        switch node.kind {
-        case .work: "[\(text)]"
-        case .condition: "{{\(text)}}"
-        case .group: "[[\(text)]]"
-        }
-      guard let contents = node.contents, !contents.nodes.isEmpty else {
-        lines.append("\(indent)\(node.identifier)\(shape):::\(node.state)")
-        continue
-      }
-      lines.append("\(indent)subgraph \(node.identifier)_group[\"\(escape(contents.title))\"]")
-      lines.append("\(indent)  \(node.identifier)\(shape):::\(node.state)")
-      add(contents, to: &lines, indent: indent + "  ")
-      lines.append("\(indent)end")
-    }
-    for edge in graph.edges {
-      let arrow = edge.label.map { "-->|\"\(escape($0))\"|" } ?? "-->"
-      lines.append("\(indent)\(edge.from) \(arrow) \(edge.to)")
-    }
+private enum Mermaid: GraphNotation {
+  static func groupBegin(_ node: GraphDescription.Node, title: String) -> (line: String, inside: [String]) {
+    ("subgraph \(node.identifier)_group[\(quoted(title))]", [])
   }
 
-  /// Names are shown as they are, whatever is in them: no markup, and no end of the quotation.
-  static func escape(_ name: String) -> String {
-    var text = ""
-    for character in name {
-      switch character {
-      case "\"": text += "#quot;"
-      case "#": text += "#35;"
-      case "&": text += "#amp;"
-      case "<": text += "#lt;"
-      case ">": text += "#gt;"
-      case "`": text += "#96;"
-      case "\\": text += "#92;"
-      case _ where character.isNewline: text += "<br/>"
-      case _ where character.isControl: text += " "
-      default: text.append(character)
+  static var groupEnd: String { "end" }
+
+  static func node(_ node: GraphDescription.Node) -> String {
+    let text = quoted(node.name)
+    let shape =
+      switch node.kind {
+      case .work: "[\(text)]"
+      case .condition: "{{\(text)}}"
+      case .group: "[[\(text)]]"
       }
+    return "\(node.identifier)\(shape):::\(node.state)"
+  }
+
+  static func edge(_ edge: GraphDescription.Edge) -> String {
+    let arrow = edge.label.map { "-->|\(quoted($0))|" } ?? "-->"
+    return "\(edge.from) \(arrow) \(edge.to)"
+  }
+
+  /// There is no empty label.
+  private static func quoted(_ name: String) -> String {
+    "\"\(name.isEmpty ? " " : escape(name))\""
+  }
+
+  static func replacement(for character: Character) -> String? {
+    switch character {
+    case "\"": "#quot;"
+    case "#": "#35;"
+    case "&": "#amp;"
+    case "<": "#lt;"
+    case ">": "#gt;"
+    case "`": "#96;"
+    case "\\": "#92;"
+    case _ where character.isNewline: "<br/>"
+    default: nil
     }
-    return text.isEmpty ? " " : text
   }
 }

@@ -10,11 +10,26 @@ struct Row: Sendable {
     case bytesPerOperation(MemoryProbe)
     /// All the memory that was added, in MiB, measured in a process of its own.
     case mebibytes(MemoryProbe)
+
+    /// What the figure that a budget is about is given in.
+    var unit: Unit {
+      switch self {
+      case .comparison: .ratio
+      case .time: .nanoseconds
+      case .bytesPerOperation: .bytes
+      case .mebibytes: .mebibytes
+      }
+    }
+  }
+
+  /// What a figure is given in.
+  enum Unit: String, Codable, Sendable {
+    case ratio, nanoseconds, bytes, mebibytes
   }
 
   /// What a row must keep to.
   struct Budget: Sendable {
-    /// The most that the figure may be: a ratio, or MiB.
+    /// The most that the figure may be, in the unit of the row's measurement.
     let limit: Double
     /// What it should be at best.
     let aim: Double?
@@ -73,7 +88,9 @@ struct RowResult: Codable, Sendable {
   var bytesPerOperation: Double?
   /// Memory added by all operations together.
   var mebibytes: Double?
-  /// The most that the ratio or the MiB may be.
+  /// What the figure is given in.
+  let unit: Row.Unit
+  /// The most that it may be.
   let budget: Double?
   /// What it should be at best.
   let aim: Double?
@@ -92,6 +109,7 @@ struct RowResult: Codable, Sendable {
     against = row.against
     operations = row.count
     self.rounds = rounds
+    unit = row.measurement.unit
     budget = row.budget?.limit
     aim = row.budget?.aim
     known = row.budget?.known
@@ -99,7 +117,14 @@ struct RowResult: Codable, Sendable {
   }
 
   /// The figure that the budget is about.
-  var figure: Double? { ratio ?? mebibytes }
+  var figure: Double? {
+    switch unit {
+    case .ratio: ratio
+    case .nanoseconds: nanoseconds
+    case .bytes: bytesPerOperation
+    case .mebibytes: mebibytes
+    }
+  }
 
   /// Compares the figure with the budget.
   mutating func judge() {

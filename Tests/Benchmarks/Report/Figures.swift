@@ -5,6 +5,7 @@ enum Figures {
   /// A time per operation in the unit that suits it.
   static func time(_ nanoseconds: Double?) -> String {
     guard let nanoseconds else { return "" }
+    guard nanoseconds < 10_000_000 else { return "\(decimal(nanoseconds / 1_000_000, 1)) ms" }
     return nanoseconds < 10_000 ? "\(decimal(nanoseconds, 0)) ns" : "\(decimal(nanoseconds / 1_000, 1)) µs"
   }
 
@@ -38,12 +39,16 @@ enum Figures {
   /// The budget of a row, with its aim.
   static func budget(of result: RowResult) -> String {
     guard let limit = result.budget else { return "" }
-    return budget(limit, aim: result.aim, isMemory: result.mebibytes != nil)
+    return budget(limit, aim: result.aim, in: result.unit)
   }
 
   /// A budget with its aim.
-  static func budget(_ limit: Double, aim: Double?, isMemory: Bool) -> String {
-    guard !isMemory else { return "\(decimal(limit, 0)) MiB" }
-    return ratio(limit) + (aim.map { ", aim \(decimal($0, 2))" } ?? "")
+  static func budget(_ limit: Double, aim: Double?, in unit: Row.Unit) -> String {
+    switch unit {
+    case .ratio: ratio(limit) + (aim.map { ", aim \(decimal($0, 2))" } ?? "")
+    case .nanoseconds: time(limit)
+    case .bytes: "\(decimal(limit, 0)) bytes"
+    case .mebibytes: "\(decimal(limit, 0)) MiB"
+    }
   }
 }

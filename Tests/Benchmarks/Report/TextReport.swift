@@ -44,9 +44,7 @@ struct TextReport: Sendable {
     return rows.map { row in
       let title = row.section == section ? "" : "\(row.section)\n"
       section = row.section
-      var isMemory = false
-      if case .mebibytes = row.measurement { isMemory = true }
-      let budget = row.budget.map { Figures.budget($0.limit, aim: $0.aim, isMemory: isMemory) }
+      let budget = row.budget.map { Figures.budget($0.limit, aim: $0.aim, in: row.measurement.unit) }
       return title + columns(["  \(row.name)", row.against ?? "", budget ?? ""])
     }.joined()
   }

@@ -76,6 +76,7 @@ extension Table {
     for _ in 0..<30 { layer = (0..<30).map { _ in workflow.add(unkeyed: layer) { _ in emptyOperation() } } }
     return Row(
       section: "Workflow", name: "cancel, retry and reset of 30 layers of 30", count: 1,
+      budget: .atMost(10_000_000),
       measurement: .time(
         .blocking {
           root.start()
