@@ -17,7 +17,7 @@ import FoundationNetworking
     let policy = LinkInquiry.Policy(retries: retries, firstPause: .zero)
     return CompositeOperation(
       sequence: LinkSequence(
-        LinkInquiry(url, policy: policy), timeout: .seconds(60), session: .forLinks(perHost: 2), onPause: onPause))
+        LinkInquiry(url, policy: policy), timeout: .seconds(3600), session: .forLinks(perHost: 2), onPause: onPause))
   }
 
   @Test func values_areTheRepliesThePausesAndTheVerdict() async throws {
@@ -59,7 +59,7 @@ import FoundationNetworking
       server.route("/page", .ok())
       let session = URLSession.forLinks(perHost: 8)
       let url = try #require(URL(string: server.url("/page")))
-      let all = (0..<200).map { _ in Request(.head, url, timeout: .seconds(60), session: session) }
+      let all = (0..<200).map { _ in Request(.head, url, timeout: .seconds(3600), session: session) }
       let group = CompositeOperation(operations: all)
       group.failurePolicy = .waitForAll
       group.maxConcurrentOperationCount = 8
