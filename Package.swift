@@ -6,12 +6,14 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CompositeOperations", targets: ["CompositeOperations"]),
+    .library(name: "CompositeOperationsTestKit", targets: ["CompositeOperationsTestKit"]),
     .library(name: "Workflows", targets: ["Workflows"]),
     .executable(name: "LinkCheck", targets: ["LinkCheck"]),
     .executable(name: "PhotoOrder", targets: ["PhotoOrder"]),
   ],
   targets: [
     .target(name: "CompositeOperations"),
+    .target(name: "CompositeOperationsTestKit", dependencies: ["CompositeOperations"]),
     .target(name: "Workflows", dependencies: ["CompositeOperations"]),
 
     .target(name: "ExampleSupport", path: "Examples/Support"),
@@ -25,7 +27,8 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["CompositeOperations"], path: "Tests/TestSupport"),
     .executableTarget(name: "PlainProgram", dependencies: ["CompositeOperations"], path: "Tests/PlainProgram"),
     .testTarget(
-      name: "CompositeOperationsTests", dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
+      name: "CompositeOperationsTests",
+      dependencies: ["CompositeOperations", "CompositeOperationsTestKit", "TestSupport", "PlainProgram"]),
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
     .testTarget(name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "Workflows", "TestSupport"]),

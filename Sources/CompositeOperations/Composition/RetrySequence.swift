@@ -7,13 +7,16 @@ import Foundation
 ///
 /// ```swift
 /// CompositeOperation(sequence: RetrySequence(maxAttempts: 3) { attempt in Download(url) })
+/// CompositeOperation(sequence: RetrySequence(RetryPolicy(backoff: .fibonacci(.seconds(1)))) { attempt in Download(url) })
 /// ```
 public struct RetrySequence: CompositeOperation.Sequence, Sendable {
-  private let maxAttempts: Int
   private let makeOperation: @Sendable (_ attempt: Int) throws -> Operation
-  private var attempts = 0
+  private let timekeeper: Timekeeper?
+  private var retry: RetryState
+  /// Whether the current attempt could not be made, after its delay.
+  private var isUnmade: LockBox<Bool>?
 
-  /// Makes a sequence of attempts.
+  /// Makes a sequence of attempts, each directly after the one before.
   ///
   /// - Parameters:
   ///   - maxAttempts: how many attempts there are at most, the first included. Must be at least 1; else this traps.
@@ -23,14 +26,50 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
     require(
       maxAttempts >= 1,
       "RetrySequence was made with \(maxAttempts) attempts, so it could never run. Use at least 1.")
-    self.maxAttempts = maxAttempts
     self.makeOperation = makeOperation
+    timekeeper = nil
+    retry = RetryState(RetryPolicy(maxAttempts: maxAttempts, backoff: .none, jitter: .none))
+  }
+
+  /// Makes a sequence of attempts by a policy.
+  ///
+  /// An attempt that has to wait is one operation with its delay: that is the composite's child, its outcome is the
+  /// attempt's, and the delay takes no slot of the composite's queue.
+  ///
+  /// - Parameters:
+  ///   - policy: how often, and after how long.
+  ///   - clock: the clock that delays are measured by.
+  ///   - makeOperation: makes a new operation for each attempt, numbered from 1, when it is due. Called where the
+  ///     operations run. What it throws ends the sequence and fails the composite, also after a delay.
+  public init(
+    _ policy: RetryPolicy, clock: some Clock<Duration> = ContinuousClock(),
+    _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
+  ) {
+    self.makeOperation = makeOperation
+    timekeeper = .of(clock)
+    retry = RetryState(policy)
   }
 
   /// Returns the next attempt if there was none yet, or the last one failed and there is one left; else nil.
   public mutating func nextOperation(after previous: Operation?) throws -> Operation? {
-    guard attempts < maxAttempts, previous == nil || previous?.failure != nil else { return nil }
-    attempts += 1
-    return try makeOperation(attempts)
+    guard let previous else { return try makeOperation(retry.begin()) }
+    guard let error = previous.failure, isUnmade?.withLock({ $0 }) != true, let pause = retry.failed(error) else {
+      return nil
+    }
+    let attempt = retry.begin()
+    guard pause > .zero, let timekeeper else { return try makeOperation(attempt) }
+    let isUnmade = LockBox(false)
+    self.isUnmade = isUnmade
+    let delay = DelayOperation(pause, timekeeper: timekeeper)
+    return ComposedOperation<any Sendable>(
+      ChainSource(delay) { [makeOperation] delay in
+        guard !delay.isCancelled else { return .settle(.cancelled) }
+        do {
+          return .run(try makeOperation(attempt))
+        } catch {
+          isUnmade.withLock { $0 = true }
+          throw error
+        }
+      })
   }
 }

@@ -1,0 +1,84 @@
+/// When to try again after a failure, how often, and after how long.
+///
+/// ```swift
+/// let policy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .milliseconds(200)), maxDelay: .seconds(10)) {
+///   error, attempt in
+///   guard let error = error as? HTTPError else { return .stop }
+///   return error.retryAfter.map { .retryAfter($0) } ?? .retry
+/// }
+/// ```
+///
+/// A cancellation is never retried. A policy is a value: it can be kept, changed and used for many operations.
+public struct RetryPolicy: Sendable {
+  /// What to do after one attempt has failed.
+  public enum Decision: Sendable, Equatable {
+    /// Try again, if there is an attempt left, after the policy's delay.
+    case retry
+    /// Try again, if there is an attempt left, after this long, neither capped nor jittered; at once if it is negative.
+    case retryAfter(Duration)
+    /// Do not try again: the error is final.
+    case stop
+  }
+
+  /// How delays are spread, so that many that failed together do not come back together.
+  public enum Jitter: Sendable, Equatable {
+    /// Not at all: each delay is the backoff's.
+    case none
+    /// Each delay is any between zero and the backoff's, all equally likely.
+    case full
+  }
+
+  /// How many attempts there are at most, the first included. At least 1; `Int.max` for no limit.
+  public var maxAttempts: Int {
+    didSet { requireAttempts() }
+  }
+  /// How long to wait before each further attempt.
+  public var backoff: Backoff
+  /// The longest that the backoff may come to; nil for no limit. Positive or zero.
+  public var maxDelay: Duration? {
+    didSet { requireDelay() }
+  }
+  /// How delays are spread.
+  public var jitter: Jitter
+  /// Where the jitter's random numbers come from. Each operation that uses the policy has its own copy.
+  public var randomSource: any RandomNumberGenerator & Sendable
+  /// Decides after each failure. Called with the error and the number of the attempt, from 1, where the operations run.
+  public var decide: @Sendable (_ error: any Error, _ attempt: Int) -> Decision
+
+  /// Makes a policy.
+  ///
+  /// - Parameters:
+  ///   - maxAttempts: how many attempts there are at most, the first included. Traps if it is less than 1.
+  ///   - backoff: how long to wait before each further attempt.
+  ///   - maxDelay: the longest that the backoff may come to, before the jitter. Traps if it is negative.
+  ///   - jitter: how delays are spread.
+  ///   - randomSource: where the jitter's random numbers come from.
+  ///   - decide: decides after each failure, by the error and the number of the attempt. The default is to try again.
+  public init(
+    maxAttempts: Int = 3, backoff: Backoff = .exponential(from: .milliseconds(200)),
+    maxDelay: Duration? = .seconds(30), jitter: Jitter = .full,
+    randomSource: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+    decide: @escaping @Sendable (_ error: any Error, _ attempt: Int) -> Decision = { _, _ in .retry }
+  ) {
+    self.maxAttempts = maxAttempts
+    self.backoff = backoff
+    self.maxDelay = maxDelay
+    self.jitter = jitter
+    self.randomSource = randomSource
+    self.decide = decide
+    requireAttempts()
+    requireDelay()
+  }
+
+  private func requireAttempts() {
+    require(
+      maxAttempts >= 1,
+      "RetryPolicy was given \(maxAttempts) attempts, so nothing could ever run. Use at least 1.")
+  }
+
+  private func requireDelay() {
+    require(
+      maxDelay.map { $0 >= .zero } ?? true,
+      "RetryPolicy was given a maxDelay of \(maxDelay!), which is in the past. Use zero or more.")
+  }
+}

@@ -1,0 +1,45 @@
+/// The attempts of one operation, as a value: how many there were, and what comes after a failure.
+struct RetryState: Sendable {
+  private let policy: RetryPolicy
+  private var randomSource: any RandomNumberGenerator & Sendable
+
+  /// How many attempts were begun.
+  private(set) var attempts = 0
+
+  init(_ policy: RetryPolicy) {
+    self.policy = policy
+    randomSource = policy.randomSource
+  }
+
+  /// An attempt begins. Returns its number, from 1.
+  mutating func begin() -> Int {
+    attempts += 1
+    return attempts
+  }
+
+  /// The current attempt has failed. Returns after how long the next one is due; nil if there is none.
+  mutating func failed(_ error: any Error) -> Duration? {
+    guard attempts < policy.maxAttempts else { return nil }
+    switch policy.decide(error, attempts) {
+    case .stop: return nil
+    case .retryAfter(let delay): return max(delay, .zero)
+    case .retry: return delay()
+    }
+  }
+
+  private mutating func delay() -> Duration {
+    var delay = policy.backoff.delay(afterAttempt: attempts)
+    if let longest = policy.maxDelay { delay = min(delay, longest) }
+    switch policy.jitter {
+    case .none: return delay
+    case .full: return delay > .zero ? delay * randomFraction() : delay
+    }
+  }
+
+  private mutating func randomFraction() -> Double {
+    func draw(_ source: inout some RandomNumberGenerator & Sendable) -> Double {
+      Double.random(in: 0...1, using: &source)
+    }
+    return draw(&randomSource)
+  }
+}

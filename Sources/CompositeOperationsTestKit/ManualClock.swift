@@ -1,0 +1,186 @@
+public import CompositeOperations
+
+/// A clock that stands still until a test moves it.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// let fetch = Fetch(url).timeout(.seconds(3), clock: clock)
+/// queue.addOperation(fetch)
+/// await clock.waitForSleeper(dueIn: .seconds(3))  // until the timeout is set
+/// clock.advance(by: .seconds(3))
+/// #expect(await … is OperationTimeout)
+/// ```
+///
+/// Everything in the package that waits shares one sleep for all that waits on the same clock: the one that ends first.
+/// So ``sleeperCount`` is 1, however many timeouts are pending on it.
+///
+/// All of it may be used from any thread.
+public final class ManualClock: Clock, Sendable {
+  /// A moment of a ``ManualClock``: how far it was moved since it was made.
+  public struct Instant: InstantProtocol {
+    /// The time since the clock was made.
+    public let offset: Duration
+
+    /// Makes the moment this long after the clock was made.
+    public init(offset: Duration = .zero) {
+      self.offset = offset
+    }
+
+    /// The moment this much later.
+    public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+
+    /// The time from this moment to another.
+    public func duration(to other: Instant) -> Duration { other.offset - offset }
+
+    /// Whether one moment comes before another.
+    public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private struct Sleeper {
+    let deadline: Instant
+    let continuation: UnsafeContinuation<Void, any Error>
+  }
+
+  private struct Watcher {
+    /// Nil for any sleeper.
+    let deadline: Instant?
+    let continuation: UnsafeContinuation<Void, Never>
+  }
+
+  private struct State {
+    var now = Instant()
+    var lastNumber = 0
+    var sleepers: [Int: Sleeper] = [:]
+    /// Sleeps that were cancelled before they began.
+    var cancelled: Set<Int> = []
+    var watchers: [Watcher] = []
+  }
+
+  private let state = LockBox(State())
+
+  /// Makes a clock that shows zero.
+  public init() {}
+
+  /// What the clock shows.
+  public var now: Instant { state.withLock { $0.now } }
+
+  /// Zero: the clock is exact.
+  public var minimumResolution: Duration { .zero }
+
+  // MARK: - For tests
+
+  /// How many tasks sleep on the clock.
+  public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+  /// When the first of the tasks that sleep on the clock is to wake; nil if none sleeps.
+  public var nextDeadline: Instant? { state.withLock { $0.sleepers.values.map(\.deadline).min() } }
+
+  /// Moves the clock forward, and wakes those whose time has come, the earliest first.
+  ///
+  /// What they do then happens on other threads, after this has returned: wait for its effect, such as an outcome.
+  ///
+  /// - Parameter duration: how far. Traps if it is negative.
+  public func advance(by duration: Duration) {
+    require(duration >= .zero, "ManualClock was to advance by \(duration). Time does not go back: use zero or more.")
+    advance { $0.now.advanced(by: duration) }
+  }
+
+  /// Moves the clock forward to an instant. Does nothing if it is there already, or later.
+  public func advance(to deadline: Instant) {
+    advance { max($0.now, deadline) }
+  }
+
+  /// Moves the clock forward to the earliest deadline that a task sleeps for.
+  ///
+  /// - Returns: how far it was moved; nil if nobody sleeps.
+  @discardableResult
+  public func advanceToNextSleeper() -> Duration? {
+    var moved: Duration?
+    advance { state in
+      guard let next = state.sleepers.values.map(\.deadline).min() else { return state.now }
+      moved = state.now.duration(to: next)
+      return next
+    }
+    return moved
+  }
+
+  /// Waits until a task sleeps on the clock.
+  public func waitForSleeper() async {
+    await waitForSleeper(until: nil)
+  }
+
+  /// Waits until a task sleeps on the clock that is to wake this long from now.
+  ///
+  /// - Parameter duration: counted from what the clock shows when this is called.
+  public func waitForSleeper(dueIn duration: Duration) async {
+    await waitForSleeper(until: now.advanced(by: duration))
+  }
+
+  private func waitForSleeper(until deadline: Instant?) async {
+    await withUnsafeContinuation { continuation in
+      let isThere = state.withLock { state in
+        let isThere = state.sleepers.values.contains { deadline == nil || $0.deadline == deadline }
+        if !isThere { state.watchers.append(Watcher(deadline: deadline, continuation: continuation)) }
+        return isThere
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  private func advance(_ target: (inout State) -> Instant) {
+    let due: [Sleeper] = state.withLock { state in
+      state.now = target(&state)
+      let due = state.sleepers.filter { $0.value.deadline <= state.now }
+      for number in due.keys { state.sleepers[number] = nil }
+      return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
+    }
+    for sleeper in due { sleeper.continuation.resume() }
+  }
+
+  // MARK: - For those who wait
+
+  /// Sleeps until the clock was moved to `deadline`.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled before.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    // A cancel may come between the waking and the end of the handler, and leave its mark.
+    defer { state.withLock { _ = $0.cancelled.remove(number) } }
+    try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        fallAsleep(number, Sleeper(deadline: deadline, continuation: continuation))
+      }
+    } onCancel: {
+      let sleeper: Sleeper? = state.withLock { state in
+        if let sleeper = state.sleepers.removeValue(forKey: number) { return sleeper }
+        state.cancelled.insert(number)
+        return nil
+      }
+      sleeper?.continuation.resume(throwing: CancellationError())
+    }
+  }
+
+  private func fallAsleep(_ number: Int, _ sleeper: Sleeper) {
+    enum Begin {
+      case sleeping([Watcher])
+      case cancelled, due
+    }
+    let begin: Begin = state.withLock { state in
+      if state.cancelled.contains(number) { return .cancelled }
+      if sleeper.deadline <= state.now { return .due }
+      state.sleepers[number] = sleeper
+      let isSeen = { (watcher: Watcher) in watcher.deadline == nil || watcher.deadline == sleeper.deadline }
+      let seen = state.watchers.filter(isSeen)
+      state.watchers.removeAll(where: isSeen)
+      return .sleeping(seen)
+    }
+    switch begin {
+    case .sleeping(let watchers): for watcher in watchers { watcher.continuation.resume() }
+    case .cancelled: sleeper.continuation.resume(throwing: CancellationError())
+    case .due: sleeper.continuation.resume()
+    }
+  }
+}

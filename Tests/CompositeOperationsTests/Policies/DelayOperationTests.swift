@@ -1,0 +1,114 @@
+import CompositeOperations
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("8 DelayOperation", .hangLimit)
+struct DelayOperationTests {
+  @Test("It succeeds when its time has passed, counted from its start, and not before")
+  func delay_elapsing_succeeds() async {
+    let clock = ManualClock()
+    let delay = DelayOperation(.seconds(5), clock: clock)
+    clock.advance(by: .seconds(100))
+    delay.start()
+    await clock.waitForSleeper(dueIn: .seconds(5))
+    clock.advance(by: .seconds(4))
+    #expect(clock.sleeperCount == 1)
+    #expect(delay.isExecuting)
+    clock.advance(by: .seconds(1))
+    #expect(await settled(delay).value != nil)
+  }
+
+  @Test("Until an instant: one that has passed is no wait")
+  func delay_untilInstant() async {
+    let clock = ManualClock()
+    let deadline = clock.now.advanced(by: .seconds(3))
+    let delay = DelayOperation(until: deadline, clock: clock)
+    delay.start()
+    await clock.waitForSleeper(dueIn: .seconds(3))
+    clock.advance(to: deadline)
+    #expect(await settled(delay).value != nil)
+    let late = DelayOperation(until: deadline, clock: clock)
+    late.start()
+    #expect(late.isFinished)
+  }
+
+  @Test("Zero is no wait; it settles on the starting thread")
+  func delay_ofZero_settlesAtOnce() {
+    let delay = DelayOperation(.zero, clock: ManualClock())
+    delay.start()
+    #expect(delay.outcome?.value != nil)
+  }
+
+  @Test("Cancelled while it waits, it settles at once, and leaves no timer behind")
+  func delay_cancelled_settlesAtOnce() async {
+    let clock = ManualClock()
+    let delay = DelayOperation(.seconds(5), clock: clock)
+    delay.start()
+    await clock.waitForSleeper()
+    delay.cancel()
+    #expect(delay.outcome?.isCancelled == true)
+    while clock.sleeperCount > 0 { await Task.yield() }
+  }
+
+  @Test("Settled by somebody else, it leaves no timer that keeps it")
+  func delay_settledFromOutside_isReleased() async {
+    let clock = ManualClock()
+    func make() async -> WeakReference<DelayOperation> {
+      let delay = DelayOperation(.seconds(5), clock: clock)
+      delay.start()
+      await clock.waitForSleeper()
+      delay.cancel()
+      return WeakReference(delay)
+    }
+    let reference = await make()
+    await untilReleased(reference)
+    #expect(reference.object == nil)
+  }
+
+  @Test("The clock keeps one that nobody holds, which was started on its own")
+  func delay_dropped_succeeds() async {
+    let clock = ManualClock()
+    let done = Gate()
+    func start() {
+      let delay = DelayOperation(.seconds(1), clock: clock)
+      delay.completion = { _ in done.open() }
+      delay.start()
+    }
+    start()
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    await done.wait()
+  }
+
+  @Test("In a composite's queue of one slot it takes none")
+  func delay_inComposite_takesNoSlot() async {
+    let clock = ManualClock()
+    let ran = Gate()
+    let queue = OperationQueue(limit: 1)
+    let composite = CompositeOperation(
+      operations: [DelayOperation(.seconds(1), clock: clock), BlockOperation { ran.open() }], operationQueue: queue)
+    composite.start()
+    await ran.wait()
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    #expect(await settled(composite).value != nil)
+  }
+
+  @Test("A negative delay traps")
+  func delay_negative_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = DelayOperation(.seconds(-1))
+    }
+    try expect(result, says: "DelayOperation", "in the past")
+  }
+}
+
+/// Expects that the process that ended said all of `words`.
+func expect(_ result: ExitTest.Result?, says words: String...) throws {
+  let message = try #require(result?.standardErrorText)
+  for word in words {
+    #expect(message.lowercased().contains(word.lowercased()), "“\(word)” is missing in: \(message)")
+  }
+}

@@ -1,0 +1,121 @@
+@testable import CompositeOperations
+import TestSupport
+import Testing
+
+@Suite("Timers: the state machine", .hangLimit)
+struct TimerStateTests {
+  private func seconds(_ count: Int) -> Duration { .seconds(count) }
+
+  @Test("add: the first sets the alarm, a later one keeps it, an earlier one replaces it")
+  func add_setsTheAlarmForTheEarliest() {
+    var timers = TimerState<String>(keepsAlarm: false)
+    #expect(timers.add(at: seconds(5), "a").alarm == .set(seconds(5), number: 1))
+    #expect(timers.add(at: seconds(6), "b").alarm == .keep)
+    #expect(timers.add(at: seconds(5), "c").alarm == .keep)
+    #expect(timers.add(at: seconds(4), "d").alarm == .set(seconds(4), number: 2))
+    #expect(timers.count == 4)
+  }
+
+  @Test("due: what is due comes by deadline, then in the order in which it was added, and the next alarm is set")
+  func due_givesActionsInOrder() {
+    var timers = TimerState<String>(keepsAlarm: false)
+    _ = timers.add(at: seconds(2), "second")
+    _ = timers.add(at: seconds(2), "third")
+    _ = timers.add(at: seconds(1), "first")
+    _ = timers.add(at: seconds(9), "later")
+    let due = timers.due(at: seconds(2), alarm: 2)
+    #expect(due.actions == ["first", "second", "third"])
+    #expect(due.alarm == .set(seconds(9), number: 3))
+    #expect(timers.due(at: seconds(9), alarm: 3).actions == ["later"])
+    #expect(timers.count == 0)
+  }
+
+  @Test("due: an alarm that was replaced does nothing")
+  func due_ofReplacedAlarm_isIgnored() {
+    var timers = TimerState<String>(keepsAlarm: false)
+    _ = timers.add(at: seconds(5), "a")
+    _ = timers.add(at: seconds(4), "b")
+    let due = timers.due(at: seconds(9), alarm: 1)
+    #expect(due.actions.isEmpty)
+    #expect(due.alarm == .keep)
+    #expect(timers.due(at: seconds(9), alarm: 2).actions == ["b", "a"])
+  }
+
+  @Test("cancel: gives the action up once; with the last timer goes the alarm")
+  func cancel_givesTheActionUp() {
+    var timers = TimerState<String>(keepsAlarm: false)
+    let first = timers.add(at: seconds(1), "a").token
+    let second = timers.add(at: seconds(2), "b").token
+    #expect(timers.cancel(first).action == "a")
+    #expect(timers.cancel(first).action == nil)
+    let last = timers.cancel(second)
+    #expect(last.action == "b")
+    #expect(last.alarm == .forget)
+    #expect(timers.add(at: seconds(3), "c").alarm == .set(seconds(3), number: 2))
+  }
+
+  @Test("cancel: an alarm that is kept serves the next timer, and comes back for it")
+  func cancel_keepingAlarm() {
+    var timers = TimerState<String>(keepsAlarm: true)
+    let token = timers.add(at: seconds(1), "a").token
+    #expect(timers.cancel(token).alarm == .keep)
+    #expect(timers.add(at: seconds(2), "b").alarm == .keep)
+    let early = timers.due(at: seconds(1), alarm: 1)
+    #expect(early.actions.isEmpty)
+    #expect(early.alarm == .set(seconds(2), number: 2))
+    #expect(timers.due(at: seconds(2), alarm: 2).actions == ["b"])
+  }
+
+  @Test("cancel: a token of a timer that is gone does not cancel one that has its place")
+  func cancel_ofReusedPlace_isIgnored() {
+    var timers = TimerState<String>(keepsAlarm: true)
+    let gone = timers.add(at: seconds(1), "a").token
+    _ = timers.cancel(gone)
+    _ = timers.add(at: seconds(1), "b")
+    #expect(timers.cancel(gone).action == nil)
+    #expect(timers.count == 1)
+  }
+
+  @Test("random walks: what is due is what a sorted list says", arguments: 0..<200)
+  func walk_agreesWithSortedList(seed: Int) {
+    var random = SplitMix64(seed: UInt64(seed))
+    var timers = TimerState<Int>(keepsAlarm: random.chance(50))
+    var model: [(id: Int, deadline: Int, token: TimerState<Int>.Token)] = []
+    var alarm: (at: Duration, number: Int)?
+    var now = 0
+    func note(_ action: TimerState<Int>.Alarm) {
+      switch action {
+      case .keep: break
+      case .set(let deadline, let number): alarm = (deadline, number)
+      case .forget: alarm = nil
+      }
+    }
+    for id in 0..<random.number(1...400) {
+      switch random.number(0...9) {
+      case 0...5:
+        let deadline = now + random.number(1...50)
+        let (token, action) = timers.add(at: seconds(deadline), id)
+        model.append((id, deadline, token))
+        note(action)
+      case 6...8 where !model.isEmpty:
+        let victim = model.remove(at: random.number(0...model.count - 1))
+        let (action, alarmAction) = timers.cancel(victim.token)
+        #expect(action == victim.id)
+        note(alarmAction)
+      default:
+        guard let set = alarm else { break }
+        now = max(now, Int(set.at / .seconds(1)) + random.number(0...5))
+        let due = timers.due(at: seconds(now), alarm: set.number)
+        alarm = nil
+        note(due.alarm)
+        let expected = model.filter { $0.deadline <= now }.sorted { ($0.deadline, $0.id) < ($1.deadline, $1.id) }
+        #expect(due.actions == expected.map(\.id))
+        model.removeAll { $0.deadline <= now }
+      }
+      #expect(timers.count == model.count)
+      if let earliest = model.map(\.deadline).min() {
+        #expect((alarm?.at).map { $0 <= seconds(earliest) } == true, "nobody comes for the earliest")
+      }
+    }
+  }
+}
