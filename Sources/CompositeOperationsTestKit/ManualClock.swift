@@ -1,4 +1,4 @@
-public import CompositeOperations
+import CompositeOperations
 
 /// A clock that stands still until a test moves it.
 ///

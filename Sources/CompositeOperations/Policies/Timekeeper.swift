@@ -1,3 +1,5 @@
+import Foundation
+
 /// A clock, whichever it is, and all timers that are set on it.
 ///
 /// One task sleeps on the clock until the earliest deadline, however many timers there are, and none if there is no

@@ -132,7 +132,7 @@ struct TimerState<Action> {
 
   /// Drops the entries of timers that are gone.
   private mutating func compact() {
-    heap.removeAll { !isPending($0) }
+    heap = heap.filter { isPending($0) }
     var index = heap.count / 2
     while index > 0 {
       index -= 1

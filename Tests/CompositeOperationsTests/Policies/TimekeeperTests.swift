@@ -1,7 +1,8 @@
-@testable import CompositeOperations
 import CompositeOperationsTestKit
 import TestSupport
 import Testing
+
+@testable import CompositeOperations
 
 @Suite("Timers: the timekeeper", .hangLimit)
 struct TimekeeperTests {

@@ -142,7 +142,6 @@ struct TimeoutTests {
   func deadline_passed_doesNotStart() async {
     clock.advance(by: .seconds(10))
     let held = HeldOperation<Int>(settlesWhenCancelled: true)
-    let blocker = Gate()
     let first = HeldOperation<Int>()
     let timed = held.deadline(ManualClock.Instant(offset: .seconds(12)), clock: clock)
     let composite = CompositeOperation(operations: [first, timed], operationQueue: OperationQueue(limit: 1))
@@ -156,7 +155,6 @@ struct TimeoutTests {
     _ = await settled(composite)
     #expect(!held.started.isOpen)
     #expect(held.outcome?.isCancelled == true)
-    blocker.open()
   }
 
   @Test("A plain operation has no value, and can be timed too")

@@ -1,6 +1,7 @@
-@testable import CompositeOperations
 import TestSupport
 import Testing
+
+@testable import CompositeOperations
 
 @Suite("Timers: the state machine", .hangLimit)
 struct TimerStateTests {

@@ -1,0 +1,82 @@
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+@Suite("8 RetryPolicy: which attempt is when", .hangLimit)
+struct RetryStateTests {
+  /// The delays until the policy gives up, at most `count`.
+  private func delays(_ policy: RetryPolicy, _ count: Int = 20) -> [Duration] {
+    var retry = RetryState(policy)
+    var delays: [Duration] = []
+    _ = retry.begin()
+    while delays.count < count, let delay = retry.failed(TestError.first) {
+      delays.append(delay)
+      _ = retry.begin()
+    }
+    return delays
+  }
+
+  @Test("As many attempts as allowed, the first included", arguments: 1...5)
+  func attempts_areLimited(maxAttempts: Int) {
+    let policy = RetryPolicy(maxAttempts: maxAttempts, backoff: .constant(.seconds(1)), jitter: .none)
+    #expect(delays(policy).count == maxAttempts - 1)
+  }
+
+  @Test("Int.max is no limit")
+  func attempts_unlimited() {
+    #expect(delays(RetryPolicy(maxAttempts: .max)).count == 20)
+  }
+
+  @Test("The cap bounds the backoff")
+  func cap_bounds() {
+    let policy = RetryPolicy(
+      maxAttempts: 6, backoff: .exponential(from: .seconds(1)), maxDelay: .seconds(5), jitter: .none)
+    #expect(delays(policy) == [1, 2, 4, 5, 5].map { .seconds($0) })
+  }
+
+  @Test("Full jitter lies between zero and the backoff, and uses all of that; the same source gives the same delays")
+  func jitter_isFull() {
+    var policy = RetryPolicy(
+      maxAttempts: .max, backoff: .constant(.seconds(8)), maxDelay: .seconds(4), jitter: .full,
+      randomSource: SplitMix64(seed: 7))
+    let all = delays(policy, 2_000)
+    #expect(all.allSatisfy { $0 >= .zero && $0 <= .seconds(4) })
+    #expect(all.contains { $0 < .milliseconds(100) } && all.contains { $0 > .milliseconds(3_900) })
+    let mean = all.reduce(.zero, +) / all.count
+    #expect(mean > .milliseconds(1_900) && mean < .milliseconds(2_100))
+    #expect(delays(policy, 2_000) == all)
+    policy.randomSource = SplitMix64(seed: 8)
+    #expect(delays(policy, 2_000) != all)
+  }
+
+  @Test("The decision: by error and attempt; a delay of its own is neither capped nor jittered; never negative")
+  func decision_isAsked() {
+    let asked = EventRecorder<Int>()
+    let policy = RetryPolicy(maxAttempts: 9, backoff: .none, maxDelay: .seconds(1)) { error, attempt in
+      asked.record(attempt)
+      switch attempt {
+      case 1: return .retryAfter(.seconds(120))
+      case 2: return .retryAfter(.seconds(-5))
+      case 3: return .retry
+      default: return error as? TestError == .first ? .stop : .retry
+      }
+    }
+    #expect(delays(policy) == [.seconds(120), .zero, .zero])
+    #expect(asked.events == [1, 2, 3, 4])
+  }
+
+  @Test("No attempts, or a negative cap, trap", arguments: 0..<4)
+  func badInput_traps(which: Int) async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
+      var policy = RetryPolicy()
+      switch which {
+      case 0: policy = RetryPolicy(maxAttempts: 0)
+      case 1: policy.maxAttempts = -1
+      case 2: policy = RetryPolicy(maxDelay: .seconds(-1))
+      default: policy.maxDelay = .seconds(-1)
+      }
+    }
+    try expect(result, says: "RetryPolicy was given", "Use")
+  }
+}

@@ -1,0 +1,194 @@
+import CompositeOperations
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("8 retrying", .hangLimit)
+struct RetryingTests {
+  private let clock = ManualClock()
+  private let everySecond = RetryPolicy(maxAttempts: 4, backoff: .constant(.seconds(1)), jitter: .none)
+  private let atOnce = RetryPolicy(maxAttempts: 4, backoff: .none)
+
+  private func errors(_ outcome: Outcome<Int>) -> [TestError]? {
+    (outcome.error as? RetryError)?.errors.compactMap { $0 as? TestError }
+  }
+
+  @Test("The operation is the first attempt; a success of it is the end")
+  func retrying_succeeding_makesNothing() async {
+    let retried = succeeding(1).retrying(atOnce) { _ in succeeding(2) }
+    #expect(await outcomeOfStarting(retried).value == 1)
+  }
+
+  @Test("Further attempts are made with their numbers, until one succeeds")
+  func retrying_failing_makesFurtherOnes() async {
+    let made = EventRecorder<Int>()
+    let retried = failing(TestError.first, as: Int.self).retrying(atOnce) { attempt in
+      made.record(attempt)
+      return attempt < 3 ? failing(TestError.second) : succeeding(attempt)
+    }
+    #expect(await outcomeOfStarting(retried).value == 3)
+    #expect(made.events == [2, 3])
+  }
+
+  @Test("The free form makes the first attempt too")
+  func retrying_free_makesAll() async {
+    let made = EventRecorder<Int>()
+    let retried = retrying(atOnce) { attempt -> SimpleOperation<Int> in
+      made.record(attempt)
+      return failing(TestError("\(attempt)"))
+    }
+    #expect(errors(await outcomeOfStarting(retried))?.map(\.name) == ["1", "2", "3", "4"])
+    #expect(made.events == [1, 2, 3, 4])
+  }
+
+  @Test("Every attempt's error is in the error, and its description")
+  func retrying_exhausted_keepsErrors() async throws {
+    let retried = failing(TestError.first, as: Int.self).retrying(RetryPolicy(maxAttempts: 2, backoff: .none)) { _ in
+      failing(TestError.second)
+    }
+    let error = try #require(await outcomeOfStarting(retried).error as? RetryError)
+    #expect(error.errors as? [TestError] == [.first, .second])
+    #expect(error.lastError as? TestError == .second)
+    #expect(error.description == "2 attempts failed\n  [1]: test error first\n  [2]: test error second")
+  }
+
+  @Test("The delay lies between the end of one attempt and the making of the next")
+  func retrying_waitsBetween() async {
+    let made = EventRecorder<Int>()
+    let retried = retrying(everySecond, clock: clock) { attempt -> SimpleOperation<Int> in
+      made.record(attempt)
+      return attempt < 3 ? failing(TestError.first) : succeeding(attempt)
+    }
+    await onWorker { retried.start() }
+    for attempt in 1...2 {
+      await clock.waitForSleeper(dueIn: .seconds(1))
+      #expect(made.count == attempt)
+      clock.advance(by: .seconds(1))
+    }
+    #expect(await settled(retried).value == 3)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test("The policy may say after how long, and to stop")
+  func retrying_decision() async {
+    let policy = RetryPolicy(maxAttempts: 9) { error, attempt in
+      error as? TestError == .first ? .retryAfter(.seconds(120)) : .stop
+    }
+    let retried = failing(TestError.first, as: Int.self).retrying(policy, clock: clock) { _ in failing(TestError.second)
+    }
+    await onWorker { retried.start() }
+    await clock.waitForSleeper(dueIn: .seconds(120))
+    clock.advance(by: .seconds(120))
+    #expect(errors(await settled(retried)) == [.first, .second])
+  }
+
+  @Test("A cancelled attempt is not repeated, and the policy is not asked")
+  func retrying_cancelledAttempt_isCancelled() async {
+    let asked = Gate()
+    let policy = RetryPolicy { _, _ in
+      asked.open()
+      return .retry
+    }
+    let retried = cancelling(as: Int.self).retrying(policy) { _ in succeeding(1) }
+    #expect(await outcomeOfStarting(retried).isCancelled)
+    #expect(!asked.isOpen)
+  }
+
+  @Test("Cancelled during an attempt, it is cancelled when that has ended")
+  func retrying_cancelledDuringAttempt() async {
+    let held = HeldOperation<Int>(settlesWhenCancelled: true)
+    let retried = failing(TestError.first, as: Int.self).retrying(atOnce) { _ in held }
+    await onWorker { retried.start() }
+    await held.started.wait()
+    retried.cancel()
+    #expect(await settled(retried).isCancelled)
+    #expect(held.isCancelled)
+  }
+
+  @Test("Cancelled during a delay, it is cancelled at once, makes nothing and leaves no timer")
+  func retrying_cancelledDuringDelay() async {
+    let made = Gate()
+    let retried = failing(TestError.first, as: Int.self).retrying(everySecond, clock: clock) { _ in
+      made.open()
+      return succeeding(1)
+    }
+    await onWorker { retried.start() }
+    await clock.waitForSleeper()
+    retried.cancel()
+    #expect(await settled(retried).isCancelled)
+    #expect(!made.isOpen)
+    while clock.sleeperCount > 0 { await Task.yield() }
+  }
+
+  @Test("An error that the factory throws is the last one; a CancellationError cancels")
+  func retrying_factoryThrowing_ends() async {
+    let thrown = failing(TestError.first, as: Int.self).retrying(atOnce) { _ -> SimpleOperation<Int> in
+      throw TestError.second
+    }
+    #expect(errors(await outcomeOfStarting(thrown)) == [.first, .second])
+    let cancelled = retrying(atOnce) { _ -> SimpleOperation<Int> in throw CancellationError() }
+    #expect(await outcomeOfStarting(cancelled).isCancelled)
+  }
+
+  @Test("During a delay no slot is taken")
+  func retrying_inQueue_takesNoSlotDuringDelay() async {
+    let queue = OperationQueue(limit: 1)
+    let ran = Gate()
+    let retried = failing(TestError.first, as: Int.self).retrying(everySecond, clock: clock) { _ in succeeding(1) }
+    let composite = CompositeOperation(operationQueue: queue, [retried, BlockOperation { ran.open() }])
+    composite.start()
+    await clock.waitForSleeper()
+    await ran.wait()
+    clock.advance(by: .seconds(1))
+    #expect(await settled(composite).value != nil)
+  }
+
+  @Test("Policies stack in the order in which they are written: a limit for each attempt, and one for all")
+  func retrying_withTimeouts() async {
+    let attempts = EventRecorder<Int>()
+    let retried = retrying(everySecond, clock: clock) { [clock] attempt in
+      attempts.record(attempt)
+      return HeldOperation<Int>(settlesWhenCancelled: true).timeout(.seconds(2), clock: clock)
+    }.timeout(.seconds(4), clock: clock)
+    await onWorker { retried.start() }
+    await clock.waitForSleeper(dueIn: .seconds(2))
+    clock.advance(by: .seconds(2))  // the first attempt is over
+    await clock.waitForSleeper(dueIn: .seconds(1))
+    clock.advance(by: .seconds(1))  // the second begins
+    await attempts.wait(for: 2)
+    await clock.waitForSleeper(dueIn: .seconds(1))
+    clock.advance(by: .seconds(1))
+    #expect((await settled(retried).error as? OperationTimeout)?.limit == .seconds(4))
+    #expect(attempts.events == [1, 2])
+  }
+
+  @Test("100,000 attempts, each at once, in constant stack")
+  func retrying_manyAttempts() async {
+    let policy = RetryPolicy(maxAttempts: .max, backoff: .none)
+    let retried = retrying(policy) { attempt in attempt < 100_000 ? failing(TestError.first) : succeeding(attempt) }
+    #expect(await outcomeOfStarting(retried).value == 100_000)
+  }
+
+  @Test("When it has settled, closures and attempts are released")
+  func retrying_settled_releasesAll() async {
+    let released = Gate()
+    func make() -> SimpleOperation<Int> {
+      let probe = ReleaseProbe(released)
+      let policy = RetryPolicy(backoff: .none)
+      return retrying(policy) { attempt in
+        probe.touch()
+        return attempt < 2 ? failing(TestError.first) : succeeding(attempt)
+      }
+    }
+    let retried = make()
+    #expect(await outcomeOfStarting(retried).value == 2)
+    await released.wait()
+  }
+}
+
+extension CompositeOperation {
+  fileprivate convenience init(operationQueue: OperationQueue, _ operations: [Operation]) {
+    self.init(operations: operations, operationQueue: operationQueue)
+  }
+}
