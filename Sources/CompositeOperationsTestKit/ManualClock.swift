@@ -54,6 +54,15 @@ public final class ManualClock: Clock, Sendable {
     /// Sleeps that were cancelled before they began.
     var cancelled: Set<Int> = []
     var watchers: [Watcher] = []
+    /// Those who wait until nobody sleeps.
+    var idleWatchers: [UnsafeContinuation<Void, Never>] = []
+
+    /// Those of them who have nothing to wait for any more.
+    mutating func takeIdleWatchers() -> [UnsafeContinuation<Void, Never>] {
+      guard sleepers.isEmpty else { return [] }
+      defer { idleWatchers = [] }
+      return idleWatchers
+    }
   }
 
   private let state = LockBox(State())
@@ -116,6 +125,17 @@ public final class ManualClock: Clock, Sendable {
     await waitForSleeper(until: now.advanced(by: duration))
   }
 
+  /// Waits until no task sleeps on the clock: what waited was cancelled, or its time has come.
+  public func waitUntilNobodySleeps() async {
+    await withUnsafeContinuation { continuation in
+      let isIdle = state.withLock { state in
+        if !state.sleepers.isEmpty { state.idleWatchers.append(continuation) }
+        return state.sleepers.isEmpty
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
   private func waitForSleeper(until deadline: Instant?) async {
     await withUnsafeContinuation { continuation in
       let isThere = state.withLock { state in
@@ -128,13 +148,15 @@ public final class ManualClock: Clock, Sendable {
   }
 
   private func advance(_ target: (inout State) -> Instant) {
-    let due: [Sleeper] = state.withLock { state in
+    let (due, idle): ([Sleeper], [UnsafeContinuation<Void, Never>]) = state.withLock { state in
       state.now = target(&state)
       let due = state.sleepers.filter { $0.value.deadline <= state.now }
       for number in due.keys { state.sleepers[number] = nil }
-      return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
+      let sorted = due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
+      return (sorted, state.takeIdleWatchers())
     }
     for sleeper in due { sleeper.continuation.resume() }
+    for watcher in idle { watcher.resume() }
   }
 
   // MARK: - For those who wait
@@ -154,12 +176,15 @@ public final class ManualClock: Clock, Sendable {
         fallAsleep(number, Sleeper(deadline: deadline, continuation: continuation))
       }
     } onCancel: {
-      let sleeper: Sleeper? = state.withLock { state in
-        if let sleeper = state.sleepers.removeValue(forKey: number) { return sleeper }
-        state.cancelled.insert(number)
-        return nil
+      let (sleeper, idle): (Sleeper?, [UnsafeContinuation<Void, Never>]) = state.withLock { state in
+        guard let sleeper = state.sleepers.removeValue(forKey: number) else {
+          state.cancelled.insert(number)
+          return (nil, [])
+        }
+        return (sleeper, state.takeIdleWatchers())
       }
       sleeper?.continuation.resume(throwing: CancellationError())
+      for watcher in idle { watcher.resume() }
     }
   }
 

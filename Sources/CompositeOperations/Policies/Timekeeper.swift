@@ -70,7 +70,8 @@ package final class Timekeeper: Sendable {
     case .keep:
       break
     case .set(let deadline, let number):
-      let task = Task.detached { [self] in await wake(at: deadline, number: number) }
+      // Urgent, for it is short, and whoever keeps the pool busy should not make timeouts late.
+      let task = Task.detached(priority: .high) { [self] in await wake(at: deadline, number: number) }
       // Whoever set a later alarm may have been here first.
       let unneeded: Task<Void, Never>? = state.withLock { state in
         guard state.timers.isCurrent(alarm: number) else { return task }

@@ -49,7 +49,7 @@ struct DelayOperationTests {
     await clock.waitForSleeper()
     delay.cancel()
     #expect(delay.outcome?.isCancelled == true)
-    while clock.sleeperCount > 0 { await Task.yield() }
+    await clock.waitUntilNobodySleeps()
   }
 
   @Test("Settled by somebody else, it leaves no timer that keeps it")

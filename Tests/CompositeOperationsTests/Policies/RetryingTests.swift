@@ -118,7 +118,7 @@ struct RetryingTests {
     retried.cancel()
     #expect(await settled(retried).isCancelled)
     #expect(!made.isOpen)
-    while clock.sleeperCount > 0 { await Task.yield() }
+    await clock.waitUntilNobodySleeps()
   }
 
   @Test("An error that the factory throws is the last one; a CancellationError cancels")

@@ -58,7 +58,7 @@ struct TimekeeperTests {
     #expect(!released.isOpen)
     keeper.cancel(timer)
     #expect(released.isOpen)
-    while clock.sleeperCount > 0 { await Task.yield() }
+    await clock.waitUntilNobodySleeps()
   }
 
   @Test("A timer's action is released when it was called, and the timekeeper with its last timer")
@@ -94,23 +94,22 @@ struct TimekeeperTests {
   func race_ofCancelAndAdvance() async {
     let clock = ManualClock()
     let keeper = Timekeeper.of(clock)
-    let called = Locked(0)
+    let called = EventRecorder<Int>()
     await withTaskGroup(of: Void.self) { group in
       for worker in 0..<8 {
         group.addTask {
           for index in 0..<500 {
-            let timer = keeper.after(.seconds(1 + (index * 7 + worker) % 13)) { called.withLock { $0 += 1 } }
+            let timer = keeper.after(.seconds(1 + (index * 7 + worker) % 13)) { called.record(index) }
             if index % 2 == 0 { keeper.cancel(timer) }
           }
         }
       }
     }
     #expect(keeper.pendingCount == 2000)
-    while keeper.pendingCount > 0 {
-      clock.advanceToNextSleeper()
-      await Task.yield()
-    }
-    while called.current < 2000 { await Task.yield() }
-    #expect(called.current == 2000)
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(20))
+    await called.wait(forCount: 2000)
+    #expect(keeper.pendingCount == 0)
+    #expect(called.count == 2000)
   }
 }

@@ -16,7 +16,7 @@ struct TimeoutTests {
     await clock.waitForSleeper(dueIn: .seconds(3))
     held.finish(with: 7)
     #expect(await settled(timed).value == 7)
-    while clock.sleeperCount > 0 { await Task.yield() }
+    await clock.waitUntilNobodySleeps()
     #expect(await outcomeOfStarting(failing(TestError.first, as: Int.self).timeout(.seconds(1))).error is TestError)
     #expect(await outcomeOfStarting(cancelling(as: Int.self).timeout(.seconds(1))).isCancelled)
   }
@@ -73,7 +73,7 @@ struct TimeoutTests {
     #expect(!timed.isFinished)
     held.finish(with: 1)
     #expect(await settled(timed).isCancelled)
-    while clock.sleeperCount > 0 { await Task.yield() }
+    await clock.waitUntilNobodySleeps()
   }
 
   @Test("Cancelled from outside while it waits after its time: cancelled")
@@ -192,7 +192,7 @@ struct TimeoutTests {
     #expect((await settled(timed).error as? OperationTimeout)?.limit == .seconds(2))
     await held.cancelRequested.wait()
     held.settle(with: .cancelled)
-    while clock.sleeperCount > 0 { await Task.yield() }
+    await clock.waitUntilNobodySleeps()
   }
 
   @Test("When it has settled, its timer keeps nothing")
