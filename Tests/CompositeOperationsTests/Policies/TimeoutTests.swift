@@ -120,7 +120,7 @@ struct TimeoutTests {
 
   @Test(
     "After a timeout at once the slot is taken until the work has ended",
-    .disabled("It hangs before its first step; the cause is not known yet"))
+    .disabled("It hangs with no thread busy; the cause is not known yet"))
   func timeout_atOnce_keepsTheSlot() async {
     let queue = OperationQueue(limit: 1)
     let held = HeldOperation<Int>()
