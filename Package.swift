@@ -24,11 +24,13 @@ let package = Package(
       path: "Examples/PhotoOrder"),
     .executableTarget(name: "QuickTour", dependencies: ["CompositeOperations"], path: "Examples/QuickTour"),
 
-    .target(name: "TestSupport", dependencies: ["CompositeOperations"], path: "Tests/TestSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["CompositeOperations", "CompositeOperationsTestKit"],
+      path: "Tests/TestSupport"),
     .executableTarget(name: "PlainProgram", dependencies: ["CompositeOperations"], path: "Tests/PlainProgram"),
     .testTarget(
       name: "CompositeOperationsTests",
-      dependencies: ["CompositeOperations", "CompositeOperationsTestKit", "TestSupport", "PlainProgram"]),
+      dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
     .testTarget(name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "Workflows", "TestSupport"]),

@@ -13,8 +13,8 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
   private let makeOperation: @Sendable (_ attempt: Int) throws -> Operation
   private let timekeeper: Timekeeper?
   private var retry: RetryState
-  /// Whether the current attempt could not be made, after its delay.
-  private var isUnmade: LockBox<Bool>?
+  /// The current attempt, if it has a delay.
+  private var delayed: DelayedAttempt?
 
   /// Makes a sequence of attempts, each directly after the one before.
   ///
@@ -53,23 +53,45 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
   /// Returns the next attempt if there was none yet, or the last one failed and there is one left; else nil.
   public mutating func nextOperation(after previous: Operation?) throws -> Operation? {
     guard let previous else { return try makeOperation(retry.begin()) }
-    guard let error = previous.failure, isUnmade?.withLock({ $0 }) != true, let pause = retry.failed(error) else {
-      return nil
-    }
+    guard let error = previous.failure, delayed?.wasNotMade != true, let pause = retry.failed(error) else { return nil }
+    delayed = nil
     let attempt = retry.begin()
     guard pause > .zero, let timekeeper else { return try makeOperation(attempt) }
-    let isUnmade = LockBox(false)
-    self.isUnmade = isUnmade
-    let delay = DelayOperation(pause, timekeeper: timekeeper)
-    return ComposedOperation<any Sendable>(
-      ChainSource(delay) { [makeOperation] delay in
+    let delayed = DelayedAttempt()
+    self.delayed = delayed
+    return delayed.operation(after: DelayOperation(pause, timekeeper: timekeeper)) { [makeOperation] in
+      try makeOperation(attempt)
+    }
+  }
+}
+
+/// A delay and an attempt as one operation, which takes its name and its outcome from the attempt.
+private final class DelayedAttempt: Sendable {
+  private struct State {
+    weak var operation: Operation?
+    var wasNotMade = false
+  }
+
+  private let state = LockBox(State())
+
+  /// Whether the attempt was due, and could not be made.
+  var wasNotMade: Bool { state.withLock { $0.wasNotMade } }
+
+  func operation(after delay: DelayOperation, _ make: @escaping @Sendable () throws -> Operation) -> Operation {
+    let operation = ComposedOperation<any Sendable>(
+      ChainSource(delay) { [self] delay in
         guard !delay.isCancelled else { return .settle(.cancelled) }
         do {
-          return .run(try makeOperation(attempt))
+          let attempt = try make()
+          let operation = state.withLock { $0.operation }
+          operation?.name = attempt.name
+          return .run(attempt)
         } catch {
-          isUnmade.withLock { $0 = true }
+          state.withLock { $0.wasNotMade = true }
           throw error
         }
       })
+    state.withLock { $0.operation = operation }
+    return operation
   }
 }

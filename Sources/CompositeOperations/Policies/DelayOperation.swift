@@ -6,9 +6,15 @@ import Foundation
 /// DelayOperation(.seconds(2)).then { Ping(host) }
 /// ```
 ///
-/// The time runs from `start()`. Waiting blocks no thread, and inside a composite it takes no slot of a queue. Cancelled,
-/// it settles at once. The clock keeps the operation alive as long as it waits.
+/// The time runs from `start()`. Waiting blocks no thread, and inside a composite it takes no slot of a queue. When the
+/// time has passed the operation settles on a worker thread; without a wait it settles in `start()`. Cancelled, or settled
+/// by somebody else, it settles at once and gives its timer up. As long as it waits the clock keeps it alive.
 public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable {  // the timer is guarded by the lock
+  private enum Wait {
+    case duration(Duration)
+    case until(Timekeeper.Time)
+  }
+
   private enum Timer {
     case unset
     case pending(Timekeeper.Timer)
@@ -17,8 +23,15 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
   }
 
   private let timekeeper: Timekeeper
-  private let setTimer: @Sendable (Timekeeper, @escaping Timekeeper.Action) -> Timekeeper.Timer?
+  private let wait: Wait
   private let timer = LockBox(Timer.unset)
+
+  private init(_ wait: Wait, on timekeeper: Timekeeper) {
+    self.wait = wait
+    self.timekeeper = timekeeper
+    // So that it needs no slot, and is told when it has settled.
+    super.init(flags: [.composes, .hasCompletion])
+  }
 
   /// Makes an operation that waits for a time.
   ///
@@ -33,21 +46,30 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
   }
 
   /// Makes an operation that waits until an instant of a clock. One that has passed is no wait.
-  public init<C: Clock>(until deadline: C.Instant, clock: C) where C.Duration == Duration {
-    timekeeper = .of(clock)
-    setTimer = { timekeeper, action in clock.now < deadline ? timekeeper.at(deadline, action) : nil }
-    super.init(flags: .composes)
+  ///
+  /// - Parameters:
+  ///   - deadline: the instant.
+  ///   - clock: the clock that the instant is one of, and that it waits on.
+  public convenience init<C: Clock>(until deadline: C.Instant, clock: C) where C.Duration == Duration {
+    let timekeeper = Timekeeper.of(clock)
+    self.init(.until(timekeeper.time(of: deadline)), on: timekeeper)
   }
 
-  init(_ duration: Duration, timekeeper: Timekeeper) {
-    self.timekeeper = timekeeper
-    setTimer = { timekeeper, action in duration > .zero ? timekeeper.after(duration, action) : nil }
-    super.init(flags: .composes)  // so that it needs no slot
+  convenience init(_ duration: Duration, timekeeper: Timekeeper) {
+    self.init(.duration(duration), on: timekeeper)
   }
 
   /// Sets the timer.
   public override func main() {
-    guard let pending = setTimer(timekeeper, { [self] in elapse() }) else { return elapse() }
+    let pending: Timekeeper.Timer
+    switch wait {
+    case .duration(let duration):
+      guard duration > .zero else { return elapse() }
+      pending = timekeeper.after(duration) { [self] in elapse() }
+    case .until(let time):
+      guard !timekeeper.hasPassed(time) else { return elapse() }
+      pending = timekeeper.at(time) { [self] in elapse() }
+    }
     let isUnneeded = timer.withLock { timer in
       guard case .unset = timer else { return true }
       timer = .pending(pending)
@@ -57,26 +79,21 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
   }
 
   private func elapse() {
-    discardTimer()
     finish()
   }
 
-  /// Forgets the timer, and settles.
+  /// Settles, for there is nothing to wind down.
   public override func didCancel() {
-    discardTimer()
     settle(with: .cancelled)
   }
 
-  override func discardWork() {
-    discardTimer()
-  }
-
-  private func discardTimer() {
+  override func deliverCompletion() {
     let pending: Timekeeper.Timer? = timer.withLock { timer in
       defer { timer = .gone }
       guard case .pending(let pending) = timer else { return nil }
       return pending
     }
     if let pending { timekeeper.cancel(pending) }
+    super.deliverCompletion()
   }
 }

@@ -1,13 +1,18 @@
 import Foundation
 
 /// Attempts, one after the other, with delays between them: the engine of `retrying`.
-final class RetrySource: SequentialSource, @unchecked Sendable {  // only whoever is asking touches the fields
+final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is asking touches the fields
   private var first: Operation?
   private var make: ((_ attempt: Int) throws -> Operation)?
-  private var retry: RetryState
+  /// Nil when it is not needed any more, for the policy has closures.
+  private var retry: RetryState?
+  /// The last attempt that failed, so that it is known when it is returned again.
+  private var failed: Operation?
   /// What the attempts so far failed with.
   private var errors: [any Error] = []
   private let timekeeper: Timekeeper
+  /// Whether the value is `()`, whatever the attempt's is.
+  private let givesVoid: Bool
   /// The delay that is the current child.
   private var delay: DelayOperation?
 
@@ -15,27 +20,33 @@ final class RetrySource: SequentialSource, @unchecked Sendable {  // only whoeve
   ///   - first: the first attempt, if it exists already.
   ///   - make: makes a further one.
   init(
-    first: Operation?, _ policy: RetryPolicy, _ timekeeper: Timekeeper,
+    first: Operation?, _ policy: RetryPolicy, _ timekeeper: Timekeeper, givesVoid: Bool,
     _ make: @escaping (_ attempt: Int) throws -> Operation
   ) {
     self.first = first
     self.make = make
     self.timekeeper = timekeeper
+    self.givesVoid = givesVoid
     retry = RetryState(policy)
     super.init(joins: true)
   }
 
   deinit {
     ReleaseList.release(&first)
+    ReleaseList.release(&failed)
     ReleaseList.release(&make)
   }
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     guard let previous else { return attempt() }
     if let delay = delay.take() { return delay.isCancelled ? .settle(.cancelled) : attempt() }
-    guard let error = previous.failure else { return .settleLike(previous) }
+    guard let error = previous.failure else {
+      if givesVoid, case .success = previous.anyOutcome { return .settle(.success) }
+      return .settleLike(previous)
+    }
+    failed = previous
     errors.append(error)
-    guard let pause = retry.failed(error) else { return .settle(.failure, error: RetryError(errors: errors)) }
+    guard let pause = retry?.failed(error) else { return fail() }
     guard pause > .zero else { return attempt() }
     let delay = DelayOperation(pause, timekeeper: timekeeper)
     self.delay = delay
@@ -43,16 +54,23 @@ final class RetrySource: SequentialSource, @unchecked Sendable {  // only whoeve
   }
 
   private func attempt() -> Step {
-    let number = retry.begin()
+    guard let number = retry?.begin(), let make else { return .settle(.cancelled) }
     if let first = first.take() { return .run(first) }
-    guard let make else { return .settle(.cancelled) }
     do {
-      return .run(try make(number))
+      let made = try make(number)
+      guard made !== failed else { return fail(OperationError(.alreadyFinished, operation: made)) }
+      failed = nil
+      return .run(made)
     } catch is CancellationError {
       return .settle(.cancelled)
     } catch {
-      return .settle(.failure, error: RetryError(errors: errors + [error]))
+      return fail(error)
     }
+  }
+
+  private func fail(_ error: (any Error)? = nil) -> Step {
+    if let error { errors.append(error) }
+    return .settle(.failure, error: RetryError(errors: errors))
   }
 
   override func takeUnasked() -> Operation? { first.take() }
@@ -60,6 +78,9 @@ final class RetrySource: SequentialSource, @unchecked Sendable {  // only whoeve
   override func discardSteps() {
     first = nil
     make = nil
+    retry = nil
+    failed = nil
     delay = nil
+    errors = []
   }
 }

@@ -5,12 +5,18 @@ import Foundation
 /// One task sleeps on the clock until the earliest deadline, however many timers there are, and none if there is no
 /// timer. What is due runs on worker threads of Dispatch, for it may call code of the user's, which may block.
 ///
-/// There is one for each clock that can be recognised: the two of the standard library, objects, and values that are
-/// `Hashable`. A timer that is pending keeps its timekeeper, and the timekeeper its clock.
+/// What the clock shows decides, not that a sleep ended. A sleep that ends too early, or throws though nobody cancelled
+/// it, is begun anew after a pause that grows from a millisecond to about a second. So a clock whose `sleep` does not
+/// work keeps no processor busy, and timers on it are late by a second at most.
 package final class Timekeeper: Sendable {
   /// A timer that was set.
   package struct Timer: Sendable {
     fileprivate let token: TimerState<Action>.Token
+  }
+
+  /// A time as the timekeeper counts: since it was made.
+  package struct Time: Sendable {
+    fileprivate let offset: Duration
   }
 
   package typealias Action = @Sendable () -> Void
@@ -28,27 +34,38 @@ package final class Timekeeper: Sendable {
   /// The time since the timekeeper was made.
   private let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (_ until: Duration) async throws -> Void
+  private let pause: @Sendable (Duration) async -> Void
+  /// The clock's instant at which the timekeeper was made.
+  private let origin: any Sendable
+  /// Whether a clock is the one that the timekeeper is for.
+  let isFor: @Sendable (_ clock: any Sendable) -> Bool
 
-  fileprivate init<C: Clock>(clock: C, isSystemClock: Bool) where C.Duration == Duration {
+  /// - Parameters:
+  ///   - keepsAlarm: whether the task goes on sleeping when the last timer was cancelled, for the next one.
+  ///   - pause: waits before a sleep that did not last is begun anew.
+  init<C: Clock>(
+    clock: C, keepsAlarm: Bool = false,
+    pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  ) where C.Duration == Duration {
     let origin = clock.now
-    state = LockBox(State(timers: TimerState(keepsAlarm: isSystemClock)))
+    state = LockBox(State(timers: TimerState(keepsAlarm: keepsAlarm)))
     elapsed = { origin.duration(to: clock.now) }
     sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }
+    isFor = { isSameClock($0, as: clock) }
     self.origin = origin
+    self.pause = pause
   }
-
-  /// The clock's instant at which the timekeeper was made.
-  fileprivate let origin: any Sendable
 
   // MARK: - Timers
 
   /// Has `action` called on a worker thread after `delay`, once, unless the timer is cancelled before.
   package func after(_ delay: Duration, _ action: @escaping Action) -> Timer {
-    set(at: elapsed() + delay, action)
+    at(Time(offset: elapsed() + delay), action)
   }
 
-  fileprivate func set(at deadline: Duration, _ action: @escaping Action) -> Timer {
-    let (token, alarm) = state.withLock { $0.timers.add(at: deadline, action) }
+  /// Has `action` called on a worker thread at a time, once, unless the timer is cancelled before.
+  package func at(_ time: Time, _ action: @escaping Action) -> Timer {
+    let (token, alarm) = state.withLock { $0.timers.add(at: time.offset, action) }
     carryOut(alarm)
     return Timer(token: token)
   }
@@ -62,6 +79,19 @@ package final class Timekeeper: Sendable {
 
   /// How many timers are pending.
   package var pendingCount: Int { state.withLock { $0.timers.count } }
+
+  // MARK: - Times
+
+  /// When an instant of the clock is.
+  package func time<I: InstantProtocol>(of instant: I) -> Time where I.Duration == Duration {
+    guard let origin = origin as? I else {
+      preconditionFailure("An instant of type \(I.self) for a clock whose instants are \(type(of: origin))")
+    }
+    return Time(offset: origin.duration(to: instant))
+  }
+
+  /// Whether the clock shows this time, or a later one.
+  package func hasPassed(_ time: Time) -> Bool { elapsed() >= time.offset }
 
   // MARK: - Alarm
 
@@ -90,15 +120,19 @@ package final class Timekeeper: Sendable {
   }
 
   private func wake(at deadline: Duration, number: Int) async {
+    var failures = 0
     while true {
       let now = elapsed()
       guard now < deadline else { break }
-      do {
-        try await sleep(min(deadline, now + Self.longestSleep))
-      } catch {
-        // Cancelled, for another alarm was set. A clock that fails by itself is taken at its word when it says the time.
-        guard !Task.isCancelled, state.withLock({ $0.timers.isCurrent(alarm: number) }) else { return }
-        await Task.yield()
+      let end = min(deadline, now + Self.longestSleep)
+      try? await sleep(end)
+      guard isNeeded(alarm: number) else { return }
+      if elapsed() < end {
+        await pause(.milliseconds(1 << min(failures, 10)))
+        guard isNeeded(alarm: number) else { return }
+        failures += 1
+      } else {
+        failures = 0
       }
     }
     let now = elapsed()
@@ -106,46 +140,18 @@ package final class Timekeeper: Sendable {
     carryOut(alarm)
     for action in actions { Workers.later(qualityOfService: .default, action) }
   }
-}
 
-extension Timekeeper {
-  /// Has `action` called at an instant of the clock that the timekeeper is for.
-  package func at<I: InstantProtocol>(_ deadline: I, _ action: @escaping Action) -> Timer where I.Duration == Duration {
-    guard let origin = origin as? I else {
-      preconditionFailure("A deadline of type \(I.self) for a clock whose instants are \(type(of: origin))")
-    }
-    return set(at: origin.duration(to: deadline), action)
+  private func isNeeded(alarm number: Int) -> Bool {
+    !Task.isCancelled && state.withLock { $0.timers.isCurrent(alarm: number) }
   }
 }
 
-// MARK: - One for each clock
-
-extension Timekeeper {
-  private static let continuous = Timekeeper(clock: ContinuousClock(), isSystemClock: true)
-  private static let suspending = Timekeeper(clock: SuspendingClock(), isSystemClock: true)
-  private static let others = LockBox<[AnyHashable: Entry]>([:])
-
-  private struct Entry {
-    weak var timekeeper: Timekeeper?
-  }
-
-  /// The timekeeper of a clock.
-  package static func of<C: Clock>(_ clock: C) -> Timekeeper where C.Duration == Duration {
-    if C.self == ContinuousClock.self { return continuous }
-    if C.self == SuspendingClock.self { return suspending }
-    let made = Timekeeper(clock: clock, isSystemClock: false)
-    guard let key = identity(of: clock) else { return made }
-    return others.withLock { others in
-      if let known = others[key]?.timekeeper { return known }
-      if others.count >= 16 { others = others.filter { $0.value.timekeeper != nil } }
-      others[key] = Entry(timekeeper: made)
-      return made
-    }
-  }
-
-  /// What tells a clock from others: as long as a timekeeper lives, so does its clock.
-  private static func identity<C: Clock>(of clock: C) -> AnyHashable? {
-    if C.self is AnyObject.Type { return AnyHashable(ObjectIdentifier(clock as AnyObject)) }
-    return (clock as? any Hashable).map { AnyHashable($0) }
-  }
+/// Whether timers of the two may share a heap: they are one object, or equal values, or values without a state.
+private func isSameClock<C: Clock>(_ other: any Sendable, as clock: C) -> Bool {
+  guard let other = other as? C else { return false }
+  if C.self is AnyObject.Type { return other as AnyObject === clock as AnyObject }
+  if let clock = clock as? any Equatable { return isEqual(clock, other) }
+  return MemoryLayout<C>.size == 0
 }
+
+private func isEqual<T: Equatable>(_ value: T, _ other: Any) -> Bool { value == other as? T }

@@ -1,13 +1,13 @@
 import Foundation
 
 /// One operation, and a limit in time: the engine of `timeout` and `deadline`.
-final class TimeoutSource: SequentialSource, @unchecked Sendable {  // see the fields
+final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the fields
   /// The limit.
   enum Limit: Sendable {
     /// From the moment in which the operation may start.
     case duration(Duration)
-    /// An instant, known to this closure, which sets a timer for it.
-    case deadline(@Sendable (Timekeeper, @escaping Timekeeper.Action) -> Timekeeper.Timer)
+    /// At a time of the timekeeper's.
+    case deadline(Timekeeper.Time)
   }
 
   // Only whoever is asking touches it.
@@ -39,23 +39,29 @@ final class TimeoutSource: SequentialSource, @unchecked Sendable {  // see the f
     ReleaseList.release(&upstream)
   }
 
-  /// The owner has started.
-  func begin(for owner: SettlingOperation, cancelled: Bool) {
+  override func begin(for owner: SettlingOperation, cancelled: Bool) {
     bind(to: owner, queue: nil)
-    switch limit {
-    case .duration:
-      timed = owner
-    case .deadline(let setTimer):
-      if !cancelled { arm(setTimer(timekeeper) { [self] in expire(owner) }) }
+    guard !cancelled else { return begin(cancelled: true) }
+    timed = owner
+    if case .deadline(let deadline) = limit {
+      guard !timekeeper.hasPassed(deadline) else {
+        _ = time.withLock { $0.expire() }
+        return begin(cancelled: true)
+      }
+      arm(timekeeper.at(deadline) { [self] in expire(owner) })
     }
-    begin(cancelled: cancelled)
+    begin(cancelled: false)
   }
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     guard let previous else {
-      guard let upstream = upstream.take() else { return .settle(.cancelled) }
-      if case .duration(let duration) = limit, let owner = timed.take() {
+      guard let upstream = upstream.take(), let owner = timed.take() else { return .settle(.cancelled) }
+      switch limit {
+      case .duration(let duration):
         arm(timekeeper.after(duration) { [self] in expire(owner) })
+      case .deadline(let deadline):
+        // It may have waited for a slot, and the timer may still be on its way.
+        if timekeeper.hasPassed(deadline) { expire(owner) }
       }
       return .run(upstream)
     }
@@ -73,13 +79,21 @@ final class TimeoutSource: SequentialSource, @unchecked Sendable {  // see the f
     }
   }
 
+  override func ownerDidSettle() -> Bool {
+    let (cancelsWork, timer) = time.withLock { $0.ownerDidSettle() }
+    if let timer { timekeeper.cancel(timer) }
+    return cancelsWork
+  }
+
   private func arm(_ timer: Timekeeper.Timer) {
     if let unneeded = time.withLock({ $0.arm(timer) }) { timekeeper.cancel(unneeded) }
   }
 
   /// The time is up.
   private func expire(_ owner: SettlingOperation) {
-    guard time.withLock({ $0.expire() }) else { return }
+    let (counts, timer) = time.withLock { $0.expire() }
+    if let timer { timekeeper.cancel(timer) }
+    guard counts else { return }
     // Before the cancel, which may settle the work at once.
     if behavior == .settlesAtOnce { owner.settle(as: .failure, error: timeout) }
     cancel()
@@ -90,29 +104,5 @@ final class TimeoutSource: SequentialSource, @unchecked Sendable {  // see the f
   override func discardSteps() {
     upstream = nil
     timed = nil
-  }
-}
-
-/// The operation that `timeout` and `deadline` return.
-final class TimedOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // immutable
-  private let timed: TimeoutSource
-
-  init(_ source: TimeoutSource) {
-    timed = source
-    super.init(flags: .composes)
-  }
-
-  override var source: WorkSource? { timed }
-
-  override func main() {
-    timed.begin(for: self, cancelled: false)
-  }
-
-  override func settleUnrun() {
-    timed.begin(for: self, cancelled: true)
-  }
-
-  override func propagateCancel() {
-    timed.cancel()
   }
 }

@@ -1,14 +1,14 @@
-/// A limit in time: what its timer and the work, whichever is first, lead to.
+/// A limit in time: what its timer, the work and the owner, whichever is first, lead to.
 ///
 /// ```
 /// idle ──arm──▶ armed ──time is up──▶ expired ──work ended──▶ ended
-///   └────────────┴────────────────work ended────────────────────▲
+///   └────────────┴────────work ended, owner settled─────────────▲
 /// ```
 struct TimeoutState<Timer> {
   private enum Phase {
     case idle
     case armed(Timer)
-    /// The time was up before the one who set the timer could say so, or after.
+    /// The time was up, perhaps before the one who set the timer could say so.
     case expired
     case ended
   }
@@ -26,14 +26,17 @@ struct TimeoutState<Timer> {
     }
   }
 
-  /// The time is up. False if the work had ended before.
-  mutating func expire() -> Bool {
+  /// The time is up. Returns whether that counts, and the timer if it has to be cancelled, for somebody else noticed.
+  mutating func expire() -> (counts: Bool, timer: Timer?) {
     switch phase {
-    case .idle, .armed:
+    case .idle:
       phase = .expired
-      return true
+      return (true, nil)
+    case .armed(let timer):
+      phase = .expired
+      return (true, timer)
     case .expired, .ended:
-      return false
+      return (false, nil)
     }
   }
 
@@ -44,6 +47,20 @@ struct TimeoutState<Timer> {
     case .armed(let timer): return (false, timer)
     case .expired: return (true, nil)
     case .idle, .ended: return (false, nil)
+    }
+  }
+
+  /// The owner has settled. Returns whether the work goes on and has to be cancelled, and the timer if that has to be.
+  mutating func ownerDidSettle() -> (cancelsWork: Bool, timer: Timer?) {
+    switch phase {
+    case .idle:
+      phase = .ended
+      return (true, nil)
+    case .armed(let timer):
+      phase = .ended
+      return (true, timer)
+    case .expired, .ended:
+      return (false, nil)
     }
   }
 }

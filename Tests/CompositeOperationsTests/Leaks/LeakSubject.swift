@@ -31,7 +31,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
     self.make = make
   }
 
-  static let all = hooks + bodies + typed + sequences + wrappers
+  static let all = hooks + bodies + typed + sequences + policies + wrappers
 
   /// Completions and cancel hooks of every class that has them.
   private static let hooks: [LeakSubject] = [
@@ -170,6 +170,58 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
           probe.touch()
           return attempt == 1 ? leaf : succeeding(2)
         })
+    },
+  ]
+
+  /// Timers that are set for an hour must not keep anything for so long.
+  private static let policies: [LeakSubject] = [
+    LeakSubject("completion of a timeout") { leaf, probe in
+      let timed = leaf.timeout(.seconds(3_600))
+      timed.completion = { _ in probe.touch() }
+      return timed
+    },
+    LeakSubject("timeout of a typed composition") { leaf, probe in
+      leaf.map { value in
+        probe.touch()
+        return value
+      }.timeout(.seconds(3_600), .waitsForWork)
+    },
+    LeakSubject("deadline") { leaf, probe in
+      zip(leaf, holding(probe)).deadline(.now + .seconds(3_600), clock: ContinuousClock())
+    },
+    LeakSubject("factory of retrying") { leaf, probe in
+      leaf.retrying(RetryPolicy(maxAttempts: 2, backoff: .none)) { _ in
+        probe.touch()
+        return succeeding(2)
+      }
+    },
+    LeakSubject("closures of a retry policy") { leaf, probe in
+      let backoff = Backoff.custom { _ in
+        probe.touch()
+        return .zero
+      }
+      let policy = RetryPolicy(maxAttempts: 2, backoff: backoff) { _, _ in
+        probe.touch()
+        return .retry
+      }
+      return retrying(policy) { attempt in attempt == 1 ? leaf : succeeding(attempt) }
+    },
+    LeakSubject("policy of a RetrySequence") { leaf, probe in
+      let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.microseconds(10))) { _, _ in
+        probe.touch()
+        return .retry
+      }
+      return CompositeOperation(
+        sequence: RetrySequence(policy) { attempt in
+          probe.touch()
+          return attempt == 1 ? leaf : succeeding(2)
+        })
+    },
+    LeakSubject("settled delay in a composite") { leaf, probe in
+      let delay = DelayOperation(.seconds(3_600))
+      delay.completion = { _ in probe.touch() }
+      leaf.completion = { [weak delay] _ in delay?.finish() }
+      return CompositeOperation(operations: [leaf, delay])
     },
   ]
 

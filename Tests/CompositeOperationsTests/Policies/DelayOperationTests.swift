@@ -1,8 +1,8 @@
-import CompositeOperations
-import CompositeOperationsTestKit
 import Foundation
 import TestSupport
 import Testing
+
+@testable import CompositeOperations
 
 @Suite("8 DelayOperation", .hangLimit)
 struct DelayOperationTests {
@@ -52,19 +52,38 @@ struct DelayOperationTests {
     await clock.waitUntilNobodySleeps()
   }
 
-  @Test("Settled by somebody else, it leaves no timer that keeps it")
-  func delay_settledFromOutside_isReleased() async {
+  @Test("Settled by somebody else, it gives its timer up at once and is released", arguments: 0..<4)
+  func delay_settledFromOutside_isReleased(how: Int) async {
     let clock = ManualClock()
-    func make() async -> WeakReference<DelayOperation> {
+    let keeper = Timekeeper.of(clock)
+    func run() async -> WeakReference<DelayOperation> {
       let delay = DelayOperation(.seconds(5), clock: clock)
       delay.start()
       await clock.waitForSleeper()
-      delay.cancel()
+      #expect(keeper.pendingCount == 1)
+      switch how {
+      case 0: delay.finish()
+      case 1: delay.reject(with: TestError.first)
+      case 2: delay.settle(with: .cancelled)
+      default: delay.cancel()
+      }
+      #expect(keeper.pendingCount == 0)
+      #expect(delay.isFinished)
       return WeakReference(delay)
     }
-    let reference = await make()
+    let reference = await run()
     await untilReleased(reference)
     #expect(reference.object == nil)
+    await clock.waitUntilNobodySleeps()
+  }
+
+  @Test("Settled before it starts, it sets no timer when it is started")
+  func delay_settledBeforeStart_setsNoTimer() {
+    let clock = ManualClock()
+    let delay = DelayOperation(.seconds(5), clock: clock)
+    delay.finish()
+    delay.start()
+    #expect(Timekeeper.of(clock).pendingCount == 0)
   }
 
   @Test("The clock keeps one that nobody holds, which was started on its own")

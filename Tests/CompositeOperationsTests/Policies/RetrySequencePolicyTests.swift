@@ -1,5 +1,4 @@
 import CompositeOperations
-import CompositeOperationsTestKit
 import Foundation
 import TestSupport
 import Testing
@@ -67,6 +66,29 @@ struct RetrySequencePolicyTests {
     await clock.waitForSleeper(dueIn: .seconds(1))
     clock.advance(by: .seconds(1))
     #expect(await settled(attempt).isCancelled)
+  }
+
+  @Test("A failure is told with the attempt's name, also after a delay")
+  func attempt_afterDelay_hasItsName() async throws {
+    let composite = CompositeOperation(
+      sequence: RetrySequence(everySecond, clock: clock) { failing(TestError.first, named: "attempt \($0)") })
+    await onWorker { composite.start() }
+    for _ in 1...2 {
+      await clock.waitForSleeper(dueIn: .seconds(1))
+      clock.advance(by: .seconds(1))
+    }
+    let error = try #require(await settled(composite).error as? CompositeError)
+    #expect(error.failures.map(\.operationName) == ["attempt 1", "attempt 2", "attempt 3"])
+  }
+
+  @Test("A sequence is a value: each composite makes its own attempts")
+  func sequence_usedTwice() async {
+    let sequence = RetrySequence(RetryPolicy(maxAttempts: 2, backoff: .none)) { attempt in
+      attempt == 1 ? failing(TestError.first) : succeeding(attempt)
+    }
+    for _ in 1...2 {
+      #expect(await outcomeOfStarting(CompositeOperation(sequence: sequence)).value as? [Int] == [2])
+    }
   }
 
   @Test("A plain operation can be an attempt after a delay")

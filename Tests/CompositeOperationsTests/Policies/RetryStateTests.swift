@@ -39,14 +39,14 @@ struct RetryStateTests {
   func jitter_isFull() {
     var policy = RetryPolicy(
       maxAttempts: .max, backoff: .constant(.seconds(8)), maxDelay: .seconds(4), jitter: .full,
-      randomSource: SplitMix64(seed: 7))
+      randomSource: SeededRandomNumberGenerator(seed: 7))
     let all = delays(policy, 2_000)
     #expect(all.allSatisfy { $0 >= .zero && $0 <= .seconds(4) })
     #expect(all.contains { $0 < .milliseconds(100) } && all.contains { $0 > .milliseconds(3_900) })
     let mean = all.reduce(.zero, +) / all.count
     #expect(mean > .milliseconds(1_900) && mean < .milliseconds(2_100))
     #expect(delays(policy, 2_000) == all)
-    policy.randomSource = SplitMix64(seed: 8)
+    policy.randomSource = SeededRandomNumberGenerator(seed: 8)
     #expect(delays(policy, 2_000) != all)
   }
 

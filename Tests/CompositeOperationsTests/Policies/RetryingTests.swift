@@ -1,5 +1,4 @@
 import CompositeOperations
-import CompositeOperationsTestKit
 import Foundation
 import TestSupport
 import Testing
@@ -161,6 +160,71 @@ struct RetryingTests {
     clock.advance(by: .seconds(1))
     #expect((await settled(retried).error as? OperationTimeout)?.limit == .seconds(4))
     #expect(attempts.events == [1, 2])
+  }
+
+  @Test("Settled by somebody else during an attempt, it cancels that; during a delay, it leaves no timer")
+  func retrying_settledFromOutside_stops() async {
+    let made = EventRecorder<Int>()
+    let never = NeverFinishingOperation<Int>()
+    let duringAttempt = retrying(atOnce) { attempt in
+      made.record(attempt)
+      return never
+    }
+    await onWorker { duringAttempt.start() }
+    await never.started.wait()
+    #expect(duringAttempt.finish(with: 5))
+    #expect(never.isCancelled)
+    #expect(duringAttempt.outcome?.value == 5)
+
+    let duringDelay = failing(TestError.first, as: Int.self).retrying(everySecond, clock: clock) { attempt in
+      made.record(attempt)
+      return succeeding(attempt)
+    }
+    await onWorker { duringDelay.start() }
+    await clock.waitForSleeper()
+    #expect(duringDelay.reject(with: TestError.second))
+    await clock.waitUntilNobodySleeps()
+    #expect(made.events == [1])
+  }
+
+  @Test("An attempt that has failed already and is returned again is a mistake, which ends it")
+  func retrying_sameOperationAgain_fails() async throws {
+    let failed = failing(TestError.first, as: Int.self)
+    let retried = retrying(RetryPolicy(maxAttempts: .max, backoff: .none)) { _ in failed }
+    let error = try #require(await outcomeOfStarting(retried).error as? RetryError)
+    #expect(error.errors.count == 2)
+    #expect((error.lastError as? OperationError)?.code == .alreadyFinished)
+  }
+
+  @Test("Operations without a static value can be retried, and give none")
+  func retrying_anyOperation_givesVoid() async {
+    let first: Operation = failing(TestError.first, as: Int.self)
+    let retried: SimpleOperation<Void> = first.retrying(atOnce) { attempt -> Operation in
+      attempt < 3 ? failing(TestError.second, as: String.self) : BlockOperation {}
+    }
+    #expect(await outcomeOfStarting(retried).value != nil)
+    let free = retrying { _ in BlockOperation {} }
+    #expect(await outcomeOfStarting(free).value != nil)
+  }
+
+  @Test("The policy's defaults: three attempts, doubling from 200 ms, at most 30 s, full jitter")
+  func retrying_defaults() {
+    let policy = RetryPolicy()
+    #expect(policy.maxAttempts == 3 && policy.maxDelay == .seconds(30) && policy.jitter == .full)
+    #expect((1...4).map { policy.backoff.delay(afterAttempt: $0) } == [200, 400, 800, 1600].map { .milliseconds($0) })
+    #expect(policy.decide(TestError.first, 1) == .retry)
+  }
+
+  @Test("A policy that cancels, from inside its decision, ends it")
+  func retrying_decisionCancelling_isCancelled() async {
+    let box = Locked<SimpleOperation<Int>?>(nil)
+    let policy = RetryPolicy(maxAttempts: .max, backoff: .none) { _, attempt in
+      if attempt == 3 { box.withLock { $0.take() }?.cancel() }
+      return .retry
+    }
+    let retried = retrying(policy) { _ in failing(TestError.first, as: Int.self) }
+    box.withLock { $0 = retried }
+    #expect(await outcomeOfStarting(retried).isCancelled)
   }
 
   @Test("100,000 attempts, each at once, in constant stack")

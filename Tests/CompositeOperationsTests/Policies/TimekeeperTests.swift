@@ -1,4 +1,3 @@
-import CompositeOperationsTestKit
 import TestSupport
 import Testing
 
@@ -6,14 +5,42 @@ import Testing
 
 @Suite("Timers: the timekeeper", .hangLimit)
 struct TimekeeperTests {
-  private struct ValueClock: Clock, Hashable {
+  private struct ValueClock: Clock, Equatable {
     let name: String
     var now: ContinuousClock.Instant { ContinuousClock().now }
     var minimumResolution: Duration { .zero }
     func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
   }
 
-  @Test("One for each clock: of the standard library, an object, a value that is Hashable")
+  /// A clock that a test moves, whose `sleep` ends at once.
+  private final class SleeplessClock: Clock, Sendable {
+    let manual = ManualClock()
+    let sleeps = Locked(0)
+    /// How many sleeps fail; the others are those of the manual clock.
+    let failures: Int
+    let throwing: Bool
+
+    init(failures: Int, throwing: Bool) {
+      self.failures = failures
+      self.throwing = throwing
+    }
+
+    var now: ManualClock.Instant { manual.now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+      if sleeps.increment() > failures { return try await manual.sleep(until: deadline, tolerance: tolerance) }
+      if throwing { throw TestError.first }
+    }
+  }
+
+  private struct StatelessClock: Clock {
+    var now: ContinuousClock.Instant { ContinuousClock().now }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
+  }
+
+  @Test("One for each clock: of the standard library, an object, a value that is Equatable or has no state")
   func of_sameClock_isTheSame() {
     #expect(Timekeeper.of(ContinuousClock()) === Timekeeper.of(ContinuousClock()))
     #expect(Timekeeper.of(SuspendingClock()) === Timekeeper.of(SuspendingClock()))
@@ -25,6 +52,68 @@ struct TimekeeperTests {
     let values = (Timekeeper.of(ValueClock(name: "a")), Timekeeper.of(ValueClock(name: "a")))
     #expect(values.0 === values.1)
     #expect(Timekeeper.of(ValueClock(name: "b")) !== values.0)
+    let stateless = (Timekeeper.of(StatelessClock()), Timekeeper.of(StatelessClock()))
+    #expect(stateless.0 === stateless.1)
+    #expect(values.0 !== stateless.0)
+  }
+
+  @Test("Asked for by many at once, there is one for each clock; of those that are gone nothing is left")
+  func race_ofLookups() async {
+    for _ in 0..<50 {
+      let clocks = (0..<20).map { _ in ManualClock() }
+      let found = await withTaskGroup(of: [Timekeeper].self) { group in
+        for _ in 0..<4 { group.addTask { clocks.map { Timekeeper.of($0) } } }
+        return await group.reduce(into: [[Timekeeper]]()) { $0.append($1) }
+      }
+      for keepers in found { #expect(zip(keepers, found[0]).allSatisfy { $0 === $1 }) }
+    }
+  }
+
+  @Test(
+    "A sleep that fails is begun anew after a pause that grows; what the clock shows decides", arguments: [true, false])
+  func failingSleep_pauses(throwing: Bool) async {
+    let clock = SleeplessClock(failures: 14, throwing: throwing)
+    let pauses = EventRecorder<Duration>()
+    let keeper = Timekeeper(clock: clock) { pauses.record($0) }
+    let called = Gate()
+    _ = keeper.after(.seconds(5)) { called.open() }
+    await clock.manual.waitForSleeper(dueIn: .seconds(5))
+    #expect(!called.isOpen)
+    let expected = (0..<14).map { Duration.milliseconds(1 << min($0, 10)) }
+    #expect(pauses.events == expected)
+    clock.manual.advance(by: .seconds(5))
+    await called.wait()
+  }
+
+  @Test("With a sleep that always fails timers are called when the clock shows their time, and cancelled ones are not")
+  func alwaysFailingSleep_calls() async {
+    let clock = SleeplessClock(failures: .max, throwing: true)
+    let pause = Gate()
+    let paused = EventRecorder<Duration>()
+    let keeper = Timekeeper(clock: clock) {
+      paused.record($0)
+      await pause.wait()
+    }
+    let called = Gate()
+    let cancelled = keeper.after(.seconds(4)) { Issue.record("a cancelled timer was called") }
+    _ = keeper.after(.seconds(5)) { called.open() }
+    await paused.wait(forCount: 1)
+    keeper.cancel(cancelled)
+    clock.manual.advance(by: .seconds(5))
+    pause.open()
+    await called.wait()
+    #expect(keeper.pendingCount == 0)
+  }
+
+  @Test("A clock that can not be relied on lets a timeout come about all the same")
+  func alwaysFailingSleep_timesOut() async {
+    let clock = SleeplessClock(failures: .max, throwing: true)
+    let never = NeverFinishingOperation<Int>()
+    let timed = never.timeout(.seconds(5), clock: clock)
+    await onWorker { timed.start() }
+    await never.started.wait()
+    clock.manual.advance(by: .seconds(5))
+    #expect(await settled(timed).error is OperationTimeout)
   }
 
   @Test("Many timers are one sleep; each is called when it is due, and not before")
@@ -85,7 +174,8 @@ struct TimekeeperTests {
     let gate = Gate()
     let past = Gate()
     _ = Timekeeper.of(ContinuousClock()).after(.milliseconds(1)) { gate.open() }
-    _ = Timekeeper.of(SuspendingClock()).at(SuspendingClock().now) { past.open() }
+    let suspending = Timekeeper.of(SuspendingClock())
+    _ = suspending.at(suspending.time(of: SuspendingClock().now)) { past.open() }
     await gate.wait()
     await past.wait()
   }

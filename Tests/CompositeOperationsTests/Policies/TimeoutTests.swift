@@ -1,5 +1,4 @@
 import CompositeOperations
-import CompositeOperationsTestKit
 import Foundation
 import TestSupport
 import Testing
@@ -101,66 +100,6 @@ struct TimeoutTests {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test("The time runs when a slot is free, not while the operation waits for one")
-  func timeout_inQueue_countsFromTheSlot() async {
-    let first = HeldOperation<Int>()
-    let second = HeldOperation<Int>()
-    let composite = CompositeOperation(
-      operations: [first, second.timeout(.seconds(3), clock: clock)], operationQueue: OperationQueue(limit: 1))
-    composite.start()
-    await first.started.wait()
-    clock.advance(by: .seconds(100))
-    #expect(clock.sleeperCount == 0)
-    first.finish(with: 1)
-    await second.started.wait()
-    await clock.waitForSleeper(dueIn: .seconds(3))
-    second.finish(with: 2)
-    #expect(await settled(composite).value as? [Int] == [1, 2])
-  }
-
-  @Test(
-    "After a timeout at once the slot is taken until the work has ended",
-    .disabled("It hangs with no thread busy; the cause is not known yet"))
-  func timeout_atOnce_keepsTheSlot() async {
-    let queue = OperationQueue(limit: 1)
-    let held = HeldOperation<Int>()
-    let next = HeldOperation<Int>()
-    let composite = CompositeOperation(
-      operations: [held.timeout(.seconds(3), clock: clock), next], operationQueue: queue)
-    composite.failurePolicy = .waitForAll
-    composite.start()
-    await held.started.wait()
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(3))
-    await held.cancelRequested.wait()
-    #expect(!next.started.isOpen)
-    held.settle(with: .cancelled)
-    await next.started.wait()
-    next.finish(with: 1)
-    #expect((await settled(composite).error as? CompositeError)?.failures.first?.error is OperationTimeout)
-  }
-
-  @Test(
-    "A deadline that has passed: the operation is not started",
-    .disabled("It hangs: a wrapper that waits for a lane of a queue of one slot has not set its timer yet"))
-  func deadline_passed_doesNotStart() async {
-    clock.advance(by: .seconds(10))
-    let held = HeldOperation<Int>(settlesWhenCancelled: true)
-    let first = HeldOperation<Int>()
-    let timed = held.deadline(ManualClock.Instant(offset: .seconds(12)), clock: clock)
-    let composite = CompositeOperation(operations: [first, timed], operationQueue: OperationQueue(limit: 1))
-    composite.failurePolicy = .waitForAll
-    composite.start()
-    await first.started.wait()
-    await clock.waitForSleeper(dueIn: .seconds(2))
-    clock.advance(by: .seconds(2))
-    #expect(await settled(timed).error is OperationTimeout)
-    first.finish(with: 1)
-    _ = await settled(composite)
-    #expect(!held.started.isOpen)
-    #expect(held.outcome?.isCancelled == true)
-  }
-
   @Test("A plain operation has no value, and can be timed too")
   func timeout_ofPlainOperation() async {
     #expect(await outcomeOfStarting(BlockOperation {}.timeout(.seconds(1))).value != nil)
@@ -216,30 +155,53 @@ struct TimeoutTests {
     #expect(held.object == nil && timed.object == nil)
   }
 
-  @Test("Settling and elapsing at the same moment gives one outcome")
-  func timeout_race_settlesOnce() async {
-    for _ in 0..<300 {
-      let clock = ManualClock()
-      let held = HeldOperation<Int>()
-      let timed = held.timeout(.seconds(1), clock: clock)
-      let spy = CompletionSpy<Int>()
-      timed.completion = spy.completion
-      await onWorker { timed.start() }
-      await clock.waitForSleeper()
-      async let finish: Void = onWorker { _ = held.finish(with: 1) }
-      clock.advance(by: .seconds(1))
-      await finish
-      let outcome = await settled(timed)
-      #expect(outcome.value == 1 || outcome.error is OperationTimeout)
-      #expect(spy.count == 1)
-    }
+  @Test("Settled by somebody else, it gives its timer up at once, and cancels the operation")
+  func timeout_settledFromOutside_cancelsTheWork() async {
+    let never = NeverFinishingOperation<Int>(holdsOn: true)
+    let timed = never.timeout(.seconds(3), clock: clock)
+    await onWorker { timed.start() }
+    await clock.waitForSleeper()
+    #expect(timed.finish(with: 5))
+    #expect(never.isCancelled)
+    #expect(timed.outcome?.value == 5)
+    await clock.waitUntilNobodySleeps()
+    never.release()
+    await finished(never)
+    #expect(timed.outcome?.value == 5)
   }
 
-  @Test("A timeout of zero traps")
-  func timeout_ofZero_traps() async throws {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = SimpleOperation<Int>().timeout(.zero)
+  @Test("Composites can be timed, and their children are cancelled")
+  func timeout_ofComposite_cancelsChildren() async {
+    let children = (0..<3).map { _ in NeverFinishingOperation<Int>() }
+    let timed = CompositeOperation(operations: children).timeout(.seconds(3), .waitsForWork, clock: clock)
+    await onWorker { timed.start() }
+    for child in children { await child.started.wait() }
+    clock.advance(by: .seconds(3))
+    #expect(await settled(timed).error is OperationTimeout)
+    #expect(children.allSatisfy { $0.outcome?.isCancelled == true })
+  }
+
+  @Test("A failed composite tells which child was late")
+  func timeout_inComposite_isOneFailure() async throws {
+    let timed = NeverFinishingOperation<Int>(name: "slow").timeout(.seconds(3), clock: clock)
+    let composite = CompositeOperation(operations: [timed])
+    await onWorker { composite.start() }
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(3))
+    let error = try #require(await settled(composite).error as? CompositeError)
+    #expect(error.failures.count == 1 && error.failures[0].error is OperationTimeout)
+    #expect(error.description.contains("“slow”"))
+  }
+
+  @Test("A timeout of zero or less traps", arguments: 0..<3)
+  func timeout_notPositive_traps(which: Int) async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
+      switch which {
+      case 0: _ = SimpleOperation<Int>().timeout(.zero)
+      case 1: _ = SimpleOperation<Int>().timeout(.seconds(-1))
+      default: _ = BlockOperation {}.timeout(.zero)
+      }
     }
-    try expect(result, says: "timeout of 0", "positive")
+    try expect(result, says: "was given a timeout of", "positive")
   }
 }

@@ -79,7 +79,7 @@ struct TimerStateTests {
 
   @Test("random walks: what is due is what a sorted list says", arguments: 0..<200)
   func walk_agreesWithSortedList(seed: Int) {
-    var random = SplitMix64(seed: UInt64(seed))
+    var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     var timers = TimerState<Int>(keepsAlarm: random.chance(50))
     var model: [(id: Int, deadline: Int, token: TimerState<Int>.Token)] = []
     var alarm: (at: Duration, number: Int)?

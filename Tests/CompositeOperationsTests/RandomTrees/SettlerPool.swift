@@ -4,7 +4,7 @@ import TestSupport
 /// Runs jobs later, on other threads: this is how operations of a tree take time without anybody sleeping.
 final class SettlerPool: Sendable {
   private struct State {
-    var random: SplitMix64
+    var random: SeededRandomNumberGenerator
     var drawable: [@Sendable () -> Void] = []
     var unfinished = 0
     var idle: [@Sendable () -> Void] = []
@@ -13,7 +13,7 @@ final class SettlerPool: Sendable {
   private let state: Locked<State>
 
   init(seed: UInt64) {
-    state = Locked(State(random: SplitMix64(seed: ~seed)))
+    state = Locked(State(random: SeededRandomNumberGenerator(seed: ~seed)))
   }
 
   /// Runs `job` after so many trips through a dispatch queue: one at least.

@@ -13,7 +13,7 @@ struct TreeGenerator {
     case payload
   }
 
-  var random: SplitMix64
+  var random: SeededRandomNumberGenerator
   /// The limits of the queues.
   let queues: [Int]
   var externals: [TreePlan.External] = []
@@ -31,7 +31,7 @@ struct TreeGenerator {
   private let crowds: Bool
 
   private init(seed: UInt64) {
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandomNumberGenerator(seed: seed)
     budget = random.pick(weighted: [2: 6, 5: 15, 4: 30, 1: 60])
     crowds = random.chance(11)
     let unlimited = OperationQueue.defaultMaxConcurrentOperationCount

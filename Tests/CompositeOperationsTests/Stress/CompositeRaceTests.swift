@@ -134,7 +134,7 @@ struct CompositeRaceTests {
         : CompositeOperation(operations: leaves)
       if !onQueue { composite.maxConcurrentOperationCount = 2 }
       let changer = Task.detached {
-        var random = SplitMix64(seed: UInt64(round))
+        var random = SeededRandomNumberGenerator(seed: UInt64(round))
         while !composite.isFinished {
           let limit = random.number(1...4)
           let isSuspended = random.chance(40)

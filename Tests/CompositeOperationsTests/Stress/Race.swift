@@ -28,7 +28,7 @@ final class Race: Sendable {
   /// Returns what was wrong.
   static func run(
     rounds: Int, threads: Int, seed: UInt64 = .random(in: 0...UInt64.max),
-    _ make: @escaping @Sendable (Int, inout SplitMix64) -> Round
+    _ make: @escaping @Sendable (Int, inout SeededRandomNumberGenerator) -> Round
   ) async -> [String] {
     let race = Race(parties: threads)
     await withTaskGroup(of: Void.self) { group in
@@ -40,8 +40,8 @@ final class Race: Sendable {
     return race.complaints.current
   }
 
-  private func lead(rounds: Int, seed: UInt64, _ make: (Int, inout SplitMix64) -> Round) {
-    var random = SplitMix64(seed: seed)
+  private func lead(rounds: Int, seed: UInt64, _ make: (Int, inout SeededRandomNumberGenerator) -> Round) {
+    var random = SeededRandomNumberGenerator(seed: seed)
     for number in 0..<rounds {
       let next = make(number, &random)
       round.withLock { $0 = next }
@@ -54,7 +54,7 @@ final class Race: Sendable {
   }
 
   private func follow(_ number: Int, rounds: Int, seed: UInt64) {
-    var random = SplitMix64(seed: seed &+ UInt64(number))
+    var random = SeededRandomNumberGenerator(seed: seed &+ UInt64(number))
     for _ in 0..<rounds {
       meet()
       if let current = round.current { run(number, of: current, &random) }
@@ -62,7 +62,7 @@ final class Race: Sendable {
     }
   }
 
-  private func run(_ number: Int, of round: Round, _ random: inout SplitMix64) {
+  private func run(_ number: Int, of round: Round, _ random: inout SeededRandomNumberGenerator) {
     guard number < round.bodies.count else { return }
     for _ in 0..<random.number(0...60) { _ = generation.load(ordering: .relaxed) }
     round.bodies[number]()

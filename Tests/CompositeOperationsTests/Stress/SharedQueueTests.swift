@@ -27,11 +27,11 @@ struct SharedQueueTests {
 
 /// Trees of which every node succeeds, most of them on one queue.
 private struct SharedQueueTrees {
-  private var random: SplitMix64
+  private var random: SeededRandomNumberGenerator
   private var nextID = 0
 
   static func plan(seed: UInt64, limit: Int, rootIsInQueue: Bool) -> TreePlan {
-    var trees = SharedQueueTrees(random: SplitMix64(seed: seed))
+    var trees = SharedQueueTrees(random: SeededRandomNumberGenerator(seed: seed))
     let root = trees.composite(depth: trees.random.number(2...5))
     return TreePlan(
       seed: seed, root: root, nodeCount: trees.nextID, queues: [limit], externals: [], cancels: [],

@@ -5,7 +5,7 @@ import Workflows
 
 /// A workflow and its model, made from one seed.
 final class RandomGraph: @unchecked Sendable {  // used by one task; verbs from other threads use the workflow only
-  private var random: SplitMix64
+  private var random: SeededRandomNumberGenerator
   private var model: GraphModel
   private let workflow: Workflow
   private var tasks: [WorkflowTask<Int>] = []
@@ -13,7 +13,7 @@ final class RandomGraph: @unchecked Sendable {  // used by one task; verbs from 
   private var history: [String] = []
 
   init(seed: UInt64) {
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandomNumberGenerator(seed: seed)
     let count = random.number(1...14)
     let density = random.number(5...60)
     let failures = random.chance(70) ? random.number(0...30) : 0
@@ -156,7 +156,7 @@ final class RandomGraph: @unchecked Sendable {  // used by one task; verbs from 
       group.addTask { try? await workflow.run() }
       for seed in seeds {
         group.addTask {
-          var random = SplitMix64(seed: seed)
+          var random = SeededRandomNumberGenerator(seed: seed)
           for _ in 0..<20 {
             let task = tasks[random.number(0...tasks.count - 1)]
             switch random.number(0...9) {

@@ -9,7 +9,7 @@ struct RandomNest {
   private let seeds: [UInt64]
 
   init(seed: UInt64) {
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandomNumberGenerator(seed: seed)
     var workflows: [Workflow] = []
     for level in 0..<3 {
       let workflow = Workflow("level \(level)")
@@ -25,7 +25,7 @@ struct RandomNest {
     seeds = (0..<2).map { _ in random.next() }
   }
 
-  private static func script(_ random: inout SplitMix64) -> [Outcome<Int>] {
+  private static func script(_ random: inout SeededRandomNumberGenerator) -> [Outcome<Int>] {
     (0..<2).map { _ in random.chance(20) ? random.chance(50) ? .failure(TestError.first) : .cancelled : .success(1) }
   }
 
@@ -36,7 +36,7 @@ struct RandomNest {
       group.addTask { try? await workflows[2].run() }
       for seed in seeds {
         group.addTask {
-          var random = SplitMix64(seed: seed)
+          var random = SeededRandomNumberGenerator(seed: seed)
           for _ in 0..<20 {
             let workflow = workflows[random.number(0...2)]
             let task = workflow.tasks[random.number(0...workflow.tasks.count - 1)]

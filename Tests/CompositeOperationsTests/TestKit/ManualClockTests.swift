@@ -1,4 +1,3 @@
-import CompositeOperationsTestKit
 import TestSupport
 import Testing
 

@@ -1,0 +1,94 @@
+import CompositeOperations
+
+/// An ordered list of what happened, written from any thread.
+///
+/// Tests compare ``events`` with the expected order, and wait for an event instead of sleeping.
+///
+/// ```swift
+/// let log = EventRecorder<String>()
+/// operation.completion = { _ in log.record("settled") }
+/// …
+/// await log.wait(for: "settled")
+/// #expect(log.events == ["started", "settled"])
+/// ```
+public final class EventRecorder<Event: Sendable & Equatable>: Sendable {
+  private struct Waiter {
+    let number: Int
+    let condition: @Sendable ([Event]) -> Bool
+    let continuation: UnsafeContinuation<Void, Never>
+  }
+
+  private struct State {
+    var events: [Event] = []
+    var waiters: [Waiter] = []
+    var lastNumber = 0
+  }
+
+  private let state = LockBox(State())
+
+  /// Makes an empty recorder.
+  public init() {}
+
+  /// Everything recorded so far, in order.
+  public var events: [Event] {
+    state.withLock { $0.events }
+  }
+
+  /// How many events were recorded so far.
+  public var count: Int {
+    state.withLock { $0.events.count }
+  }
+
+  /// How often `event` was recorded so far.
+  public func count(of event: Event) -> Int {
+    events.count { $0 == event }
+  }
+
+  /// Whether `event` was recorded.
+  public func contains(_ event: Event) -> Bool {
+    events.contains(event)
+  }
+
+  /// Appends `event`, then resumes those who waited for it.
+  public func record(_ event: Event) {
+    let waiting: (events: [Event], waiters: [Waiter])? = state.withLock { state in
+      state.events.append(event)
+      return state.waiters.isEmpty ? nil : (state.events, state.waiters)
+    }
+    guard let waiting else { return }
+    for waiter in waiting.waiters where waiter.condition(waiting.events) { resume(waiter.number) }
+  }
+
+  /// Suspends the task until a condition holds for the events. Cancelling the task does not end the wait.
+  ///
+  /// - Parameter condition: what has to hold; it must hold for later events too, once it does. Called under no lock, now and
+  ///   after each event, by those who record.
+  public func wait(until condition: @escaping @Sendable (_ events: [Event]) -> Bool) async {
+    await withUnsafeContinuation { continuation in
+      let (number, events) = state.withLock { state in
+        state.lastNumber += 1
+        state.waiters.append(Waiter(number: state.lastNumber, condition: condition, continuation: continuation))
+        return (state.lastNumber, state.events)
+      }
+      if condition(events) { resume(number) }
+    }
+  }
+
+  /// Suspends the task until `event` was recorded.
+  public func wait(for event: Event) async {
+    await wait { $0.contains(event) }
+  }
+
+  /// Suspends the task until at least `count` events were recorded.
+  public func wait(forCount count: Int) async {
+    await wait { $0.count >= count }
+  }
+
+  /// Resumes a waiter, unless another event has.
+  private func resume(_ number: Int) {
+    let waiter = state.withLock { state in
+      state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
+    }
+    waiter?.continuation.resume()
+  }
+}
