@@ -35,7 +35,8 @@ let package = Package(
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
     .testTarget(name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "Workflows", "TestSupport"]),
     .executableTarget(
-      name: "Benchmarks", dependencies: ["CompositeOperations", "Workflows"], path: "Tests/Benchmarks"),
+      name: "Benchmarks", dependencies: ["CompositeOperations", "CompositeOperationsTestKit", "Workflows"],
+      path: "Tests/Benchmarks"),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -15,8 +15,9 @@ import Foundation
 ///
 /// Cancelled, it settles as cancelled, on the thread that cancels it. One that was made with `holdsOn` is like work that
 /// does not listen: it goes on when it is cancelled, until ``release()``. It can be settled by hand as well.
-public final class NeverFinishingOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {
-  // all that is stored is immutable
+public final class NeverFinishingOperation<Value: Sendable>:
+  SimpleOperation<Value>, @unchecked Sendable  // all that is stored is immutable
+{
   private let holdsOn: Bool
 
   /// Opens when it starts to execute.

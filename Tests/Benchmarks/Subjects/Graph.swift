@@ -1,4 +1,5 @@
 import CompositeOperations
+import CompositeOperationsTestKit
 import Foundation
 import Workflows
 
@@ -37,7 +38,7 @@ struct Graph: Sendable {
 
   /// Layers of a hundred tasks, each after one to three of the layer before.
   static func layers(_ count: Int) -> Graph {
-    var random = SplitMix64(state: 7)
+    var random = SeededRandomNumberGenerator(seed: 7)
     return Graph(count) { task in
       let layer = task / 100
       guard layer > 0 else { return Set<Int>() }

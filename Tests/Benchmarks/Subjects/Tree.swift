@@ -1,4 +1,5 @@
 import CompositeOperations
+import CompositeOperationsTestKit
 import Foundation
 
 /// The shape of a mixed nested tree: parallel and sequential composites over simple and block operations.
@@ -13,11 +14,11 @@ indirect enum Tree: Sendable {
   /// A tree with exactly `count` leaves: two of three are simple operations, the others block operations; each
   /// composite has 2 to 16 children, and two of three composites are parallel.
   static func random(leaves count: Int, seed: UInt64 = 0x5EED) -> Tree {
-    var generator = SplitMix64(state: seed)
+    var generator = SeededRandomNumberGenerator(seed: seed)
     return random(leaves: count, using: &generator)
   }
 
-  private static func random(leaves count: Int, using generator: inout SplitMix64) -> Tree {
+  private static func random(leaves count: Int, using generator: inout SeededRandomNumberGenerator) -> Tree {
     guard count > 1 else { return Int.random(in: 0..<3, using: &generator) < 2 ? .simple : .block }
     let width = count <= 16 ? count : Int.random(in: 2...16, using: &generator)
     var left = count

@@ -1,0 +1,23 @@
+extension Table {
+  /// Timers, and operations with policies that wait.
+  static var time: [Row] {
+    let timers = [("ContinuousClock", Timers.onContinuousClock), ("a clock of one's own", Timers.onOwnClock)].map {
+      clock, subject in
+      Row(
+        section: "Timeouts", name: "100,000 pending at once, set and cancelled, \(clock)", count: 100_000,
+        budget: .atMost(1_000), measurement: .time(.blocking { subject(100_000) }))
+    }
+    let count = 10_000
+    return timers + [
+      Row(
+        section: "Timeouts", name: name(count, "children with a timeout"), against: "the same with map", count: count,
+        measurement: .comparison(
+          subject: .blocking { Timers.runTimed(count) }, peer: .blocking { Timers.runMapped(count) })),
+      Row(
+        section: "Timeouts", name: name(count, "children that may be retried"), against: "the same with map",
+        count: count,
+        measurement: .comparison(
+          subject: .blocking { Timers.runRetried(count) }, peer: .blocking { Timers.runMapped(count) })),
+    ]
+  }
+}
