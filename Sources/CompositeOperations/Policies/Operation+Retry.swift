@@ -28,7 +28,7 @@ public func retrying<O: ComposableOperation>(
   PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false, makeOperation))
 }
 
-/// The same for any other operations, which have no value: see ``retrying(_:clock:_:)``.
+/// The same for any other operations, which have no value: makes attempts until one succeeds.
 ///
 /// A plain operation never fails, so that only those of this package's, and your own that conform to
 /// ``ComposableOperation``, are ever repeated.
@@ -41,7 +41,7 @@ public func retrying(
 }
 
 extension ComposableOperation {
-  /// Tries again when this operation fails, with operations made anew: the form of ``retrying(_:clock:_:)`` for an
+  /// Tries again when this operation fails, with operations made anew: the form of `retrying(policy) { … }` for an
   /// operation that exists already.
   ///
   /// ```swift
