@@ -59,6 +59,10 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// The child, unless it was not made yet, or has been released.
   func existingChild(_ tag: Int) -> Operation? { children[tag] }
 
+  override func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
+    for (tag, child) in children.enumerated() { body(child, tag) }
+  }
+
   /// A child is done, and nothing more is needed of it.
   func childIsDone(_ tag: Int, _ child: Operation) {}
 
@@ -67,6 +71,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// The owner has started; or has been cancelled before, and settles when all children have been settled unrun.
   final func begin(cancelled: Bool) {
     let refusal = joins ? [:] : children.takeOverAsChildren()
+    if !monitors.isEmpty { forEachChild { tellAdded($0, tag: $1) } }
     // Read before the lock is taken: the property can be overridden.
     let priorities = cancelled || !refusal.isEmpty ? nil : prioritiesIfAny()
     let isOpen: Bool = state.withLock { state in
@@ -205,7 +210,10 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func childDone(_ tag: Int, _ child: Operation?) {
-    if let child { childIsDone(tag, child) }
+    if let child {
+      tellSettled(child, tag: tag)
+      childIsDone(tag, child)
+    }
     if dispenser.countDone(tag) { finish() }
   }
 

@@ -58,6 +58,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
       state.unwind(child)
       return state.count
     }
+    tellAdded(child, tag: tag)
     abandonCurrent(child, tag, joins: joins, context)
   }
 
@@ -101,6 +102,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
         end(as: ending, value: value, error: error)
         return .stop(.nothing)
       case .run(let child):
+        tellAdded(child, tag: count + 1)
         switch state.withLock({ $0.begin(child, ownership: joins ? .unknown : .ours) }) {
         case .abandon:
           abandonCurrent(child, count + 1, joins: joins, context)
@@ -127,6 +129,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
       abandonCurrent(child, tag, context)
       return .stop(.nothing)
     case .left:
+      tellSettled(child, tag: tag)
       state.withLock { $0.leave() }
       end(as: .cancelled)
       return .stop(.nothing)
@@ -148,8 +151,10 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     }
     switch settled {
     case .proceed(let claim):
+      tellSettled(child, tag: tag)
       return claim
     case .end:
+      tellSettled(child, tag: tag)
       end(as: .cancelled)
       return nil
     case .ignore:
@@ -208,6 +213,11 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   override final func childBecameReady(_ tag: Int) {
     if state.withLock({ $0.unwait(tag) }) { offer() }
+  }
+
+  override final func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
+    let (current, tag) = state.withLock { ($0.current, $0.count) }
+    if let current { body(current, tag) }
   }
 
   override final var nextPriority: Operation.QueuePriority {

@@ -31,7 +31,9 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
 
   func add(_ operation: Operation, tag: Int) {
     let priority = operation.queuePriority
-    if state.withLock({ $0.add(operation, tag: tag, priority: priority) }) { offer() }
+    let number = state.withLock { $0.nextNumber() }
+    tellAdded(operation, tag: number)
+    if state.withLock({ $0.add(operation, number: number, tag: tag, priority: priority) }) { offer() }
   }
 
   override func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
@@ -53,6 +55,7 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     }
     if claim.isCancelled { cancel(operation, context) }
     let number = state.withLock { $0.made(operation, tag: tag) }
+    tellAdded(operation, tag: number)
     return run(operation, number, in: slot, context)
   }
 
@@ -78,9 +81,15 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   ///   not be offered to anybody else.
   private func settled(_ operation: Operation, _ number: Int, comesBack: Bool) {
     guard let (tag, more) = state.withLock({ $0.settled(number) }) else { return }
+    tellSettled(operation, tag: number)
     if more { offer() }
     let tags = ThreadContext.current.runUserCode { whenSettled(operation, tag) }
     if !tags.isEmpty, state.withLock({ $0.add(tags: tags) }), !comesBack { offer() }
+  }
+
+  override func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
+    let operations = state.withLock { $0.operations }
+    for (number, entry) in operations.sorted(by: { $0.key < $1.key }) { body(entry.operation, number) }
   }
 
   override func cancelWaiting() {

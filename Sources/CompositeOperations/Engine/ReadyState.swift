@@ -23,11 +23,16 @@ struct ReadyState {
   /// Nothing starts any more.
   private(set) var isClosed = false
 
-  /// An operation can run now. Returns whether there is something to claim.
-  mutating func add(_ operation: Operation, tag: Int, priority: Operation.QueuePriority) -> Bool {
+  /// The number under which the next operation is handed in.
+  mutating func nextNumber() -> Int {
     lastNumber += 1
-    operations[lastNumber] = (operation, tag)
-    ready.append(lastNumber, priority: priority)
+    return lastNumber
+  }
+
+  /// An operation can run now. Returns whether there is something to claim.
+  mutating func add(_ operation: Operation, number: Int, tag: Int, priority: Operation.QueuePriority) -> Bool {
+    operations[number] = (operation, tag)
+    ready.append(number, priority: priority)
     return mayStart
   }
 
@@ -63,9 +68,9 @@ struct ReadyState {
 
   /// The operation of a claimed tag was made. Returns its number.
   mutating func made(_ operation: Operation, tag: Int) -> Int {
-    lastNumber += 1
-    operations[lastNumber] = (operation, tag)
-    return lastNumber
+    let number = nextNumber()
+    operations[number] = (operation, tag)
+    return number
   }
 
   /// There is nothing to start for a claimed tag.

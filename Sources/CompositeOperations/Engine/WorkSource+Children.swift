@@ -40,6 +40,7 @@ extension WorkSource {
     if joins, !owns(tag) {
       guard child.takeOver() else {
         guard childIsJoined(tag) else { return .left }
+        tellWillStart(child, tag: tag)
         if !child.observe(self, tag: tag) { operationDidSettle(child, tag: tag) }
         return .elsewhere
       }
@@ -50,8 +51,9 @@ extension WorkSource {
     {
       return park(child, tag: tag)
     }
+    tellWillStart(child, tag: tag)
     if state.has(.composes) {
-      child.source?.inherited = environment
+      child.source?.inherited = environmentForChildren
       context.expect(child.source) { child.start() }
       return child.observe(self, tag: tag) ? .elsewhere : .finished
     }
@@ -69,11 +71,13 @@ extension WorkSource {
     if child.isFinished { return .finished }
     if child.isExecuting || joins && !owns(tag) && child.isInQueue {
       if joins, !childIsJoined(tag) { return .left }
+      tellWillStart(child, tag: tag)
       ForeignOperations.observe(child, self, tag: tag)
       return .elsewhere
     }
     if joins, !owns(tag), !childIsOwned(tag) { return .refused }
     if !child.isReady { return park(child, tag: tag) }
+    tellWillStart(child, tag: tag)
     slot.willStart(child)
     context.runUserCode {
       child.start()

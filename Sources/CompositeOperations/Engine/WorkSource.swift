@@ -9,6 +9,8 @@ struct ExecutionEnvironment: Sendable {
   var pool: QueuePool?
   /// What the whole tree of compositions shares.
   var tree: ExecutionTree?
+  /// Who is told of the children here and further inside.
+  var monitors: [any SourceMonitor] = []
 }
 
 /// Who carries the pieces of work of a source out.
@@ -48,6 +50,8 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   private final let hasStandby = Atomic(false)
   /// The children that wait for their dependencies.
   final let waits = LockBox(Waits())
+  /// Who is told of the children.
+  final let monitors = MonitorList()
 
   /// Takes one piece of work and carries it out, on the calling thread.
   func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
@@ -66,6 +70,11 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
 
   /// Cancels the children that wait for their turn, as somebody from outside would.
   func cancelWaiting() {
+    preconditionFailure("abstract")
+  }
+
+  /// Calls `body` with the children there are: those that can still run, and perhaps some that have finished.
+  func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
     preconditionFailure("abstract")
   }
 
@@ -119,6 +128,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     if keeps { self.owner = owner }
     if let inherited { environment = inherited }
     inherited = nil
+    for monitor in environment.monitors { addMonitor(monitor, isInherited: true) }
     let own = owner.qualityOfService
     if own.urgency > environment.qualityOfService.urgency { environment.qualityOfService = own }
     if let queue, let tree = environment.tree {

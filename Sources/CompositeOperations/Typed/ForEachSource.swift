@@ -24,6 +24,7 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     guard let make else { preconditionFailure("Child \(tag) was asked for when all were done") }
     let child = try ThreadContext.current.runUserCode { try make(items[tag]) }
     progress.withLock { $0.children[tag] = child }
+    tellAdded(child, tag: tag)
     return child
   }
 
@@ -35,6 +36,10 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
 
   override func existingChild(_ tag: Int) -> Operation? {
     progress.withLock { $0.children[tag] }
+  }
+
+  override func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
+    for (tag, child) in progress.withLock({ $0.children }).sorted(by: { $0.key < $1.key }) { body(child, tag) }
   }
 
   override func childIsDone(_ tag: Int, _ child: Operation) {

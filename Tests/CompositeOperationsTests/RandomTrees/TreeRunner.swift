@@ -1,6 +1,7 @@
-import CompositeOperations
 import Foundation
 import TestSupport
+
+@testable import CompositeOperations
 
 /// What came of one tree.
 struct TreeReport: Sendable {
@@ -37,6 +38,8 @@ enum TreeRunner {
     let harness = TreeHarness(plan)
     let root = harness.makeComposable(plan.root)
     peek(harness)
+    let monitor = TreeMonitor()
+    (root as? SettlingOperation)?.source?.addMonitor(monitor, isInherited: true)
     let token = StallReporter.shared.began { [weak harness] in "\(plan)\n\(harness?.state ?? "all was released")" }
     defer { StallReporter.shared.ended(token) }
     for cancel in plan.cancels {
@@ -68,9 +71,14 @@ enum TreeRunner {
     _ = await Patience.reached { harness.hooksAreCalled }
 
     let observation = TreeObservation(harness)
+    let ran = harness.index.nodes.filter { node in
+      node.parent != nil && node.spec.leaf.map { $0.kind != .executing } == true
+        && !observation.entries[node.id].begun.isEmpty
+    }
     let judge = TreeJudge(observation)
     let report = TreeReport(
-      complaints: harness.journal.complaints + judge.complaints, rows: observation.rows, nodeCount: plan.nodeCount,
+      complaints: harness.journal.complaints + judge.complaints + monitor.complaints(ran: ran.map { "#\($0.id)" }),
+      rows: observation.rows, nodeCount: plan.nodeCount,
       certainCount: judge.certainCount)
     return (report, harness.releaseOperations())
   }

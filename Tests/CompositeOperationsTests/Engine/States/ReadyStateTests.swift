@@ -8,7 +8,7 @@ import Testing
 @Suite("3.4 ReadyState")
 struct ReadyStateTests {
   private func add(_ state: inout ReadyState, _ tags: Int...) -> [Bool] {
-    tags.map { state.add(Operation(), tag: $0, priority: .normal) }
+    tags.map { state.add(Operation(), number: state.nextNumber(), tag: $0, priority: .normal) }
   }
 
   /// The numbers that can be claimed, one after the other.

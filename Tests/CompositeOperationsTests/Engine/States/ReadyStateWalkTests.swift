@@ -52,7 +52,7 @@ struct ReadyStateWalkTests {
       case .add(let tag):
         stages[tag] = .ready
         numbers[tag] = stages.count { $0 != .outside }
-        offers = state.add(Operation(), tag: tag, priority: .normal)
+        offers = state.add(Operation(), number: state.nextNumber(), tag: tag, priority: .normal)
       case .claim: return claim()
       case .start(let tag):
         stages[tag] = state.own(numbers[tag]) ? .running : .abandoned
