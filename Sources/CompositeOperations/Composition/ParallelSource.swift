@@ -44,6 +44,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   override var kind: Timeline.Kind { .parallel }
 
+  override final var addsAllAtOnce: Bool { children.count == count }
+
   override var knownChildren: KnownChildren { KnownChildren(contents: children) }
 
   /// Called when all children are done; settles the owner with what follows from the verdict.

@@ -7,6 +7,8 @@ import Synchronization
 /// each at most once; those of several children come at the same time, from several threads. A monitor that was attached
 /// late may have missed any of them, but never the settlement of a child that it found unfinished after it was attached.
 protocol SourceMonitor: AnyObject, Sendable {
+  /// The operation that stands for the composition is being started, on this thread, or is settled without being run.
+  func sourceWillBegin(_ source: WorkSource)
   /// The composition has a new child. All children of a parallel composite come when it starts, those of a sequence one
   /// by one.
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int)
@@ -15,6 +17,10 @@ protocol SourceMonitor: AnyObject, Sendable {
   func source(_ source: WorkSource, willStart child: Operation, tag: Int)
   /// The child has finished, or is somebody else's and no longer waited for. Called before the composition settles.
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int)
+}
+
+extension SourceMonitor {
+  func sourceWillBegin(_ source: WorkSource) {}
 }
 
 /// The monitors of a source, as a list that is only ever added to: whoever tells them needs no lock.
@@ -87,6 +93,11 @@ extension WorkSource {
   ///   on.
   final func addMonitor(_ monitor: any SourceMonitor, isInherited: Bool) {
     monitors.add(monitor, isInherited: isInherited)
+  }
+
+  @inline(__always)
+  final func tellWillBegin() {
+    if !monitors.isEmpty { forEachMonitor { $0.sourceWillBegin(self) } }
   }
 
   @inline(__always)

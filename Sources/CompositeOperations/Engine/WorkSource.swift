@@ -106,6 +106,9 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   /// What the composition is called where it is shown.
   var kind: Timeline.Kind { .sequence }
 
+  /// Whether the children are numbered from 0 on and all come at once, when the composition starts.
+  var addsAllAtOnce: Bool { false }
+
   /// What is known of the operations in it at this moment. May be called on any thread.
   var knownChildren: KnownChildren { KnownChildren() }
 
@@ -116,6 +119,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
 
   /// The owner is being started, on this thread; its `main` may go on on another.
   final func ownerWillStart(_ owner: SettlingOperation) {
+    tellWillBegin()
     if inherited == nil {
       inherited = ExecutionEnvironment(qualityOfService: owner.qualityOfService, tree: ExecutionTree(root: owner))
     }
