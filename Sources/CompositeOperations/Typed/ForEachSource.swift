@@ -42,7 +42,7 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     for (tag, child) in progress.withLock({ $0.children }).sorted(by: { $0.key < $1.key }) { body(child, tag) }
   }
 
-  override func childIsDone(_ tag: Int, _ child: Operation) {
+  override func childIsDone(_ tag: Int, _ child: Operation?) {
     let value = (child as? Child)?.outcome?.value
     progress.withLock { progress in
       progress.values[tag] = value
