@@ -101,7 +101,7 @@ extension WorkSource {
 
   @inline(__always)
   final func tellWillBegin() {
-    if !monitors.isEmpty { forEachMonitor { $0.sourceWillBegin(self) } }
+    if !monitors.isEmpty { monitors.forEach { $0.sourceWillBegin(self) } }
   }
 
   @inline(__always)
