@@ -62,8 +62,10 @@ struct Pipeline {
         return number
       }
       let attempts = CompositeOperation(
-        sequence: RetrySequence(maxAttempts: 4) { _ in
-          AsyncOperation(name: "write") { try await store.write(bytes, as: name, number: number) }
+        sequence: RetrySequence(maxAttempts: 4) { attempt in
+          AsyncOperation(name: "write") {
+            try await store.write(bytes, as: name, number: number, attempt: attempt)
+          }
         })
       return named("store", attempts).map { _ in bytes }
     }

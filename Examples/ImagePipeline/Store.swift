@@ -1,5 +1,3 @@
-import CompositeOperations
-import ExampleSupport
 import Foundation
 
 /// A folder that behaves like a service: it takes its time, and is busy now and then.
@@ -17,20 +15,15 @@ final class Store: Sendable {
   }
 
   private let folder: URL
-  private let requests = Shared(0)
 
   init(folder: URL) {
     self.folder = folder
   }
 
-  /// Writes the file. Every third request is turned away.
-  func write(_ bytes: [UInt8], as name: String, number: Int) async throws -> Int {
-    let request = requests.withLock { requests in
-      requests += 1
-      return requests
-    }
-    try await Task.sleep(for: .milliseconds(1 + request % 3))
-    if request % 3 == 0 { throw Problem.busy(name: name) }
+  /// Writes the file. Every fourth is turned away at the first attempt, every eighth at the second one too.
+  func write(_ bytes: [UInt8], as name: String, number: Int, attempt: Int) async throws -> Int {
+    try await Task.sleep(for: .milliseconds(1 + number % 3))
+    if attempt <= (number % 8 == 0 ? 2 : number % 4 == 0 ? 1 : 0) { throw Problem.busy(name: name) }
     try Data(bytes).write(to: folder.appendingPathComponent("\(number).runs"))
     return bytes.count
   }

@@ -59,7 +59,7 @@ extension TimelinePage {
     .joined button:last-child { border-radius: 0 8px 8px 0; }
     :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
     .search { position: relative; }
-    .search input { width: 210px; padding-right: 62px; }
+    .search input { width: 190px; padding-right: 62px; }
     .search output { position: absolute; right: 10px; top: 6px; color: var(--faint); pointer-events: none; }
     .card {
       background: var(--panel); border: 1px solid var(--line); border-radius: 12px; box-shadow: var(--shadow);
@@ -83,7 +83,7 @@ extension TimelinePage {
     #space { position: relative; min-height: 100%; }
     #names { position: absolute; inset: 0 auto 0 0; width: var(--names); border-right: 1px solid var(--line);
       overflow: hidden; }
-    #chart { position: absolute; left: var(--names); right: 0; top: 0; display: block; cursor: grab;
+    #chart { position: absolute; left: var(--names); top: 0; width: calc(100% - var(--names)); cursor: grab;
       touch-action: pan-y; user-select: none; -webkit-user-select: none; }
     #chart.dragging { cursor: grabbing; }
     .name {
