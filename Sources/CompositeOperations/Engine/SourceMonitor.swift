@@ -25,12 +25,14 @@ extension SourceMonitor {
 
 /// The monitors of a source, as a list that is only ever added to: whoever tells them needs no lock.
 struct MonitorList: ~Copyable {
-  private final class Node: Sendable {
+  private final class Node: @unchecked Sendable {  // immutable; `following` is kept by `next`
     let monitor: any SourceMonitor
     let isInherited: Bool
-    let next: Node?
+    private let next: Node?
+    let following: Unmanaged<Node>?
 
     init(_ monitor: any SourceMonitor, isInherited: Bool, next: Node?) {
+      following = next.map { Unmanaged.passUnretained($0) }
       self.monitor = monitor
       self.isInherited = isInherited
       self.next = next
@@ -46,8 +48,6 @@ struct MonitorList: ~Copyable {
   /// Sequentially consistent, like the adding: of a child that settles and a monitor that is added, one sees the other.
   @inline(__always)
   var isEmpty: Bool { first.load(ordering: .sequentiallyConsistent) == nil }
-
-  private var head: Node? { first.load(ordering: .sequentiallyConsistent)?.takeUnretainedValue() }
 
   func add(_ monitor: any SourceMonitor, isInherited: Bool) {
     var old = first.load(ordering: .acquiring)
@@ -66,22 +66,28 @@ struct MonitorList: ~Copyable {
   }
 
   /// Calls `body` with each monitor, the one that was added last first.
+  ///
+  /// Nothing is retained, for all threads would do that with the same objects: the list keeps what is in it.
+  @inline(__always)
   func forEach(_ body: (any SourceMonitor) -> Void) {
-    var node = head
+    forEachNode { body($0.monitor) }
+  }
+
+  @inline(__always)
+  private func forEachNode(_ body: (Node) -> Void) {
+    var node = first.load(ordering: .sequentiallyConsistent)
     while let current = node {
-      body(current.monitor)
-      node = current.next
+      node = current._withUnsafeGuaranteedRef { node in
+        body(node)
+        return node.following
+      }
     }
   }
 
   /// The monitors of compositions inside this one as well.
   var inherited: [any SourceMonitor] {
     var monitors: [any SourceMonitor] = []
-    var node = head
-    while let current = node {
-      if current.isInherited { monitors.append(current.monitor) }
-      node = current.next
-    }
+    forEachNode { if $0.isInherited { monitors.append($0.monitor) } }
     return monitors
   }
 }

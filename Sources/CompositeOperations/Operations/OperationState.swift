@@ -66,6 +66,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let hasQualityOfService = Flags(rawValue: 1 << 17)
     /// Somebody wants to be told when `main` is about to run.
     static let startIsWatched = Flags(rawValue: 1 << 18)
+    /// `name` was set.
+    static let hasName = Flags(rawValue: 1 << 19)
   }
 
   @inline(__always)

@@ -80,6 +80,15 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
+  /// A name for errors, drawings and timelines.
+  open override var name: String? {
+    get { state.current.has(.hasName) ? super.name : nil }
+    set {
+      state.apply { $0.note(.hasName) }
+      super.name = newValue
+    }
+  }
+
   /// Makes this operation wait for another before a queue or a composite starts it.
   open override func addDependency(_ operation: Operation) {
     state.apply { $0.note(.hasDependencies) }

@@ -64,11 +64,14 @@ func continuousNanoseconds() -> Int64 {
   #endif
 }
 
-/// The name of the calling thread, if it was given one; nil for threads that have that of the program.
+/// The name of the calling thread, if somebody gave it one.
 func currentThreadName() -> String? {
   if Thread.isMainThread { return "main thread" }
-  // Linux has room for 15 characters, and gives a new thread the name of the one that made it.
-  guard let name = Thread.current.name, !name.isEmpty else { return nil }
+  // Linux has room for 15 characters, and gives a new thread the name of the one that made it. Dispatch's own threads
+  // have the end of the name of a queue.
+  guard let name = Thread.current.name, !name.isEmpty, !name.hasSuffix("-qos"), !name.contains(".root.") else {
+    return nil
+  }
   return ProcessInfo.processInfo.processName.hasPrefix(name) ? nil : name
 }
 

@@ -40,6 +40,8 @@ enum TreeRunner {
     peek(harness)
     let monitor = TreeMonitor()
     (root as? SettlingOperation)?.source?.addMonitor(monitor, isInherited: true)
+    let timeline = TreeTimeline()
+    timeline.attach(to: root)
     let token = StallReporter.shared.began { [weak harness] in "\(plan)\n\(harness?.state ?? "all was released")" }
     defer { StallReporter.shared.ended(token) }
     for cancel in plan.cancels {
@@ -77,7 +79,8 @@ enum TreeRunner {
     }
     let judge = TreeJudge(observation)
     let report = TreeReport(
-      complaints: harness.journal.complaints + judge.complaints + monitor.complaints(ran: ran.map { "#\($0.id)" }),
+      complaints: harness.journal.complaints + judge.complaints + monitor.complaints(ran: ran.map { "#\($0.id)" })
+        + timeline.complaints(root: root, ran: ran.map { "#\($0.id)" }),
       rows: observation.rows, nodeCount: plan.nodeCount,
       certainCount: judge.certainCount)
     return (report, harness.releaseOperations())

@@ -2,56 +2,54 @@ import Synchronization
 
 /// The events that one thread records: it alone appends, without a lock, and everybody can read what was appended.
 final class EventBuffer: @unchecked Sendable {  // each element is written before the count that includes it
-  /// A piece of the list, which is never moved, so that readers are not in the way.
-  private final class Chunk: @unchecked Sendable {  // the elements as said above; `next` is set once, then published
-    let capacity: Int
+  private struct Chunk {
     let events: UnsafeMutablePointer<RecordedEvent>
-    let count = Atomic(0)
-    let next = LockBox<Chunk?>(nil)
-
-    init(capacity: Int) {
-      self.capacity = capacity
-      events = .allocate(capacity: capacity)
-    }
-
-    // Events are trivial values: nothing to deinitialize.
-    deinit { events.deallocate() }
+    let capacity: Int
   }
 
   let thread: Timeline.Thread
-  private let first: Chunk
-  // Only the thread that records touches these.
-  @exclusivity(unchecked) private var last: Chunk
-  @exclusivity(unchecked) private var lastCount = 0
+  /// The pieces of the list, which are never moved, so that readers are not in the way.
+  private let chunks = LockBox<[Chunk]>([])
   private let texts = LockBox<[RecordedText]>([])
+  /// How many events can be read.
+  private let published = Atomic(0)
+  // Only the thread that records touches these, and no object, whose references would have to be counted.
+  @exclusivity(unchecked) private var next: UnsafeMutablePointer<RecordedEvent>
+  @exclusivity(unchecked) private var room = 0
+  @exclusivity(unchecked) private var count = 0
 
   init(thread: Timeline.Thread) {
     self.thread = thread
     // Most threads record little.
-    first = Chunk(capacity: 32)
-    last = first
+    let capacity = 32
+    next = .allocate(capacity: capacity)
+    room = capacity
+    let chunk = Chunk(events: next, capacity: capacity)
+    chunks.withLock { $0.append(chunk) }
   }
 
   deinit {
-    // One after the other, however many there are.
-    var chunk = first.next.withLock { $0.take() }
-    while let current = chunk { chunk = current.next.withLock { $0.take() } }
+    // Events are trivial values: nothing to deinitialize.
+    for chunk in chunks.withLock({ $0 }) { chunk.events.deallocate() }
   }
 
   @inline(__always)
   func append(_ event: RecordedEvent) {
-    if lastCount == last.capacity { grow() }
-    (last.events + lastCount).initialize(to: event)
-    lastCount += 1
-    last.count.store(lastCount, ordering: .releasing)
+    if room == 0 { grow() }
+    next.initialize(to: event)
+    next += 1
+    room -= 1
+    count += 1
+    published.store(count, ordering: .releasing)
   }
 
   @inline(never)
   private func grow() {
-    let chunk = Chunk(capacity: min(last.capacity * 2, 4096))
-    last.next.withLock { $0 = chunk }
-    last = chunk
-    lastCount = 0
+    let capacity = min(max(64, count), 4096)
+    next = .allocate(capacity: capacity)
+    room = capacity
+    let chunk = Chunk(events: next, capacity: capacity)
+    chunks.withLock { $0.append(chunk) }
   }
 
   func append(_ text: RecordedText) {
@@ -60,11 +58,10 @@ final class EventBuffer: @unchecked Sendable {  // each element is written befor
 
   /// Calls `body` with the events so far, in order.
   func forEach(_ body: (RecordedEvent) -> Void) {
-    var chunk: Chunk? = first
-    while let current = chunk {
-      let count = current.count.load(ordering: .acquiring)
-      for index in 0..<count { body(current.events[index]) }
-      chunk = current.next.withLock { $0 }
+    var rest = published.load(ordering: .acquiring)
+    for chunk in chunks.withLock({ $0 }) {
+      for index in 0..<min(rest, chunk.capacity) { body(chunk.events[index]) }
+      rest -= min(rest, chunk.capacity)
     }
   }
 
@@ -88,17 +85,18 @@ final class BufferCache {
   @exclusivity(unchecked) private var recorder = 0
   @exclusivity(unchecked) private var buffer: Unmanaged<EventBuffer>?
 
+  /// The buffer of a recorder, which keeps it.
   @inline(__always)
-  func buffer(of recorder: Int, _ make: (BufferCache) -> EventBuffer) -> EventBuffer {
-    if recorder == self.recorder, let buffer { return buffer.takeUnretainedValue() }
-    return replace(recorder, make)
+  func buffer(of recorder: RecorderCore) -> Unmanaged<EventBuffer> {
+    if recorder.number == self.recorder, let buffer { return buffer }
+    return replace(recorder)
   }
 
   @inline(never)
-  private func replace(_ recorder: Int, _ make: (BufferCache) -> EventBuffer) -> EventBuffer {
-    let made = make(self)
-    buffer = Unmanaged.passUnretained(made)
-    self.recorder = recorder
-    return made
+  private func replace(_ recorder: RecorderCore) -> Unmanaged<EventBuffer> {
+    let found = Unmanaged.passUnretained(recorder.buffer(ofThread: thread))
+    buffer = found
+    self.recorder = recorder.number
+    return found
   }
 }

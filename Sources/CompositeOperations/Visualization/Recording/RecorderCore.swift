@@ -32,7 +32,7 @@ final class RecorderCore: Sendable {
 
   private static let lastNumber = Atomic(0)
 
-  private let number = RecorderCore.lastNumber.add(1, ordering: .relaxed).newValue
+  let number = RecorderCore.lastNumber.add(1, ordering: .relaxed).newValue
   let state = LockBox(State())
   private let clock: @Sendable () -> Int64
   private let origin: Int64
@@ -54,35 +54,29 @@ final class RecorderCore: Sendable {
 
   @inline(__always)
   func record(_ kind: RecordedEvent.Kind, scope: UInt32, tag: Int) {
-    let event = RecordedEvent(
-      time: now(), type: 0, scope: scope, tag: Int32(truncatingIfNeeded: tag), attempt: 1, kind: kind)
-    buffer.append(event)
+    append(
+      RecordedEvent(
+        time: now(), type: 0, scope: scope, tag: Int32(truncatingIfNeeded: tag), attempt: 1, kind: kind))
   }
 
   @inline(__always)
   func recordSettled(_ operation: Operation, scope: UInt32, tag: Int, attempt: Int) {
-    let time = now()
     let type = unsafeBitCast(type(of: operation) as AnyClass, to: UInt.self)
     var event = RecordedEvent(
-      time: time, type: type, scope: scope, tag: Int32(truncatingIfNeeded: tag),
+      time: now(), type: type, scope: scope, tag: Int32(truncatingIfNeeded: tag),
       attempt: UInt32(truncatingIfNeeded: attempt), kind: .settled)
-    let buffer = buffer
-    if let operation = operation as? SettlingOperation, operation.state.current.ending == .success {
-      event.ending = .success
-      let kind = operation.source?.kind
-      if let name = operation.name {
-        buffer.append(RecordedText(scope: scope, tag: event.tag, name: name, message: nil, kind: kind))
-      } else if kind != nil {
-        buffer.append(RecordedText(scope: scope, tag: event.tag, name: nil, message: nil, kind: kind))
-      }
+    if let operation = operation as? SettlingOperation {
+      let state = operation.state.current
+      event.ending = state.ending == .success ? .success : .none
+      if event.ending == .none || state.has(.composes) || operation.name != nil { describe(operation, &event) }
     } else {
-      describe(operation, &event, in: buffer)
+      describe(operation, &event)
     }
-    buffer.append(event)
+    append(event)
   }
 
   @inline(never)
-  private func describe(_ operation: Operation, _ event: inout RecordedEvent, in buffer: EventBuffer) {
+  private func describe(_ operation: Operation, _ event: inout RecordedEvent) {
     var message: String?
     event.isPlain = !(operation is SettlingOperation)
     ThreadContext.current.runUserCode {
@@ -96,9 +90,10 @@ final class RecorderCore: Sendable {
       }
     }
     let kind = (operation as? SettlingOperation)?.source?.kind
-    if operation.name != nil || message != nil || kind != nil {
-      buffer.append(
-        RecordedText(scope: event.scope, tag: event.tag, name: operation.name, message: message, kind: kind))
+    let name = operation.name
+    if name != nil || message != nil || kind != nil {
+      let text = RecordedText(scope: event.scope, tag: event.tag, name: name, message: message, kind: kind)
+      BufferCache.current.buffer(of: self).takeUnretainedValue().append(text)
     }
   }
 
@@ -110,17 +105,17 @@ final class RecorderCore: Sendable {
   }
 
   @inline(__always)
-  private var buffer: EventBuffer {
-    BufferCache.current.buffer(of: number, makeBuffer)
+  private func append(_ event: RecordedEvent) {
+    BufferCache.current.buffer(of: self)._withUnsafeGuaranteedRef { $0.append(event) }
   }
 
   /// The thread's buffer, if it has recorded before, or a new one.
-  private func makeBuffer(for cache: BufferCache) -> EventBuffer {
+  func buffer(ofThread thread: Int) -> EventBuffer {
     let name = currentThreadName()
     return state.withLock { state in
-      if let buffer = state.buffers[cache.thread] { return buffer }
+      if let buffer = state.buffers[thread] { return buffer }
       let made = EventBuffer(thread: Timeline.Thread(number: state.buffers.count + 1, name: name))
-      state.buffers[cache.thread] = made
+      state.buffers[thread] = made
       return made
     }
   }

@@ -23,12 +23,14 @@ final class RecorderScope: @unchecked Sendable {  // weak loads are atomic, and 
 final class ScopeMonitor: SourceMonitor {
   let core: RecorderCore
   let scope: RecorderScope
+  private let number: UInt32
   /// The number of the operation, if the recorder was attached to it.
   private let root: Int32?
 
   init(_ core: RecorderCore, _ scope: RecorderScope, root: Int32?) {
     self.core = core
     self.scope = scope
+    number = scope.number
     self.root = root
   }
 
@@ -42,24 +44,24 @@ final class ScopeMonitor: SourceMonitor {
       if scope.addedCount.load(ordering: .relaxed) == 0 { scope.addedAt.store(core.now(), ordering: .relaxed) }
       scope.addedCount.store(tag + 1, ordering: .releasing)
     } else {
-      core.record(.added, scope: scope.number, tag: tag)
+      core.record(.added, scope: number, tag: tag)
     }
   }
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
-    core.record(.started, scope: scope.number, tag: tag)
+    core.record(.started, scope: number, tag: tag)
     guard let child = child as? SettlingOperation, child.state.current.has(.composes), let inner = child.source else {
       return
     }
     // One that somebody else has started may be under way.
     let isLate = child.state.current.phase != .pending
-    if core.adopt(inner, in: scope.number, tag: Int32(truncatingIfNeeded: tag), isLate: isLate), isLate {
+    if core.adopt(inner, in: number, tag: Int32(truncatingIfNeeded: tag), isLate: isLate), isLate {
       core.catchUp(inner)
     }
   }
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
-    core.recordSettled(child, scope: scope.number, tag: tag, attempt: source.attempt(of: tag))
+    core.recordSettled(child, scope: number, tag: tag, attempt: source.attempt(of: tag))
   }
 }
 
