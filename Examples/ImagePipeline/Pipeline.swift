@@ -42,7 +42,8 @@ struct Pipeline {
       })
     let readable = named(
       "read or replace",
-      read.recover { _ in named("blank", SimpleOperation { $0.finish(with: Image(width: 240, height: 160, seed: 0)) }) })
+      read.recover { _ in named("blank", SimpleOperation { $0.finish(with: Image(width: 240, height: 160, seed: 0)) }) }
+    )
     let whole = readable.then { image in
       let parts = zip(
         named("fingerprint", SimpleOperation { $0.finish(with: image.fingerprint) }),

@@ -80,10 +80,18 @@ enum TreeRunner {
     let judge = TreeJudge(observation)
     let report = TreeReport(
       complaints: harness.journal.complaints + judge.complaints + monitor.complaints(ran: ran.map { "#\($0.id)" })
-        + timeline.complaints(root: root, ran: ran.map { "#\($0.id)" }),
+        + timeline.complaints(root: root, ran: ran.map { "#\($0.id)" }, repeated: repeated(in: harness)),
       rows: observation.rows, nodeCount: plan.nodeCount,
       certainCount: judge.certainCount)
     return (report, harness.releaseOperations())
+  }
+
+  private static func repeated(in harness: TreeHarness) -> Set<String> {
+    Set(
+      harness.index.nodes.compactMap { node in
+        guard let parallel = node.spec.parallel, let place = parallel.repeated else { return nil }
+        return "#\(parallel.children[place].spec.id)"
+      })
   }
 
   /// Starts the root. Returns what `run` returned, if it was that.

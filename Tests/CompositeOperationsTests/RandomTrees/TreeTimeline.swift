@@ -14,14 +14,17 @@ struct TreeTimeline {
   /// - Parameters:
   ///   - root: the root, which has finished.
   ///   - ran: the names of the operations inside of it whose body was run.
-  func complaints(root: Operation, ran: [String]) -> [String] {
+  ///   - repeated: the names of those that were handed over twice.
+  func complaints(root: Operation, ran: [String], repeated: Set<String>) -> [String] {
     let timeline = recorder.timeline
     var complaints = TimelineSoundness.complaints(about: timeline)
     let byName = Dictionary(grouping: timeline.entries, by: { $0.name ?? "" })
-    for (name, entries) in byName where name != "" && entries.count > 1 {
+    for (name, entries) in byName where name != "" && entries.count > (repeated.contains(name) ? 2 : 1) {
       complaints.append("\(name) was recorded \(entries.count) times")
     }
-    for name in ran where byName[name]?.first?.started == nil { complaints.append("the start of \(name) was not recorded") }
+    for name in ran where byName[name]?.first?.started == nil {
+      complaints.append("the start of \(name) was not recorded")
+    }
     for entry in timeline.entries where entry.settled == nil {
       complaints.append("the settlement of \(entry.title) was not recorded")
     }

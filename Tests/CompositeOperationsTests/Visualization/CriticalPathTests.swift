@@ -11,7 +11,9 @@ struct CriticalPathTests {
   }
 
   @Test func criticalPath_ofParallelChildren_isTheLatest() {
-    let timeline = Timeline(entries: [entry(1, 0, 10), entry(2, in: 1, 0, 4), entry(3, in: 1, 0, 9), entry(4, in: 1, 1, 8)])
+    let timeline = Timeline(entries: [
+      entry(1, 0, 10), entry(2, in: 1, 0, 4), entry(3, in: 1, 0, 9), entry(4, in: 1, 1, 8),
+    ])
     #expect(timeline.criticalPath == [1, 3])
   }
 

@@ -12,7 +12,8 @@ struct OperationGraphTests {
 
   @Test func composite_isABoxAroundItsChildren() async throws {
     let composite = CompositeOperation(operations: [
-      succeeding(1, named: "one"), CompositeOperation(operations: [failing(TestError.first, named: "two")]), BlockOperation {},
+      succeeding(1, named: "one"), CompositeOperation(operations: [failing(TestError.first, named: "two")]),
+      BlockOperation {},
     ])
     composite.name = "both"
     composite.failurePolicy = .waitForAll

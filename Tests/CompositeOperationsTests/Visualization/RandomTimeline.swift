@@ -16,7 +16,8 @@ enum RandomTimeline {
       let instants = (0..<3).map { _ in random.number(from...max(from, to)) }.sorted()
       entries.append(
         Timeline.Entry(
-          id: index + 1, parent: parent, name: random.chance(50) ? "operation \(index)" : nil, type: "Type<\(index % 3)>",
+          id: index + 1, parent: parent, name: random.chance(50) ? "operation \(index)" : nil,
+          type: "Type<\(index % 3)>",
           kind: random.pick([.operation, .plain, .parallel, .sequence, .then]), queued: .nanoseconds(instants[0]),
           started: random.chance(10) ? nil : .nanoseconds(instants[1]), settled: .nanoseconds(instants[2]),
           ending: random.pick([.success, .failure(message: "it \"failed\"\n</script>"), .cancelled]),

@@ -19,7 +19,7 @@ final class StepClock: Clock, Sendable {
     time.withLock { $0 += duration }
   }
 
-  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+  func `sleep`(until deadline: Instant, tolerance: Duration?) async throws {
     fatalError("nobody sleeps on this clock")
   }
 }

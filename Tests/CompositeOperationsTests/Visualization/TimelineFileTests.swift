@@ -35,7 +35,8 @@ struct TimelineFileTests {
       #expect(error.errorDescription == "\(error)")
       // A folder is in the way; it stays, and nothing is left beside it.
       let inTheWay = folder.appendingPathComponent("folder")
-      try FileManager.default.createDirectory(at: inTheWay.appendingPathComponent("full"), withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(
+        at: inTheWay.appendingPathComponent("full"), withIntermediateDirectories: true)
       #expect(throws: TimelineWriteError.self) { try timeline.write(textTree: inTheWay) }
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["folder"])
     }

@@ -99,7 +99,8 @@ struct TimelineWritersTests {
     }
   }
 
-  @Test("Names do no harm", arguments: ["</script><script>alert(1)</script>", "<!-- \"' &amp; -->", "\u{2028}\0\u{1B}[31m"])
+  @Test(
+    "Names do no harm", arguments: ["</script><script>alert(1)</script>", "<!-- \"' &amp; -->", "\u{2028}\0\u{1B}[31m"])
   func html_ofHostileNames_isStillOnePage(name: String) throws {
     let entry = Timeline.Entry(
       id: 1, name: name, type: name, kind: .init(rawValue: name), started: .zero, settled: .seconds(1),
@@ -132,9 +133,14 @@ struct TimelineWritersTests {
   @Test func textTree_showsNestingEndingsAndWaits() {
     let timeline = Timeline(
       entries: [
-        .init(id: 1, name: "import", kind: .sequence, started: .milliseconds(1), settled: .milliseconds(1201), ending: .success),
-        .init(id: 2, parent: 1, name: "read\u{1B}[2J", started: .milliseconds(1), settled: .microseconds(13_400), ending: .success),
-        .init(id: 3, parent: 1, type: "Upload", kind: .plain, queued: .milliseconds(14), started: .microseconds(16_100),
+        .init(
+          id: 1, name: "import", kind: .sequence, started: .milliseconds(1), settled: .milliseconds(1201),
+          ending: .success),
+        .init(
+          id: 2, parent: 1, name: "read\u{1B}[2J", started: .milliseconds(1), settled: .microseconds(13_400),
+          ending: .success),
+        .init(
+          id: 3, parent: 1, type: "Upload", kind: .plain, queued: .milliseconds(14), started: .microseconds(16_100),
           settled: .milliseconds(1200), ending: .failure(message: "no\nanswer"), attempt: 2),
         .init(id: 4, parent: 3, name: "running", started: .milliseconds(1100)),
         .init(id: 5, parent: 1, name: "late", kind: .then),
@@ -160,7 +166,8 @@ struct TimelineWritersTests {
   }
 
   @Test(arguments: [
-    (0, "0 ns"), (999, "999 ns"), (1000, "1.00 µs"), (1_234_567, "1.23 ms"), (45_060_000, "45.0 ms"), (999_999_999, "999 ms"),
+    (0, "0 ns"), (999, "999 ns"), (1000, "1.00 µs"), (1_234_567, "1.23 ms"), (45_060_000, "45.0 ms"),
+    (999_999_999, "999 ms"),
     (59_990_000_000, "59.9 s"), (61_000_000_000, "1 min 1 s"), (3_723_000_000_000, "1 h 2 min"), (-1500, "-1.50 µs"),
   ])
   func durationText_hasThreeDigitsAndAUnit(nanoseconds: Int64, text: String) {

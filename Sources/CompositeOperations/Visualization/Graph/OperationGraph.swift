@@ -51,7 +51,9 @@ struct OperationGraph {
       }
     }
     for arrow in arrows {
-      guard let from = places[ObjectIdentifier(arrow.from)], let to = places[ObjectIdentifier(arrow.to)] else { continue }
+      guard let from = places[ObjectIdentifier(arrow.from)], let to = places[ObjectIdentifier(arrow.to)] else {
+        continue
+      }
       let edge = GraphDescription.Edge(from: from.identifier, to: to.identifier)
       if from.level == level { description.edges.append(edge) } else { crossing.append(edge) }
     }

@@ -149,7 +149,8 @@ private struct TimelineResolution {
       }
       for key in chain.reversed() {
         numbers[key] = entries.count + 1
-        entries.append(entry(key, records[key]!, number: entries.count + 1, parent: owners[key.scope].flatMap { numbers[$0] }))
+        entries.append(
+          entry(key, records[key]!, number: entries.count + 1, parent: owners[key.scope].flatMap { numbers[$0] }))
       }
     }
     return Timeline(entries: entries, end: .nanoseconds(end))
