@@ -22,6 +22,8 @@ let package = Package(
     .executableTarget(
       name: "PhotoOrder", dependencies: ["CompositeOperations", "ExampleSupport", "Workflows"],
       path: "Examples/PhotoOrder"),
+    .executableTarget(
+      name: "ImagePipeline", dependencies: ["CompositeOperations", "ExampleSupport"], path: "Examples/ImagePipeline"),
     .executableTarget(name: "QuickTour", dependencies: ["CompositeOperations"], path: "Examples/QuickTour"),
 
     .target(

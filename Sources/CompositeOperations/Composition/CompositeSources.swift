@@ -23,7 +23,10 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
 final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // only whoever is asking has `sequence`
   @exclusivity(unchecked) private var sequence: (any CompositeOperation.Sequence)?
 
+  private let retries: Bool
+
   init(_ sequence: sending any CompositeOperation.Sequence) {
+    retries = sequence is RetrySequence
     self.sequence = sequence
     super.init(records: SequentialRecords(), joins: false)
   }
@@ -37,6 +40,8 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     var records = state.withLock { $0.records.take() }
     records?.release()
   }
+
+  override func attempt(of tag: Int) -> Int { retries ? tag : 1 }
 
   /// How the children so far ended; nil for the current one.
   var outcomes: [Outcome<any Sendable>?] {

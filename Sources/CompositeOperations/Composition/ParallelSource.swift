@@ -42,6 +42,12 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   final var operations: [Operation] { children }
 
+  override var kind: Timeline.Kind { .parallel }
+
+  override final var addsAllAtOnce: Bool { children.count == count }
+
+  override var knownChildren: KnownChildren { KnownChildren(contents: children) }
+
   /// Called when all children are done; settles the owner with what follows from the verdict.
   func conclude(_ verdict: ParallelState.Verdict) {
     preconditionFailure("abstract")

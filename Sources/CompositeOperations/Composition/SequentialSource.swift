@@ -25,6 +25,13 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     preconditionFailure("abstract")
   }
 
+  override var knownChildren: KnownChildren {
+    state.withLock { state in
+      guard let current = state.current else { return KnownChildren(earlier: state.count) }
+      return KnownChildren(contents: [current], earlier: max(0, state.count - 1))
+    }
+  }
+
   /// Gives up the operation that the first step would return, if it is there already.
   func takeUnasked() -> Operation? { nil }
 

@@ -18,6 +18,13 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     self.whenSettled = whenSettled
   }
 
+  override var kind: Timeline.Kind { .graph }
+
+  override var knownChildren: KnownChildren {
+    KnownChildren(
+      contents: state.withLock { $0.operations.sorted { $0.key < $1.key }.map(\.value.operation) })
+  }
+
   func add(tags: [Int]) {
     if state.withLock({ $0.add(tags: tags) }) { offer() }
   }

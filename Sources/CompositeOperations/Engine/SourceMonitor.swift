@@ -7,6 +7,8 @@ import Synchronization
 /// each at most once; those of several children come at the same time, from several threads. A monitor that was attached
 /// late may have missed any of them, but never the settlement of a child that it found unfinished after it was attached.
 protocol SourceMonitor: AnyObject, Sendable {
+  /// The operation that stands for the composition is being started, on this thread, or is settled without being run.
+  func sourceWillBegin(_ source: WorkSource)
   /// The composition has a new child. All children of a parallel composite come when it starts, those of a sequence one
   /// by one.
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int)
@@ -17,14 +19,20 @@ protocol SourceMonitor: AnyObject, Sendable {
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int)
 }
 
+extension SourceMonitor {
+  func sourceWillBegin(_ source: WorkSource) {}
+}
+
 /// The monitors of a source, as a list that is only ever added to: whoever tells them needs no lock.
 struct MonitorList: ~Copyable {
-  private final class Node: Sendable {
+  private final class Node: @unchecked Sendable {  // immutable; `following` is kept by `next`
     let monitor: any SourceMonitor
     let isInherited: Bool
-    let next: Node?
+    private let next: Node?
+    let following: Unmanaged<Node>?
 
     init(_ monitor: any SourceMonitor, isInherited: Bool, next: Node?) {
+      following = next.map { Unmanaged.passUnretained($0) }
       self.monitor = monitor
       self.isInherited = isInherited
       self.next = next
@@ -40,8 +48,6 @@ struct MonitorList: ~Copyable {
   /// Sequentially consistent, like the adding: of a child that settles and a monitor that is added, one sees the other.
   @inline(__always)
   var isEmpty: Bool { first.load(ordering: .sequentiallyConsistent) == nil }
-
-  private var head: Node? { first.load(ordering: .sequentiallyConsistent)?.takeUnretainedValue() }
 
   func add(_ monitor: any SourceMonitor, isInherited: Bool) {
     var old = first.load(ordering: .acquiring)
@@ -60,22 +66,28 @@ struct MonitorList: ~Copyable {
   }
 
   /// Calls `body` with each monitor, the one that was added last first.
+  ///
+  /// Nothing is retained, for all threads would do that with the same objects: the list keeps what is in it.
+  @inline(__always)
   func forEach(_ body: (any SourceMonitor) -> Void) {
-    var node = head
+    forEachNode { body($0.monitor) }
+  }
+
+  @inline(__always)
+  private func forEachNode(_ body: (Node) -> Void) {
+    var node = first.load(ordering: .sequentiallyConsistent)
     while let current = node {
-      body(current.monitor)
-      node = current.next
+      node = current._withUnsafeGuaranteedRef { node in
+        body(node)
+        return node.following
+      }
     }
   }
 
   /// The monitors of compositions inside this one as well.
   var inherited: [any SourceMonitor] {
     var monitors: [any SourceMonitor] = []
-    var node = head
-    while let current = node {
-      if current.isInherited { monitors.append(current.monitor) }
-      node = current.next
-    }
+    forEachNode { if $0.isInherited { monitors.append($0.monitor) } }
     return monitors
   }
 }
@@ -91,6 +103,11 @@ extension WorkSource {
   ///   on.
   final func addMonitor(_ monitor: any SourceMonitor, isInherited: Bool) {
     monitors.add(monitor, isInherited: isInherited)
+  }
+
+  @inline(__always)
+  final func tellWillBegin() {
+    if !monitors.isEmpty { monitors.forEach { $0.sourceWillBegin(self) } }
   }
 
   @inline(__always)

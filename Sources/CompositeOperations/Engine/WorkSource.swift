@@ -101,10 +101,25 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   /// The priority of the next piece of work, for the queue that it waits in.
   var nextPriority: Operation.QueuePriority { .normal }
 
+  // MARK: - For drawings and timelines
+
+  /// What the composition is called where it is shown.
+  var kind: Timeline.Kind { .sequence }
+
+  /// Whether the children are numbered from 0 on and all come at once, when the composition starts.
+  var addsAllAtOnce: Bool { false }
+
+  /// What is known of the operations in it at this moment. May be called on any thread.
+  var knownChildren: KnownChildren { KnownChildren() }
+
+  /// Which attempt at the same work a child is, from 1.
+  func attempt(of tag: Int) -> Int { 1 }
+
   // MARK: - Owner
 
   /// The owner is being started, on this thread; its `main` may go on on another.
   final func ownerWillStart(_ owner: SettlingOperation) {
+    tellWillBegin()
     if inherited == nil {
       inherited = ExecutionEnvironment(qualityOfService: owner.qualityOfService, tree: ExecutionTree(root: owner))
     }

@@ -64,6 +64,10 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let composes = Flags(rawValue: 1 << 16)
     /// `qualityOfService` was set.
     static let hasQualityOfService = Flags(rawValue: 1 << 17)
+    /// Somebody wants to be told when `main` is about to run.
+    static let startIsWatched = Flags(rawValue: 1 << 18)
+    /// `name` was set.
+    static let hasName = Flags(rawValue: 1 << 19)
   }
 
   @inline(__always)
@@ -233,6 +237,13 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   mutating func adopt() -> Bool {
     guard phase == .pending, !has(.adopted) else { return false }
     insert(.adopted)
+    return true
+  }
+
+  /// Somebody wants to be told of the start. False if it has started, or will not run.
+  mutating func watchStart() -> Bool {
+    guard phase == .pending, !has(.cancelled) else { return false }
+    insert([.startIsWatched, .hasListeners])
     return true
   }
 

@@ -19,6 +19,8 @@ final class RareFields {
   var onCancel: (@Sendable () -> Void)?
   /// Called if the operation is cancelled, or settled, while it waits for its dependencies inside a composition.
   var whenDecidedUnstarted: (@Sendable () -> Void)?
+  /// Called when `main` is about to run.
+  var whenStarted: [@Sendable () -> Void] = []
   /// Observations after the first, for which the operation itself has a place.
   var furtherObservations: [Observation] = []
 }

@@ -80,6 +80,15 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
+  /// A name for errors, drawings and timelines.
+  open override var name: String? {
+    get { state.current.has(.hasName) ? super.name : nil }
+    set {
+      state.apply { $0.note(.hasName) }
+      super.name = newValue
+    }
+  }
+
   /// Makes this operation wait for another before a queue or a composite starts it.
   open override func addDependency(_ operation: Operation) {
     state.apply { $0.note(.hasDependencies) }
@@ -107,8 +116,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     let action = state.apply { $0.start() }
     switch action {
     case .run:
-      if state.current.has(.hasDependencies) { requireReadiness() }
-      if state.current.has(.composes) { source?.ownerWillStart(self) }
+      let state = state.current
+      if state.has([.hasDependencies, .composes, .startIsWatched]) { prepareStart(state) }
       announceStart {}
       main()
     case .settleCancelled:
@@ -118,6 +127,13 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     case .ignore:
       break
     }
+  }
+
+  private func prepareStart(_ state: OperationState) {
+    if state.has(.hasDependencies) { requireReadiness() }
+    if state.has(.composes) { source?.ownerWillStart(self) }
+    guard state.has(.startIsWatched) else { return }
+    for action in StripedLock.withLock(of: self, { rareFields?.whenStarted ?? [] }) { action() }
   }
 
   private func requireReadiness() {
@@ -338,6 +354,15 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       }
     }
     if isLate { action() }
+  }
+
+  /// Has something called when `main` is about to run, on that thread. False if that can not be any more.
+  final func setWhenStarted(_ action: @escaping @Sendable () -> Void) -> Bool {
+    StripedLock.withLock(of: self) {
+      guard state.apply({ $0.watchStart() }) else { return false }
+      makeRareFields().whenStarted.append(action)
+      return true
+    }
   }
 
   /// Asks to be told once the operation has settled and announced it. False if it has already.

@@ -57,7 +57,7 @@ extension CompositeError: LocalizedError, CustomStringConvertible {
   /// The same as ``description``.
   public var errorDescription: String? { description }
 
-  private var headline: String {
+  var headline: String {
     failures.count == 1 ? "1 operation failed" : "\(failures.count) operations failed"
   }
 }

@@ -50,6 +50,31 @@ func makeThreadKey() -> pthread_key_t {
   return key
 }
 
+// MARK: - Time and threads
+
+/// What `ContinuousClock` counts, in nanoseconds: several times faster to read than through the clock.
+@inline(__always)
+func continuousNanoseconds() -> Int64 {
+  #if canImport(Darwin)
+  return Int64(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW))
+  #else
+  var time = timespec()
+  clock_gettime(CLOCK_BOOTTIME, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  #endif
+}
+
+/// The name of the calling thread, if somebody gave it one.
+func currentThreadName() -> String? {
+  if Thread.isMainThread { return "main thread" }
+  // Linux has room for 15 characters, and gives a new thread the name of the one that made it. Dispatch's own threads
+  // have the end of the name of a queue.
+  guard let name = Thread.current.name, !name.isEmpty, !name.hasSuffix("-qos"), !name.contains(".root.") else {
+    return nil
+  }
+  return ProcessInfo.processInfo.processName.hasPrefix(name) ? nil : name
+}
+
 // MARK: - Announcing state changes
 
 enum FoundationDifferences {

@@ -1,14 +1,18 @@
 import Foundation
 
 /// An operation, and perhaps a second one made from how the first ended: the engine of `then`, `map` and `recover`.
-final class ChainSource: SequentialSource, @unchecked Sendable {  // only whoever is asking touches the fields
+final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fields
+  // Guarded by the striped lock, for drawings read it at any moment.
   private var upstream: Operation?
+  // Only whoever is asking touches it.
   private var second: ((Operation) throws -> Step)?
+  private let form: Timeline.Kind
 
   /// - Parameters:
   ///   - upstream: the first operation, which this starts unless somebody else does.
   ///   - second: decides what comes after it. Called where the operations run. What it throws settles the owner.
-  init(_ upstream: Operation, then second: @escaping (Operation) throws -> Step) {
+  init(_ upstream: Operation, as form: Timeline.Kind, then second: @escaping (Operation) throws -> Step) {
+    self.form = form
     self.upstream = upstream
     self.second = second
     super.init(joins: true)
@@ -20,7 +24,7 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // only whoeve
   }
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {
-    guard let previous else { return upstream.take().map { .run($0) } ?? .settle(.cancelled) }
+    guard let previous else { return takeUpstream().map { .run($0) } ?? .settle(.cancelled) }
     guard count == 1, let second = second.take() else { return .settleLike(previous) }
     do {
       return try second(previous)
@@ -29,11 +33,24 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // only whoeve
     }
   }
 
-  override func takeUnasked() -> Operation? { upstream.take() }
+  private func takeUpstream() -> Operation? {
+    StripedLock.withLock(of: self) { upstream.take() }
+  }
+
+  override func takeUnasked() -> Operation? { takeUpstream() }
 
   override func discardSteps() {
-    upstream = nil
+    _ = takeUpstream()
     second = nil
+  }
+
+  override var kind: Timeline.Kind { form }
+
+  override var knownChildren: KnownChildren {
+    if let upstream = StripedLock.withLock(of: self, { upstream }) { return KnownChildren(upstream: [upstream]) }
+    let children = super.knownChildren
+    return children.earlier == 0
+      ? KnownChildren(upstream: children.contents) : KnownChildren(contents: children.contents)
   }
 }
 

@@ -22,7 +22,7 @@ extension ComposableOperation {
     _ next: @escaping @Sendable (Value) throws -> O
   ) -> SimpleOperation<O.Value> {
     ComposedOperation(
-      ChainSource(self) { upstream in
+      ChainSource(self, as: .then) { upstream in
         try (upstream as! Self).step { value in .run(try next(value)) }
       })
   }
@@ -35,7 +35,7 @@ extension ComposableOperation {
   public func map<T: Sendable>(_ transform: @escaping @Sendable (Value) throws -> T) -> SimpleOperation<T> {
     requireValue(T.self, of: "map")
     return ComposedOperation(
-      ChainSource(self) { upstream in
+      ChainSource(self, as: .map) { upstream in
         try (upstream as! Self).step { value in .settle(.success, value: try transform(value)) }
       })
   }
@@ -51,7 +51,7 @@ extension ComposableOperation {
   ) -> SimpleOperation<T> {
     requireValue(T.self, of: "mapAsync")
     return ComposedOperation(
-      ChainSource(self) { upstream in
+      ChainSource(self, as: .mapAsync) { upstream in
         try (upstream as! Self).step { value in .run(AsyncOperation { try await transform(value) }) }
       })
   }
@@ -64,7 +64,7 @@ extension ComposableOperation {
     _ handler: @escaping @Sendable (any Error) throws -> O
   ) -> SimpleOperation<Value> where O.Value == Value {
     ComposedOperation(
-      ChainSource(self) { upstream in
+      ChainSource(self, as: .recover) { upstream in
         guard let error = upstream.failure else { return .settleLike(upstream) }
         return .run(try handler(error))
       })

@@ -17,7 +17,7 @@ public func zip<each O: ComposableOperation>(
   var children: [Operation] = []
   repeat children.append(each operations)
   return ComposedOperation(
-    GatheringSource(children, policy: .cancelRemaining) { children in
+    GatheringSource(children, as: .zip, policy: .cancelRemaining) { children in
       var iterator = children.makeIterator()
       func next<Child: ComposableOperation>(_: Child.Type) -> Child.Value {
         (iterator.next() as! Child).gatheredValue
@@ -37,7 +37,7 @@ public func zip<each O: ComposableOperation>(
 public func all<O: ComposableOperation>(
   _ operations: [O], maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount
 ) -> SimpleOperation<[O.Value]> {
-  let source = GatheringSource(operations, policy: .cancelRemaining) { children in
+  let source = GatheringSource(operations, as: .all, policy: .cancelRemaining) { children in
     children.map { ($0 as! O).gatheredValue }
   }
   source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of all"))
@@ -53,7 +53,9 @@ public func all<O: ComposableOperation>(
 /// - Parameter operations: the operations, which the returned one owns.
 public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOperation<O.Value> {
   ComposedOperation(
-    GatheringSource(operations, policy: .firstSuccess) { children in (children[0] as! O).gatheredValue })
+    GatheringSource(operations, as: .firstSuccess, policy: .firstSuccess) { children in
+      (children[0] as! O).gatheredValue
+    })
 }
 
 /// Makes an operation for each item, runs them in parallel, and succeeds with their values, in the order of the items.

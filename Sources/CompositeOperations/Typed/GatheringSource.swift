@@ -4,11 +4,17 @@ import Foundation
 final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
   private let gather: ([Operation]) -> any Sendable
 
+  private let form: Timeline.Kind
+
+  override var kind: Timeline.Kind { form }
+
   /// - Parameter gather: makes the value from the operations, all of which have succeeded. For the policy
   ///   `firstSuccess` it gets the one that did.
   init(
-    _ children: [Operation], policy: ParallelState.Policy, gather: @escaping ([Operation]) -> any Sendable
+    _ children: [Operation], as form: Timeline.Kind, policy: ParallelState.Policy,
+    gather: @escaping ([Operation]) -> any Sendable
   ) {
+    self.form = form
     self.gather = gather
     super.init(children, policy: policy, joins: true)
   }

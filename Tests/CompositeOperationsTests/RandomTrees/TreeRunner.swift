@@ -40,6 +40,8 @@ enum TreeRunner {
     peek(harness)
     let monitor = TreeMonitor()
     (root as? SettlingOperation)?.source?.addMonitor(monitor, isInherited: true)
+    let timeline = TreeTimeline()
+    timeline.attach(to: root)
     let token = StallReporter.shared.began { [weak harness] in "\(plan)\n\(harness?.state ?? "all was released")" }
     defer { StallReporter.shared.ended(token) }
     for cancel in plan.cancels {
@@ -77,10 +79,19 @@ enum TreeRunner {
     }
     let judge = TreeJudge(observation)
     let report = TreeReport(
-      complaints: harness.journal.complaints + judge.complaints + monitor.complaints(ran: ran.map { "#\($0.id)" }),
+      complaints: harness.journal.complaints + judge.complaints + monitor.complaints(ran: ran.map { "#\($0.id)" })
+        + timeline.complaints(root: root, ran: ran.map { "#\($0.id)" }, repeated: repeated(in: harness)),
       rows: observation.rows, nodeCount: plan.nodeCount,
       certainCount: judge.certainCount)
     return (report, harness.releaseOperations())
+  }
+
+  private static func repeated(in harness: TreeHarness) -> Set<String> {
+    Set(
+      harness.index.nodes.compactMap { node in
+        guard let parallel = node.spec.parallel, let place = parallel.repeated else { return nil }
+        return "#\(parallel.children[place].spec.id)"
+      })
   }
 
   /// Starts the root. Returns what `run` returned, if it was that.

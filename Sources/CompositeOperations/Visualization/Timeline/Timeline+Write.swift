@@ -1,0 +1,68 @@
+import Foundation
+
+/// A timeline could not be written to a file.
+public struct TimelineWriteError: Error, Sendable {
+  /// The file that was to be written.
+  public let url: URL
+  /// What stood in the way.
+  public let cause: any Error
+}
+
+extension TimelineWriteError: LocalizedError, CustomStringConvertible {
+  /// The sentence: which file, why, and what to do.
+  public var description: String {
+    let place = url.isFileURL ? url.path : url.absoluteString
+    return "The timeline could not be written to “\(place)”: \(reason) Nothing was left there; write to a folder that "
+      + "exists and that this program may write to."
+  }
+
+  private var reason: String {
+    let error = cause as NSError
+    let underlying = error.userInfo[NSUnderlyingErrorKey] as? NSError
+    let text = underlying?.domain == NSPOSIXErrorDomain ? underlying!.localizedDescription : error.localizedDescription
+    return text.hasSuffix(".") ? text : text + "."
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}
+
+/// Each replaces the file as a whole or leaves what was there: nobody finds a file that is half written. Blocks the
+/// calling thread until it is written.
+extension Timeline {
+  /// Writes ``html(title:)`` to a file.
+  ///
+  /// - Parameters:
+  ///   - url: the file, which is replaced if it exists.
+  ///   - title: the title of the page.
+  /// - Throws: ``TimelineWriteError``.
+  public func write(html url: URL, title: String = "Timeline") throws {
+    try write(html(title: title), to: url)
+  }
+
+  /// Writes ``chromeTrace()`` to a file.
+  ///
+  /// - Parameter url: the file, which is replaced if it exists.
+  /// - Throws: ``TimelineWriteError``.
+  public func write(chromeTrace url: URL) throws {
+    try write(chromeTrace(), to: url)
+  }
+
+  /// Writes ``textTree()`` to a file.
+  ///
+  /// - Parameter url: the file, which is replaced if it exists.
+  /// - Throws: ``TimelineWriteError``.
+  public func write(textTree url: URL) throws {
+    try write(textTree(), to: url)
+  }
+
+  private func write(_ text: String, to url: URL) throws {
+    do {
+      // Foundation writes a remote address's path, or nothing at all, depending on the platform.
+      guard url.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
+      try Data(text.utf8).write(to: url, options: .atomic)
+    } catch {
+      throw TimelineWriteError(url: url, cause: error)
+    }
+  }
+}

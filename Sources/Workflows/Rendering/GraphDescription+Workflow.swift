@@ -1,0 +1,35 @@
+import CompositeOperations
+
+extension GraphDescription {
+  /// Describes a workflow and those inside of it, as they stand now.
+  init(_ workflow: Workflow, prefix: String = "t") {
+    self.init(title: workflow.name)
+    for (index, node) in workflow.storage.withLock(\.state.nodes).enumerated() {
+      let identifier = "\(prefix)\(index + 1)"
+      let subworkflow = node.plan.subworkflow
+      nodes.append(
+        Node(
+          identifier: identifier, name: node.plan.name ?? TaskNames.automatic(index),
+          kind: subworkflow != nil ? .group : node.plan.isCondition ? .condition : .work, state: State(node.state),
+          contents: subworkflow.map { GraphDescription($0, prefix: "\(identifier)_") }))
+      for (place, prerequisite) in node.plan.prerequisites.enumerated() {
+        let label = place < node.plan.keys.count ? node.plan.keys[place] : nil
+        edges.append(Edge(from: "\(prefix)\(prerequisite + 1)", to: identifier, label: label))
+      }
+    }
+  }
+}
+
+extension GraphDescription.State {
+  fileprivate init(_ state: AnyWorkflowTask.State) {
+    self =
+      switch state {
+      case .pending: .pending
+      case .ready: .ready
+      case .executing: .executing
+      case .finished: .finished
+      case .failed: .failed
+      case .cancelled: .cancelled
+      }
+  }
+}
