@@ -64,6 +64,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let composes = Flags(rawValue: 1 << 16)
     /// `qualityOfService` was set.
     static let hasQualityOfService = Flags(rawValue: 1 << 17)
+    /// There is an observer hub: what happens is put into it together with the step that makes it happen.
+    static let observed = Flags(rawValue: 1 << 18)
   }
 
   @inline(__always)
@@ -195,6 +197,13 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   mutating func addObserver() -> Bool {
     guard phase < .announced else { return false }
     insert(.hasListeners)
+    return true
+  }
+
+  /// There is an observer hub from now on. False if the finish has been announced already.
+  mutating func addHub() -> Bool {
+    guard phase < .announced else { return false }
+    insert([.hasListeners, .observed])
     return true
   }
 

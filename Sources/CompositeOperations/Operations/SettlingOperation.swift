@@ -26,7 +26,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   @exclusivity(unchecked) private final var storedError: (any Error)?
   // Guarded by the striped lock.
   @exclusivity(unchecked) private final var observation: Observation?
-  @exclusivity(unchecked) private final var rareFields: RareFields?
+  @exclusivity(unchecked) final var rareFields: RareFields?
 
   /// Makes an operation that nobody has started.
   public override init() {
@@ -104,12 +104,26 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Runs `main` on the calling thread, or settles the operation at once if it was cancelled. Does nothing if the
   /// operation was started, or has settled, before. The dependencies must have finished, unless it was cancelled.
   open override func start() {
-    let action = state.apply { $0.start() }
+    if let action = state.apply({ $0.has(.observed) ? nil : $0.start() }) {
+      carryOut(action)
+    } else {
+      startObserved()
+    }
+  }
+
+  /// - Parameter hub: delivers that the operation has started, if it is to.
+  @inline(__always)
+  private func carryOut(_ action: OperationState.StartAction, telling hub: ObserverHub? = nil) {
     switch action {
     case .run:
       if state.current.has(.hasDependencies) { requireReadiness() }
       if state.current.has(.composes) { source?.ownerWillStart(self) }
       announceStart {}
+      if let hub {
+        hub.deliver()
+        // An observer may have settled it.
+        guard state.current.phase == .executing else { return discardWork() }
+      }
       main()
     case .settleCancelled:
       settleUnrun()
@@ -118,6 +132,16 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     case .ignore:
       break
     }
+  }
+
+  @inline(never)
+  private func startObserved() {
+    // In one step with the change of the state, like all events: so they come in the order in which things happen.
+    let (action, hub) = StripedLock.withLock(of: self) {
+      let action = state.apply { $0.start() }
+      return (action, action == .run ? rareFields?.hub?.posting(.started) : nil)
+    }
+    carryOut(action, telling: hub)
   }
 
   private func requireReadiness() {
@@ -196,7 +220,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   private func finish() {
     if state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
     announceEnd { state.apply { $0.finish() } }
-    if state.apply({ $0.announce() }) { notifyListeners() }
+    tellEnd()
   }
 
   private func leaveDependenciesThatWereNotMet() {
@@ -207,7 +231,28 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// The same for an operation that is finished already, in the usual case that nothing stands between.
   private func announce() {
     announceEnd {}
-    if state.apply({ $0.announce() }) { notifyListeners() }
+    tellEnd()
+  }
+
+  /// Foundation has been told; now the others are.
+  @inline(__always)
+  private func tellEnd() {
+    if let hasListeners = state.apply({ $0.has(.observed) ? nil : $0.announce() }) {
+      if hasListeners { notifyListeners() }
+    } else {
+      tellObserversOfEnd()
+    }
+  }
+
+  @inline(never)
+  private func tellObserversOfEnd() {
+    let (hub, progress) = StripedLock.withLock(of: self) { (rareFields?.hub, rareFields?.progress) }
+    progress?.ownerDidSettle(succeeded: state.current.ending == .success)
+    guard let hub, let outcome = erasedOutcome else { preconditionFailure("\(self) is observed by nobody") }
+    // The composition and who awaits the operation come after the observers, also where another thread tells these.
+    hub.settle(outcome) { [self] in
+      if state.apply({ $0.announce() }) { notifyListeners() }
+    }
   }
 
   /// Tells the observers, and releases `onCancel`.
@@ -217,7 +262,9 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     StripedLock.withLock(of: self) {
       swap(&observation, &self.observation)
       swap(&rareFields, &self.rareFields)
+      self.rareFields = rareFields?.lasting
     }
+    rareFields?.progress?.ownerDidSettle(succeeded: state.current.ending == .success)
     rareFields?.whenDecidedUnstarted?()
     guard let observation else { return }
     let context = ThreadContext.current
@@ -256,6 +303,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   open override func cancel() {
     var onCancel: (@Sendable () -> Void)?
     var whenDecided: (@Sendable () -> Void)?
+    var hub: ObserverHub?
     // The hook is taken together with the decision to call it, for the operation may settle, which releases it, at any
     // moment from then on.
     let action = StripedLock.withLock(of: self) {
@@ -263,16 +311,19 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       switch action {
       case .mark: whenDecided = rareFields?.whenDecidedUnstarted.take()
       case .callHooks: onCancel = rareFields?.onCancel.take()
-      case .ignore: break
+      case .ignore: return action
       }
+      hub = rareFields?.hub?.posting(.cancelled)
       return action
     }
     switch action {
     case .mark:
       super.cancel()
+      hub?.deliver()
       whenDecided?()
     case .callHooks:
       super.cancel()
+      hub?.deliver()
       ThreadContext.current.runUserCode {
         didCancel()
         onCancel?()
@@ -319,7 +370,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   // MARK: - Listeners
 
-  private func makeRareFields() -> RareFields {
+  /// Called inside the striped lock.
+  final func makeRareFields() -> RareFields {
     if let rareFields { return rareFields }
     let made = RareFields()
     rareFields = made

@@ -4,11 +4,14 @@ import Foundation
 final class ChainSource: SequentialSource, @unchecked Sendable {  // only whoever is asking touches the fields
   private var upstream: Operation?
   private var second: ((Operation) throws -> Step)?
+  private let runsBoth: Bool
 
   /// - Parameters:
   ///   - upstream: the first operation, which this starts unless somebody else does.
+  ///   - runsBoth: whether a second operation is expected, so that the first is half of the work.
   ///   - second: decides what comes after it. Called where the operations run. What it throws settles the owner.
-  init(_ upstream: Operation, then second: @escaping (Operation) throws -> Step) {
+  init(_ upstream: Operation, runsBoth: Bool = false, then second: @escaping (Operation) throws -> Step) {
+    self.runsBoth = runsBoth
     self.upstream = upstream
     self.second = second
     super.init(joins: true)
@@ -28,6 +31,8 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // only whoeve
       return error is CancellationError ? .settle(.cancelled) : .settle(.failure, error: error)
     }
   }
+
+  override var progressShape: ProgressShape { runsBoth ? .steps(2) : .inner }
 
   override func takeUnasked() -> Operation? { upstream.take() }
 

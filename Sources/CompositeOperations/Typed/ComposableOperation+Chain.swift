@@ -22,7 +22,7 @@ extension ComposableOperation {
     _ next: @escaping @Sendable (Value) throws -> O
   ) -> SimpleOperation<O.Value> {
     ComposedOperation(
-      ChainSource(self) { upstream in
+      ChainSource(self, runsBoth: true) { upstream in
         try (upstream as! Self).step { value in .run(try next(value)) }
       })
   }
@@ -51,7 +51,7 @@ extension ComposableOperation {
   ) -> SimpleOperation<T> {
     requireValue(T.self, of: "mapAsync")
     return ComposedOperation(
-      ChainSource(self) { upstream in
+      ChainSource(self, runsBoth: true) { upstream in
         try (upstream as! Self).step { value in .run(AsyncOperation { try await transform(value) }) }
       })
   }
