@@ -1,7 +1,7 @@
 import Foundation
 
 /// Tells the observers of one operation what happens to it.
-final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; `operation` is set once, weak loads are atomic
+final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
   private let state = LockBox(ObserverState())
   private weak var operation: SettlingOperation?
 

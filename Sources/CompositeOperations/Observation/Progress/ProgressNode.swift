@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A composition's node watches its source. It makes nodes for the children that run, and these tell it how they get on.
 /// An operation can be the child of several compositions that wait for it, so a node can have several parents.
-final class ProgressNode: @unchecked Sendable {  // what changes is behind a lock; `source` is set once, weak loads are atomic
+final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
   private struct State {
     var progress: ProgressState
     /// Who waits for this operation, and its tag there.
