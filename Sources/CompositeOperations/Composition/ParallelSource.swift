@@ -60,7 +60,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   /// A child is done, and nothing more is needed of it.
-  func childIsDone(_ tag: Int, _ child: Operation) {}
+  func childIsDone(_ tag: Int, _ child: Operation?) {}
 
   // MARK: - Begin
 
@@ -206,10 +206,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func childDone(_ tag: Int, _ child: Operation?) {
-    if let child {
-      tellSettled(child, tag: tag)
-      childIsDone(tag, child)
-    }
+    tellSettled(child, tag: tag)
+    childIsDone(tag, child)
     if dispenser.countDone(tag) { finish() }
   }
 

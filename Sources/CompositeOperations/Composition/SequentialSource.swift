@@ -135,6 +135,8 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   /// Child number `tag` has finished. Returns what was claimed if the sequence goes on.
   private func settled(_ child: Operation, _ tag: Int, claiming: Bool) -> SequentialState.Claim? {
+    // Told first: once the state has changed a cancel may settle the owner.
+    if !monitors.isEmpty, state.withLock({ $0.isRunning(tag) }) { tellSettled(child, tag: tag) }
     let settled: SequentialState.Settled
     if let child = child as? SettlingOperation, child.state.current.ending == .success {
       settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming) }
@@ -144,10 +146,8 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     }
     switch settled {
     case .proceed(let claim):
-      tellSettled(child, tag: tag)
       return claim
     case .end:
-      tellSettled(child, tag: tag)
       end(as: .cancelled)
       return nil
     case .ignore:

@@ -120,6 +120,9 @@ struct SequentialState {
     return true
   }
 
+  /// Whether child number `tag` is the one that is waited for.
+  func isRunning(_ tag: Int) -> Bool { phase == .running && tag == count }
+
   enum Settled {
     /// Ask again, at once if that was wanted.
     case proceed(Claim)
@@ -132,14 +135,14 @@ struct SequentialState {
   /// Child number `tag` has succeeded. Apart from the others, because it is the step that a long sequence repeats.
   @inline(__always)
   mutating func succeeded(_ tag: Int, _ value: @autoclosure () -> any Sendable, claiming: Bool) -> Settled {
-    guard phase == .running, tag == count else { return .ignore }
+    guard isRunning(tag) else { return .ignore }
     records?.append(value())
     return proceed(claiming: claiming)
   }
 
   /// Child number `tag` has finished.
   mutating func settled(_ tag: Int, _ outcome: Outcome<any Sendable>, claiming: Bool) -> Settled {
-    guard phase == .running, tag == count else { return .ignore }
+    guard isRunning(tag) else { return .ignore }
     records?.append(outcome, index: tag - 1, name: current?.name)
     return proceed(claiming: claiming)
   }

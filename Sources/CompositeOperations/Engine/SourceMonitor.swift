@@ -80,6 +80,10 @@ struct MonitorList: ~Copyable {
   }
 }
 
+private enum MonitorEvent {
+  case added, willStart, settled
+}
+
 extension WorkSource {
   /// Has a monitor told of the children from now on. What is under way already it finds with `forEachChild`.
   ///
@@ -91,22 +95,28 @@ extension WorkSource {
 
   @inline(__always)
   final func tellAdded(_ child: Operation, tag: Int) {
-    if !monitors.isEmpty { forEachMonitor { $0.source(self, didAdd: child, tag: tag) } }
+    if !monitors.isEmpty { tell(.added, child, tag) }
   }
 
   @inline(__always)
   final func tellWillStart(_ child: Operation, tag: Int) {
-    if !monitors.isEmpty { forEachMonitor { $0.source(self, willStart: child, tag: tag) } }
+    if !monitors.isEmpty { tell(.willStart, child, tag) }
   }
 
   @inline(__always)
-  final func tellSettled(_ child: Operation, tag: Int) {
-    if !monitors.isEmpty { forEachMonitor { $0.source(self, didSettle: child, tag: tag) } }
+  final func tellSettled(_ child: Operation?, tag: Int) {
+    if !monitors.isEmpty { tell(.settled, child, tag) }
   }
 
+  // Out of line, so that nothing is retained for it where nobody listens.
   @inline(never)
-  private func forEachMonitor(_ body: (any SourceMonitor) -> Void) {
-    monitors.forEach(body)
+  private func tell(_ event: MonitorEvent, _ child: Operation?, _ tag: Int) {
+    guard let child else { return }
+    switch event {
+    case .added: monitors.forEach { $0.source(self, didAdd: child, tag: tag) }
+    case .willStart: monitors.forEach { $0.source(self, willStart: child, tag: tag) }
+    case .settled: monitors.forEach { $0.source(self, didSettle: child, tag: tag) }
+    }
   }
 
   /// What a composition inside this one inherits.

@@ -40,7 +40,7 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     progress.withLock { progress in progress.values.indices.filter { progress.values[$0] != nil } }
   }
 
-  override func childIsDone(_ tag: Int, _ child: Operation) {
+  override func childIsDone(_ tag: Int, _ child: Operation?) {
     let value = (child as? Child)?.outcome?.value
     progress.withLock { progress in
       progress.values[tag] = value

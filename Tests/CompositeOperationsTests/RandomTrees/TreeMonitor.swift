@@ -21,6 +21,7 @@ final class TreeMonitor: SourceMonitor {
     var complaints: [String] = []
     /// So that no other source gets the identity of one that is gone.
     var sources: [ObjectIdentifier: WorkSource] = [:]
+    var isOver = false
   }
 
   private let state = Locked(State())
@@ -40,6 +41,7 @@ final class TreeMonitor: SourceMonitor {
   private func advance(_ source: WorkSource, _ child: Operation, _ tag: Int, to stage: Stage) {
     let name = child.name ?? ""
     state.withLock { state in
+      if state.isOver { return }
       let key = Child(source: ObjectIdentifier(source), tag: tag)
       let before = state.stages.updateValue(stage, forKey: key)
       let isRight =
@@ -57,7 +59,7 @@ final class TreeMonitor: SourceMonitor {
   /// What was wrong, once the tree has ended. Lets go of everything.
   func complaints(ran: [String]) -> [String] {
     let seen = state.withLock { state in
-      defer { state = State() }
+      defer { state = State(isOver: true) }
       return state
     }
     let unsettled = seen.stages.values.count { $0 != .settled }
