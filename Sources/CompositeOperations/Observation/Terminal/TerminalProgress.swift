@@ -156,7 +156,13 @@ public final class TerminalProgress: Sendable {
     guard let tracked else { return }
     let elapsed = tracked.started.map { now() - $0 }
     let frame = TerminalFrame(theme: device.theme, width: 0)
-    print(frame.line(title: tracked.title, outcome: outcome, elapsed: elapsed))
+    let line = frame.line(title: tracked.title, outcome: outcome, elapsed: elapsed)
+    change { state in
+      guard device.canDraw else { return line + "\n" }
+      // Until it is drawn again the bars show what was; when this was the last one there is nothing to show.
+      let cleared = state.tracked.isEmpty ? state.screen.draw([]) : ""
+      return cleared + state.screen.print(line)
+    }
   }
 
   // MARK: - Drawing

@@ -35,7 +35,7 @@ final class TerminalWatch: SourceMonitor {
     let own = child as? SettlingOperation
     let entry = Child(operation: child, started: now(), watch: own?.source.map { TerminalWatch($0, now: now) })
     state.withLock { $0.running[tag] = entry }
-    if own?.state.current.isSettled == true { remove(tag) }
+    if child.isFinished || own?.state.current.isSettled == true { remove(tag) }
   }
 
   private func remove(_ tag: Int) {
@@ -103,7 +103,7 @@ final class TerminalWatch: SourceMonitor {
     if let own, !own.isProgressIndeterminate { row.fraction = own.fractionCompleted }
     let settledCount = item.watch?.state.withLock { $0.settledCount } ?? 0
     switch own?.source?.progressShape {
-    case .parallel(let count)?: row.counts = .init(done: settledCount, total: count)
+    case .parallel(let count)?: row.counts = .init(done: min(settledCount, count), total: count)
     case .steps(let count?)?: row.counts = .init(done: settledCount, total: max(count, settledCount))
     case .driven(let counts?)?: row.counts = .init(done: counts.done, total: counts.total)
     case .steps(nil)?, .driven(nil)?, .inner?, nil: break
