@@ -12,9 +12,9 @@ public import Foundation
 ///
 /// ```text
 /// ✓ Build (0:12)
-/// ⠙ Upload        ██████████░░░░░░░░░░░░░░░░░░░░   34 %  17/50  0:07
-/// ⠙   photo-18    ███████████████░░░░░░░░░░░░░░░   51 %  0:01
-/// ⠙   photo-19                                      0:00
+/// ⠙ Upload     ██████████░░░░░░░░░░░░░░░░░░░░   34 %  17/50  0:07
+/// ⠙   photo-18 ███████████████░░░░░░░░░░░░░░░   51 %  0:01
+/// ⠙   photo-19                                  0:00
 /// ```
 ///
 /// An operation of which nobody knows how far it is has no bar, only the spinner and the time. Compositions inside that have
