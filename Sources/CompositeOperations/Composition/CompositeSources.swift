@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The engine of a parallel ``CompositeOperation``.
 final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // see the superclass
@@ -22,6 +23,8 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
 /// The engine of a sequential ``CompositeOperation``.
 final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // only whoever is asking has `sequence`
   @exclusivity(unchecked) private var sequence: (any CompositeOperation.Sequence)?
+  /// How many operations the delegate expects; -1 if it does not know.
+  private let expectedCount = Atomic(-1)
 
   private let retries: Bool
 
@@ -54,6 +57,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     do {
       if let next = try sequence?.nextOperation(after: previous) {
+        expectedCount.store(sequence?.expectedCount ?? -1, ordering: .relaxed)
         if let error = next.refusalAsNextOperation { return failure(adding: error, index: count, name: next.name) }
         return .run(next)
       }
@@ -74,6 +78,11 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     let failures = state.withLock { $0.records?.failures ?? [] }
     let last = CompositeError.Failure(index: index, operationName: name, error: error)
     return .settle(.failure, error: CompositeError(failures: failures + [last]))
+  }
+
+  override var progressShape: ProgressShape {
+    let count = expectedCount.load(ordering: .relaxed)
+    return .steps(count < 0 ? nil : count)
   }
 
   override func discardSteps() {

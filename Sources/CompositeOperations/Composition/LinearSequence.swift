@@ -29,6 +29,9 @@ public struct LinearSequence: CompositeOperation.Sequence, Sendable {
     self.steps = steps
   }
 
+  /// The number of steps.
+  public var expectedCount: Int? { steps.count }
+
   /// Returns what the next step makes of `previous`; nil if there is none, or if `previous` did not succeed.
   public mutating func nextOperation(after previous: Operation?) throws -> Operation? {
     guard next < steps.count, previous == nil || previous?.anyOutcome?.value != nil else { return nil }

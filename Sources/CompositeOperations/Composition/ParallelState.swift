@@ -31,6 +31,8 @@ struct ParallelState {
   /// How many children may be in flight.
   private(set) var width = Int.max
   private(set) var isSuspended = false
+  /// Whether children are held back by a progress that is paused. Apart from `isSuspended`, which is the user's.
+  private(set) var isHeld = false
 
   /// How many children were handed out, by the dispenser (known once that is closed) and by `claim`.
   private(set) var handedOut = 0
@@ -87,7 +89,7 @@ struct ParallelState {
 
   /// Whether the limit and suspension allow that another child starts.
   private func mayStart(done: Int) -> Bool {
-    phase == .running && !isSuspended && handedOut - parked.count - done < width
+    phase == .running && !isSuspended && !isHeld && handedOut - parked.count - done < width
   }
 
   /// Children that `claim` shall hand out.
@@ -215,8 +217,10 @@ struct ParallelState {
 
   mutating func setSuspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
 
+  mutating func setHeld(_ isHeld: Bool) { self.isHeld = isHeld }
+
   /// Whether children must be claimed one by one, because of a limit or a suspension.
-  var isLimited: Bool { width < Int.max || isSuspended }
+  var isLimited: Bool { width < Int.max || isSuspended || isHeld }
 
   // MARK: - End
 

@@ -33,5 +33,16 @@ extension CompositeOperation {
     /// - Returns: an operation that nobody has started, queued or returned before; anything else fails the composite.
     /// - Throws: an error fails the composite, which adds it to the failures so far. `CancellationError` cancels it.
     mutating func nextOperation(after previous: Operation?) throws -> Operation?
+
+    /// How many operations there will be in all, those that have finished included; nil if that is not known.
+    ///
+    /// For progress only: it ends nothing. Asked after each `nextOperation(after:)` that returned an operation, on the same
+    /// thread, and may have changed then. The default is nil, which makes the progress of the composite indeterminate.
+    var expectedCount: Int? { get }
   }
+}
+
+extension CompositeOperation.Sequence {
+  /// Nil: not known.
+  public var expectedCount: Int? { nil }
 }

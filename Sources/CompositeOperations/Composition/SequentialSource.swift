@@ -191,11 +191,19 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   }
 
   final func setSuspended(_ isSuspended: Bool) {
-    let isUnderWay = state.withLock { state in
-      state.setSuspended(isSuspended)
-      return state.phase != .idle
+    change { $0.setSuspended(isSuspended) }
+  }
+
+  override final func setHeld(_ isHeld: Bool) {
+    change { $0.setHeld(isHeld) }
+  }
+
+  private func change(_ change: (inout SequentialState) -> Void) {
+    let mayGoOn = state.withLock { state in
+      change(&state)
+      return state.phase != .idle && !state.isSuspended && !state.isHeld
     }
-    if !isSuspended, isUnderWay { offer() }
+    if mayGoOn { offer() }
   }
 
   // MARK: - Ownership and dependencies
@@ -223,6 +231,10 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   override final func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
     let (current, tag) = state.withLock { ($0.current, $0.count) }
     if let current { body(current, tag) }
+  }
+
+  override final var pastCount: Int {
+    state.withLock { $0.current == nil ? $0.count : $0.count - 1 }
   }
 
   override final var nextPriority: Operation.QueuePriority {

@@ -29,6 +29,8 @@ struct SequentialState {
   private(set) var count = 0
   private(set) var isCancelled = false
   private(set) var isSuspended = false
+  /// Whether children are held back by a progress that is paused. Apart from `isSuspended`, which is the user's.
+  private(set) var isHeld = false
   /// Whether the child that comes next is cancelled, because it waited for its turn when all that wait were.
   private(set) var cancelsNext = false
   /// How the children ended; nil if nobody wants to know.
@@ -59,11 +61,11 @@ struct SequentialState {
   mutating func claim() -> Claim {
     switch phase {
     case .ready:
-      guard !isSuspended else { return .nothing }
+      guard !isSuspended, !isHeld else { return .nothing }
       phase = .asking
       return .ask(current.take(), count: count)
     case .launchable:
-      guard !isSuspended, let current else { return .nothing }
+      guard !isSuspended, !isHeld, let current else { return .nothing }
       phase = .running
       return .launch(current, count: count)
     case .idle, .asking, .running, .waiting, .ended:
@@ -229,6 +231,8 @@ struct SequentialState {
   }
 
   mutating func setSuspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
+
+  mutating func setHeld(_ isHeld: Bool) { self.isHeld = isHeld }
 }
 
 /// How the children of a sequence ended. Until one does not succeed it holds their values only, which takes a third

@@ -22,6 +22,10 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     /// nothing in any more, calls `cancelAll()`, and settles the operation when all have settled. Called once, if at
     /// all.
     package var wasCancelled: @Sendable (DrivenOperation) -> Void
+    /// How many pieces of work there are, and how many of them are done; nil if that is not known. Asked from any thread,
+    /// if somebody wants to know the operation's progress: when an operation has settled, and after
+    /// `progressDidChange()`.
+    package var countDone: @Sendable () -> (done: Int, total: Int)? = { nil }
 
     /// A driver that hands in operations.
     package init(
@@ -72,6 +76,8 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     } whenSettled: { [weak self] operation, tag in
       guard let self else { return [] }
       return driver.operationDidSettle(self, operation, tag)
+    } countDone: {
+      driver.countDone()
     }
   }
 
@@ -124,6 +130,11 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   package var width: Int {
     get { readySource.width }
     set { readySource.width = newValue }
+  }
+
+  /// `countDone` gives something else than before.
+  package func progressDidChange() {
+    StripedLock.withLock(of: self) { rareFields?.progress }?.sourceDidChange()
   }
 
   /// While true, no further operation starts.

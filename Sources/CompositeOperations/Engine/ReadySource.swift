@@ -5,17 +5,21 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   private let state = LockBox(ReadyState())
   private let make: @Sendable (_ tag: Int) -> (Operation, tag: Int)?
   private let whenSettled: @Sendable (Operation, _ tag: Int) -> [Int]
+  private let countDone: @Sendable () -> (done: Int, total: Int)?
 
   /// - Parameters:
   ///   - make: makes the operation for a tag that was handed in alone, when it may start, where it will.
   ///   - whenSettled: called once for each operation, on the thread that settled it or a worker. Returns the tags that
   ///     can run in consequence.
+  ///   - countDone: how much there is and how much of it is done, for progress; nil if that is not known.
   init(
     make: @escaping @Sendable (_ tag: Int) -> (Operation, tag: Int)? = { _ in nil },
-    whenSettled: @escaping @Sendable (Operation, _ tag: Int) -> [Int]
+    whenSettled: @escaping @Sendable (Operation, _ tag: Int) -> [Int],
+    countDone: @escaping @Sendable () -> (done: Int, total: Int)? = { nil }
   ) {
     self.make = make
     self.whenSettled = whenSettled
+    self.countDone = countDone
   }
 
   override var kind: Timeline.Kind { .graph }
@@ -154,4 +158,9 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     get { state.withLock { $0.isSuspended } }
     set { if state.withLock({ $0.setSuspended(newValue) }) { offer() } }
   }
+  override func setHeld(_ isHeld: Bool) {
+    if state.withLock({ $0.setHeld(isHeld) }) { offer() }
+  }
+
+  override var progressShape: ProgressShape { .driven(countDone()) }
 }

@@ -6,6 +6,8 @@ import Foundation
 struct ReadyState {
   private(set) var width = Int.max
   private(set) var isSuspended = false
+  /// Whether operations are held back by a progress that is paused. Apart from `isSuspended`, which is the driver's.
+  private(set) var isHeld = false
   private(set) var inFlight = 0
   private var ready = ReadyQueue()
   /// The tags whose operations are made when they may start: those from `firstTag` on.
@@ -43,7 +45,7 @@ struct ReadyState {
     return (number, mayStart)
   }
 
-  private var mayStart: Bool { !isSuspended && inFlight < width && !(ready.isEmpty && tags.isEmpty) }
+  private var mayStart: Bool { !isSuspended && !isHeld && inFlight < width && !(ready.isEmpty && tags.isEmpty) }
 
   /// Operations can run now, and are made when they may start. Returns whether there is something to claim.
   mutating func add(tags added: some Sequence<Int>) -> Bool {
@@ -130,6 +132,11 @@ struct ReadyState {
 
   mutating func setSuspended(_ isSuspended: Bool) -> Bool {
     self.isSuspended = isSuspended
+    return mayStart
+  }
+
+  mutating func setHeld(_ isHeld: Bool) -> Bool {
+    self.isHeld = isHeld
     return mayStart
   }
 

@@ -78,6 +78,19 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     preconditionFailure("abstract")
   }
 
+  /// Holds back the children that wait for their turn, or lets them go; apart from what the user suspends.
+  func setHeld(_ isHeld: Bool) {}
+
+  /// How the progress of the composition follows from that of its children.
+  var progressShape: ProgressShape { .inner }
+
+  /// How many children there have been that ``forEachChild(_:)`` does not give any more, where one comes after the other.
+  var pastCount: Int { 0 }
+
+  /// The tags of the children that have succeeded and that ``forEachChild(_:)`` does not give any more, where they run in
+  /// parallel.
+  var pastTags: [Int] { [] }
+
   /// Whether a child is known to be this composition's to start.
   func owns(_ tag: Int) -> Bool {
     preconditionFailure("abstract")

@@ -5,9 +5,14 @@ import Foundation
 /// Cancelling the operation cancels the task; what the closure returns after that is discarded. A `CancellationError`
 /// that it throws settles the operation as cancelled. The task keeps the operation alive until the closure returns.
 public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // see the fields
+  private enum Work {
+    case plain(@Sendable () async throws -> Value)
+    case reporting(@Sendable (ProgressReporter) async throws -> Value)
+  }
+
   private let priority: TaskPriority?
   // Touched by the one caller that starts the operation, or settles it unstarted.
-  @exclusivity(unchecked) private var work: (@Sendable () async throws -> Value)?
+  @exclusivity(unchecked) private var work: Work?
   // Guarded by the striped lock.
   @exclusivity(unchecked) private var task: Task<Void, Never>?
 
@@ -24,7 +29,36 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   ) {
     requireValue(Value.self, of: "AsyncOperation")
     self.priority = priority
-    self.work = work
+    self.work = .plain(work)
+    super.init()
+    if let name { self.name = name }
+  }
+
+  /// Makes an operation from an async closure that tells how it gets on.
+  ///
+  /// ```swift
+  /// let copy = AsyncOperation { progress in
+  ///   for (index, file) in files.enumerated() {
+  ///     try await copy(file)
+  ///     progress.report(completed: index + 1, of: files.count)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Traps if `Value` is an `Operation`: it would never run. Use `then` to run an operation made by another.
+  ///
+  /// - Parameters:
+  ///   - name: the operation's name.
+  ///   - priority: the task's priority; nil means the one that belongs to where the operation is started.
+  ///   - work: the work, which gets what it reports its progress to. Called once, in a detached task, on the cooperative
+  ///     pool.
+  public init(
+    name: String? = nil, priority: TaskPriority? = nil,
+    reporting work: @escaping @Sendable (_ progress: ProgressReporter) async throws -> Value
+  ) {
+    requireValue(Value.self, of: "AsyncOperation")
+    self.priority = priority
+    self.work = .reporting(work)
     super.init()
     if let name { self.name = name }
   }
@@ -35,7 +69,11 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
     self.work = nil
     let task = Task.detached(priority: priority) { [self] in
       do {
-        let value = try await work()
+        let value =
+          switch work {
+          case .plain(let work): try await work()
+          case .reporting(let work): try await work(ProgressReporter(for: self))
+          }
         forgetTask()
         finish(with: value)
       } catch {

@@ -64,8 +64,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let composes = Flags(rawValue: 1 << 16)
     /// `qualityOfService` was set.
     static let hasQualityOfService = Flags(rawValue: 1 << 17)
-    /// Somebody wants to be told when `main` is about to run.
-    static let startIsWatched = Flags(rawValue: 1 << 18)
+    /// There is an observer hub: what happens is put into it together with the step that makes it happen.
+    static let observed = Flags(rawValue: 1 << 18)
     /// `name` was set.
     static let hasName = Flags(rawValue: 1 << 19)
   }
@@ -202,6 +202,13 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     return true
   }
 
+  /// There is an observer hub from now on. False if the finish has been announced already.
+  mutating func addHub() -> Bool {
+    guard phase < .announced else { return false }
+    insert([.hasListeners, .observed])
+    return true
+  }
+
   /// A completion was set. False if it came after the settling, so that the setter has to call it.
   mutating func addCompletion() -> Bool {
     guard phase < .settled else { return false }
@@ -237,13 +244,6 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   mutating func adopt() -> Bool {
     guard phase == .pending, !has(.adopted) else { return false }
     insert(.adopted)
-    return true
-  }
-
-  /// Somebody wants to be told of the start. False if it has started, or will not run.
-  mutating func watchStart() -> Bool {
-    guard phase == .pending, !has(.cancelled) else { return false }
-    insert([.startIsWatched, .hasListeners])
     return true
   }
 

@@ -26,7 +26,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   @exclusivity(unchecked) private final var storedError: (any Error)?
   // Guarded by the striped lock.
   @exclusivity(unchecked) private final var observation: Observation?
-  @exclusivity(unchecked) private final var rareFields: RareFields?
+  @exclusivity(unchecked) final var rareFields: RareFields?
 
   /// Makes an operation that nobody has started.
   public override init() {
@@ -113,12 +113,25 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Runs `main` on the calling thread, or settles the operation at once if it was cancelled. Does nothing if the
   /// operation was started, or has settled, before. The dependencies must have finished, unless it was cancelled.
   open override func start() {
-    let action = state.apply { $0.start() }
+    if let action = state.apply({ $0.has(.observed) ? nil : $0.start() }) {
+      carryOut(action)
+    } else {
+      startObserved()
+    }
+  }
+
+  /// - Parameter hub: delivers that the operation has started, if it is to.
+  @inline(__always)
+  private func carryOut(_ action: OperationState.StartAction, telling hub: ObserverHub? = nil) {
     switch action {
     case .run:
-      let state = state.current
-      if state.has([.hasDependencies, .composes, .startIsWatched]) { prepareStart(state) }
+      if state.current.has([.hasDependencies, .composes]) { prepareStart() }
       announceStart {}
+      if let hub {
+        hub.deliver()
+        // An observer may have settled it.
+        guard state.current.phase == .executing else { return discardWork() }
+      }
       main()
     case .settleCancelled:
       settleUnrun()
@@ -129,11 +142,19 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
-  private func prepareStart(_ state: OperationState) {
-    if state.has(.hasDependencies) { requireReadiness() }
-    if state.has(.composes) { source?.ownerWillStart(self) }
-    guard state.has(.startIsWatched) else { return }
-    for action in StripedLock.withLock(of: self, { rareFields?.whenStarted ?? [] }) { action() }
+  @inline(never)
+  private func startObserved() {
+    // In one step with the change of the state, like all events: so they come in the order in which things happen.
+    let (action, hub) = StripedLock.withLock(of: self) {
+      let action = state.apply { $0.start() }
+      return (action, action == .run ? rareFields?.hub?.posting(.started) : nil)
+    }
+    carryOut(action, telling: hub)
+  }
+
+  private func prepareStart() {
+    if state.current.has(.hasDependencies) { requireReadiness() }
+    if state.current.has(.composes) { source?.ownerWillStart(self) }
   }
 
   private func requireReadiness() {
@@ -212,7 +233,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   private func finish() {
     if state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
     announceEnd { state.apply { $0.finish() } }
-    if state.apply({ $0.announce() }) { notifyListeners() }
+    tellEnd()
   }
 
   private func leaveDependenciesThatWereNotMet() {
@@ -223,7 +244,28 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// The same for an operation that is finished already, in the usual case that nothing stands between.
   private func announce() {
     announceEnd {}
-    if state.apply({ $0.announce() }) { notifyListeners() }
+    tellEnd()
+  }
+
+  /// Foundation has been told; now the others are.
+  @inline(__always)
+  private func tellEnd() {
+    if let hasListeners = state.apply({ $0.has(.observed) ? nil : $0.announce() }) {
+      if hasListeners { notifyListeners() }
+    } else {
+      tellObserversOfEnd()
+    }
+  }
+
+  @inline(never)
+  private func tellObserversOfEnd() {
+    let (hub, progress) = StripedLock.withLock(of: self) { (rareFields?.hub, rareFields?.progress) }
+    progress?.ownerDidSettle(succeeded: state.current.ending == .success)
+    guard let hub, let outcome = erasedOutcome else { preconditionFailure("\(self) is observed by nobody") }
+    // The composition and who awaits the operation come after the observers, also where another thread tells these.
+    hub.settle(outcome) { [self] in
+      if state.apply({ $0.announce() }) { notifyListeners() }
+    }
   }
 
   /// Tells the observers, and releases `onCancel`.
@@ -233,7 +275,9 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     StripedLock.withLock(of: self) {
       swap(&observation, &self.observation)
       swap(&rareFields, &self.rareFields)
+      self.rareFields = rareFields?.lasting
     }
+    rareFields?.progress?.ownerDidSettle(succeeded: state.current.ending == .success)
     rareFields?.whenDecidedUnstarted?()
     guard let observation else { return }
     let context = ThreadContext.current
@@ -272,6 +316,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   open override func cancel() {
     var onCancel: (@Sendable () -> Void)?
     var whenDecided: (@Sendable () -> Void)?
+    var hub: ObserverHub?
     // The hook is taken together with the decision to call it, for the operation may settle, which releases it, at any
     // moment from then on.
     let action = StripedLock.withLock(of: self) {
@@ -279,16 +324,19 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       switch action {
       case .mark: whenDecided = rareFields?.whenDecidedUnstarted.take()
       case .callHooks: onCancel = rareFields?.onCancel.take()
-      case .ignore: break
+      case .ignore: return action
       }
+      hub = rareFields?.hub?.posting(.cancelled)
       return action
     }
     switch action {
     case .mark:
       super.cancel()
+      hub?.deliver()
       whenDecided?()
     case .callHooks:
       super.cancel()
+      hub?.deliver()
       ThreadContext.current.runUserCode {
         didCancel()
         onCancel?()
@@ -335,7 +383,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   // MARK: - Listeners
 
-  private func makeRareFields() -> RareFields {
+  /// Called inside the striped lock.
+  final func makeRareFields() -> RareFields {
     if let rareFields { return rareFields }
     let made = RareFields()
     rareFields = made
@@ -354,15 +403,6 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       }
     }
     if isLate { action() }
-  }
-
-  /// Has something called when `main` is about to run, on that thread. False if that can not be any more.
-  final func setWhenStarted(_ action: @escaping @Sendable () -> Void) -> Bool {
-    StripedLock.withLock(of: self) {
-      guard state.apply({ $0.watchStart() }) else { return false }
-      makeRareFields().whenStarted.append(action)
-      return true
-    }
   }
 
   /// Asks to be told once the operation has settled and announced it. False if it has already.

@@ -33,6 +33,9 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
     }
   }
 
+  /// A second operation is expected after `then` and `mapAsync`, so that the first is half of the work.
+  override var progressShape: ProgressShape { form == .then || form == .mapAsync ? .steps(2) : .inner }
+
   private func takeUpstream() -> Operation? {
     StripedLock.withLock(of: self) { upstream.take() }
   }

@@ -42,6 +42,10 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     for (tag, child) in progress.withLock({ $0.children }).sorted(by: { $0.key < $1.key }) { body(child, tag) }
   }
 
+  override var pastTags: [Int] {
+    progress.withLock { progress in progress.values.indices.filter { progress.values[$0] != nil } }
+  }
+
   override func childIsDone(_ tag: Int, _ child: Operation?) {
     let value = (child as? Child)?.outcome?.value
     progress.withLock { progress in

@@ -44,16 +44,21 @@ extension Workflow {
   /// - Parameter joins: whether it waits for a run that is under way by then.
   func makeRun(startsEverything: Bool, joins: Bool) -> DrivenOperation<Workflow> {
     let ticket = RunTicket()
-    let operation = DrivenOperation<Workflow>(
-      operationQueue: operationQueue,
-      driver: DrivenOperation.Driver(
-        didStart: { [self] operation in
-          begin(operation, ticket, startsEverything: startsEverything, joins: joins)
-        },
-        makeOperation: { [self] _, task in makeAttempt(of: task, run: ticket.number) },
-        operationDidSettle: { [self] _, operation, slot in attemptDidSettle(operation, slot: slot, run: ticket.number)
-        },
-        wasCancelled: { [self] operation in wasCancelled(operation, ticket) }))
+    var driver = DrivenOperation<Workflow>.Driver(
+      didStart: { [self] operation in
+        begin(operation, ticket, startsEverything: startsEverything, joins: joins)
+      },
+      makeOperation: { [self] _, task in makeAttempt(of: task, run: ticket.number) },
+      operationDidSettle: { [self] driven, operation, slot in
+        let ready = attemptDidSettle(operation, slot: slot, run: ticket.number)
+        driven.progressDidChange()
+        return ready
+      },
+      wasCancelled: { [self] operation in wasCancelled(operation, ticket) })
+    driver.countDone = { [self] in
+      storage.withLock { ($0.state.counts[.finished], $0.state.nodes.count) }
+    }
+    let operation = DrivenOperation<Workflow>(operationQueue: operationQueue, driver: driver)
     operation.name = name
     return operation
   }

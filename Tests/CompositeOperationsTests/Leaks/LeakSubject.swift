@@ -31,7 +31,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
     self.make = make
   }
 
-  static let all = hooks + bodies + typed + sequences + policies + wrappers
+  static let all = hooks + observers + bodies + typed + sequences + policies + wrappers
 
   /// Completions and cancel hooks of every class that has them.
   private static let hooks: [LeakSubject] = [
@@ -72,6 +72,45 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       let zipped = zip(leaf, succeeding(2))
       zipped.onCancel = { probe.touch() }
       return zipped
+    },
+  ]
+
+  /// Observers, with everything that asks for progress.
+  private static let observers: [LeakSubject] = [
+    LeakSubject("observer of a simple operation") { leaf, probe in
+      leaf.addObserver { _ in probe.touch() }
+      return leaf
+    },
+    LeakSubject("observer of a simple operation, in a queue") { leaf, probe in
+      leaf.addObserver(on: OperationQueue()) { _ in probe.touch() }
+      leaf.reportProgress(0.5)
+      return leaf
+    },
+    LeakSubject("observer of a parallel composite") { leaf, probe in
+      let composite = CompositeOperation(operations: [leaf])
+      composite.addObserver { _ in probe.touch() }
+      return composite
+    },
+    LeakSubject("observer of a sequential composite with a progress") { leaf, probe in
+      let composite = CompositeOperation(sequence: ListSequence([leaf]))
+      composite.addObserver { _ in probe.touch() }
+      _ = composite.progress
+      return composite
+    },
+    LeakSubject("observer of nested typed compositions") { leaf, probe in
+      let chain = zip(leaf.map { $0 }, succeeding(2)).then { succeeding($0.0) }
+      chain.addObserver { _ in probe.touch() }
+      _ = chain.progress
+      return chain
+    },
+    LeakSubject("event stream that is kept") { leaf, probe in
+      let composite = CompositeOperation(operations: [leaf])
+      let stream = composite.events()
+      composite.completion = { _ in
+        probe.touch()
+        withExtendedLifetime(stream) {}
+      }
+      return composite
     },
   ]
 

@@ -29,6 +29,13 @@ struct SelfCaptureTests {
         composite.onCancel = { _ = composite.operations }
         return composite
       },
+      Circle("observers of an operation and of its composite") { leaf in
+        let composite = CompositeOperation(operations: [leaf, succeeding(2)])
+        leaf.addObserver { _ in _ = composite.operations }
+        composite.addObserver { _ in _ = composite.childOutcomes }
+        composite.addObserver(on: OperationQueue()) { _ in _ = composite.progress }
+        return composite
+      },
       Circle("child's completion holds its composite") { leaf in
         let composite = CompositeOperation(operations: [leaf, succeeding(2)])
         leaf.completion = { _ in _ = composite.operations }

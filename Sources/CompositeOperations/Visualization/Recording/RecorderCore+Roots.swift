@@ -14,8 +14,12 @@ extension RecorderCore {
     }
     if let source = own.source {
       guard attach(source, of: own, tag: tag) else { return }
-    } else if !own.setWhenStarted({ [self] in record(.started, scope: 0, tag: Int(tag)) }), own.isExecuting {
+    } else if own.isExecuting {
       record(.started, scope: 0, tag: Int(tag))
+    } else {
+      own.addLifecycleObserver { [self] event in
+        if case .started = event { record(.started, scope: 0, tag: Int(tag)) }
+      }
     }
     if !own.observe(observer, tag: Int(tag)) { observer.operationDidSettle(own, tag: Int(tag)) }
   }

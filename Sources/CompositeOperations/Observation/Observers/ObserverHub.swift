@@ -1,0 +1,71 @@
+import Foundation
+
+/// Tells the observers of one operation what happens to it.
+final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
+  private let state = LockBox(ObserverState())
+  private weak var operation: SettlingOperation?
+
+  init(of operation: SettlingOperation) {
+    self.operation = operation
+  }
+
+  // MARK: - Posting
+
+  /// Puts an event into the mailbox. May be called inside the operation's lock. Returns itself if the caller has to call
+  /// ``deliver()`` outside, and nil if somebody else delivers.
+  func posting(_ event: OperationEvent) -> ObserverHub? {
+    state.withLock { $0.post(event) } ? self : nil
+  }
+
+  func postProgress(_ fraction: Double) {
+    if state.withLock({ $0.postProgress(fraction) }) { deliver() }
+  }
+
+  /// The operation has settled.
+  ///
+  /// - Parameter proceed: called when all observers have been told, perhaps by another thread that is just telling them.
+  func settle(_ outcome: Outcome<any Sendable>, _ proceed: @escaping @Sendable () -> Void) {
+    if state.withLock({ $0.settle(outcome, proceed) }) { deliver() }
+  }
+
+  /// Delivers everything there is, also what comes meanwhile. Called by whom posting has told to, and under no lock.
+  func deliver() {
+    while let delivery = state.withLock({ $0.nextDelivery() }) {
+      switch delivery {
+      case .event(let event, let records): for record in records { record.deliver(event) }
+      case .proceed(let proceed): proceed()
+      }
+    }
+  }
+
+  // MARK: - Observers
+
+  /// Returns itself if the caller has to deliver, because the operation has settled. May be called inside its lock.
+  func adding(_ record: ObserverRecord) -> ObserverHub? {
+    state.withLock { $0.add(record) } ? self : nil
+  }
+
+  func remove(_ record: ObserverRecord) {
+    if state.withLock({ $0.remove(record) }) { operation?.cancel() }
+  }
+
+  var cancelsWhenLastLeaves: Bool {
+    get { state.withLock { $0.cancelsWhenLastLeaves } }
+    set { state.withLock { $0.cancelsWhenLastLeaves = newValue } }
+  }
+}
+
+extension ObserverHub: SourceMonitor {
+  /// Tells of children from now on.
+  func monitor(_ source: WorkSource) {
+    if state.withLock({ $0.beginMonitoring() }) { source.addMonitor(self, isInherited: false) }
+  }
+
+  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
+    if state.withLock({ $0.postChild(child) }) { deliver() }
+  }
+
+  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {}
+
+  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {}
+}

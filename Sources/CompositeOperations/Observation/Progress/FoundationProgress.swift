@@ -1,0 +1,61 @@
+import Foundation
+
+/// A `Progress` that shows how far an operation is.
+///
+/// It has neither children nor a parent: on Linux `Progress` is not made for several threads, and linking it may destroy
+/// the heap. What is to be shown goes through here, so that one thread at a time writes, and never less than before.
+final class FoundationProgress: Sendable {
+  private static let unitCount: Int64 = 10_000
+
+  private struct State {
+    var units: Int64 = 0
+    /// What has been written; nil as long as the progress is indeterminate.
+    var written: Int64?
+    var isDeterminate = false
+    var isWriting = false
+
+    mutating func show(_ fraction: Double, isIndeterminate: Bool) -> Bool {
+      if !isIndeterminate || fraction > 0 { isDeterminate = true }
+      units = max(units, Int64(fraction * Double(FoundationProgress.unitCount)))
+      guard !isWriting, next != nil else { return false }
+      isWriting = true
+      return true
+    }
+
+    private var next: Int64? { isDeterminate && written != units ? units : nil }
+
+    mutating func nextToWrite() -> (units: Int64, isFirst: Bool)? {
+      guard let next else {
+        isWriting = false
+        return nil
+      }
+      defer { written = next }
+      return (next, written == nil)
+    }
+  }
+
+  let progress: Progress
+  private let state = LockBox(State())
+
+  init(of operation: SettlingOperation) {
+    // Not `Progress(totalUnitCount:)`, which may make it a child.
+    progress = Progress(parent: nil, userInfo: nil)
+    progress.totalUnitCount = -1
+    progress.isCancellable = true
+    progress.isPausable = true
+    progress.cancellationHandler = { [weak operation] in operation?.cancel() }
+    progress.pausingHandler = { [weak operation] in operation?.progressNode().setPaused(true) }
+    progress.resumingHandler = { [weak operation] in operation?.progressNode().setPaused(false) }
+  }
+
+  func show(_ fraction: Double, isIndeterminate: Bool) {
+    guard state.withLock({ $0.show(fraction, isIndeterminate: isIndeterminate) }) else { return }
+    while let (units, isFirst) = state.withLock({ $0.nextToWrite() }) {
+      // Its observers are the user's.
+      ThreadContext.current.runUserCode {
+        if isFirst { progress.totalUnitCount = FoundationProgress.unitCount }
+        progress.completedUnitCount = units
+      }
+    }
+  }
+}

@@ -1,0 +1,239 @@
+import Foundation
+
+/// The progress of one operation: a node of a tree that follows the operations, made when somebody asks.
+///
+/// A composition's node watches its source. It makes nodes for the children that run, and these tell it how they get on.
+/// An operation can be the child of several compositions that wait for it, so a node can have several parents.
+final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
+  private struct State {
+    var progress: ProgressState
+    /// Who waits for this operation, and its tag there.
+    var parents: [(node: ProgressNode, tag: Int)] = []
+    /// The nodes of children that are compositions and run, or of the one that does the whole work.
+    var children: [Int: ProgressNode] = [:]
+    var hold = HoldState()
+    var hub: ObserverHub?
+    var leaf: FoundationProgress?
+
+    /// Lets the children go that were held back.
+    mutating func letGo() {
+      hold.isPaused = false
+      hold.holders = 0
+      for (tag, difference) in hold.changes(among: []) { children[tag]?.changeHolders(by: difference) }
+    }
+  }
+
+  private let state: LockBox<State>
+  private weak var source: WorkSource?
+
+  init(source: WorkSource?) {
+    self.source = source
+    state = LockBox(State(progress: ProgressState(shape: source?.progressShape)))
+  }
+
+  var fraction: Double {
+    if let shape = changeableShape, state.withLock({ $0.progress.changeShape(shape) }) { propagate() }
+    return state.withLock { $0.progress.fraction }
+  }
+
+  /// What somebody else counts may have changed without a child.
+  private var changeableShape: ProgressShape? {
+    guard let source, case .driven = state.withLock({ $0.progress.shape }) else { return nil }
+    return source.progressShape
+  }
+
+  var isIndeterminate: Bool {
+    var node = self
+    while true {
+      let (isIndeterminate, inner) = node.state.withLock { state in
+        (state.progress.isIndeterminate, state.progress.shape == .inner ? state.children.values.first : nil)
+      }
+      guard isIndeterminate, let inner else { return isIndeterminate }
+      node = inner
+    }
+  }
+
+  // MARK: - Beginning
+
+  /// Starts to watch the children. What became of them until now it sees for itself.
+  func watch() {
+    guard let source else { return }
+    source.addMonitor(self, isInherited: false)
+    let pastCount = source.pastCount
+    _ = state.withLock { $0.progress.passed(pastCount) }
+    source.forEachChild { child, tag in
+      _ = state.withLock { $0.progress.added(tag, weight: child.weightOfProgress) }
+      if let ending = child.endingOfProgress {
+        _ = state.withLock { $0.progress.settled(tag, as: ending) }
+      } else if child.isExecuting {
+        link(child, tag)
+      }
+    }
+    // After the others: a child is given up only when it can be found here.
+    let pastTags = source.pastTags
+    let changed = state.withLock { state in
+      for tag in pastTags { _ = state.progress.settled(tag, as: .success) }
+      return state.progress.complete()
+    }
+    if changed { propagate() }
+  }
+
+  /// Has the hub told how the fraction grows.
+  func report(to hub: ObserverHub) {
+    state.withLock { if !$0.progress.isEnded { $0.hub = hub } }
+  }
+
+  /// The `Progress` that shows this one; made by `make` if there is none.
+  func leaf(_ make: () -> FoundationProgress) -> FoundationProgress {
+    let made = make()
+    let leaf = state.withLock { state in
+      let leaf = state.leaf ?? made
+      state.leaf = leaf
+      return leaf
+    }
+    leaf.show(state.withLock { $0.progress.fraction }, isIndeterminate: isIndeterminate)
+    return leaf
+  }
+
+  private func link(_ child: Operation, _ tag: Int) {
+    guard let child = child as? SettlingOperation else { return }
+    let node = child.progressNode()
+    let isKept = state.withLock { state in
+      guard !state.progress.isEnded, child.state.current.has(.composes) || state.progress.shape == .inner else {
+        return false
+      }
+      state.children[tag] = node
+      return true
+    }
+    node.state.withLock { if !$0.progress.isEnded { $0.parents.append((self, tag)) } }
+    // Whichever of the two is later sees the other: the child that ends, or this.
+    if isKept, child.endingOfProgress != nil { unlink(tag) }
+    if isKept { updateHolds() }
+    let fraction = node.fraction
+    if state.withLock({ $0.progress.advanced(tag, to: fraction) }) { propagate() }
+  }
+
+  private func unlink(_ tag: Int) {
+    let (node, isHeld) = state.withLock { ($0.children.removeValue(forKey: tag), $0.hold.forget(tag)) }
+    if isHeld { node?.changeHolders(by: -1) }
+  }
+
+  // MARK: - Changes
+
+  /// An operation without children tells how far it is.
+  func report(_ fraction: Double) {
+    if state.withLock({ $0.progress.report(fraction) }) { propagate() }
+  }
+
+  func sourceDidChange() {
+    guard let source else { return }
+    let shape = source.progressShape
+    if state.withLock({ $0.progress.changeShape(shape) }) { propagate() }
+  }
+
+  /// The operation has settled.
+  func ownerDidSettle(succeeded: Bool) {
+    var ended: State?  // so that nothing is released inside the lock
+    let (changed, leaf, fraction) = state.withLock { state in
+      ended = state
+      state.hold = HoldState()
+      let changed = state.progress.end(succeeded: succeeded)
+      state.parents = []
+      state.children = [:]
+      state.hub = nil
+      return (changed, state.leaf, state.progress.fraction)
+    }
+    // Those that it held, and that were left to somebody else.
+    ended?.letGo()
+    ended = nil
+    if changed { leaf?.show(fraction, isIndeterminate: false) }
+  }
+
+  /// Tells the hub, the leaf and the parents of a change, and these theirs. In a loop, for trees may be deep.
+  private func propagate() {
+    var next: ProgressNode? = self
+    var further: [ProgressNode] = []
+    while let node = next {
+      let (fraction, parents, hub, leaf) = node.state.withLock { ($0.progress.fraction, $0.parents, $0.hub, $0.leaf) }
+      leaf?.show(fraction, isIndeterminate: node.isIndeterminate)
+      hub?.postProgress(fraction)
+      next = nil
+      for (parent, tag) in parents where parent.state.withLock({ $0.progress.advanced(tag, to: fraction) }) {
+        if next == nil { next = parent } else { further.append(parent) }
+      }
+      if next == nil { next = further.popLast() }
+    }
+  }
+
+  // MARK: - Holding children back
+
+  /// Holds back the children that wait, in the whole tree from here on, or lets them go.
+  func setPaused(_ isPaused: Bool) {
+    state.withLock { $0.hold.isPaused = isPaused }
+    applyHold()
+  }
+
+  fileprivate func changeHolders(by difference: Int) {
+    state.withLock { $0.hold.holders += difference }
+    applyHold()
+  }
+
+  private func applyHold() {
+    // The latest decision counts, if several threads decide.
+    var isHeld: Bool
+    repeat {
+      isHeld = state.withLock { $0.hold.isHeld }
+      source?.setHeld(isHeld)
+    } while state.withLock({ $0.hold.isHeld }) != isHeld
+    updateHolds()
+  }
+
+  /// Tells the children what has changed for them. Each remembers how many hold it, so that it does not matter in which
+  /// order that comes.
+  private func updateHolds() {
+    let changes = state.withLock { state in
+      state.hold.changes(among: state.children.keys).map { (state.children[$0.tag], $0.difference) }
+    }
+    for (child, difference) in changes { child?.changeHolders(by: difference) }
+  }
+}
+
+extension ProgressNode: SourceMonitor {
+  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
+    let weight = child.weightOfProgress
+    let shape = source.progressShape
+    let changed = state.withLock { state in
+      let isReshaped = state.progress.changeShape(shape)
+      return state.progress.added(tag, weight: weight) || isReshaped
+    }
+    if changed { propagate() }
+  }
+
+  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
+    link(child, tag)
+  }
+
+  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
+    let ending = child.endingOfProgress ?? .cancelled
+    unlink(tag)
+    if state.withLock({ $0.progress.settled(tag, as: ending) }) { propagate() }
+  }
+}
+
+extension Operation {
+  fileprivate final var weightOfProgress: Double { (self as? SettlingOperation)?.progressWeight ?? 1 }
+
+  /// How the operation has ended, if it has.
+  fileprivate final var endingOfProgress: OperationState.Ending? {
+    if let own = self as? SettlingOperation {
+      let state = own.state.current
+      return state.isSettled ? state.ending : nil
+    }
+    guard isFinished else { return nil }
+    switch anyOutcome {
+    case .success, nil: return .success
+    case .failure: return .failure
+    case .cancelled: return .cancelled
+    }
+  }
+}

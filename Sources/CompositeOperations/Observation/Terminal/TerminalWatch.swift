@@ -1,0 +1,113 @@
+import Foundation
+
+/// The children of a composition that run, for who draws them.
+final class TerminalWatch: SourceMonitor {
+  private struct Child {
+    let operation: Operation
+    let started: Duration
+    let watch: TerminalWatch?
+  }
+
+  private struct State {
+    var running: [Int: Child] = [:]
+    var settledCount = 0
+  }
+
+  private let now: @Sendable () -> Duration
+  private let state = LockBox(State())
+
+  /// - Parameter now: the time since some moment.
+  init(_ source: WorkSource, now: @escaping @Sendable () -> Duration) {
+    self.now = now
+    source.addMonitor(self, isInherited: false)
+    source.forEachChild { child, tag in
+      if child.isFinished {
+        state.withLock { $0.settledCount += 1 }
+      } else if child.isExecuting {
+        add(child, tag)
+      }
+    }
+  }
+
+  private func add(_ child: Operation, _ tag: Int) {
+    let isNew = state.withLock { $0.running[tag] == nil }
+    guard isNew else { return }
+    let own = child as? SettlingOperation
+    let entry = Child(operation: child, started: now(), watch: own?.source.map { TerminalWatch($0, now: now) })
+    state.withLock { $0.running[tag] = entry }
+    if child.isFinished || own?.state.current.isSettled == true { remove(tag) }
+  }
+
+  private func remove(_ tag: Int) {
+    let removed = state.withLock { $0.running.removeValue(forKey: tag) }
+    withExtendedLifetime(removed) {}
+  }
+
+  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {}
+
+  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
+    add(child, tag)
+  }
+
+  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
+    state.withLock { $0.settledCount += 1 }
+    remove(tag)
+  }
+
+  // MARK: - Rows
+
+  /// One operation that is to be shown.
+  struct Item {
+    let operation: Operation
+    let title: String?
+    let started: Duration?
+    let watch: TerminalWatch?
+    var depth: Int
+  }
+
+  private var items: [Item] {
+    let running = state.withLock { $0.running }
+    return running.sorted { $0.key < $1.key }.map { _, child in
+      Item(operation: child.operation, title: nil, started: child.started, watch: child.watch, depth: 0)
+    }
+  }
+
+  /// The operations that are given and those that run inside, at most so many rows; compositions without a name are left
+  /// out, and what they run takes their place.
+  static func snapshot(of roots: [Item], limit: Int, tick: Int, now: Duration) -> TerminalSnapshot {
+    var snapshot = TerminalSnapshot(tick: tick)
+    var pending = Array(roots.reversed())
+    while let item = pending.popLast() {
+      let title = item.title ?? item.operation.name.flatMap { $0.isEmpty ? nil : $0 }
+      var depth = item.depth
+      if title != nil || item.watch == nil {
+        depth += 1
+        if snapshot.rows.count < limit {
+          snapshot.rows.append(row(of: item, title: title ?? "\(type(of: item.operation))", now: now))
+        } else {
+          snapshot.hiddenCount += 1
+        }
+      }
+      for var child in item.watch?.items.reversed() ?? [] {
+        child.depth = depth
+        pending.append(child)
+      }
+    }
+    return snapshot
+  }
+
+  private static func row(of item: Item, title: String, now: Duration) -> TerminalSnapshot.Row {
+    let own = item.operation as? SettlingOperation
+    var row = TerminalSnapshot.Row(depth: item.depth, title: title)
+    row.elapsed = item.started.map { now - $0 }
+    if let own, !own.isProgressIndeterminate { row.fraction = own.fractionCompleted }
+    let settledCount = item.watch?.state.withLock { $0.settledCount } ?? 0
+    switch own?.source?.progressShape {
+    case .parallel(let count)?: row.counts = .init(done: min(settledCount, count), total: count)
+    case .steps(let count?)?: row.counts = .init(done: settledCount, total: max(count, settledCount))
+    case .driven(let counts?)?: row.counts = .init(done: counts.done, total: counts.total)
+    case .steps(nil)?, .driven(nil)?, .inner?, nil: break
+    }
+    return row
+  }
+}

@@ -1,0 +1,146 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+/// `operation.progress`: what it shows, and what its cancel and pause reach.
+@Suite("8 Foundation's progress", .hangLimit)
+struct FoundationProgressTests {
+  @Test func progress_showsTheFraction() {
+    let operation = HeldOperation<Int>()
+    let progress = operation.progress
+    #expect(progress === operation.progress)
+    #expect(progress.isIndeterminate && progress.isCancellable && progress.isPausable)
+    operation.start()
+    operation.reportProgress(0.75)
+    #expect(!progress.isIndeterminate && progress.fractionCompleted == 0.75)
+    operation.finish(with: 1)
+    #expect(progress.fractionCompleted == 1 && progress.isFinished)
+  }
+
+  @Test func progress_askedLate_showsTheFraction() {
+    let operation = succeeding(1)
+    operation.start()
+    #expect(operation.progress.fractionCompleted == 1 && operation.progress.isFinished)
+    let failed = HeldOperation<Int>()
+    failed.start()
+    failed.reportProgress(0.5)
+    failed.reject(with: TestError.first)
+    #expect(failed.progress.fractionCompleted == 0.5 && !failed.progress.isFinished)
+  }
+
+  @Test func progress_cancelled_cancelsTheOperation() async {
+    let operation = HeldOperation<Int>(settlesWhenCancelled: true)
+    operation.start()
+    operation.progress.cancel()
+    await operation.cancelRequested.wait()
+    #expect(await settled(operation).isCancelled)
+  }
+
+  /// A sequence inside a parallel composite inside a workflow-like nest, paused at the root.
+  @Test func progress_paused_holdsWaitingChildrenOfTheWholeTree() async {
+    let first = HeldOperation<Int>("first")
+    let second = HeldOperation<Int>("second")
+    let third = HeldOperation<Int>("third")
+    let later = HeldOperation<Int>("later")
+    let sequence = CompositeOperation(sequence: ListSequence([first, second]))
+    let inner = CompositeOperation(operations: [third, later])
+    inner.maxConcurrentOperationCount = 1
+    let root = CompositeOperation(operations: [sequence, inner])
+    async let outcome = outcomeOfStarting(root)
+    await first.started.wait()
+    await third.started.wait()
+    root.progress.pause()
+    #expect(await Patience.reached { root.progress.isPaused })
+    await FoundationProgressTests.pauseHasCome(to: root)
+    first.finish(with: 1)
+    third.finish(with: 1)
+    await FoundationProgressTests.untilIdle()
+    #expect(!second.started.isOpen && !later.started.isOpen)
+    #expect(!sequence.isSuspended && !inner.isSuspended && !root.isSuspended)
+    root.progress.resume()
+    await second.started.wait()
+    await later.started.wait()
+    second.finish(with: 1)
+    later.finish(with: 1)
+    _ = await outcome
+    #expect(root.progress.isFinished)
+  }
+
+  @Test func progress_resumed_leavesTheUsersSuspensionAlone() async {
+    let child = HeldOperation<Int>()
+    let composite = CompositeOperation(operations: [child])
+    composite.isSuspended = true
+    composite.progress.pause()
+    async let outcome = outcomeOfStarting(composite)
+    composite.progress.resume()
+    await FoundationProgressTests.untilIdle()
+    #expect(!child.started.isOpen && composite.isSuspended)
+    composite.isSuspended = false
+    await child.started.wait()
+    child.finish(with: 1)
+    _ = await outcome
+  }
+
+  @Test func progress_pausedBeforeStart_holdsWhatStartsLater() async {
+    let child = HeldOperation<Int>()
+    let chain = child.map { $0 }.then { succeeding($0) }
+    chain.progress.pause()
+    await FoundationProgressTests.pauseHasCome(to: chain)
+    async let outcome = outcomeOfStarting(chain)
+    await FoundationProgressTests.untilIdle()
+    #expect(!child.started.isOpen)
+    chain.progress.resume()
+    await child.started.wait()
+    child.finish(with: 1)
+    _ = await outcome
+  }
+
+  @Test func progress_pausedAtTwoLevels_goesOnWhenBothAreResumed() async {
+    let first = HeldOperation<Int>()
+    let second = HeldOperation<Int>()
+    let inner = CompositeOperation(sequence: ListSequence([first, second]))
+    let outer = CompositeOperation(operations: [inner])
+    async let outcome = outcomeOfStarting(outer)
+    await first.started.wait()
+    for composite in [inner, outer] {
+      composite.progress.pause()
+      await FoundationProgressTests.pauseHasCome(to: composite)
+    }
+    first.finish(with: 1)
+    outer.progress.resume()
+    await FoundationProgressTests.untilIdle()
+    #expect(!second.started.isOpen)
+    inner.progress.resume()
+    await second.started.wait()
+    second.finish(with: 1)
+    _ = await outcome
+  }
+
+  @Test func composite_cancelledWhilePaused_settles() async {
+    let composite = CompositeOperation(operations: [HeldOperation<Int>(), HeldOperation<Int>()])
+    composite.progress.pause()
+    await FoundationProgressTests.pauseHasCome(to: composite)
+    async let outcome = outcomeOfStarting(composite)
+    composite.cancel()
+    #expect(await outcome.isCancelled)
+  }
+
+  @Test func progress_ofReleasedOperation_cancelsNothing() {
+    let progress = succeeding(1).progress
+    progress.pause()
+    progress.cancel()
+    #expect(progress.isCancelled)
+  }
+
+  /// Handlers of a `Progress` may be called elsewhere.
+  private static func pauseHasCome(to operation: SettlingOperation) async {
+    #expect(await Patience.reached { operation.progress.isPaused })
+    await untilIdle()
+  }
+
+  /// Long enough for anything that would start to have started: nothing tells of what does not happen.
+  private static func untilIdle() async {
+    for _ in 0..<200 { await onWorker {} }
+  }
+}
