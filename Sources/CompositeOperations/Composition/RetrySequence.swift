@@ -79,7 +79,7 @@ private final class DelayedAttempt: Sendable {
 
   func operation(after delay: DelayOperation, _ make: @escaping @Sendable () throws -> Operation) -> Operation {
     let operation = ComposedOperation<any Sendable>(
-      ChainSource(delay) { [self] delay in
+      ChainSource(delay, as: .then) { [self] delay in
         guard !delay.isCancelled else { return .settle(.cancelled) }
         do {
           let attempt = try make()

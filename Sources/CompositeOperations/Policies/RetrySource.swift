@@ -73,6 +73,11 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
     return .settle(.failure, error: RetryError(errors: errors))
   }
 
+  override var kind: Timeline.Kind { .retry }
+
+  /// Delays are children as well.
+  override func attempt(of tag: Int) -> Int { delay == nil ? retry?.attempts ?? 1 : 1 }
+
   override func takeUnasked() -> Operation? { first.take() }
 
   override func discardSteps() {

@@ -99,6 +99,8 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     cancel()
   }
 
+  override var kind: Timeline.Kind { .timeout }
+
   override func takeUnasked() -> Operation? { upstream.take() }
 
   override func discardSteps() {

@@ -173,13 +173,22 @@ extension Timeline {
     /// ``forEach(_:maxConcurrent:_:)``.
     public static let forEach = Kind(rawValue: "forEach")
 
+    /// ``ComposableOperation/timeout(_:_:clock:)`` and ``ComposableOperation/deadline(_:_:clock:)``.
+    public static let timeout = Kind(rawValue: "timeout")
+    /// ``retrying(_:clock:_:)``.
+    public static let retry = Kind(rawValue: "retry")
+    /// ``ComposableOperation/condition(_:)``.
+    public static let condition = Kind(rawValue: "condition")
+    /// ``ComposableOperation/exclusive(_:in:)``.
+    public static let exclusive = Kind(rawValue: "exclusive")
+
     /// The kind as it is shown.
     var title: String { rawValue }
 
     /// Whether one of its children starts after another by design, so that drawings join them with arrows.
     var isOrdered: Bool {
       switch self {
-      case .sequence, .then, .map, .mapAsync, .recover: true
+      case .sequence, .then, .map, .mapAsync, .recover, .retry, .condition: true
       default: false
       }
     }
