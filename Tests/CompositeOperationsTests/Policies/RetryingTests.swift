@@ -187,6 +187,24 @@ struct RetryingTests {
     #expect(made.events == [1])
   }
 
+  @Test("Settled by somebody else before it starts, it releases its closures and makes nothing")
+  func retrying_settledBeforeStart_releasesAll() {
+    let released = Gate()
+    func make() -> SimpleOperation<Int> {
+      let probe = ReleaseProbe(released)
+      return retrying(atOnce) { attempt in
+        probe.touch()
+        return succeeding(attempt)
+      }
+    }
+    let retried = make()
+    #expect(!released.isOpen)
+    #expect(retried.finish(with: 5))
+    #expect(released.isOpen)
+    retried.start()
+    #expect(retried.outcome?.value == 5)
+  }
+
   @Test("An attempt that has failed already and is returned again is a mistake, which ends it")
   func retrying_sameOperationAgain_fails() async throws {
     let failed = failing(TestError.first, as: Int.self)

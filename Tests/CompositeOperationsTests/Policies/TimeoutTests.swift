@@ -170,6 +170,18 @@ struct TimeoutTests {
     #expect(timed.outcome?.value == 5)
   }
 
+  @Test("Settled by somebody else before it starts, the operation is cancelled and never runs")
+  func timeout_settledBeforeStart_runsNothing() {
+    let never = NeverFinishingOperation<Int>()
+    let timed = never.timeout(.seconds(3), clock: clock)
+    #expect(timed.finish(with: 5))
+    #expect(never.outcome?.isCancelled == true)
+    timed.start()
+    #expect(timed.outcome?.value == 5)
+    #expect(!never.started.isOpen)
+    #expect(clock.sleeperCount == 0)
+  }
+
   @Test("Composites can be timed, and their children are cancelled")
   func timeout_ofComposite_cancelsChildren() async {
     let children = (0..<3).map { _ in NeverFinishingOperation<Int>() }
