@@ -36,7 +36,7 @@ struct ProgressStressTests {
   @Test func progress_ofRandomTrees_neverGoesBackAndEndsAtOne() async {
     for _ in 0..<Scale.count(1_000, least: 50) {
       let seed = UInt64.random(in: 0...UInt64.max)
-      var random = SplitMix64(seed: seed)
+      var random = SeededRandomNumberGenerator(seed: seed)
       let root = ProgressStressTests.tree(depth: random.number(1...4), &random)
       let watch = Monotony(root)
       if random.chance(50) { root.addObserver { watch.see($0) } }
@@ -83,7 +83,7 @@ struct ProgressStressTests {
 
   @Test func pausing_whileRunning_losesNothing() async {
     for _ in 0..<Scale.count(400, least: 30) {
-      var random = SplitMix64(seed: .random(in: 0...UInt64.max))
+      var random = SeededRandomNumberGenerator(seed: .random(in: 0...UInt64.max))
       let root = ProgressStressTests.tree(depth: 3, &random)
       let isOver = Gate()
       root.addObserver { if case .settled = $0 { isOver.open() } }
@@ -105,7 +105,7 @@ struct ProgressStressTests {
     }
   }
 
-  private static func tree(depth: Int, _ random: inout SplitMix64) -> SettlingOperation {
+  private static func tree(depth: Int, _ random: inout SeededRandomNumberGenerator) -> SettlingOperation {
     guard depth > 0 else {
       let hops = random.chance(40)
       let leaf = SimpleOperation<Int> { operation in

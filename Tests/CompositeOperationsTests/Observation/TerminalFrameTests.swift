@@ -28,7 +28,7 @@ struct TerminalFrameTests {
   }
 
   @Test func frame_atAnyWidth_staysWithinIt() {
-    var random = SplitMix64(seed: 7)
+    var random = SeededRandomNumberGenerator(seed: 7)
     for width in 1...140 {
       for theme in [TerminalTheme.ascii, .unicode] {
         var snapshot = TerminalFrameTests.snapshot
@@ -110,7 +110,7 @@ struct TerminalFrameTests {
   }
 
   @Test func screen_afterDrawingAndPrinting_showsTheLastLinesBelowWhatWasPrinted() {
-    var random = SplitMix64(seed: 3)
+    var random = SeededRandomNumberGenerator(seed: 3)
     for _ in 0..<300 {
       var screen = TerminalScreen()
       var terminal = Screen()

@@ -6,7 +6,7 @@ import TestSupport
 enum RandomTimeline {
   /// Every entry inside of its parent, as recorders make them, with few different instants, so that many are the same.
   static func nested(seed: UInt64, count: Int = 30) -> Timeline {
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandomNumberGenerator(seed: seed)
     var entries: [Timeline.Entry] = []
     for index in 0..<count {
       let parent = index == 0 || random.chance(5) ? nil : random.number(1...index)
@@ -33,7 +33,7 @@ enum RandomTimeline {
 
   /// Whatever a program may put together: numbers twice, parents that are not there, or in a circle, times backwards.
   static func senseless(seed: UInt64, count: Int = 20) -> Timeline {
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandomNumberGenerator(seed: seed)
     func instant() -> Duration { .nanoseconds(random.number(-50...50)) }
     return Timeline(
       entries: (0..<count).map { index in
