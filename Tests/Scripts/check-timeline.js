@@ -106,6 +106,42 @@
   check(page.rows().length === critical.size, "c does not show the critical path alone");
   press("c");
 
+  // The pointer.
+  const chart = document.getElementById("chart"), overview = document.getElementById("overview");
+  const point = (target, type, x, options = {}) => {
+    const area = target.getBoundingClientRect();
+    target.dispatchEvent(new PointerEvent(type, { bubbles: true, button: 0, clientX: area.left + area.width * x,
+      clientY: area.top + area.height / 2, ...options }));
+  };
+  page.fit();
+  page.drawNow();
+  const bar = chart.querySelector(".bar");
+  point(bar, "pointermove", .5);
+  const tip = document.getElementById("tip");
+  check(!tip.hidden && tip.textContent.includes(root.title), "the pointer at a bar shows nothing of it");
+  point(chart, "pointerleave", .5);
+  check(tip.hidden, "what is shown of a bar stays");
+  point(bar, "dblclick", .5);
+  check(page.state.selected !== null, "nothing is selected");
+  page.fit();
+  const area = chart.getBoundingClientRect();
+  const span2 = page.view.to - page.view.from, middle = (page.view.from + page.view.to) / 2;
+  chart.dispatchEvent(new WheelEvent("wheel", { deltaY: -100, ctrlKey: true, cancelable: true,
+    clientX: area.left + area.width / 2 }));
+  check(page.view.to - page.view.from < span2 * .6, "the wheel does not zoom");
+  check(Math.abs((page.view.from + page.view.to) / 2 - middle) < span2 * .01, "the wheel zooms at another place");
+  const left = page.view.from;
+  point(chart, "pointerdown", .5);
+  point(chart, "pointermove", .25);
+  point(chart, "pointerup", .25);
+  check(Math.abs(page.view.from - left - (page.view.to - page.view.from) / 4) < span2 * .001, "dragging does not pan");
+  point(overview, "pointerdown", .2);
+  point(overview, "pointermove", .6);
+  point(overview, "pointerup", .6);
+  const all = Math.max(...page.entries.map(entry => entry.end)) - Math.min(...page.entries.map(entry => entry.queued));
+  check(Math.abs(page.view.to - page.view.from - all * .4) < all * .01, "dragging in the overview does not select");
+  page.fit();
+
   // Search.
   press("/");
   const search = document.getElementById("search");

@@ -64,8 +64,6 @@ extension TimelinePage {
       if (event.button !== 0) return;
       drag = { kind, x: event.clientX, y: event.clientY, from: view.from, top: scroller.scrollTop, moved: false,
         entry: entryAt(event) };
-      event.currentTarget.setPointerCapture(event.pointerId);
-      if (kind === "chart") chart.classList.add("dragging");
     }
     function overviewTime(event) {
       const { left, width } = byId("overview").getBoundingClientRect();
@@ -74,7 +72,12 @@ extension TimelinePage {
     function moveDrag(event) {
       if (!drag) return;
       const distance = event.clientX - drag.x;
-      if (Math.abs(distance) + Math.abs(event.clientY - drag.y) > 3) drag.moved = true;
+      if (!drag.moved && Math.abs(distance) + Math.abs(event.clientY - drag.y) > 3) {
+        drag.moved = true;
+        // Not before, for then a click would be one at the whole chart.
+        if (event.isTrusted) event.currentTarget.setPointerCapture(event.pointerId);
+        if (drag.kind === "chart") chart.classList.add("dragging");
+      }
       if (!drag.moved) return;
       if (drag.kind === "overview") {
         const times = [drag.time, overviewTime(event)].sort((a, b) => a - b);

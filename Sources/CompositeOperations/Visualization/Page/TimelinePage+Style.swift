@@ -155,7 +155,9 @@ extension TimelinePage {
     #chart .wait { fill: var(--wait); }
     #chart .link { fill: none; stroke: var(--critical); stroke-width: 1.5; stroke-opacity: .75; }
     #chart .gridline { stroke: var(--grid); }
-    #chart .lasting { fill: var(--soft); font-size: 11.5px; pointer-events: none; }
+    #chart .lasting { fill: var(--soft); font-size: 11.5px; pointer-events: none; paint-order: stroke;
+      stroke: var(--panel); stroke-width: 4px; stroke-linejoin: round; }
+    #chart .row.selected .lasting { stroke: var(--select); }
     @media (forced-colors: active) { #chart .bar { forced-color-adjust: none; } }
     """#
 
