@@ -31,6 +31,11 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   /// Nothing will be asked for any more.
   func discardSteps() {}
 
+  /// The last child has finished, if there was one: settles the owner.
+  func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
+    settleOwner(as: ending, value: value, error: error)
+  }
+
   // MARK: - Begin and end
 
   final func begin(cancelled: Bool) {
@@ -56,7 +61,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   private func end(as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil) {
     discardSteps()
-    settleOwner(as: ending, value: value, error: error)
+    conclude(as: ending, value: value, error: error)
   }
 
   // MARK: - Running

@@ -9,6 +9,8 @@ struct ExecutionEnvironment: Sendable {
   var pool: QueuePool?
   /// What the whole tree of compositions shares.
   var tree: ExecutionTree?
+  /// What the operations around hold exclusively, the innermost first.
+  var held: ExclusionClaim?
 }
 
 /// Who carries the pieces of work of a source out.

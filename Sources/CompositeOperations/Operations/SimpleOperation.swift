@@ -147,7 +147,7 @@ open class SimpleOperation<Value: Sendable>:
     }
   }
 
-  override final func deliverCompletion() {
+  override func deliverCompletion() {
     let completion = StripedLock.withLock(of: self) { storedCompletion.take() }
     if let completion, let outcome { completion(outcome) }
   }

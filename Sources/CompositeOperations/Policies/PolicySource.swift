@@ -1,0 +1,47 @@
+import Foundation
+
+/// The engine of an operation that wraps another one, and has to know when somebody else settles it.
+class PolicySource: SequentialSource, @unchecked Sendable {  // immutable; subclasses say what guards theirs
+  /// The owner has started.
+  func begin(for owner: SettlingOperation, cancelled: Bool) {
+    bind(to: owner, queue: nil)
+    begin(cancelled: cancelled)
+  }
+
+  /// The owner has settled: as this source decided, or because somebody settled it.
+  ///
+  /// - Returns: whether what is still under way has to be cancelled.
+  func ownerDidSettle() -> Bool { true }
+}
+
+/// The operation that `timeout` and `retrying` return.
+///
+/// Settled from outside it gives up what it waits for at once, and cancels what it runs, for nobody needs that any more.
+final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // immutable
+  private let policy: PolicySource
+
+  init(_ source: PolicySource) {
+    policy = source
+    super.init(flags: [.composes, .hasCompletion])  // there is always something to do when it has settled
+  }
+
+  override var source: WorkSource? { policy }
+
+  override func main() {
+    policy.begin(for: self, cancelled: false)
+  }
+
+  override func settleUnrun() {
+    policy.begin(for: self, cancelled: true)
+  }
+
+  override func propagateCancel() {
+    policy.cancel()
+  }
+
+  override func deliverCompletion() {
+    let cancels = policy.ownerDidSettle()
+    super.deliverCompletion()
+    if cancels { policy.cancel() }
+  }
+}
