@@ -81,29 +81,30 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
       isOurs = guarded.takeOver()
       stage = .waiting
       lookInside(guarded)
-      return afterWaiting(for: guarded)
+      return afterWaiting(for: guarded, count)
     case .waiting:
-      return afterWaiting(for: guarded)
+      return afterWaiting(for: guarded, count)
     case .guarding:
-      return afterGuarding(guarded, previous)
+      return afterGuarding(guarded, previous, count)
     case .done:
       if givesVoid, case .success = guarded.anyOutcome { return .settle(.success) }
       return .settleLike(guarded)
     }
   }
 
-  private func afterWaiting(for guarded: Operation) -> Step {
+  private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
     while let next = unmet.popLast(), !guarded.isDecided {
       if DependencyWait.isNeeded(for: next) { return .run(DependencyGate(of: next, for: guarded)) }
     }
     stage = .guarding
-    return afterGuarding(guarded, nil)
+    return afterGuarding(guarded, nil, count)
   }
 
-  private func afterGuarding(_ guarded: Operation, _ previous: Operation?) -> Step {
+  private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Step {
     // One that was cancelled or settled by others needs nothing more.
     if !isOurs || !guarded.isDecided, let step = nextGuard(for: guarded, after: previous) { return step }
     stage = .done
+    lastTag = count + 1
     return .run(isOurs ? guarded : SettlementGate(of: guarded))
   }
 

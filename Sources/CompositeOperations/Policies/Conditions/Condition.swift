@@ -26,23 +26,14 @@ public struct Condition: OperationCondition {
   ///
   /// - Parameters:
   ///   - name: what it is called in a ``ConditionError``.
-  ///   - isMet: whether it holds; or throws why it does not. Called as ``OperationCondition/evaluate(_:)`` is, once for
+  ///   - isMet: says whether it holds, or throws why it does not. Called as ``OperationCondition/evaluate(_:)`` is, once for
   ///     each operation that has the condition.
-  public init(_ name: String, isMet: @escaping @Sendable (_ context: ConditionContext) async throws -> Bool) {
+  public init(
+    _ name: String = "Condition", isMet: @escaping @Sendable (_ context: ConditionContext) async throws -> Bool
+  ) {
     self.init(name: name, prerequisites: { _ in [] }) { context in
       if !(try await isMet(context)) { throw ConditionError.Unmet("it does not hold") }
     }
-  }
-
-  /// Makes a condition of a closure that throws if it does not hold.
-  ///
-  /// - Parameters:
-  ///   - name: what it is called in a ``ConditionError``.
-  ///   - check: throws why it does not hold. Called as ``OperationCondition/evaluate(_:)`` is, once for each operation
-  ///     that has the condition.
-  @_disfavoredOverload
-  public init(_ name: String, check: @escaping @Sendable (_ context: ConditionContext) async throws -> Void) {
-    self.init(name: name, prerequisites: { _ in [] }, evaluation: check)
   }
 
   /// Wraps a condition of any type.

@@ -44,6 +44,11 @@ public final class ExclusionRegistry: Sendable {
     state.withLock { $0.claims.isEmpty && $0.lines.isEmpty }
   }
 
+  /// How many operations wait.
+  var waitingCount: Int {
+    state.withLock { $0.waiting.count }
+  }
+
   // MARK: - Claims
 
   enum Answer {

@@ -1,4 +1,4 @@
-// Who can never be granted, and why.
+// Who would wait for ever, and why.
 
 extension ExclusionState {
   /// Those that wait, in the order in which they came.
@@ -32,21 +32,30 @@ extension ExclusionState {
     var forecast = Forecast(stuck: waiting)
     guard !forecast.stuck.isEmpty else { return forecast }
     for (category, line) in lines { forecast.room[category] = limit(of: category) - line.inUse }
-    var blockers: [ID: Int] = [:]
+    // What keeps each holder from letting go: claims that wait inside of it, and those that use its categories.
+    var keepers: [ID: Int] = [:]
     for (_, claim) in forecast.stuck {
-      for ancestor in claim.ancestors { blockers[ancestor, default: 0] += 1 }
+      for holder in kept(by: claim) { keepers[holder, default: 0] += 1 }
     }
-    for (id, claim) in claims where claim.isHeld && blockers[id] == nil { forecast.release(claim) }
+    for claim in claims.values where claim.isHeld {
+      for lender in claim.lenders { keepers[lender, default: 0] += 1 }
+    }
+    func letGo(_ holders: [ID]) {
+      var pending = holders
+      while let holder = pending.popLast() {
+        keepers[holder]! -= 1
+        if keepers[holder] == 0 { pending += forecast.free(claims[holder]!) }
+      }
+    }
+    let free = claims.filter { $0.value.isHeld && keepers[$0.key] == nil }.values
+    for claim in free { letGo(forecast.free(claim)) }
     var count: Int
     repeat {
       count = forecast.stuck.count
       var awaited: Set<ExclusionCategory> = []
       for (id, claim) in forecast.take() {
         if claim.categories.allSatisfy({ forecast.room[$0]! > 0 && !(inOrder && awaited.contains($0)) }) {
-          for ancestor in claim.ancestors {
-            blockers[ancestor]! -= 1
-            if blockers[ancestor] == 0, let holder = claims[ancestor] { forecast.release(holder) }
-          }
+          letGo(kept(by: claim))
         } else {
           if inOrder { awaited.formUnion(claim.categories) }
           forecast.stuck.append((id, claim))
@@ -56,10 +65,14 @@ extension ExclusionState {
     return forecast
   }
 
-  /// The circle that a claim is part of; nil if it is part of none.
+  /// The holders that can not let go while a claim waits: those whose operations it belongs to, and its lenders.
+  private func kept(by waiting: Claim) -> [ID] {
+    waiting.ancestors.filter { claims[$0]?.isReleased == false } + waiting.lenders
+  }
+
+  /// The circle that a claim is part of, of those that wait for ever; nil if it is part of none.
   func circle(closedBy id: ID) -> [Wait]? {
     let forecast = forecast(inOrder: false)
-    guard forecast.stuck.contains(where: { $0.id == id }) else { return nil }
     let goal = Set(claims[id]!.ancestors)
     // From each claim to those nested in the holders that it waits for, until one of these is around where it began.
     var paths: [(id: ID, waits: [Wait])] = [(id, [])]
@@ -83,8 +96,10 @@ extension ExclusionState {
 }
 
 extension ExclusionState.Forecast {
-  fileprivate mutating func release(_ claim: ExclusionState.Claim) {
+  /// Returns those that the claim used something of.
+  fileprivate mutating func free(_ claim: ExclusionState.Claim) -> [ExclusionState.ID] {
     for category in claim.categories { room[category, default: 0] += 1 }
+    return claim.lenders
   }
 
   fileprivate mutating func take() -> [(id: ExclusionState.ID, claim: ExclusionState.Claim)] {

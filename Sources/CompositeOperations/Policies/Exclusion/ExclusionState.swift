@@ -88,9 +88,10 @@ struct ExclusionState<Owner> {
     }
     claims[id] = claim
     for category in claim.categories { lines[category, default: Line()].waiting.append(id) }
-    guard couldCloseCircle(id) else { return (id, .waiting, Change()) }
-    if let circle = circle(closedBy: id) {
-      return (id, .refused(circle), withdraw(id))
+    let mayClose = couldCloseCircle(id)
+    guard mayClose || mayStall else { return (id, .waiting, Change()) }
+    if mayClose, forecast(inOrder: false).stuck.contains(where: { $0.id == id }) {
+      return (id, .refused(circle(closedBy: id) ?? []), withdraw(id))
     }
     let granted = grantOutOfTurn()
     let others = granted.filter { $0 != id }.map { claims[$0]!.owner }
@@ -148,12 +149,15 @@ struct ExclusionState<Owner> {
 
   /// A claim that waits leaves the lines. Nothing happens to one that does not wait.
   mutating func withdraw(_ id: ID) -> Change {
-    guard let claim = claims[id], !claim.isHeld else { return Change() }
+    grant(from: leaveLines(id))
+  }
+
+  /// Returns the categories in which somebody else may have a turn in consequence.
+  private mutating func leaveLines(_ id: ID) -> [ExclusionCategory] {
+    guard let claim = claims[id], !claim.isHeld else { return [] }
     claims[id] = nil
     for category in claim.categories { lines[category]!.waiting.remove(id) }
-    var changed = claim.categories
-    for lender in claim.lenders { changed += dropOne(lender) }
-    return grant(from: changed)
+    return claim.lenders.reduce(into: claim.categories) { $0 += dropOne($1) }
   }
 
   private mutating func drop(_ id: ID) -> Change {
@@ -243,7 +247,7 @@ struct ExclusionState<Owner> {
     for (id, claim) in waiting {
       if !stalled.contains(id) {
         awaited.formUnion(claim.categories)
-      } else if !claim.ancestors.isEmpty,
+      } else if couldCloseCircle(id),
         claim.categories.allSatisfy({ lines[$0]!.inUse < limit(of: $0) && !awaited.contains($0) })
       {
         return id
@@ -257,13 +261,15 @@ struct ExclusionState<Owner> {
   /// Changes how many may hold a category. Those that hold it keep it, if there are more.
   mutating func setLimit(_ limit: Int, of category: ExclusionCategory) -> Change {
     limits[category] = limit == 1 ? nil : limit
+    var change = Change()
+    var changed = [category]
     // With less room there may be circles, and places in lines that stall.
-    mayStall = true
-    var change = grant(from: [category])
     while let (last, circle) = lastCircle() {
       change.refused.append((claims[last]!.owner, circle))
-      change.granted += withdraw(last).granted
+      changed += leaveLines(last)
     }
+    mayStall = true
+    change.granted = grant(from: changed).granted
     return change
   }
 
