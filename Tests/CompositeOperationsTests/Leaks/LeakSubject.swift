@@ -31,7 +31,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
     self.make = make
   }
 
-  static let all = hooks + bodies + typed + sequences + wrappers
+  static let all = hooks + bodies + typed + sequences + policies + wrappers
 
   /// Completions and cancel hooks of every class that has them.
   private static let hooks: [LeakSubject] = [
@@ -170,6 +170,41 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
           probe.touch()
           return attempt == 1 ? leaf : succeeding(2)
         })
+    },
+  ]
+
+  /// What conditions and exclusion keep.
+  private static let policies: [LeakSubject] = [
+    LeakSubject("condition") { leaf, probe in
+      leaf.condition(
+        Condition("met") { _ in
+          probe.touch()
+          return true
+        })
+    },
+    LeakSubject("prerequisite of a condition") { leaf, probe in
+      struct After: OperationCondition {
+        let leaf: HeldOperation<Int>
+        let probe: ReleaseProbe
+        func prerequisite(for context: ConditionContext) -> Operation? { leaf }
+        func evaluate(_ context: ConditionContext) throws {
+          if leaf.outcome?.value == nil { throw TestError.second }
+        }
+      }
+      return succeeding(1).condition(After(leaf: leaf, probe: probe))
+    },
+    LeakSubject("exclusive") { leaf, probe in
+      let registry = ExclusionRegistry()
+      return zip(leaf.exclusive("x", in: registry), holding(probe).exclusive("x", "y", in: registry))
+    },
+    LeakSubject("exclusive in exclusive, a condition between") { leaf, probe in
+      let registry = ExclusionRegistry()
+      let dependent = holding(probe)
+      dependent.addDependency(leaf)
+      return CompositeOperation(operations: [
+        leaf.exclusive("x", in: registry),
+        dependent.exclusive("y", in: registry).condition(!Condition("unmet") { _ in false }),
+      ]).exclusive("x", in: registry)
     },
   ]
 
