@@ -3,7 +3,7 @@ enum Table {
   /// The sizes at which cost is shown.
   static let sizes = [100, 1_000, 10_000, 100_000]
 
-  static let rows: [Row] = parallel + sequential + single + bodies + nested + workflows + growth + memory
+  static let rows: [Row] = parallel + sequential + single + bodies + nested + exclusion + workflows + growth + memory
 
   static func name(_ count: Int, _ things: String) -> String {
     "\(Figures.grouped(count)) \(things)"

@@ -113,6 +113,13 @@ public final class ExclusionRegistry: Sendable {
     carryOut(others)
   }
 
+  /// Takes categories that nobody holds, and gives them back: what that costs, for the benchmarks.
+  package func takeAndRelease(_ categories: [ExclusionCategory], for operation: Operation) {
+    let claim = ExclusionClaim(in: self, for: operation, around: nil)
+    _ = request(categories, for: claim)
+    release(claim)
+  }
+
   // MARK: - Consequences
 
   /// Writes down how claims stand now. Called inside the lock. Returns the gates to open after that.

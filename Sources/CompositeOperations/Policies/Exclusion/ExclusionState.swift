@@ -141,10 +141,17 @@ struct ExclusionState<Owner> {
 
   /// The operation has finished, or never ran. Does nothing the second time.
   mutating func release(_ id: ID) -> Change {
-    guard let index = claims.index(forKey: id), !claims.values[index].isReleased else { return Change() }
-    guard claims.values[index].isHeld else { return withdraw(id) }
-    claims.values[index].isReleased = true
-    return drop(id)
+    guard let claim = claims.removeValue(forKey: id) else { return Change() }
+    // The usual case: it used nobody's categories, and nobody uses its own.
+    if claim.isHeld, claim.users == 1, claim.lenders.isEmpty {
+      let freed = leave(claim.categories)
+      return freed.isEmpty ? Change() : grant(from: freed)
+    }
+    claims[id] = claim
+    guard !claim.isReleased else { return Change() }
+    guard claim.isHeld else { return withdraw(id) }
+    claims[id]!.isReleased = true
+    return grant(from: dropOne(id))
   }
 
   /// A claim that waits leaves the lines. Nothing happens to one that does not wait.
@@ -160,39 +167,43 @@ struct ExclusionState<Owner> {
     return claim.lenders.reduce(into: claim.categories) { $0 += dropOne($1) }
   }
 
-  private mutating func drop(_ id: ID) -> Change {
-    let changed = dropOne(id)
-    return changed.isEmpty ? Change() : grant(from: changed)
-  }
-
   /// One user less. Returns the categories in which there is room in consequence.
   private mutating func dropOne(_ id: ID) -> [ExclusionCategory] {
     var freed: [ExclusionCategory] = []
     var pending = [id]
     while let id = pending.popLast() {
-      guard let index = claims.index(forKey: id) else { continue }
-      claims.values[index].users -= 1
-      guard claims.values[index].users == 0 else { continue }
-      let claim = claims.remove(at: index).value
-      for category in claim.categories where leave(category) { freed.append(category) }
+      guard var claim = claims.removeValue(forKey: id) else { continue }
+      claim.users -= 1
+      guard claim.users == 0 else {
+        claims[id] = claim
+        continue
+      }
+      freed += leave(claim.categories)
       pending += claim.lenders
     }
     return freed
   }
 
-  /// Gives a place back. Returns whether somebody waits for one; if nobody has to do with the category it is forgotten.
-  private mutating func leave(_ category: ExclusionCategory) -> Bool {
-    guard let index = lines.index(forKey: category) else { return false }
-    lines.values[index].inUse -= 1
-    if !lines.values[index].waiting.isEmpty { return true }
-    if lines.values[index].inUse == 0 { lines.remove(at: index) }
-    return false
+  /// Gives places back. Returns the categories that somebody waits for; one that nobody has to do with is forgotten.
+  private mutating func leave(_ categories: [ExclusionCategory]) -> [ExclusionCategory] {
+    var freed: [ExclusionCategory] = []
+    for category in categories {
+      guard let index = lines.index(forKey: category) else { continue }
+      if lines.values[index].waiting.isEmpty, lines.values[index].inUse == 1 {
+        lines.remove(at: index)
+      } else {
+        lines.values[index].inUse -= 1
+        if !lines.values[index].waiting.isEmpty { freed.append(category) }
+      }
+    }
+    return freed
   }
 
   // MARK: - Turns
 
   /// Grants those whose turn has come, where something changed in some categories.
   private mutating func grant(from changed: [ExclusionCategory]) -> Change {
+    guard !changed.isEmpty || mayStall else { return Change() }
     let granted = grantInTurn(from: changed) + (mayStall ? grantOutOfTurn() : [])
     return granted.isEmpty ? Change() : Change(granted: granted.map { claims[$0]!.owner })
   }
