@@ -12,6 +12,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   final let state: LockBox<SequentialState>
   /// Whether a child that somebody else starts is waited for, instead of being a mistake.
   private final let joins: Bool
+  /// The number of the child after which nothing is run, if that is known: then the owner settles where that child has
+  /// settled, and needs no slot to be free for it.
+  @exclusivity(unchecked) final var lastTag = 0
 
   init(records: SequentialRecords? = nil, joins: Bool) {
     self.state = LockBox(SequentialState(records: records))
@@ -150,6 +153,8 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     // Told first: once the state has changed a cancel may settle the owner.
     if !monitors.isEmpty, state.withLock({ $0.isRunning(tag) }) { tellSettled(child, tag: tag) }
     let settled: SequentialState.Settled
+    let isLast = tag == lastTag
+    let claiming = claiming || isLast
     if let child = child as? SettlingOperation, child.state.current.ending == .success {
       settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming) }
     } else {
@@ -158,13 +163,28 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     }
     switch settled {
     case .proceed(let claim):
-      return claim
+      guard isLast else { return claim }
+      settle(claim)
+      return nil
     case .end:
       end(as: .cancelled)
       return nil
     case .ignore:
       return nil
     }
+  }
+
+  /// Nothing is run any more, so that this may happen anywhere.
+  private func settle(_ claim: SequentialState.Claim) {
+    // Nothing to claim: it is held back, and settles when it is let go.
+    guard case .ask(let previous, let count) = claim else { return }
+    guard
+      case .settle(let ending, let value, let error) = ThreadContext.current.runUserCode({
+        nextStep(after: previous, count: count)
+      })
+    else { preconditionFailure("\(claim) after the last child") }
+    state.withLock { $0.end() }
+    end(as: ending, value: value, error: error)
   }
 
   // MARK: - Cancel, suspend

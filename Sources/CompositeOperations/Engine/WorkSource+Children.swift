@@ -137,13 +137,19 @@ extension WorkSource {
   /// Settles a child that will not run any more, without running its `main`. False if it has not finished yet, and
   /// tells this source when it has.
   ///
-  /// - Parameter joins: whether a child that is somebody else's to start is left alone. It is as good as finished.
-  final func abandon(_ child: Operation, tag: Int, joins: Bool = false, _ context: ThreadContext) -> Bool {
+  /// - Parameters:
+  ///   - joins: whether a child that is somebody else's to start is left alone. It is as good as finished.
+  ///   - observer: who is told instead of this source, if not nil.
+  final func abandon(
+    _ child: Operation, tag: Int, joins: Bool = false, observer: (any SettlementObserver)? = nil,
+    _ context: ThreadContext
+  ) -> Bool {
+    let observer = observer ?? self
     abandonWait(tag)
     if joins, !child.takeOver() { return true }
     if let child = child as? SettlingOperation {
       if child.state.current.has(.composes) {
-        guard child.observe(self, tag: tag) else { return true }
+        guard child.observe(observer, tag: tag) else { return true }
         context.perform(.abandon(child))
         return false
       }
@@ -152,7 +158,7 @@ extension WorkSource {
         // One that was also added to a queue is left for that to start, at once: see `isInQueue`.
         if !child.waitsInQueue { child.start() }
       }
-      return !child.observe(self, tag: tag)
+      return !child.observe(observer, tag: tag)
     }
     context.runUserCode {
       child.cancel()
@@ -161,7 +167,7 @@ extension WorkSource {
       child.leaveDependencies()
     }
     if child.isFinished { return true }
-    ForeignOperations.observe(child, self, tag: tag)
+    ForeignOperations.observe(child, observer, tag: tag)
     return false
   }
 

@@ -11,6 +11,8 @@ struct ExecutionEnvironment: Sendable {
   var tree: ExecutionTree?
   /// Who is told of the children here and further inside.
   var monitors: [any SourceMonitor] = []
+  /// What the operations around hold exclusively, the innermost first.
+  var held: ExclusionClaim?
 }
 
 /// Who carries the pieces of work of a source out.

@@ -1,7 +1,31 @@
 import Foundation
 
 /// The engine of an operation that wraps another one, and has to know when somebody else settles it.
-class PolicySource: SequentialSource, @unchecked Sendable {  // immutable; subclasses say what guards theirs
+class PolicySource: SequentialSource, @unchecked Sendable {  // see the field; subclasses say what guards theirs
+  // Changed by whoever is asking or ends, inside the striped lock, because drawings read it at any moment.
+  @exclusivity(unchecked) private var operation: Operation?
+
+  /// - Parameter wrapped: the operation that is there from the beginning, if there is one.
+  init(_ wrapped: Operation?, joins: Bool) {
+    operation = wrapped
+    super.init(joins: joins)
+  }
+
+  deinit {
+    ReleaseList.release(&operation)
+  }
+
+  /// What was wrapped, until it is taken.
+  final var wrapped: Operation? { StripedLock.withLock(of: self) { operation } }
+
+  final func takeWrapped() -> Operation? { StripedLock.withLock(of: self) { operation.take() } }
+
+  override final var knownChildren: KnownChildren {
+    let known = super.knownChildren
+    guard known.contents.isEmpty, known.earlier == 0, let wrapped else { return known }
+    return KnownChildren(contents: [wrapped])
+  }
+
   /// The owner has started.
   func begin(for owner: SettlingOperation, cancelled: Bool) {
     bind(to: owner, queue: nil)

@@ -2,7 +2,6 @@ import Foundation
 
 /// Attempts, one after the other, with delays between them: the engine of `retrying`.
 final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is asking touches the fields
-  private var first: Operation?
   private var make: ((_ attempt: Int) throws -> Operation)?
   /// Nil when it is not needed any more, for the policy has closures.
   private var retry: RetryState?
@@ -23,16 +22,14 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
     first: Operation?, _ policy: RetryPolicy, _ timekeeper: Timekeeper, givesVoid: Bool,
     _ make: @escaping (_ attempt: Int) throws -> Operation
   ) {
-    self.first = first
     self.make = make
     self.timekeeper = timekeeper
     self.givesVoid = givesVoid
     retry = RetryState(policy)
-    super.init(joins: true)
+    super.init(first, joins: true)
   }
 
   deinit {
-    ReleaseList.release(&first)
     ReleaseList.release(&failed)
     ReleaseList.release(&make)
   }
@@ -55,7 +52,7 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
 
   private func attempt() -> Step {
     guard let number = retry?.begin(), let make else { return .settle(.cancelled) }
-    if let first = first.take() { return .run(first) }
+    if let first = takeWrapped() { return .run(first) }
     do {
       let made = try make(number)
       guard made !== failed else { return fail(OperationError(.alreadyFinished, operation: made)) }
@@ -78,10 +75,10 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   /// Delays are children as well.
   override func attempt(of tag: Int) -> Int { delay == nil ? retry?.attempts ?? 1 : 1 }
 
-  override func takeUnasked() -> Operation? { first.take() }
+  override func takeUnasked() -> Operation? { takeWrapped() }
 
   override func discardSteps() {
-    first = nil
+    _ = takeWrapped()
     make = nil
     retry = nil
     failed = nil

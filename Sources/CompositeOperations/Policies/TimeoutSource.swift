@@ -10,8 +10,6 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     case deadline(Timekeeper.Time)
   }
 
-  // Only whoever is asking touches it.
-  private var upstream: Operation?
   /// Whether the value is `()`, whatever the operation's is.
   private let givesVoid: Bool
   private let limit: Limit
@@ -25,18 +23,13 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
   init(
     _ upstream: Operation, _ limit: Limit, _ behavior: TimeoutBehavior, _ timekeeper: Timekeeper, givesVoid: Bool
   ) {
-    self.upstream = upstream
     self.limit = limit
     self.behavior = behavior
     self.timekeeper = timekeeper
     self.givesVoid = givesVoid
     let duration: Duration? = if case .duration(let duration) = limit { duration } else { nil }
     timeout = OperationTimeout(limit: duration, operation: upstream)
-    super.init(joins: true)
-  }
-
-  deinit {
-    ReleaseList.release(&upstream)
+    super.init(upstream, joins: true)
   }
 
   override func begin(for owner: SettlingOperation, cancelled: Bool) {
@@ -55,7 +48,7 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     guard let previous else {
-      guard let upstream = upstream.take(), let owner = timed.take() else { return .settle(.cancelled) }
+      guard let upstream = takeWrapped(), let owner = timed.take() else { return .settle(.cancelled) }
       switch limit {
       case .duration(let duration):
         arm(timekeeper.after(duration) { [self] in expire(owner) })
@@ -101,10 +94,10 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
 
   override var kind: Timeline.Kind { .timeout }
 
-  override func takeUnasked() -> Operation? { upstream.take() }
+  override func takeUnasked() -> Operation? { takeWrapped() }
 
   override func discardSteps() {
-    upstream = nil
+    _ = takeWrapped()
     timed = nil
   }
 }

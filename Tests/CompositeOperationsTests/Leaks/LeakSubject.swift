@@ -31,7 +31,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
     self.make = make
   }
 
-  static let all = hooks + observers + bodies + typed + sequences + policies + wrappers
+  static let all = hooks + observers + bodies + typed + sequences + timePolicies + policies + wrappers
 
   /// Completions and cancel hooks of every class that has them.
   private static let hooks: [LeakSubject] = [
@@ -213,7 +213,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
   ]
 
   /// Timers that are set for an hour must not keep anything for so long.
-  private static let policies: [LeakSubject] = [
+  private static let timePolicies: [LeakSubject] = [
     LeakSubject("completion of a timeout") { leaf, probe in
       let timed = leaf.timeout(.seconds(3_600))
       timed.completion = { _ in probe.touch() }
@@ -261,6 +261,41 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       delay.completion = { _ in probe.touch() }
       leaf.completion = { [weak delay] _ in delay?.finish() }
       return CompositeOperation(operations: [leaf, delay])
+    },
+  ]
+
+  /// What conditions and exclusion keep.
+  private static let policies: [LeakSubject] = [
+    LeakSubject("condition") { leaf, probe in
+      leaf.condition(
+        Condition("met") { _ in
+          probe.touch()
+          return true
+        })
+    },
+    LeakSubject("prerequisite of a condition") { leaf, probe in
+      struct After: OperationCondition {
+        let leaf: HeldOperation<Int>
+        let probe: ReleaseProbe
+        func prerequisite(for context: ConditionContext) -> Operation? { leaf }
+        func evaluate(_ context: ConditionContext) throws {
+          if leaf.outcome?.value == nil { throw TestError.second }
+        }
+      }
+      return succeeding(1).condition(After(leaf: leaf, probe: probe))
+    },
+    LeakSubject("exclusive") { leaf, probe in
+      let registry = ExclusionRegistry()
+      return zip(leaf.exclusive("x", in: registry), holding(probe).exclusive("x", "y", in: registry))
+    },
+    LeakSubject("exclusive in exclusive, a condition between") { leaf, probe in
+      let registry = ExclusionRegistry()
+      let dependent = holding(probe)
+      dependent.addDependency(leaf)
+      return CompositeOperation(operations: [
+        leaf.exclusive("x", in: registry),
+        dependent.exclusive("y", in: registry).condition(!Condition("unmet") { _ in false }),
+      ]).exclusive("x", in: registry)
     },
   ]
 

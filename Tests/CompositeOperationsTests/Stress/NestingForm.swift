@@ -6,6 +6,8 @@ import TestSupport
 enum NestingForm: CaseIterable, Sendable {
   case parallelInParallel, sequentialInSequential, alternating
   case maps, thens, recovers, alls
+  /// Categories and conditions around each other.
+  case guards
   /// Each `then` goes on with the next one, which is made when its turn comes.
   case thensToTheRight
 
@@ -29,6 +31,9 @@ enum NestingForm: CaseIterable, Sendable {
       return chain(depth, leaf) { upstream in upstream.recover { _ in succeeding(0) } }
     case .alls:
       return chain(depth, leaf) { upstream in all([upstream]).map { $0[0] + 1 } }
+    case .guards:
+      let registry = ExclusionRegistry()
+      return chain(depth / 2, leaf) { $0.exclusive("x", in: registry).conditions() }
     case .thensToTheRight:
       return NestingForm.toTheRight(depth, leaf)
     }
@@ -39,7 +44,7 @@ enum NestingForm: CaseIterable, Sendable {
     switch self {
     case .parallelInParallel, .sequentialInSequential, .alternating: nil
     case .maps, .thens, .alls: depth
-    case .recovers, .thensToTheRight: 0
+    case .recovers, .guards, .thensToTheRight: 0
     }
   }
 

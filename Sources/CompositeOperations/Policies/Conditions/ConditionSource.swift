@@ -1,0 +1,107 @@
+import Foundation
+
+/// An operation that runs if conditions hold: the engine of `condition`.
+final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever is asking or ends touches the fields
+  private enum Stage {
+    case new, preparing, evaluating
+  }
+
+  private var stage = Stage.new
+  private var conditions: [Condition]
+  private var context: ConditionContext?
+
+  init(_ guarded: Operation, _ conditions: [Condition], givesVoid: Bool) {
+    self.conditions = conditions
+    super.init(guarded, givesVoid: givesVoid)
+  }
+
+  override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
+    switch stage {
+    case .new:
+      guard !conditions.isEmpty else { return nil }
+      let context = ConditionContext(operation: guarded, dependencies: dependencies ?? [])
+      self.context = context
+      stage = .preparing
+      let prerequisites = conditions.flatMap { $0.prerequisites(context) }
+      guard !prerequisites.isEmpty else { return evaluate() }
+      Prerequisites.requireIndependence(of: prerequisites, from: guarded)
+      return .run(Prerequisites.operation(running: prerequisites))
+    case .preparing:
+      return evaluate()
+    case .evaluating:
+      if case .success = previous?.anyOutcome { return nil }
+      return previous.map { .settleLike($0) }
+    }
+  }
+
+  private func evaluate() -> Step? {
+    guard let context = context.take() else { return nil }
+    stage = .evaluating
+    return .run(ConditionEvaluation(conditions, context))
+  }
+
+  override func guardIsOver() {
+    conditions = []
+    context = nil
+  }
+}
+
+/// Evaluates conditions, in a task; fails with a ``ConditionError`` if not all of them hold.
+private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  // see the fields
+  // Touched by the one caller that starts the operation, or settles it unstarted.
+  private var work: (conditions: [Condition], context: ConditionContext)?
+  private let task = LockBox<Task<Void, Never>?>(nil)
+
+  init(_ conditions: [Condition], _ context: ConditionContext) {
+    work = (conditions, context)
+    super.init()
+  }
+
+  override func main() {
+    guard let (conditions, context) = work.take() else { return }
+    let task = Task.detached { [self] in
+      let outcome = await ConditionEvaluation.outcome(conditions, context)
+      self.task.withLock { $0 = nil }
+      settle(with: outcome)
+    }
+    // Whoever is second sees the other: the cancel finds the task, or this finds the cancel.
+    self.task.withLock { if !state.current.isSettled { $0 = task } }
+    if isCancelled { task.cancel() }
+  }
+
+  private static func outcome(_ conditions: [Condition], _ context: ConditionContext) async -> Outcome<Void> {
+    do {
+      guard var error = try await ConditionError.evaluating(conditions, context) else { return .success(()) }
+      error.operationDescription = OperationError.describe(context.operation)
+      return .failure(error)
+    } catch {
+      return .cancelled
+    }
+  }
+
+  override func didCancel() {
+    task.withLock { $0 }?.cancel()
+  }
+
+  override func discardWork() {
+    work = nil
+  }
+}
+
+/// The operations that run before conditions are evaluated.
+enum Prerequisites {
+  /// Runs all of them in parallel, whatever becomes of each.
+  static func operation(running operations: [Operation]) -> SimpleOperation<Void> {
+    let settled = operations.map { operation in
+      ComposedOperation<Void>(ChainSource(operation, as: .map) { _ in .settle(.success) })
+    }
+    return ComposedOperation(GatheringSource(settled, as: .all, policy: .waitForAll) { _ in () })
+  }
+
+  static func requireIndependence(of prerequisites: [Operation], from operation: Operation) {
+    require(
+      !prerequisites.contains { $0 === operation },
+      "A condition of \(OperationError.describe(operation)) returned that operation as its own prerequisite, so it "
+        + "could never run. Return another operation, or nil.")
+  }
+}

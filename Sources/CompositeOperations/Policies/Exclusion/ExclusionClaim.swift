@@ -1,0 +1,86 @@
+import Foundation
+
+/// What one operation holds, or waits for; handed down to the operations inside, which hold it too.
+final class ExclusionClaim: @unchecked Sendable {  // guarded by the registry's lock, but for what is set only once
+  enum Standing {
+    case waiting, granted
+    case refused([Wait])
+  }
+
+  /// One step of a circle, while the operations are there to be named.
+  struct Wait {
+    let waiting: Operation?
+    let category: ExclusionCategory
+    let holding: Operation?
+
+    init(_ wait: ExclusionState<ExclusionClaim>.Wait) {
+      (waiting, category, holding) = (wait.waiting.operation, wait.category, wait.holding.operation)
+    }
+  }
+
+  let registry: ExclusionRegistry
+  /// What is held around. Set once.
+  private(set) var around: ExclusionClaim?
+  /// Its number in the registry's state. Set once, before anybody else knows the claim.
+  var id = 0
+  /// For naming it; given up when the claim is released.
+  var operation: Operation?
+  var standing = Standing.waiting
+  /// Who waits to be told, if somebody does.
+  var gate: ExclusionGate?
+
+  init(in registry: ExclusionRegistry, for operation: Operation, around: ExclusionClaim?) {
+    self.registry = registry
+    self.operation = operation
+    self.around = around
+  }
+
+  deinit {
+    ReleaseList.release(&around)
+  }
+
+  /// The numbers of what is held around in the same registry, the innermost first.
+  var numbersAround: [Int] {
+    var numbers: [Int] = []
+    var next = around
+    while let claim = next {
+      if claim.registry === registry { numbers.append(claim.id) }
+      next = claim.around
+    }
+    return numbers
+  }
+}
+
+/// Waits until a claim is granted, or refused.
+final class ExclusionGate: GateOperation, @unchecked Sendable {  // immutable
+  private let claim: ExclusionClaim
+  private let guarded: Operation?
+
+  /// - Parameter guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves
+  ///   the line at once.
+  init(_ claim: ExclusionClaim, for guarded: Operation?) {
+    self.claim = claim
+    self.guarded = guarded
+    super.init()
+  }
+
+  override func main() {
+    if let guarded { pass(whenDecided: guarded) { [weak self] in self?.giveUp() } }
+    guard case .waiting = claim.registry.attach(self, to: claim) else { return pass() }
+    if isCancelled { giveUp() }
+  }
+
+  override func didCancel() {
+    giveUp()
+  }
+
+  private func giveUp() {
+    claim.registry.withdraw(claim)
+    finish()
+  }
+
+  /// The claim does not wait any more.
+  func pass() {
+    if case .refused(let circle) = claim.standing { reject(with: ExclusionError(circle)) } else { finish() }
+  }
+}

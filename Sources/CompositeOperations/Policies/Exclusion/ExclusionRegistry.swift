@@ -1,0 +1,136 @@
+import Foundation
+
+/// Where operations that exclude each other find each other: it knows who holds which category, and who waits.
+///
+/// Use ``shared``, or one of your own for categories that have nothing to do with those of others. What is excluded in
+/// one registry is not in another, and circles of waiting across registries are not found.
+///
+/// A registry keeps nothing of operations that have finished, and forgets a category when nobody holds it or waits for it;
+/// only limits that were set stay. May be used from any thread.
+public final class ExclusionRegistry: Sendable {
+  /// The registry that is used unless told otherwise.
+  public static let shared = ExclusionRegistry()
+
+  private let state = LockBox(ExclusionState<ExclusionClaim>())
+
+  /// Makes a registry in which nobody holds anything, and the limit of each category is 1.
+  public init() {}
+
+  /// How many operations may hold a category at the same time: 1 unless set otherwise.
+  public func limit(for category: ExclusionCategory) -> Int {
+    state.withLock { $0.limit(of: category) }
+  }
+
+  /// Sets how many operations may hold a category at the same time, in this registry: above 1 the category is a
+  /// semaphore.
+  ///
+  /// Can be changed at any time. With a higher limit, those that wait and have room now go on at once. With a lower
+  /// one, those that hold the category keep it. Should the lower limit let operations wait for each other in a circle, one
+  /// of them fails with ``ExclusionError/deadlock(_:)``.
+  ///
+  /// - Parameters:
+  ///   - limit: how many. Traps unless it is positive.
+  ///   - category: the category.
+  public func setLimit(_ limit: Int, for category: ExclusionCategory) {
+    require(
+      limit > 0,
+      "The limit of the exclusion category \(category) was set to \(limit), so that its operations could never run. "
+        + "Use 1 for mutual exclusion, or a higher number for a semaphore.")
+    carryOut(state.withLock { state in note(state.setLimit(limit, of: category)) })
+  }
+
+  /// Whether nobody holds anything or waits, and nothing is remembered of those who did.
+  var isUnused: Bool {
+    state.withLock { $0.claims.isEmpty && $0.lines.isEmpty }
+  }
+
+  /// How many operations wait.
+  var waitingCount: Int {
+    state.withLock { $0.waiting.count }
+  }
+
+  // MARK: - Claims
+
+  enum Answer {
+    /// - Parameter holdsMore: whether it holds something that the operations around do not.
+    case granted(holdsMore: Bool)
+    case waiting
+    case refused(ExclusionError)
+  }
+
+  /// Asks for all categories of a new claim at once.
+  func request(_ categories: [ExclusionCategory], for claim: ExclusionClaim) -> Answer {
+    let ancestors = claim.around == nil ? [] : claim.numbersAround
+    var others: [ExclusionGate] = []
+    var circle: [ExclusionClaim.Wait] = []
+    let answer: Answer? = state.withLock { state in
+      let (id, answer, change) = state.request(categories, for: claim, ancestors: ancestors)
+      claim.id = id
+      others = note(change)
+      switch answer {
+      case .granted:
+        claim.standing = .granted
+        return .granted(holdsMore: ancestors.isEmpty || state.claims[id]!.categories.isEmpty == false)
+      case .waiting:
+        return .waiting
+      case .refused(let waits):
+        circle = waits.map(ExclusionClaim.Wait.init)
+        return nil
+      }
+    }
+    carryOut(others)
+    return answer ?? .refused(ExclusionError(circle))
+  }
+
+  /// Has a gate told when the claim, which waited when it was made, waits no more. Returns how it stands.
+  func attach(_ gate: ExclusionGate, to claim: ExclusionClaim) -> ExclusionClaim.Standing {
+    state.withLock { _ in
+      if case .waiting = claim.standing { claim.gate = gate }
+      return claim.standing
+    }
+  }
+
+  /// The claim leaves the line at once, if it still waits.
+  func withdraw(_ claim: ExclusionClaim) {
+    var gate: ExclusionGate?  // released outside the lock
+    let others = state.withLock { state in
+      swap(&gate, &claim.gate)
+      return note(state.withdraw(claim.id))
+    }
+    withExtendedLifetime(gate) {}
+    carryOut(others)
+  }
+
+  /// The operation has finished, or will not run.
+  func release(_ claim: ExclusionClaim) {
+    var left: (Operation?, ExclusionGate?)  // released outside the lock
+    let others = state.withLock { state in
+      swap(&left.0, &claim.operation)
+      swap(&left.1, &claim.gate)
+      return note(state.release(claim.id))
+    }
+    withExtendedLifetime(left) {}
+    carryOut(others)
+  }
+
+  /// Takes categories that nobody holds, and gives them back: what that costs, for the benchmarks.
+  package func takeAndRelease(_ categories: [ExclusionCategory], for operation: Operation) {
+    let claim = ExclusionClaim(in: self, for: operation, around: nil)
+    _ = request(categories, for: claim)
+    release(claim)
+  }
+
+  // MARK: - Consequences
+
+  /// Writes down how claims stand now. Called inside the lock. Returns the gates to open after that.
+  private func note(_ change: ExclusionState<ExclusionClaim>.Change) -> [ExclusionGate] {
+    guard !change.granted.isEmpty || !change.refused.isEmpty else { return [] }
+    for claim in change.granted { claim.standing = .granted }
+    for (claim, circle) in change.refused { claim.standing = .refused(circle.map(ExclusionClaim.Wait.init)) }
+    return (change.granted + change.refused.map(\.owner)).compactMap { $0.gate.take() }
+  }
+
+  private func carryOut(_ gates: [ExclusionGate]) {
+    for gate in gates { gate.pass() }
+  }
+}

@@ -1,0 +1,109 @@
+// Who would wait for ever, and why.
+
+extension ExclusionState {
+  /// Those that wait, in the order in which they came.
+  var waiting: [(id: ID, claim: Claim)] {
+    claims.filter { !$0.value.isHeld }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Whether a request that has to wait could be part of a circle, at all: only if somebody waits for what one of the
+  /// holders around it holds. A quick look, that spares the long one in the usual case.
+  func couldCloseCircle(_ id: ID) -> Bool {
+    claims[id]!.ancestors.contains { ancestor in
+      claims[ancestor]?.categories.contains { lines[$0]?.waiting.isEmpty == false } == true
+    }
+  }
+
+  /// What would be if all that are not blocked were released.
+  struct Forecast {
+    /// Those that would still wait.
+    var stuck: [(id: ID, claim: Claim)]
+    /// How many more could hold each category.
+    var room: [ExclusionCategory: Int] = [:]
+  }
+
+  /// Which claims would still wait if all holders that are not blocked were released, and all that can be granted were
+  /// granted and then released.
+  ///
+  /// The order in which that is thought to happen does not matter: each release only makes room.
+  ///
+  /// - Parameter inOrder: whether only those are granted that are first in all of their lines.
+  func forecast(inOrder: Bool) -> Forecast {
+    var forecast = Forecast(stuck: waiting)
+    guard !forecast.stuck.isEmpty else { return forecast }
+    for (category, line) in lines { forecast.room[category] = limit(of: category) - line.inUse }
+    // What keeps each holder from letting go: claims that wait inside of it, and those that use its categories.
+    var keepers: [ID: Int] = [:]
+    for (_, claim) in forecast.stuck {
+      for holder in kept(by: claim) { keepers[holder, default: 0] += 1 }
+    }
+    for claim in claims.values where claim.isHeld {
+      for lender in claim.lenders { keepers[lender, default: 0] += 1 }
+    }
+    func letGo(_ holders: [ID]) {
+      var pending = holders
+      while let holder = pending.popLast() {
+        keepers[holder]! -= 1
+        if keepers[holder] == 0 { pending += forecast.free(claims[holder]!) }
+      }
+    }
+    let free = claims.filter { $0.value.isHeld && keepers[$0.key] == nil }.values
+    for claim in free { letGo(forecast.free(claim)) }
+    var count: Int
+    repeat {
+      count = forecast.stuck.count
+      var awaited: Set<ExclusionCategory> = []
+      for (id, claim) in forecast.take() {
+        if claim.categories.allSatisfy({ forecast.room[$0]! > 0 && !(inOrder && awaited.contains($0)) }) {
+          letGo(kept(by: claim))
+        } else {
+          if inOrder { awaited.formUnion(claim.categories) }
+          forecast.stuck.append((id, claim))
+        }
+      }
+    } while forecast.stuck.count < count && !forecast.stuck.isEmpty
+    return forecast
+  }
+
+  /// The holders that can not let go while a claim waits: those whose operations it belongs to, and its lenders.
+  private func kept(by waiting: Claim) -> [ID] {
+    waiting.ancestors.filter { claims[$0]?.isReleased == false } + waiting.lenders
+  }
+
+  /// The circle that a claim is part of, of those that wait for ever; nil if it is part of none.
+  func circle(closedBy id: ID) -> [Wait]? {
+    let forecast = forecast(inOrder: false)
+    let goal = Set(claims[id]!.ancestors)
+    // From each claim to those nested in the holders that it waits for, until one of these is around where it began.
+    var paths: [(id: ID, waits: [Wait])] = [(id, [])]
+    var seen: Set<ID> = [id]
+    var next = 0
+    while next < paths.count {
+      let (current, waits) = paths[next]
+      next += 1
+      let wanted = Set(claims[current]!.categories.filter { forecast.room[$0]! <= 0 })
+      for (holder, claim) in claims.sorted(by: { $0.key < $1.key }) where claim.isHeld {
+        guard let category = claim.categories.first(where: wanted.contains) else { continue }
+        let waits = waits + [Wait(waiting: claims[current]!.owner, category: category, holding: claim.owner)]
+        if goal.contains(holder) { return waits }
+        for (nested, claim) in forecast.stuck where claim.ancestors.contains(holder) && seen.insert(nested).inserted {
+          paths.append((nested, waits))
+        }
+      }
+    }
+    return nil
+  }
+}
+
+extension ExclusionState.Forecast {
+  /// Returns those that the claim used something of.
+  fileprivate mutating func free(_ claim: ExclusionState.Claim) -> [ExclusionState.ID] {
+    for category in claim.categories { room[category, default: 0] += 1 }
+    return claim.lenders
+  }
+
+  fileprivate mutating func take() -> [(id: ExclusionState.ID, claim: ExclusionState.Claim)] {
+    defer { stuck = [] }
+    return stuck
+  }
+}

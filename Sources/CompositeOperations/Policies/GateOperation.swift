@@ -1,0 +1,74 @@
+import Foundation
+
+/// Something that a composition waits for, as a child: it takes no slot, and no thread.
+///
+/// Subclasses begin to wait in `main`, finish when they need wait no more, and stop in `didCancel`.
+class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the subclasses
+  override init() {
+    super.init(flags: .composes)
+  }
+
+  /// Has the gate pass when `operation`, which is this composition's to start, is cancelled or settled by others.
+  final func pass(whenDecided operation: Operation, _ pass: @escaping @Sendable () -> Void) {
+    (operation as? SettlingOperation)?.setWhenDecidedUnstarted(pass)
+  }
+}
+
+/// Waits for the dependencies of an operation.
+final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or immutable
+  private let operation: Operation
+  private let guarded: Operation
+  private let wait = LockBox<DependencyWait?>(nil)
+
+  /// - Parameters:
+  ///   - operation: the one with the dependencies.
+  ///   - guarded: if that is cancelled, nothing has to be waited for any more.
+  init(of operation: Operation, for guarded: Operation) {
+    self.operation = operation
+    self.guarded = guarded
+    super.init()
+  }
+
+  override func main() {
+    let wait = DependencyWait(for: operation) { [self] in pass() }
+    self.wait.withLock { $0 = wait }
+    pass(whenDecided: guarded) { [weak self] in self?.pass() }
+    if isCancelled { didCancel() } else { wait.begin() }
+  }
+
+  override func didCancel() {
+    pass()
+  }
+
+  private func pass() {
+    wait.withLock { $0.take() }?.cancel()
+    finish()
+  }
+}
+
+/// Waits until an operation that is somebody else's has settled.
+final class SettlementGate: GateOperation, SettlementObserver, @unchecked Sendable {  // immutable
+  private let operation: Operation
+
+  init(of operation: Operation) {
+    self.operation = operation
+    super.init()
+  }
+
+  override func main() {
+    if let operation = operation as? SettlingOperation {
+      if !operation.observe(self) { finish() }
+    } else {
+      ForeignOperations.observe(operation, self)
+    }
+  }
+
+  override func didCancel() {
+    if !(operation is SettlingOperation) { ForeignOperations.stopObserving(operation, self) }
+    finish()
+  }
+
+  func operationDidSettle(_ operation: Operation, tag: Int) {
+    finish()
+  }
+}

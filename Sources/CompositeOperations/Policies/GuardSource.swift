@@ -1,0 +1,145 @@
+import Foundation
+
+/// One operation, and something that comes before it: the engine of `condition` and `exclusive`.
+///
+/// It waits for the operation's dependencies, then goes through what a subclass puts before the operation, and runs it
+/// last. If it comes to an end before that, the operation is settled without being run.
+class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, is asking or ends touches the fields
+  private enum Stage {
+    case new
+    /// The operation's dependencies are waited for.
+    case waiting
+    /// What the subclass puts before the operation is under way.
+    case guarding
+    /// The operation was handed out, or settled without being run.
+    case done
+  }
+
+  private var stage = Stage.new
+  /// The operations whose dependencies are to be waited for.
+  private var unmet: [Operation] = []
+  /// The dependencies of the owner and of the operation. Of guards around guards the outermost waits for all of them,
+  /// and tells the others; so nothing that they wait for is needed to meet them.
+  private(set) final var dependencies: [Operation]?
+  /// Whether the operation is this source's to start. Else somebody started it, and it is waited for and left alone.
+  private(set) final var isOurs = false
+  /// Whether the value is `()`, whatever the operation's is.
+  private let givesVoid: Bool
+
+  init(_ guarded: Operation, givesVoid: Bool) {
+    self.givesVoid = givesVoid
+    super.init(guarded, joins: false)
+  }
+
+  /// What comes next before the operation; nil if it may run. Called where operations run.
+  ///
+  /// - Parameter previous: what was returned last, settled; nil at first.
+  func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
+    preconditionFailure("abstract")
+  }
+
+  /// The last child has finished, and the owner settles next.
+  func guardIsOver() {}
+
+  override final func begin(for owner: SettlingOperation, cancelled: Bool) {
+    if !cancelled, dependencies == nil, owner.mayHaveDependencies { dependencies = owner.dependencies }
+    super.begin(for: owner, cancelled: cancelled)
+  }
+
+  /// Finds the guards that the operation consists of, takes over what they guard, and gathers all dependencies.
+  private func lookInside(_ guarded: Operation) {
+    var operations: [Operation] = []
+    var inner: [GuardSource] = []
+    var (operation, isOurs) = (guarded, isOurs)
+    while true {
+      if operation.mayHaveDependencies { operations.append(operation) }
+      guard isOurs, let source = (operation as? SettlingOperation)?.source as? GuardSource, source.stage == .new,
+        let next = source.wrapped
+      else { break }
+      isOurs = next.takeOver()
+      source.isOurs = isOurs
+      source.stage = .waiting
+      inner.append(source)
+      operation = next
+    }
+    let all = (dependencies ?? []) + operations.flatMap(\.dependencies)
+    dependencies = all
+    for source in inner { source.dependencies = all }
+    if self.isOurs { unmet = operations }
+  }
+
+  override final func nextStep(after previous: Operation?, count: Int) -> Step {
+    guard let guarded = wrapped else { return .settle(.cancelled) }
+    switch stage {
+    case .new:
+      isOurs = guarded.takeOver()
+      stage = .waiting
+      lookInside(guarded)
+      return afterWaiting(for: guarded, count)
+    case .waiting:
+      return afterWaiting(for: guarded, count)
+    case .guarding:
+      return afterGuarding(guarded, previous, count)
+    case .done:
+      if givesVoid, case .success = guarded.anyOutcome { return .settle(.success) }
+      return .settleLike(guarded)
+    }
+  }
+
+  private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
+    while let next = unmet.popLast(), !guarded.isDecided {
+      if DependencyWait.isNeeded(for: next) { return .run(DependencyGate(of: next, for: guarded)) }
+    }
+    stage = .guarding
+    return afterGuarding(guarded, nil, count)
+  }
+
+  private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Step {
+    // One that was cancelled or settled by others needs nothing more.
+    if !isOurs || !guarded.isDecided, let step = nextGuard(for: guarded, after: previous) { return step }
+    stage = .done
+    lastTag = count + 1
+    return .run(isOurs ? guarded : SettlementGate(of: guarded))
+  }
+
+  override final func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
+    guard let guarded = takeWrapped(), stage != .done, stage == .new ? guarded.takeOver() : isOurs else {
+      return settle(as: ending, value: value, error: error)
+    }
+    stage = .done
+    let afterwards = SettlementAction { [self] in settle(as: ending, value: value, error: error) }
+    if abandon(guarded, tag: 0, observer: afterwards, ThreadContext.current) {
+      settle(as: ending, value: value, error: error)
+    }
+  }
+
+  private func settle(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
+    (dependencies, unmet) = (nil, [])
+    guardIsOver()
+    settleOwner(as: ending, value: value, error: error)
+  }
+}
+
+extension Operation {
+  /// Whether the operation will not run any more.
+  fileprivate var isDecided: Bool {
+    isCancelled || (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
+  }
+
+  fileprivate var mayHaveDependencies: Bool {
+    (self as? SettlingOperation)?.state.current.has(.hasDependencies) ?? true
+  }
+}
+
+/// Does something when an operation has settled.
+private final class SettlementAction: SettlementObserver {
+  private let action: @Sendable () -> Void
+
+  init(_ action: @escaping @Sendable () -> Void) {
+    self.action = action
+  }
+
+  func operationDidSettle(_ operation: Operation, tag: Int) {
+    action()
+  }
+}

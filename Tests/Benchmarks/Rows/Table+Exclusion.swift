@@ -1,0 +1,32 @@
+import CompositeOperations
+import Foundation
+
+extension Table {
+  /// Categories that nobody else wants: what it costs to be able to exclude others.
+  static var exclusion: [Row] {
+    let registry = ExclusionRegistry()
+    let operation = emptyOperation()
+    let taking = [1, 3].map { count in
+      let categories = (0..<count).map { ExclusionCategory("category \($0)") }
+      return Row(
+        section: "Mutual exclusion", name: "\(count == 1 ? "a category" : "3 categories"), taken and released",
+        count: 1_000, budget: count == 1 ? .atMost(500) : nil,
+        measurement: .time(
+          .blocking {
+            for _ in 0..<1_000 { registry.takeAndRelease(categories, for: operation) }
+          }))
+    }
+    let running = Row(
+      section: "Mutual exclusion", name: "a composite of operations, each with a category of its own",
+      against: "map", count: 1_000,
+      measurement: .comparison(
+        subject: .blocking {
+          finish(
+            CompositeOperation(
+              operations: (0..<1_000).map { emptyOperation().exclusive(ExclusionCategory("\($0)"), in: registry) }))
+        },
+        peer: .blocking { finish(CompositeOperation(operations: (0..<1_000).map { _ in emptyOperation().map { $0 } })) }
+      ))
+    return taking + [running]
+  }
+}

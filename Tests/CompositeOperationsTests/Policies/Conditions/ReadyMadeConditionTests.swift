@@ -1,0 +1,107 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// The conditions that come with the package.
+@Suite("8 Conditions: dependencies and reachability", .hangLimit)
+struct ReadyMadeConditionTests {
+  private func ended<O: Operation>(_ operation: O) async -> O {
+    await onWorker { operation.start() }
+    await finished(operation)
+    return operation
+  }
+
+  @Test func dependencies_ofBothOperations_areLookedAt() async throws {
+    let failed: SimpleOperation<Int> = failing(TestError.first, named: "check")
+    let cancelled: SimpleOperation<Int> = cancelling(named: "draw")
+    let plain = BlockOperation {}
+    plain.cancel()
+    for operation in [failed, cancelled, plain, succeeding(1)] as [Operation] { _ = await ended(operation) }
+    let operation = succeeding(1)
+    operation.addDependency(failed)
+    operation.addDependency(plain)
+    let wrapped = operation.condition(NoCancelledDependencies() && NoFailedDependencies())
+    wrapped.addDependency(cancelled)
+    let error = try #require(await outcomeOfStarting(wrapped).error as? ConditionError)
+    #expect(error.failures.map(\.conditionName) == ["NoCancelledDependencies", "NoFailedDependencies"])
+    let cancellations = try #require(error.failures[0].error as? NoCancelledDependencies.Failure)
+    #expect(Set(cancellations.dependencies) == [cancelled, plain])
+    let failures = try #require(error.failures[1].error as? NoFailedDependencies.Failure)
+    #expect(failures.dependencies.map(\.operation) == [failed])
+    #expect("\(failures)" == "“check” (SimpleOperation<Int>) failed: test error first")
+    #expect("\(cancellations)".contains("“draw” (SimpleOperation<Int>) was cancelled"))
+  }
+
+  @Test func dependencies_thatSucceeded_areFine() async {
+    let operation = succeeding(1)
+    for _ in 0..<3 { operation.addDependency(await ended(succeeding(1))) }
+    operation.addDependency(await ended(BlockOperation {}))
+    #expect(await outcomeOfStarting(operation.conditions(NoFailedDependencies(), NoCancelledDependencies())).value == 1)
+  }
+
+  @Test func dependencies_insideOtherWrappers_areLookedAt() async {
+    let operation = succeeding(1)
+    operation.addDependency(await ended(failing(TestError.first)))
+    let wrapped = operation.exclusive("x", in: ExclusionRegistry()).condition(NoFailedDependencies())
+    #expect(await outcomeOfStarting(wrapped).error is ConditionError)
+    // And those of wrappers outside.
+    let inner = succeeding(1).condition(NoFailedDependencies()).exclusive("x", in: ExclusionRegistry())
+    inner.addDependency(await ended(failing(TestError.first)))
+    #expect(await outcomeOfStarting(inner).error is ConditionError)
+  }
+
+  /// A network that tests switch on and off.
+  private final class Network: ReachabilityMonitor {
+    private let continuations = Locked<[AsyncStream<Bool>.Continuation]>([])
+    private let isUp = Locked(false)
+    let asked = Gate()
+    let ended = Gate()
+
+    func reachability() -> AsyncStream<Bool> {
+      AsyncStream { continuation in
+        continuation.yield(isUp.current)
+        continuation.onTermination = { _ in self.ended.open() }
+        continuations.withLock { $0.append(continuation) }
+        asked.open()
+      }
+    }
+
+    func set(_ isUp: Bool) {
+      self.isUp.withLock { $0 = isUp }
+      for continuation in continuations.current { continuation.yield(isUp) }
+    }
+  }
+
+  @Test func unreachable_fails_orWaits() async throws {
+    let network = Network()
+    let error = await outcomeOfStarting(succeeding(1).condition(Reachable(monitor: network))).error as? ConditionError
+    #expect(try #require(error).failures[0].error is Reachable.Failure)
+    let waiting = Network()
+    let wrapped = succeeding(1).condition(Reachable(monitor: waiting, waits: true))
+    await onWorker { wrapped.start() }
+    await waiting.asked.wait()
+    #expect(!wrapped.isFinished)
+    waiting.set(false)
+    waiting.set(true)
+    #expect(await settled(wrapped).value == 1)
+    await waiting.ended.wait()
+  }
+
+  @Test func waitingForTheNetwork_canBeCancelled() async {
+    let network = Network()
+    let wrapped = succeeding(1).condition(Reachable(monitor: network, waits: true))
+    await onWorker { wrapped.start() }
+    await network.asked.wait()
+    wrapped.cancel()
+    #expect(await settled(wrapped).isCancelled)
+    await network.ended.wait()
+  }
+
+  #if !canImport(Network)
+  @Test func systemMonitor_onLinux_isAlwaysReachable() async {
+    #expect(await outcomeOfStarting(succeeding(1).condition(Reachable())).value == 1)
+  }
+  #endif
+}

@@ -1,0 +1,257 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// Operations that exclude each other.
+@Suite("8 Mutual exclusion", .hangLimit)
+struct ExclusionTests {
+  private let registry = ExclusionRegistry()
+
+  private func start(_ operation: Operation) async {
+    await onWorker { operation.start() }
+  }
+
+  @Test func operations_ofOneCategory_runOneAfterTheOther() async {
+    let gauge = ConcurrencyGauge()
+    let operations = (0..<200).map { number in
+      AsyncOperation {
+        gauge.enter()
+        await Task.yield()
+        gauge.leave()
+        return number
+      }.exclusive("x", in: registry)
+    }
+    #expect(await outcomeOfStarting(all(operations)).value == Array(0..<200))
+    #expect(gauge.maximum == 1)
+    #expect(registry.isUnused)
+  }
+
+  @Test func limit_isSemaphore() async {
+    registry.setLimit(3, for: "x")
+    #expect(registry.limit(for: "x") == 3)
+    #expect(registry.limit(for: "y") == 1)
+    let held = (0..<5).map { HeldOperation<Int>("\($0)") }
+    let together = all(held.map { $0.exclusive("x", in: registry) })
+    await start(together)
+    for operation in held[..<3] { await operation.started.wait() }
+    #expect(!held[3].started.isOpen && !held[4].started.isOpen)
+    registry.setLimit(4, for: "x")
+    await held[3].started.wait()
+    #expect(!held[4].started.isOpen)
+    for operation in held { operation.finish(with: 1) }
+    #expect(await settled(together).value != nil)
+  }
+
+  @Test func operations_startInTheOrderInWhichTheyCame() async {
+    let recorder = EventRecorder<String>()
+    let first = HeldOperation<Int>()
+    let wrapped = first.exclusive("x", in: registry)
+    await start(wrapped)
+    await first.started.wait()
+    var others: [SimpleOperation<Int>] = []
+    for number in 0..<20 {
+      let operation = succeeding(number, named: "\(number)", recorder: recorder).exclusive("x", in: registry)
+      // It gets in line on a worker: the next one only when it is there.
+      await start(operation)
+      #expect(await registry.reaches(waiting: number + 1))
+      others.append(operation)
+    }
+    first.finish(with: 0)
+    for operation in others { #expect(await settled(operation).value != nil) }
+    #expect(recorder.events == (0..<20).map { "\($0)" })
+  }
+
+  @Test func plainOperation_givesVoid() async {
+    let recorder = EventRecorder<String>()
+    let plain: Operation = BlockOperation { recorder.record("ran") }
+    let outcome: Outcome<Void> = await outcomeOfStarting(plain.exclusive("x", in: registry))
+    #expect(outcome.value != nil)
+    let typed: Operation = succeeding(5)
+    let second: Outcome<Void> = await outcomeOfStarting(typed.exclusive("x", "y", in: registry))
+    #expect(second.value != nil)
+    #expect(recorder.events == ["ran"])
+    #expect(registry.isUnused)
+  }
+
+  @Test func noCategories_runAtOnce() async {
+    #expect(await outcomeOfStarting(succeeding(1).exclusive([], in: registry)).value == 1)
+  }
+
+  @Test func failure_isTheOperationsOwn() async {
+    let outcome = await outcomeOfStarting(failing(TestError.first).exclusive("x", in: registry))
+    #expect(outcome.error as? TestError == .first)
+    #expect(registry.isUnused)
+  }
+
+  @Test func waiter_thatIsCancelled_leavesTheLineAtOnce() async {
+    let first = HeldOperation<Int>()
+    let wrapped = first.exclusive("x", in: registry)
+    await start(wrapped)
+    await first.started.wait()
+    let second = succeeding(2)
+    let waiting = second.exclusive("x", "y", in: registry)
+    await start(waiting)
+    #expect(await registry.reaches(waiting: 1))
+    let third = succeeding(3).exclusive("y", in: registry)
+    waiting.cancel()
+    #expect(await settled(waiting).isCancelled)
+    #expect(second.isCancelled && second.isFinished)
+    #expect(await outcomeOfStarting(third).value == 3)
+    first.finish(with: 1)
+    #expect(await settled(wrapped).value == 1)
+    #expect(registry.isUnused)
+  }
+
+  @Test func waiter_whoseOperationIsCancelled_leavesTheLineAtOnce() async {
+    let first = HeldOperation<Int>()
+    let wrapped = first.exclusive("x", in: registry)
+    await start(wrapped)
+    await first.started.wait()
+    let second = succeeding(2)
+    let waiting = second.exclusive("x", in: registry)
+    await start(waiting)
+    #expect(await registry.reaches(waiting: 1))
+    second.cancel()
+    #expect(await settled(waiting).isCancelled)
+    #expect(registry.waitingCount == 0)
+    first.finish(with: 1)
+    _ = await settled(wrapped)
+  }
+
+  @Test func category_isHeldUntilTheBodyHasEnded() async {
+    let first = HeldOperation<Int>()
+    let wrapped = first.exclusive("x", in: registry)
+    await start(wrapped)
+    await first.started.wait()
+    wrapped.cancel()
+    await first.cancelRequested.wait()
+    let second = HeldOperation<Int>()
+    let next = second.exclusive("x", in: registry)
+    await start(next)
+    #expect(await registry.reaches(waiting: 1))
+    #expect(!second.started.isOpen)
+    first.finish(with: 1)
+    #expect(await settled(wrapped).isCancelled)
+    await second.started.wait()
+    second.finish(with: 2)
+    #expect(await settled(next).value == 2)
+  }
+
+  @Test func wrapper_settledFromOutside_leavesTheLineAndCancels() async {
+    let first = HeldOperation<Int>(settlesWhenCancelled: true)
+    let wrapped = first.exclusive("x", in: registry)
+    await start(wrapped)
+    await first.started.wait()
+    let second = succeeding(2)
+    let waiting = second.exclusive("x", in: registry)
+    await start(waiting)
+    #expect(await registry.reaches(waiting: 1))
+    waiting.finish(with: 9)
+    #expect(await settled(waiting).value == 9)
+    #expect(second.isCancelled && registry.waitingCount == 0)
+    wrapped.finish(with: 8)
+    #expect(first.isCancelled)
+    #expect(await registry.reaches(isUnused: true))
+  }
+
+  @Test func dependencies_areWaitedForWithoutTheCategory() async {
+    let dependency = HeldOperation<Int>()
+    let operation = succeeding(1)
+    operation.addDependency(dependency)
+    // The dependency is found inside another wrapper, too.
+    let wrapped = operation.condition(Condition("c") { _ in true }).exclusive("x", in: registry)
+    await start(wrapped)
+    #expect(await outcomeOfStarting(succeeding(2).exclusive("x", in: registry)).value == 2)
+    #expect(registry.isUnused)
+    await start(dependency)
+    dependency.finish(with: 0)
+    #expect(await settled(wrapped).value == 1)
+  }
+
+  @Test func waiting_takesNoSlot() async {
+    let first = HeldOperation<Int>()
+    let outside = first.exclusive("x", in: registry)
+    await start(outside)
+    await first.started.wait()
+    let recorder = EventRecorder<String>()
+    let composite = CompositeOperation(
+      operations: [
+        succeeding(1, named: "waits", recorder: recorder).exclusive("x", in: registry),
+        succeeding(2, named: "runs", recorder: recorder),
+      ], operationQueue: OperationQueue(limit: 1))
+    await start(composite)
+    await recorder.wait(for: "runs")
+    first.finish(with: 1)
+    #expect(await settled(composite).value != nil)
+    #expect(recorder.events == ["runs", "waits"])
+  }
+
+  @Test func category_isReleasedThoughNoSlotIsFree() async {
+    let (first, second) = (HeldOperation<Int>(), HeldOperation<Int>())
+    let wrapped = first.exclusive("x", in: registry)
+    let dependency = HeldOperation<Int>()
+    await start(dependency)
+    second.addDependency(dependency)
+    let composite = CompositeOperation(operations: [second, wrapped], operationQueue: OperationQueue(limit: 1))
+    await start(composite)
+    await first.started.wait()
+    // From now on it waits for the only slot, before anything else.
+    dependency.finish(with: 0)
+    first.finish(with: 1)
+    await second.started.wait()
+    #expect(await outcomeOfStarting(succeeding(3).exclusive("x", in: registry)).value == 3)
+    second.finish(with: 2)
+    #expect(await settled(composite).value != nil)
+  }
+
+  @Test(arguments: 1...3) func descendants_haveWhatIsHeldAround(limit: Int) async {
+    let queue = OperationQueue(limit: limit)
+    let inner = CompositeOperation(
+      operations: [
+        succeeding(1).exclusive("x", in: registry),
+        succeeding(2).exclusive("x", "y", in: registry).then { [registry] _ in
+          succeeding(3).exclusive("y", "x", in: registry)
+        },
+        CompositeOperation(
+          sequence: ListSequence([succeeding(4).exclusive("x", in: registry).exclusive("x", in: registry)])),
+      ], operationQueue: queue)
+    #expect(await outcomeOfStarting(inner.exclusive("x", in: registry)).value != nil)
+    #expect(registry.isUnused)
+  }
+
+  @Test func operationSomebodyElseStarted_isWaitedForWithTheCategoryHeld() async {
+    let held = HeldOperation<Int>()
+    await start(held)
+    let wrapped = held.exclusive("x", in: registry)
+    await start(wrapped)
+    #expect(await registry.reaches(isUnused: false))
+    let other = succeeding(2).exclusive("x", in: registry)
+    await start(other)
+    #expect(await registry.reaches(waiting: 1))
+    wrapped.cancel()
+    #expect(await settled(wrapped).isCancelled)
+    #expect(!held.isCancelled)
+    #expect(await settled(other).value == 2)
+    held.finish(with: 1)
+  }
+
+  @Test("8 A limit of 0 traps") func limit_ofZero_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      ExclusionRegistry().setLimit(0, for: "login")
+    }
+    let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    for part in ["“login”", "set to 0", "Use 1"] { #expect(message.contains(part)) }
+  }
+
+  @Test func registries_areIndependent() async {
+    let held = HeldOperation<Int>()
+    let wrapped = held.exclusive("x", in: registry)
+    await start(wrapped)
+    await held.started.wait()
+    #expect(await outcomeOfStarting(succeeding(1).exclusive("x", in: ExclusionRegistry())).value == 1)
+    held.finish(with: 1)
+    _ = await settled(wrapped)
+  }
+}
