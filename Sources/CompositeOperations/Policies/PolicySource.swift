@@ -39,6 +39,11 @@ final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked
     policy.cancel()
   }
 
+  /// Somebody settled it before it was started: what it owns will never run, and is settled too.
+  override func discardWork() {
+    policy.begin(for: self, cancelled: true)
+  }
+
   override func deliverCompletion() {
     let cancels = policy.ownerDidSettle()
     super.deliverCompletion()

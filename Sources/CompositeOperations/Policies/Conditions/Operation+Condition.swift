@@ -9,10 +9,10 @@ extension ComposableOperation {
   /// let upload = Upload(file).condition(Reachable() && Condition("signed in") { _ in await session.isActive })
   /// ```
   ///
-  /// Returns one operation that owns this one. Once that has started: the dependencies of this operation are waited for;
-  /// then the prerequisite of the condition runs, if it has one; then the condition is evaluated; then this operation
-  /// runs, and the returned one settles as it does. If the condition does not hold this one is cancelled and never runs.
-  /// All but the operations themselves takes neither a slot of a queue nor a thread.
+  /// Returns one operation that owns this one. Once that has started: the dependencies of this operation are waited
+  /// for; then the prerequisite of the condition runs, if it has one; then the condition is evaluated; then this
+  /// operation runs, and the returned one settles as it does. If the condition does not hold this one is cancelled and
+  /// never runs. All but the operations themselves takes neither a slot of a queue nor a thread.
   ///
   /// Cancelled at any time before this operation runs, the returned one cancels what is under way, cancels this one
   /// without running it, and settles as cancelled when all has ended. An operation that somebody else has started,
