@@ -34,7 +34,7 @@ extension ComposableOperation {
     self.conditions(conditions)
   }
 
-  /// Runs this operation only if all conditions hold: see ``conditions(_:)-([any OperationCondition])``.
+  /// Runs this operation only if all conditions hold: the same for a list.
   public func conditions(_ conditions: [any OperationCondition]) -> SimpleOperation<Value> {
     PolicyOperation(ConditionSource(self, conditions.map { Condition($0) }, givesVoid: false))
   }
