@@ -6,8 +6,8 @@ import Foundation
 public struct ConditionError: Error, Sendable {
   /// One condition that does not hold.
   public struct Failure: Sendable {
-    /// What the condition is called. Of conditions combined with `&&` and `||` those that do not hold are listed, each by
-    /// its own name.
+    /// What the condition is called. Of conditions combined with `&&` and `||` those that do not hold are listed, each
+    /// by its own name.
     public let conditionName: String
     /// What it threw.
     public let error: any Error

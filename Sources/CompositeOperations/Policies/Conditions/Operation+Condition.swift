@@ -9,10 +9,10 @@ extension ComposableOperation {
   /// let upload = Upload(file).condition(Reachable() && Condition("signed in") { _ in await session.isActive })
   /// ```
   ///
-  /// Returns one operation that owns this one. Once that has started: the dependencies of this operation are waited for;
-  /// then the prerequisite of the condition runs, if it has one; then the condition is evaluated; then this operation
-  /// runs, and the returned one settles as it does. If the condition does not hold this one is cancelled and never runs.
-  /// All but the operations themselves takes neither a slot of a queue nor a thread.
+  /// Returns one operation that owns this one. Once that has started: the dependencies of this operation are waited
+  /// for; then the prerequisite of the condition runs, if it has one; then the condition is evaluated; then this
+  /// operation runs, and the returned one settles as it does. If the condition does not hold this one is cancelled and
+  /// never runs. All but the operations themselves takes neither a slot of a queue nor a thread.
   ///
   /// Cancelled at any time before this operation runs, the returned one cancels what is under way, cancels this one
   /// without running it, and settles as cancelled when all has ended. An operation that somebody else has started,
@@ -34,7 +34,7 @@ extension ComposableOperation {
     self.conditions(conditions)
   }
 
-  /// Runs this operation only if all conditions hold: see ``conditions(_:)-([any OperationCondition])``.
+  /// Runs this operation only if all conditions hold: the same for a list.
   public func conditions(_ conditions: [any OperationCondition]) -> SimpleOperation<Value> {
     PolicyOperation(ConditionSource(self, conditions.map { Condition($0) }, givesVoid: false))
   }

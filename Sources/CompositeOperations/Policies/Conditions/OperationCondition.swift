@@ -17,7 +17,8 @@ public protocol OperationCondition: Sendable {
   /// What the condition is called in a ``ConditionError``. The name of the type, unless defined.
   var name: String { get }
 
-  /// An operation to run before the condition is evaluated, such as one that asks for a permission. Nil, unless defined.
+  /// An operation to run before the condition is evaluated, such as one that asks for a permission. Nil, unless
+  /// defined.
   ///
   /// Called once for each operation that has the condition, where its prerequisites will run, when its dependencies
   /// have finished. What is returned runs in parallel with the prerequisites of the other conditions; one that somebody
@@ -46,7 +47,7 @@ extension OperationCondition {
 public struct ConditionContext: Sendable {
   /// The operation that runs if the condition holds. It has not started.
   public let operation: Operation
-  /// What had to finish before: the dependencies of the operation, and of the one that `condition` returned. All of them
-  /// have finished.
+  /// What had to finish before: the dependencies of the operation, and of the one that `condition` returned. All of
+  /// them have finished.
   public let dependencies: [Operation]
 }

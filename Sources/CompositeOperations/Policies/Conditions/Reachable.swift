@@ -10,8 +10,8 @@ import Network
 public protocol ReachabilityMonitor: Sendable {
   /// Whether the network can be reached: first as it is now, then whenever that changes.
   ///
-  /// Each stream is independent of the others. The condition stops iterating when it knows enough, or is cancelled, which
-  /// is the time to stop watching.
+  /// Each stream is independent of the others. The condition stops iterating when it knows enough, or is cancelled,
+  /// which is the time to stop watching.
   func reachability() -> AsyncStream<Bool>
 }
 

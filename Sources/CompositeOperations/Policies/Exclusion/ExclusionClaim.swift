@@ -56,8 +56,8 @@ final class ExclusionGate: GateOperation, @unchecked Sendable {  // immutable
   private let claim: ExclusionClaim
   private let guarded: Operation?
 
-  /// - Parameter guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves
-  ///   the line at once.
+  /// - Parameter guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim
+  ///   leaves the line at once.
   init(_ claim: ExclusionClaim, for guarded: Operation?) {
     self.claim = claim
     self.guarded = guarded

@@ -14,8 +14,8 @@ public enum ExclusionError: Error, Sendable {
 
   /// The operation would have waited for ever, because operations would have waited for each other in a circle.
   ///
-  /// The first step is that of the operation which failed. Each next one waits inside the holder of the step before, and
-  /// the last holder is one of the operations around the first.
+  /// The first step is that of the operation which failed. Each next one waits inside the holder of the step before,
+  /// and the last holder is one of the operations around the first.
   case deadlock([Wait])
 
   init(_ circle: [ExclusionClaim.Wait]) {
@@ -33,10 +33,10 @@ extension ExclusionError: LocalizedError, CustomStringConvertible {
   public var description: String {
     guard case .deadlock(let circle) = self else { return "" }
     let waits = circle.map { "\($0.operation) waits for \($0.category), which \($0.holder) holds" }
-    return
-      "\(circle.first?.operation ?? "The operation") can not wait for its exclusion categories, because it would be "
-      + "for ever: \(waits.joined(separator: "; inside that one ")), around the first. Let the outer operations take all "
-      + "categories at once, or all in the same order."
+    let operation = circle.first?.operation ?? "The operation"
+    return "\(operation) can not wait for its exclusion categories, because it would be for ever: "
+      + "\(waits.joined(separator: "; inside that one ")), around the first. "
+      + "Let the outer operations take all categories at once, or all in the same order."
   }
 
   /// The same as ``description``.

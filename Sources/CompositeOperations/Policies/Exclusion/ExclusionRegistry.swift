@@ -5,8 +5,8 @@ import Foundation
 /// Use ``shared``, or one of your own for categories that have nothing to do with those of others. What is excluded in
 /// one registry is not in another, and circles of waiting across registries are not found.
 ///
-/// A registry keeps nothing of operations that have finished, and forgets a category when nobody holds it or waits for it;
-/// only limits that were set stay. May be used from any thread.
+/// A registry keeps nothing of operations that have finished, and forgets a category when nobody holds it or waits for
+/// it; only limits that were set stay. May be used from any thread.
 public final class ExclusionRegistry: Sendable {
   /// The registry that is used unless told otherwise.
   public static let shared = ExclusionRegistry()
@@ -25,8 +25,8 @@ public final class ExclusionRegistry: Sendable {
   /// semaphore.
   ///
   /// Can be changed at any time. With a higher limit, those that wait and have room now go on at once. With a lower
-  /// one, those that hold the category keep it. Should the lower limit let operations wait for each other in a circle, one
-  /// of them fails with ``ExclusionError/deadlock(_:)``.
+  /// one, those that hold the category keep it. Should the lower limit let operations wait for each other in a circle,
+  /// one of them fails with ``ExclusionError/deadlock(_:)``.
   ///
   /// - Parameters:
   ///   - limit: how many. Traps unless it is positive.

@@ -7,10 +7,10 @@
 /// overtakes an earlier one that wants one of its categories; with one exception, without which there could be a circle
 /// of those who wait for each other for nothing but their places in the lines: see ``grantOutOfTurn()``.
 ///
-/// A holder is *blocked* if a claim nested in it waits, for it can not be released before that. A request that could never
-/// be granted, if all that are not blocked were released and all whose turn can come got theirs, closes a circle of
-/// holders; it is refused. Only a nested one can do that, for only these block anybody. So at any time all that wait can
-/// be granted in some order.
+/// A holder is *blocked* if a claim nested in it waits, for it can not be released before that. A request that could
+/// never be granted, if all that are not blocked were released and all whose turn can come got theirs, closes a circle
+/// of holders; it is refused. Only a nested one can do that, for only these block anybody. So at any time all that wait
+/// can be granted in some order.
 struct ExclusionState<Owner> {
   typealias ID = Int
 
@@ -237,9 +237,9 @@ struct ExclusionState<Owner> {
 
   /// Lets nested claims go ahead of those that only wait for them.
   ///
-  /// Say A holds `x`, B waits for `x` and `y`, and then a claim nested in A wants `y`. In line it would wait for B, which
-  /// waits for A, which waits for it. Where lines are such a circle, though there is room, the first nested claim of it for
-  /// which there is goes ahead; but never of one whose turn will come.
+  /// Say A holds `x`, B waits for `x` and `y`, and then a claim nested in A wants `y`. In line it would wait for B,
+  /// which waits for A, which waits for it. Where lines are such a circle, though there is room, the first nested claim
+  /// of it for which there is goes ahead; but never of one whose turn will come.
   private mutating func grantOutOfTurn() -> [ID] {
     var granted: [ID] = []
     while true {

@@ -10,10 +10,11 @@ extension ComposableOperation {
   /// let move = Move(from: a, to: b).exclusive(.account(a), .account(b))
   /// ```
   ///
-  /// Returns one operation that owns this one. Once that has started and the dependencies of this operation have finished,
-  /// it gets in line for all categories at once; when it has them this operation runs, and they are released when that has
-  /// finished: if it was cancelled, not before its body has ended. Waiting takes neither a slot of a queue nor a thread;
-  /// but an operation that was itself added to a queue has its slot while it waits, as while it executes.
+  /// Returns one operation that owns this one. Once that has started and the dependencies of this operation have
+  /// finished, it gets in line for all categories at once; when it has them this operation runs, and they are released
+  /// when that has finished: if it was cancelled, not before its body has ended. Waiting takes neither a slot of a
+  /// queue nor a thread; but an operation that was itself added to a queue has its slot while it waits, as while it
+  /// executes.
   ///
   /// The first to come is the first to go: nobody overtakes an earlier one that shares a category with it, and those
   /// that share none do not wait for each other. A category has room for one operation, unless
@@ -22,12 +23,12 @@ extension ComposableOperation {
   /// Operations inside this one (children of composites, what `then` runs, and so on) that want a category which it
   /// holds have it already, and run at once, together if the composition says so. Those that want another one wait like
   /// others, while this one is held; they may go ahead of those that could only run after this one. If such a wait
-  /// closes a circle, the operation that closes it fails at once with ``ExclusionError/deadlock(_:)``. Operations that a
-  /// body starts by itself are not inside.
+  /// closes a circle, the operation that closes it fails at once with ``ExclusionError/deadlock(_:)``. Operations that
+  /// a body starts by itself are not inside.
   ///
   /// Cancelled while it waits, the returned operation leaves the line at once, cancels this one without running it, and
-  /// settles as cancelled. An operation that somebody else has started, queued or composed is not held back: it is waited
-  /// for, with the categories held.
+  /// settles as cancelled. An operation that somebody else has started, queued or composed is not held back: it is
+  /// waited for, with the categories held.
   ///
   /// - Parameters:
   ///   - categories: what to hold while it runs.

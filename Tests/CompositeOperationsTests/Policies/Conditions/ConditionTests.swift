@@ -267,6 +267,15 @@ struct ConditionTests {
     #expect(recorder.events == ["c asked"])
   }
 
+  @Test func wrapper_settledBeforeItStarts_abandonsTheOperation() async {
+    let operation = main()
+    let wrapped = operation.condition(condition("c"))
+    wrapped.finish(with: 9)
+    #expect(await settled(operation).isCancelled)
+    #expect(await outcomeOfStarting(wrapped).value == 9)
+    #expect(recorder.events == [])
+  }
+
   // MARK: - Others
 
   @Test func operationSomebodyElseStarted_isNotHeldBackNorCancelled() async {

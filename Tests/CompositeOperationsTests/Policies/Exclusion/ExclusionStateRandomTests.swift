@@ -129,7 +129,7 @@ struct ExclusionStateRandomTests {
   @Test("Random requests, releases, withdrawals and limits, nested at will", arguments: 0..<8)
   func histories_areAsInTheModel(batch: Int) {
     var (refusals, waits, overtakings) = (0, 0, 0)
-    for number in 0..<Scale.count(400, least: 40) {
+    for number in 0..<Scale.count(400, least: 120) {
       let seed = UInt64(batch * 1_000_000 + number)
       var history = History(seed: seed)
       for _ in 0..<40 where history.complaint == nil { history.step() }
