@@ -6,14 +6,9 @@ import Testing
 
 @Suite("8 Terminal: what is tracked", .hangLimit)
 struct TerminalProgressTests {
-  /// A clock that stands still, in which nobody wakes up.
-  private struct StandingClock: Clock {
-    let now = ContinuousClock().now
-    var minimumResolution: Duration { .zero }
-
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-      throw CancellationError()
-    }
+  /// One for which no time passes, and which draws when the test says.
+  private static func still(_ device: TerminalDevice, maxLines: Int) -> TerminalProgress {
+    TerminalProgress(device, maxLines: maxLines, now: { .zero }, sleep: { _ in throw CancellationError() })
   }
 
   /// What was written, and a device that writes there.
@@ -27,7 +22,7 @@ struct TerminalProgressTests {
 
   @Test func lines_whereNothingCanBeDrawn_areThoseOfTheEnds() async {
     let (device, text) = TerminalProgressTests.device(canDraw: false)
-    let terminal = TerminalProgress(device, maxLines: 10, clock: StandingClock())
+    let terminal = TerminalProgressTests.still(device, maxLines: 10)
     let running = HeldOperation<Int>("running")
     let over = succeeding(1, named: "over")
     over.start()
@@ -47,7 +42,7 @@ struct TerminalProgressTests {
 
   @Test func bars_ofNestedComposites_showWhatRuns() async {
     let (device, text) = TerminalProgressTests.device(canDraw: true)
-    let terminal = TerminalProgress(device, maxLines: 10, clock: StandingClock())
+    let terminal = TerminalProgressTests.still(device, maxLines: 10)
     let leaves = (0..<3).map { HeldOperation<Int>("leaf-\($0)") }
     let unnamed = leaves[0].map { $0 }
     let named = CompositeOperation(operations: [leaves[1], leaves[2]])
@@ -65,7 +60,7 @@ struct TerminalProgressTests {
     _ = await outcome
     await terminal.finish()
     let drawn = text.current
-    let rows = drawn.split(separator: "\n").map { $0.replacing(/\u{1B}\[[?0-9]*[A-Za-z]/, with: "") }
+    let rows = drawn.replacing(/\u{1B}\[[?0-9]*[A-Za-z]/, with: "").split(separator: "\n")
     #expect(rows.count == 6, "\(rows)")
     #expect(rows[0].contains("all ") && rows[0].contains("12 %") && rows[0].contains("0/2"))
     #expect(rows[1].contains("    leaf-0".dropFirst(2)) && !rows[1].contains("%"))
@@ -78,7 +73,7 @@ struct TerminalProgressTests {
 
   @Test func bars_moreThanFit_areCounted() async {
     let (device, text) = TerminalProgressTests.device(canDraw: true)
-    let terminal = TerminalProgress(device, maxLines: 2, clock: StandingClock())
+    let terminal = TerminalProgressTests.still(device, maxLines: 2)
     let operations = (0..<5).map { HeldOperation<Int>("operation-\($0)") }
     for operation in operations { terminal.track(operation) }
     terminal.draw()
@@ -128,7 +123,7 @@ struct TerminalProgressTests {
 
   @Test func tracking_fromManyThreads_givesEachItsLine() async {
     let (device, text) = TerminalProgressTests.device(canDraw: false)
-    let terminal = TerminalProgress(device, maxLines: 4, clock: StandingClock())
+    let terminal = TerminalProgressTests.still(device, maxLines: 4)
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
         group.addTask {

@@ -69,14 +69,25 @@ public final class TerminalProgress: Sendable {
     self.init(TerminalDevice(output), maxLines: maxLines, clock: clock)
   }
 
-  init<C: Clock<Duration>>(_ device: TerminalDevice, maxLines: Int, clock: C) {
+  convenience init<C: Clock<Duration>>(_ device: TerminalDevice, maxLines: Int, clock: C) {
+    let start = clock.now
+    self.init(
+      device, maxLines: maxLines, now: { start.duration(to: clock.now) }, sleep: { try await clock.sleep(for: $0) })
+  }
+
+  /// - Parameters:
+  ///   - now: the time since some moment.
+  ///   - sleep: returns after a while; when it throws, nothing is drawn by itself any more.
+  init(
+    _ device: TerminalDevice, maxLines: Int, now: @escaping @Sendable () -> Duration,
+    sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) {
     require(
       maxLines >= 1, "TerminalProgress was made with \(maxLines) lines, so it could show nothing. Use at least 1.")
     self.device = device
     self.maxLines = maxLines
-    let start = clock.now
-    now = { start.duration(to: clock.now) }
-    sleep = { try await clock.sleep(for: $0) }
+    self.now = now
+    self.sleep = sleep
   }
 
   deinit {
