@@ -37,6 +37,16 @@ struct MonitorList: ~Copyable {
       self.isInherited = isInherited
       self.next = next
     }
+
+    // A function of the node, so that the monitor is not retained for the call.
+    @inline(never)
+    func tell(_ source: WorkSource, _ event: MonitorEvent, _ child: Operation, _ tag: Int) {
+      switch event {
+      case .added: monitor.source(source, didAdd: child, tag: tag)
+      case .willStart: monitor.source(source, willStart: child, tag: tag)
+      case .settled: monitor.source(source, didSettle: child, tag: tag)
+      }
+    }
   }
 
   private let first = Atomic<Unmanaged<Node>?>(nil)
@@ -71,6 +81,11 @@ struct MonitorList: ~Copyable {
   @inline(__always)
   func forEach(_ body: (any SourceMonitor) -> Void) {
     forEachNode { body($0.monitor) }
+  }
+
+  @inline(__always)
+  fileprivate func tell(_ source: WorkSource, _ event: MonitorEvent, _ child: Operation, _ tag: Int) {
+    forEachNode { $0.tell(source, event, child, tag) }
   }
 
   @inline(__always)
@@ -129,11 +144,7 @@ extension WorkSource {
   @inline(never)
   private func tell(_ event: MonitorEvent, _ child: Operation?, _ tag: Int) {
     guard let child else { return }
-    switch event {
-    case .added: monitors.forEach { $0.source(self, didAdd: child, tag: tag) }
-    case .willStart: monitors.forEach { $0.source(self, willStart: child, tag: tag) }
-    case .settled: monitors.forEach { $0.source(self, didSettle: child, tag: tag) }
-    }
+    monitors.tell(self, event, child, tag)
   }
 
   /// What a composition inside this one inherits.

@@ -12,7 +12,7 @@ extension Table {
           subject: .blocking { Recorded.runParallel(count) }, peer: .blocking { Parallel.run(count) })),
       Row(
         section: "With a timeline recorder", name: "100 composites of 100 children", against: "the same without",
-        count: count, budget: .atMost(1.6),
+        count: count,
         measurement: .comparison(
           subject: .blocking { Recorded.runNested(outer: 100, inner: 100) },
           peer: .blocking { Parallel.runNested(outer: 100, inner: 100) })),
