@@ -21,12 +21,13 @@ enum Help {
                              a server's Retry-After is honoured instead
       --root FOLDER          where links like /guide.md start, and which no link may leave (default: the Git work
                              tree that a path is in, else the current folder, else the path's own folder)
+      --timeline FILE.html   write a page that shows what ran when
       --help, -h             print this
       --                     what follows are paths, even if it begins with a dash
 
     exit status:
       0    all links are good (without --strict, some may be unreachable)
-      1    there are broken links or unreadable files, or the report could not be written
+      1    there are broken links or unreadable files, or the report or the timeline could not be written
       2    the command line is wrong
       130  interrupted with Ctrl-C; what was found so far is printed
 

@@ -9,6 +9,7 @@ struct OptionParser {
   private static let known: KeyValuePairs = [
     "--json": false, "--offline": false, "--strict": false, "--help": false,
     "--width": true, "--per-host": true, "--timeout": true, "--retries": true, "--retry-delay": true, "--root": true,
+    "--timeline": true,
   ]
 
   /// The options that `arguments`, without the name of the program, stand for.
@@ -85,6 +86,7 @@ struct OptionParser {
     case "--retries": options.retries = try number(value, for: name, in: 0...20)
     case "--timeout": options.timeout = try seconds(value, for: name, in: 0.01...3_600)
     case "--retry-delay": options.retryDelay = try seconds(value, for: name, in: 0...60)
+    case "--timeline": options.timeline = value
     default: options.root = value
     }
   }
@@ -113,6 +115,7 @@ struct OptionParser {
     case "--root": "."
     case "--timeout": "15"
     case "--retry-delay": "0.5"
+    case "--timeline": "timeline.html"
     case "--width": "8"
     default: "2"
     }

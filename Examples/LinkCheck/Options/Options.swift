@@ -17,6 +17,9 @@ struct Options: Equatable, Sendable {
   /// Whether unreachable links fail the check too.
   var strict = false
 
+  /// Where a page goes that shows what ran when; nil for no such page.
+  var timeline: String?
+
   /// Whether only the help is to be printed.
   var showsHelp = false
 

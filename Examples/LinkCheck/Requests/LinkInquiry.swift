@@ -4,37 +4,28 @@ import Foundation
 /// Decides, reply by reply, how to find out whether a link is good. It asks nobody itself.
 ///
 /// HEAD comes first, GET where the server refuses HEAD. Redirects are followed one by one. Replies and failures that
-/// may pass are asked for again after a pause.
+/// may pass are faults, after which it can be asked again.
 struct LinkInquiry: Sendable {
-  struct Policy: Sendable {
-    var retries: Int
-    var firstPause: Duration
-    /// No pause of our own is longer.
-    var longestPause = Duration.seconds(30)
-    /// Who asks for a longer one is not asked again.
-    var longestRetryAfter = Duration.seconds(60)
-    var maxRedirects = 10
-  }
-
   enum Step: Equatable, Sendable {
     case request(Request.Method, URL)
-    case pause(Duration, reason: String)
     case conclude(Verdict)
+    case fail(PassingFault)
   }
 
-  private let policy: Policy
+  /// Whoever asks for a longer pause is not asked again.
+  private static let longestRetryAfter = Duration.seconds(60)
+  private static let maxRedirects = 10
+
   private var url: URL
   private var method = Request.Method.head
   private var visited: [URL]
-  private var retries = 0
 
-  init(_ url: URL, policy: Policy) {
+  init(_ url: URL) {
     self.url = url
-    self.policy = policy
     visited = [url]
   }
 
-  /// The request to make now: at the beginning and after a pause.
+  /// The request to make now: at the beginning and after a fault.
   var request: Step { .request(method, url) }
 
   /// What to do after a reply.
@@ -44,18 +35,20 @@ struct LinkInquiry: Sendable {
     // The one byte that a GET asks for is more than an empty page has.
     case 416 where method == .get: .conclude(.good(redirects: visited.dropFirst().map(\.absoluteString)))
     case 301, 302, 303, 307, 308: redirect(reply)
-    case 429: retryLater(reply, keepsMethod: true)
+    case 429: fault(reply, keepsMethod: true)
     case 501 where method == .head, 400..<500 where method == .head: get()
-    case 500...: retryLater(reply, keepsMethod: false)
+    case 500...: fault(reply, keepsMethod: false)
     default: .conclude(broken(reply))
     }
   }
 
   /// What to do when no reply came.
   mutating func next(after error: TransportError) -> Step {
-    if error.kind != .lasting, let pause = retry(after: nil, error.reason, keepsMethod: false) { return pause }
     let reason = error.reason + place
-    return .conclude(error.kind == .unreachable ? .unreachable(reason: reason) : .broken(reason: reason))
+    let verdict = error.kind == .unreachable ? Verdict.unreachable(reason: reason) : .broken(reason: reason)
+    guard error.kind != .lasting else { return .conclude(verdict) }
+    method = .get
+    return .fail(PassingFault(reason: error.reason, verdict: verdict))
   }
 
   /// Some servers know only GET, and say so in many ways.
@@ -64,21 +57,14 @@ struct LinkInquiry: Sendable {
     return request
   }
 
-  private mutating func retryLater(_ reply: Reply, keepsMethod: Bool) -> Step {
-    let reason = Reply.description(of: reply.status)
-    return retry(after: reply.retryAfter, reason, keepsMethod: keepsMethod) ?? .conclude(broken(reply))
-  }
-
-  /// A pause before the next attempt; nil when there were enough, or when the server asks for too long a pause.
-  ///
   /// - Parameter keepsMethod: A server that fails may fail at HEAD only, and is asked with GET from then on. One that
   ///   is merely busy is left with the cheaper method.
-  private mutating func retry(after wanted: Duration?, _ reason: String, keepsMethod: Bool) -> Step? {
-    guard retries < policy.retries, wanted ?? .zero <= policy.longestRetryAfter else { return nil }
-    let own = min(policy.firstPause * (1 << min(retries, 20)), policy.longestPause)
-    retries += 1
+  private mutating func fault(_ reply: Reply, keepsMethod: Bool) -> Step {
+    guard reply.retryAfter ?? .zero <= LinkInquiry.longestRetryAfter else { return .conclude(broken(reply)) }
     if !keepsMethod { method = .get }
-    return .pause(wanted ?? own, reason: reason)
+    return .fail(
+      PassingFault(
+        reason: Reply.description(of: reply.status), retryAfter: reply.retryAfter, verdict: broken(reply)))
   }
 
   private mutating func redirect(_ reply: Reply) -> Step {
@@ -95,8 +81,8 @@ struct LinkInquiry: Sendable {
     guard !visited.contains(next) else {
       return .conclude(.broken(reason: "redirects in a circle, by way of \(next.absoluteString)", status: reply.status))
     }
-    guard visited.count <= policy.maxRedirects else {
-      return .conclude(.broken(reason: "more than \(policy.maxRedirects) redirects", status: reply.status))
+    guard visited.count <= LinkInquiry.maxRedirects else {
+      return .conclude(.broken(reason: "more than \(LinkInquiry.maxRedirects) redirects", status: reply.status))
     }
     visited.append(next)
     url = next
@@ -105,7 +91,7 @@ struct LinkInquiry: Sendable {
 
   private func broken(_ reply: Reply) -> Verdict {
     var reason = Reply.description(of: reply.status)
-    if let wanted = reply.retryAfter, wanted > policy.longestRetryAfter {
+    if let wanted = reply.retryAfter, wanted > LinkInquiry.longestRetryAfter {
       reason += ", to be asked again in \(wanted.inSeconds) only"
     }
     return .broken(reason: reason + place, status: reply.status)
@@ -116,4 +102,13 @@ struct LinkInquiry: Sendable {
     guard visited.count > 1 else { return "" }
     return " at \(url.absoluteString), after \(visited.count - 1) redirect\(visited.count > 2 ? "s" : "")"
   }
+}
+
+/// A link can not be judged now, and may be asked for again.
+struct PassingFault: Error, Equatable {
+  let reason: String
+  /// How long the server asks to be left alone.
+  var retryAfter: Duration?
+  /// What the link is if nobody asks again.
+  let verdict: Verdict
 }

@@ -16,24 +16,17 @@ final class Request: SimpleOperation<Reply>, @unchecked Sendable {  // constants
 
   private let session: URLSession
   private let request: URLRequest
-  private let timeout: Duration
-  private let running = Shared<Running?>(nil)
-
-  private struct Running {
-    let task: URLSessionDataTask
-    let countdown: Countdown
-  }
+  private let task = Shared<URLSessionDataTask?>(nil)
 
   init(_ method: Method, _ url: URL, timeout: Duration, session: URLSession) {
     var request = URLRequest(url: url)
     request.httpMethod = method.rawValue
-    // Our own timer ends the request on time, to the millisecond; this one only stands behind it.
+    // The operation's timeout ends the request on time, to the millisecond; this one only stands behind it.
     request.timeoutInterval = (timeout / .seconds(1)).rounded(.up) + 5
     // A GET is made where HEAD is refused: one byte of the page is as good as all of it.
     if method == .get { request.setValue("bytes=0-0", forHTTPHeaderField: "Range") }
     self.session = session
     self.request = request
-    self.timeout = timeout
     super.init()
     name = "\(method.rawValue) \(url.absoluteString)"
   }
@@ -46,14 +39,10 @@ final class Request: SimpleOperation<Reply>, @unchecked Sendable {  // constants
         reject(with: TransportError(error))
       }
       // The task is about to end by itself, and must not be cancelled while it is.
-      release()?.countdown.cancel()
+      _ = release()
     }
     task.delegate = FinalReply { [weak self] in self?.finish(with: Reply($0)) }
-    let countdown = Countdown(timeout) { [weak self, timeout] in
-      self?.reject(with: TransportError.timedOut(after: timeout))
-      self?.stop()
-    }
-    running.withLock { $0 = Running(task: task, countdown: countdown) }
+    self.task.withLock { $0 = task }
     task.resume()
     // The cancel may have come while there was no task yet.
     if isCancelled { didCancel() }
@@ -62,21 +51,14 @@ final class Request: SimpleOperation<Reply>, @unchecked Sendable {  // constants
   override func didCancel() {
     // Settled here and not when the task says so: whoever presses Ctrl-C does not wait for the network.
     settle(with: .cancelled)
-    stop()
+    release()?.cancel()
   }
 
-  /// Ends what is still running.
-  private func stop() {
-    guard let running = release() else { return }
-    running.countdown.cancel()
-    running.task.cancel()
-  }
-
-  /// Lets go of what is running, so that it is ended once.
-  private func release() -> Running? {
-    running.withLock { running in
-      defer { running = nil }
-      return running
+  /// Lets go of the task, so that it is ended once.
+  private func release() -> URLSessionDataTask? {
+    task.withLock { task in
+      defer { task = nil }
+      return task
     }
   }
 }

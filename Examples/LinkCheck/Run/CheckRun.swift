@@ -1,19 +1,15 @@
 import CompositeOperations
 import Foundation
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// The whole job as one operation: find the files, read them, read the pages they link to, check the links, and make
 /// the report, which is the last of its values.
 struct CheckRun: Sendable {
   let options: Options
   let findings = Findings()
-  let progress: ProgressReporter
+  let progress: TerminalProgress
   private let listings = FolderListings()
 
-  init(_ options: Options, progress: ProgressReporter) {
+  init(_ options: Options, progress: TerminalProgress) {
     self.options = options
     self.progress = progress
   }
@@ -31,26 +27,24 @@ struct CheckRun: Sendable {
   }
 
   private func findFiles() -> SimpleOperation<[SourceFile]> {
-    SimpleOperation { operation in
-      do {
-        let finder = FileFinder(root: options.root)
-        operation.finish(with: try finder.find(options.paths) { operation.isCancelled })
-      } catch {
-        operation.reject(with: error)
-      }
-    }
+    named(
+      "find files",
+      SimpleOperation { operation in
+        do {
+          let finder = FileFinder(root: options.root)
+          operation.finish(with: try finder.find(options.paths) { operation.isCancelled })
+        } catch {
+          operation.reject(with: error)
+        }
+      })
   }
 
   /// Reads the files, in parallel. `forEach` makes an operation only when it can run, however many files there are.
   private func read(_ files: [SourceFile]) -> SimpleOperation<[Page]> {
-    progress.begin("Reading files", total: files.count)
-    return forEach(files, maxConcurrent: options.width) { file in
-      SimpleOperation<Page> { operation in
-        let page = PageReader.read(file)
-        progress.step(file.name)
-        operation.finish(with: page)
-      }
+    let reading = forEach(files, maxConcurrent: options.width) { file in
+      named(file.name, SimpleOperation<Page> { $0.finish(with: PageReader.read(file)) })
     }
+    return shown("Reading files", reading, ifAny: files)
   }
 
   /// Reads the pages outside of the given paths that links with an anchor lead to.
@@ -65,29 +59,34 @@ struct CheckRun: Sendable {
       else { continue }
       linked[page] = SourceFile(path: page, name: page, kind: kind, root: mention.file.root)
     }
-    return forEach(linked.values, maxConcurrent: options.width) { file in
-      SimpleOperation<Page> { $0.finish(with: PageReader.read(file)) }
+    let reading = forEach(linked.values, maxConcurrent: options.width) { file in
+      named(file.name, SimpleOperation<Page> { $0.finish(with: PageReader.read(file)) })
     }
-    .map { pages in
-      findings.set(linkedPages: pages)
-      return pages
-    }
+    return named(
+      "Reading linked files",
+      reading.map { pages in
+        findings.set(linkedPages: pages)
+        return pages
+      })
   }
 
-  /// Checks the links to files in one group and the links to each server in another, side by side.
+  /// Checks the links to files in one group and the links to each server in another, of which so many are at work at a
+  /// time.
+  ///
+  /// How many requests a server gets at a time is the checker's to see to: a link that waits to be asked for again keeps no
+  /// other from its turn.
   private func checkLinks() -> CompositeOperation {
-    let session = URLSession.forLinks(perHost: options.perHost)
+    let checker = WebLinkChecker(options)
     let servers = options.offline ? [] : findings.webLinks
-    progress.begin("Checking web links", total: servers.map(\.urls.count).reduce(0, +))
     let groups = servers.map { server, urls in
-      let group = CompositeOperation(operations: urls.map { checkWebLink($0, session: session) })
-      group.name = server
-      group.maxConcurrentOperationCount = options.perHost
+      let group = named(server, CompositeOperation(operations: urls.map { checkWebLink($0, checker) }))
+      // A bar counts links, not servers.
+      group.progressWeight = Double(urls.count)
       return group
     }
     let check = CompositeOperation(operations: [checkLocalLinks()] + groups)
     check.maxConcurrentOperationCount = options.width
-    return check
+    return shown("Checking web links", check, ifAny: servers)
   }
 
   /// Checks the links to files, page by page.
@@ -95,7 +94,7 @@ struct CheckRun: Sendable {
     let checker = LocalChecker(
       listings: listings, anchors: findings.anchors, unreadable: findings.unreadablePaths)
     let mentions = findings.mentions
-    return forEach(findings.mentionsByPage, maxConcurrent: options.width) { numbers in
+    let checks = forEach(findings.mentionsByPage, maxConcurrent: options.width) { numbers in
       SimpleOperation<Void> { operation in
         for number in numbers where !operation.isCancelled {
           guard case .local(let path, let fragment) = mentions[number].target else { continue }
@@ -105,18 +104,26 @@ struct CheckRun: Sendable {
         operation.finish()
       }
     }
+    return named("links to files", checks)
   }
 
-  private func checkWebLink(_ url: URL, session: URLSession) -> SimpleOperation<Void> {
-    let policy = LinkInquiry.Policy(retries: options.retries, firstPause: options.retryDelay)
-    let sequence = LinkSequence(
-      LinkInquiry(url, policy: policy), timeout: options.timeout, session: session
-    ) { pause, reason in
-      progress.say("\(url.absoluteString): \(reason); asking again in \(pause.inSeconds)")
+  private func checkWebLink(_ url: URL, _ checker: WebLinkChecker<ContinuousClock>) -> SimpleOperation<Void> {
+    let check = checker.check(url) { pause, reason in
+      progress.print("\(url.absoluteString): \(reason); asking again in \(pause.inSeconds)")
     }
-    return CompositeOperation(sequence: sequence).map { values in
-      if let verdict = values.last as? Verdict { findings.record(verdict, for: url) }
-      progress.step(url.server)
-    }
+    return named(url.absoluteString, check.map { verdict in findings.record(verdict, for: url) })
+  }
+
+  // MARK: - Showing
+
+  private func named<O: Operation>(_ name: String, _ operation: O) -> O {
+    operation.name = name
+    return operation
+  }
+
+  /// Has a stage that has something to do shown on the terminal.
+  private func shown<O: SettlingOperation>(_ name: String, _ stage: O, ifAny items: some Collection) -> O {
+    if !items.isEmpty { progress.track(stage, title: name) }
+    return named(name, stage)
   }
 }

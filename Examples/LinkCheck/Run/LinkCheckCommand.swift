@@ -20,34 +20,43 @@ struct LinkCheckCommand {
       }
       return try await check(options)
     } catch let error as OutputError {
-      Terminal.write("LinkCheck: \(error)\n")
+      complain(error)
       return ExitStatus.broken
     } catch {
-      Terminal.write("LinkCheck: \(error)\n")
+      complain(error)
       return ExitStatus.usage
     }
   }
 
+  /// Nothing can be told to somebody who does not listen, so that it fails does not matter.
+  private func complain(_ error: any Error) {
+    try? FileHandle.standardError.write(contentsOf: Data("LinkCheck: \(error)\n".utf8))
+  }
+
   private func check(_ options: Options) async throws -> Int32 {
-    let progress = ProgressReporter()
+    let progress = TerminalProgress()
     let run = CheckRun(options, progress: progress)
     let operation = run.makeOperation()
+    let recorder = options.timeline.map { _ in TimelineRecorder() }
+    recorder?.attach(to: operation)
     let interrupt = Interrupt { operation.cancel() }
     defer { interrupt.end() }
     let report: Report?
     do {
       report = try await operation.run().last as? Report
-      progress.end()
+      await progress.finish()
     } catch is CancellationError {
-      progress.end()
+      await progress.finish()
       try print(run.findings.report(isInterrupted: true), options)
+      try write(recorder?.timeline, options)
       return Interrupt.exitStatus
     } catch let error as CompositeError {
-      progress.end()
+      await progress.finish()
       throw error.failures[0].error
     }
     guard let report else { preconditionFailure("The last step of the run makes the report.") }
     try print(report, options)
+    try write(recorder?.timeline, options)
     return report.isFailure(strict: options.strict) ? ExitStatus.broken : ExitStatus.good
   }
 
@@ -55,19 +64,28 @@ struct LinkCheckCommand {
     try print(options.json ? report.json : report.text)
   }
 
+  private func write(_ timeline: Timeline?, _ options: Options) throws(OutputError) {
+    guard let timeline, let path = options.timeline else { return }
+    do {
+      try timeline.write(html: URL(fileURLWithPath: path), title: "LinkCheck \(options.paths.joined(separator: " "))")
+    } catch {
+      throw OutputError(problem: "\(error)")
+    }
+  }
+
   /// The standard output carries the report and nothing else.
   private func print(_ text: String) throws(OutputError) {
     do {
       try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     } catch {
-      throw OutputError(reason: error.localizedDescription)
+      throw OutputError(problem: "the report could not be written: \(error.localizedDescription)")
     }
   }
 
   /// The disk is full, for example.
   private struct OutputError: Error, CustomStringConvertible {
-    let reason: String
+    let problem: String
 
-    var description: String { "the report could not be written: \(reason)" }
+    var description: String { problem }
   }
 }

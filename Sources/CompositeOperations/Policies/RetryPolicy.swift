@@ -44,6 +44,9 @@ public struct RetryPolicy: Sendable {
   public var randomSource: any RandomNumberGenerator & Sendable
   /// Decides after each failure. Called with the error and the number of the attempt, from 1, where the operations run.
   public var decide: @Sendable (_ error: any Error, _ attempt: Int) -> Decision
+  /// Told before each further attempt: what the last one failed with, its number, and how long the pause before the next
+  /// one will be, jitter included; zero where there is none. Called where the operations run.
+  public var willRetry: (@Sendable (_ error: any Error, _ attempt: Int, _ delay: Duration) -> Void)?
 
   /// Makes a policy.
   ///

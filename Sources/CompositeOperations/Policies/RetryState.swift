@@ -20,11 +20,14 @@ struct RetryState: Sendable {
   /// The current attempt has failed. Returns after how long the next one is due; nil if there is none.
   mutating func failed(_ error: any Error) -> Duration? {
     guard attempts < policy.maxAttempts else { return nil }
+    let pause: Duration
     switch policy.decide(error, attempts) {
     case .stop: return nil
-    case .retryAfter(let delay): return max(delay, .zero)
-    case .retry: return delay()
+    case .retryAfter(let delay): pause = max(delay, .zero)
+    case .retry: pause = delay()
     }
+    policy.willRetry?(error, attempts, pause)
+    return pause
   }
 
   private mutating func delay() -> Duration {

@@ -35,6 +35,18 @@ struct RetryStateTests {
     #expect(delays(policy) == [1, 2, 4, 5, 5].map { .seconds($0) })
   }
 
+  @Test("willRetry is told of each further attempt, with its delay, and not of the last failure")
+  func willRetry_isToldOfFurtherAttempts() {
+    let told = EventRecorder<String>()
+    var policy = RetryPolicy(maxAttempts: 4, backoff: .linear(from: .seconds(1)), jitter: .none) { _, attempt in
+      attempt == 2 ? .retryAfter(.seconds(-1)) : .retry
+    }
+    policy.willRetry = { error, attempt, delay in told.record("\(error) \(attempt) \(delay)") }
+    _ = delays(policy)
+    let error = TestError.first
+    #expect(told.events == ["\(error) 1 1.0 seconds", "\(error) 2 0.0 seconds", "\(error) 3 3.0 seconds"])
+  }
+
   @Test("Full jitter lies between zero and the backoff, and uses all of that; the same source gives the same delays")
   func jitter_isFull() {
     var policy = RetryPolicy(

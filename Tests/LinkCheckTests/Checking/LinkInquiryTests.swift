@@ -6,8 +6,10 @@ import Testing
 @Suite struct LinkInquiryTests {
   private let start = URL(string: "http://a.org/x")!
 
-  private func inquiry(retries: Int = 2, pause: Duration = .seconds(1)) -> LinkInquiry {
-    LinkInquiry(start, policy: .init(retries: retries, firstPause: pause))
+  private func inquiry() -> LinkInquiry { LinkInquiry(start) }
+
+  private func fault(_ reason: String, retryAfter: Duration? = nil, _ verdict: Verdict) -> LinkInquiry.Step {
+    .fail(PassingFault(reason: reason, retryAfter: retryAfter, verdict: verdict))
   }
 
   @Test(arguments: [200, 204, 206, 304])
@@ -30,48 +32,48 @@ import Testing
     #expect(inquiry.next(after: Reply(status: 416)) == .conclude(.good()))
   }
 
-  @Test func pauses_grow_upToAHalfMinute() {
-    var inquiry = inquiry(retries: 20, pause: .seconds(4))
-    var pauses: [Duration] = []
-    while case .pause(let pause, _) = inquiry.next(after: Reply(status: 503)) { pauses.append(pause) }
-    #expect(pauses.prefix(5) == [.seconds(4), .seconds(8), .seconds(16), .seconds(30), .seconds(30)])
-    #expect(pauses.count == 20)
+  @Test func fault_ofAServer_isAskedForAgainWithGet() {
+    var inquiry = inquiry()
+    #expect(
+      inquiry.next(after: Reply(status: 503))
+        == fault("503 service unavailable", .broken(reason: "503 service unavailable", status: 503)))
+    #expect(inquiry.request == .request(.get, start))
   }
 
-  @Test func retryAfter_replacesThePause_unlessItIsTooLong() {
+  @Test func retryAfter_isPartOfTheFault_unlessItIsTooLong() {
     var inquiry = inquiry()
     #expect(
       inquiry.next(after: Reply(status: 429, retryAfter: .seconds(60)))
-        == .pause(.seconds(60), reason: "429 too many requests"))
+        == fault(
+          "429 too many requests", retryAfter: .seconds(60), .broken(reason: "429 too many requests", status: 429)))
     #expect(inquiry.request == .request(.head, start))
     #expect(
       inquiry.next(after: Reply(status: 429, retryAfter: .seconds(61)))
         == .conclude(.broken(reason: "429 too many requests, to be asked again in 61 s only", status: 429)))
   }
 
-  @Test func transportErrors_areRetried_thenUnreachableOrBroken() {
+  @Test func transportErrors_areFaults_unlessTheyLast() {
     for kind in [TransportError.Kind.unreachable, .noAnswer] {
-      var inquiry = inquiry(retries: 1)
-      let error = TransportError(kind: kind, reason: "why")
-      #expect(inquiry.next(after: error) == .pause(.seconds(1), reason: "why"))
-      #expect(inquiry.request == .request(.get, start))
+      var inquiry = inquiry()
       let verdict = kind == .unreachable ? Verdict.unreachable(reason: "why") : .broken(reason: "why")
-      #expect(inquiry.next(after: error) == .conclude(verdict))
+      #expect(inquiry.next(after: TransportError(kind: kind, reason: "why")) == fault("why", verdict))
+      #expect(inquiry.request == .request(.get, start))
     }
     var lasting = inquiry()
     #expect(
       lasting.next(after: TransportError(kind: .lasting, reason: "why")) == .conclude(.broken(reason: "why")))
   }
 
-  @Test func retries_areCountedOverAllRedirects() {
-    var inquiry = inquiry(retries: 1)
-    #expect(inquiry.next(after: Reply(status: 503)) == .pause(.seconds(1), reason: "503 service unavailable"))
+  @Test func fault_afterARedirect_isAskedForAgainWhereItWas() {
+    var inquiry = inquiry()
     let next = URL(string: "http://b.org/y")!
-    #expect(inquiry.next(after: Reply(status: 302, location: "http://b.org/y#z")) == .request(.get, next))
+    #expect(inquiry.next(after: Reply(status: 302, location: "http://b.org/y#z")) == .request(.head, next))
     #expect(
       inquiry.next(after: Reply(status: 503))
-        == .conclude(
+        == fault(
+          "503 service unavailable",
           .broken(reason: "503 service unavailable at http://b.org/y, after 1 redirect", status: 503)))
+    #expect(inquiry.request == .request(.get, next))
   }
 
   @Test(arguments: [

@@ -6,20 +6,22 @@ import Testing
   @Test(arguments: [false, true])
   func ctrlC_whileARequestRuns_printsWhatWasFoundAndExitsWith130(_ json: Bool) async throws {
     try await withServer { server in
-      server.route("/held", HTTPAnswer.ok().held(by: Gate()))
+      let slow = try HTTPServer()
+      slow.route("/held", HTTPAnswer.ok().held(by: Gate()))
       let folder = try TemporaryFolder([
-        "a.md": "[good](\(server.url("/good"))) [gone](\(server.url("/gone"))) [held](\(server.url("/held")))",
+        "a.md": "[good](\(server.url("/good"))) [gone](\(server.url("/gone"))) [held](\(slow.url("/held")))",
         "b.md": "[gone](gone.md)",
       ])
       server.route("/good", .ok())
-      // One after the other, so that the first two are done when the third begins.
-      let tool = try Tool((json ? ["--json"] : []) + ["--per-host", "1", "."], in: folder)
-      await server.requests.wait { $0.contains { $0.path == "/held" } }
+      // One server after the other, so that the first one's links are done when the second one is asked.
+      let tool = try Tool((json ? ["--json"] : []) + ["--width", "1", "."], in: folder)
+      await slow.requests.wait(forCount: 1)
       tool.interrupt()
       let result = try await tool.result()
       #expect(!result.wasKilled)
       #expect(result.status == 130)
-      await server.abandonedRequests.wait(forCount: 1)
+      await slow.abandonedRequests.wait(forCount: 1)
+      await slow.stop()
       if json {
         let report = try result.report()
         #expect(report.interrupted)

@@ -60,7 +60,7 @@ import Testing
     let folder = try TemporaryFolder(["a.md": "[b](b.md)", "b.md": ""])
     let result = try await Tool.run("--json", ".", in: folder)
     #expect(result.output.hasPrefix("{") && result.output.hasSuffix("}\n"))
-    #expect(result.errors == "Reading files: 2\n")
+    #expect(result.errors.split(separator: "\n").map { $0.dropFirst(2).prefix(16) } == ["Reading files (0"])
   }
 
   #if os(Linux)

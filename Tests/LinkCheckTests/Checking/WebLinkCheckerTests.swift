@@ -1,0 +1,120 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LinkCheck
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite struct WebLinkCheckerTests {
+  private func check(
+    _ url: String, retries: Int = 2, clock: some Clock<Duration> = ContinuousClock(),
+    onPause: @escaping @Sendable (Duration, String) -> Void = { _, _ in }
+  ) throws -> SimpleOperation<Verdict> {
+    var options = Options()
+    options.retries = retries
+    options.retryDelay = .seconds(4)
+    options.timeout = .seconds(3600)
+    return WebLinkChecker(options, clock: clock).check(try #require(URL(string: url)), onPause: onPause)
+  }
+
+  @Test func fault_isAskedForAgainAfterThePause() async throws {
+    try await withServer { server in
+      server.route("/flaky", .failing(1))
+      let clock = ManualClock()
+      let pauses = EventRecorder<String>()
+      let check = try check(server.url("/flaky"), clock: clock) { pauses.record("\($0.inSeconds): \($1)") }
+      check.start()
+      await clock.waitForSleeper(dueIn: .seconds(4))
+      #expect(server.requests.count == 1)
+      clock.advance(by: .seconds(4))
+      #expect(await settled(check).value == .good())
+      #expect(pauses.events == ["4 s: 503 service unavailable"])
+      #expect(server.requests.events.map(\.method) == ["HEAD", "GET"])
+    }
+  }
+
+  @Test func pauses_grow_upToAHalfMinute() async throws {
+    try await withServer { server in
+      server.route("/down", .status(503))
+      let clock = ManualClock()
+      let pauses = EventRecorder<Duration>()
+      let check = try check(server.url("/down"), retries: 5, clock: clock) { pause, _ in pauses.record(pause) }
+      check.start()
+      for pause in [4, 8, 16, 30, 30] {
+        await clock.waitForSleeper(dueIn: .seconds(pause))
+        clock.advance(by: .seconds(pause))
+      }
+      #expect(await settled(check).value == .broken(reason: "503 service unavailable", status: 503))
+      #expect(pauses.events == [4, 8, 16, 30, 30].map { .seconds($0) })
+    }
+  }
+
+  @Test func brokenLink_isNoFailure() async throws {
+    try await withServer { server in
+      let verdict = try await check(server.url("/gone")).run()
+      #expect(verdict == .broken(reason: "404 not found", status: 404))
+    }
+  }
+
+  @Test func requests_toOneServer_areLimited_whileItsPausesAreNot() async throws {
+    try await withServer { server in
+      let gate = Gate()
+      server.route("/busy", .retryLater(after: "50"))
+      for number in 1...4 { server.route("/\(number)", HTTPAnswer.ok().held(by: gate)) }
+      var options = Options()
+      options.perHost = 2
+      options.timeout = .seconds(3600)
+      let clock = ManualClock()
+      let checker = WebLinkChecker(options, clock: clock)
+      let paths = ["/busy", "/busy", "/1", "/2", "/3", "/4"]
+      let checks = try paths.map { checker.check(try #require(URL(string: server.url($0)))) }
+      let all = CompositeOperation(operations: checks)
+      all.start()
+      // The busy ones pause, and so there is room for two others.
+      await server.requests.wait(forCount: 4)
+      #expect(server.maxConcurrent <= 2)
+      all.cancel()
+      gate.open()
+      #expect(await settled(all).isCancelled)
+    }
+  }
+
+  @Test func cancel_whileTheRequestRuns_cancelsTheDataTask() async throws {
+    try await withServer { server in
+      server.route("/held", HTTPAnswer.ok().held(by: Gate()))
+      let operation = try check(server.url("/held"))
+      operation.start()
+      await server.requests.wait(forCount: 1)
+      operation.cancel()
+      #expect(await settled(operation).isCancelled)
+      await server.abandonedRequests.wait(forCount: 1)
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func request_thatIsCancelledAtAnyMoment_settlesAsCancelledOrWithItsReply() async throws {
+    try await withServer { server in
+      server.route("/page", .ok())
+      let session = URLSession.forLinks(perHost: 8)
+      let url = try #require(URL(string: server.url("/page")))
+      let all = (0..<200).map { _ in Request(.head, url, timeout: .seconds(3600), session: session) }
+      let group = CompositeOperation(operations: all)
+      group.failurePolicy = .waitForAll
+      group.maxConcurrentOperationCount = 8
+      for request in all {
+        request.completion = { _ in all[Int.random(in: 0..<all.count)].cancel() }
+      }
+      group.start()
+      _ = await settled(group)
+      for request in all {
+        let outcome = try #require(request.outcome)
+        #expect(outcome.isCancelled || outcome.value?.status == 200)
+        request.completion = nil
+      }
+    }
+  }
+}
