@@ -57,7 +57,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     do {
       if let next = try sequence?.nextOperation(after: previous) {
-        expectedCount.store(sequence?.expectedCount ?? -1, ordering: .relaxed)
+        if count == 0 || !monitors.isEmpty { updateExpectedCount() }
         if let error = next.refusalAsNextOperation { return failure(adding: error, index: count, name: next.name) }
         return .run(next)
       }
@@ -72,6 +72,12 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     case .failure: return .settle(.failure, error: CompositeError(failures: records.failures))
     case .cancelled: return .settle(.cancelled)
     }
+  }
+
+  // Out of line, since a step of a long sequence costs little more than the question itself.
+  @inline(never)
+  private func updateExpectedCount() {
+    expectedCount.store(sequence?.expectedCount ?? -1, ordering: .relaxed)
   }
 
   private func failure(adding error: any Error, index: Int, name: String?) -> Step {

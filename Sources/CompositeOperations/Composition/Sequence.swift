@@ -36,8 +36,9 @@ extension CompositeOperation {
 
     /// How many operations there will be in all, those that have finished included; nil if that is not known.
     ///
-    /// For progress only: it ends nothing. Asked after each `nextOperation(after:)` that returned an operation, on the same
-    /// thread, and may have changed then. The default is nil, which makes the progress of the composite indeterminate.
+    /// For progress only: it ends nothing. Asked on the same thread as `nextOperation(after:)`, after the first operation
+    /// that it returned and, once somebody has asked for the progress, after each further one; it may have changed then.
+    /// The default is nil, which makes the progress of the composite indeterminate.
     var expectedCount: Int? { get }
   }
 }
