@@ -39,8 +39,9 @@ extension WorkSource {
     }
     if joins, !owns(tag) {
       guard child.takeOver() else {
-        guard childIsJoined(tag) else { return .left }
+        // Told first: once it is waited for, whoever ends the composition may tell of its settlement.
         tellWillStart(child, tag: tag)
+        guard childIsJoined(tag) else { return .left }
         if !child.observe(self, tag: tag) { operationDidSettle(child, tag: tag) }
         return .elsewhere
       }
@@ -70,8 +71,8 @@ extension WorkSource {
   ) -> Launch {
     if child.isFinished { return .finished }
     if child.isExecuting || joins && !owns(tag) && child.isInQueue {
-      if joins, !childIsJoined(tag) { return .left }
       tellWillStart(child, tag: tag)
+      if joins, !childIsJoined(tag) { return .left }
       ForeignOperations.observe(child, self, tag: tag)
       return .elsewhere
     }
