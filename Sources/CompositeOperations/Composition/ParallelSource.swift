@@ -178,7 +178,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       if joins { _ = state.withLock { $0.abandon(tag) } }
       if abandon(child, tag: tag, context) { childDone(tag, child) }
     case .left:
-      if child.isFinished { childEnded(tag, child) } else { childDone(tag, child) }
+      leave(tag, child)
     }
     return .done
   }
@@ -245,7 +245,12 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     }
     for tag in close.abandoned.sorted() { abandonChild(tag, context) }
     for tag in close.notHandedOut.joined() where !close.left.contains(tag) { abandonChild(tag, context) }
-    for tag in close.left { childDone(tag, existingChild(tag)) }
+    for tag in close.left { leave(tag, existingChild(tag)) }
+  }
+
+  /// A child is not waited for. One that is somebody else's counts if it has finished, told of or not.
+  private func leave(_ tag: Int, _ child: Operation?) {
+    if joins, let child, child.isFinished { childEnded(tag, child) } else { childDone(tag, child) }
   }
 
   private func abandonChild(_ tag: Int, _ context: ThreadContext) {

@@ -151,7 +151,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   /// Child number `tag` has finished. Returns what was claimed if the sequence goes on.
   private func settled(_ child: Operation, _ tag: Int, claiming: Bool) -> SequentialState.Claim? {
     // Told first: once the state has changed a cancel may settle the owner.
-    if !monitors.isEmpty, state.withLock({ $0.isRunning(tag) }) { tellSettled(child, tag: tag) }
+    if !monitors.isEmpty, state.withLock({ $0.tellSettled(tag) }) { tellSettled(child, tag: tag) }
     let settled: SequentialState.Settled
     let isLast = tag == lastTag
     let claiming = claiming || isLast
@@ -196,7 +196,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     case .cancel(let child): cancel(child, context)
     case .abandon(let child, let count): abandonCurrent(child, count, context)
     case .unwind: unwind(context)
-    case .end: end(as: .cancelled)
+    case .leave(let child, let count):
+      tellSettled(child, tag: count)
+      end(as: .cancelled)
     }
   }
 

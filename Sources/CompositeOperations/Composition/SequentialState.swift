@@ -121,7 +121,15 @@ struct SequentialState {
   }
 
   /// Whether child number `tag` is the one that is waited for.
-  func isRunning(_ tag: Int) -> Bool { phase == .running && tag == count }
+  private func isRunning(_ tag: Int) -> Bool { phase == .running && tag == count }
+
+  /// Child number `tag` has finished; monitors are to be told before it counts. False if it is not waited for. A cancel
+  /// in between ends nothing: whoever tells them does.
+  mutating func tellSettled(_ tag: Int) -> Bool {
+    guard isRunning(tag) else { return false }
+    ownership = .unknown
+    return true
+  }
 
   enum Settled {
     /// Ask again, at once if that was wanted.
@@ -167,8 +175,8 @@ struct SequentialState {
     case abandon(Operation, count: Int)
     /// Nothing is under way: settle what was to come, if there is something, and then the composition.
     case unwind
-    /// Settle the composition, which does not wait for the current child.
-    case end
+    /// Settle the composition, which does not wait for the current child, number `count`: it is somebody else's.
+    case leave(Operation, count: Int)
   }
 
   mutating func cancel() -> Cancel {
@@ -188,13 +196,12 @@ struct SequentialState {
       isCancelled = true
       switch ownership {
       case .unknown:
-        return .nothing  // whoever is starting it will see it
+        return .nothing  // whoever is starting it, or tells of its settlement, will see it
       case .ours:
         return current.map { .cancel($0) } ?? .nothing
       case .theirs:
         phase = .ended
-        current = nil
-        return .end
+        return current.take().map { .leave($0, count: count) } ?? .nothing
       }
     case .waiting, .launchable:
       isCancelled = true

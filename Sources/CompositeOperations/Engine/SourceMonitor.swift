@@ -12,10 +12,11 @@ protocol SourceMonitor: AnyObject, Sendable {
   /// The composition has a new child. All children of a parallel composite come when it starts, those of a sequence one
   /// by one.
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int)
-  /// The child starts, or, where somebody else has started it, is waited for from now on. Not called for children that
-  /// never run.
+  /// The child starts, or, where somebody else has started it, is about to be waited for: its settlement may follow at
+  /// once if the composition ends meanwhile. Not called for children that never run.
   func source(_ source: WorkSource, willStart child: Operation, tag: Int)
-  /// The child has finished, or is somebody else's and no longer waited for. Called before the composition settles.
+  /// The child has finished, or is somebody else's and no longer waited for. Called before the composition settles; but
+  /// where somebody else has settled the owner, as a timeout may do at once, settlements come later than that.
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int)
 }
 

@@ -39,7 +39,7 @@ extension WorkSource {
     }
     if joins, !owns(tag) {
       guard child.takeOver() else {
-        // Before it is joined, for from then on it can be left, and that is told, by another thread.
+        // Told first: once it is waited for, whoever ends the composition may tell of its settlement.
         tellWillStart(child, tag: tag)
         guard childIsJoined(tag) else { return .left }
         if !child.observe(self, tag: tag) { operationDidSettle(child, tag: tag) }

@@ -129,6 +129,24 @@ struct CompositionEdgeTests {
     await released.wait()
   }
 
+  @Test(
+    "3.2 An operand of somebody else's that has failed counts when another is cancelled before the composition is told")
+  func cancel_afterTheirsFailed_isFailure() async {
+    let (theirs, sibling) = (HeldOperation<Int>(), HeldOperation<Int>(settlesWhenCancelled: true))
+    // Told before the composition is, since it asked first.
+    let cancelling = SettlementClosure { sibling.cancel() }
+    #expect(theirs.observe(cancelling))
+    theirs.start()
+    let both = all([theirs, sibling])
+    let source = both.source as? ParallelSource
+    await onWorker { both.start() }
+    await sibling.started.wait()
+    #expect(await Patience.reached { source?.state.withLock { $0.joined } == [0] })
+    theirs.reject(with: TestError.first)
+    #expect(await settled(both).error as? TestError == .first)
+    #expect(sibling.outcome?.isCancelled == true)
+  }
+
   /// Waits until the composition has found that the operation has to wait.
   private func untilParked(_ operation: SettlingOperation) async {
     while !operation.state.current.has(.hasListeners), !Task.isCancelled { await onWorker {} }
@@ -140,6 +158,17 @@ private final class CancelledInMain: CompositeOperation, @unchecked Sendable {  
     cancel()
     super.main()
   }
+}
+
+/// Calls a closure when an operation has settled.
+private final class SettlementClosure: SettlementObserver {
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) {
+    self.body = body
+  }
+
+  func operationDidSettle(_ operation: Operation, tag: Int) { body() }
 }
 
 /// A plain operation that becomes ready when it was asked for the given number of times.

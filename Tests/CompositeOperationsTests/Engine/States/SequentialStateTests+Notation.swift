@@ -7,7 +7,7 @@ import TestSupport
 extension SequentialStateTests {
   enum Input: CaseIterable, Sendable {
     case begin, beginCancelled, claim, claimSuspended, launch, launchUnknown, end, own, join, wait, unwait, unwaitOther
-    case succeed, fail, succeedClaiming, settleOther, cancel, unwind, leave, cancelWaiting
+    case tell, tellOther, succeed, fail, succeedClaiming, settleOther, cancel, unwind, leave, cancelWaiting
   }
 
   /// The phases, and within *running* whose the current child is and whether the composition was cancelled.
@@ -73,7 +73,7 @@ extension SequentialStateTests {
     case .cancel(let child): "cancel \(child.name ?? "")"
     case .abandon(let child, let count): "abandon \(child.name ?? "") \(count)"
     case .unwind: "unwind"
-    case .end: "end"
+    case .leave(let child, let count): "leave \(child.name ?? "") \(count)"
     }
   }
 
@@ -99,6 +99,8 @@ extension SequentialStateTests {
     case .wait: return "\(state.wait())"
     case .unwait: return "\(state.unwait(3)), \(state.unwait(3))"
     case .unwaitOther: return "\(state.unwait(2))"
+    case .tell: return "\(state.tellSettled(3))"
+    case .tellOther: return "\(state.tellSettled(2))"
     case .succeed: return text(state.succeeded(3, (), claiming: false))
     case .fail: return text(state.settled(3, .failure(TestError.first), claiming: false))
     case .succeedClaiming: return text(state.succeeded(3, (), claiming: true))

@@ -21,8 +21,8 @@ struct SequentialStateTests {
   private static let usual: [Input: String?] = [
     .begin: nil, .beginCancelled: nil, .claim: "nothing", .claimSuspended: "nothing", .launch: nil, .launchUnknown: nil,
     .end: nil, .own: "false", .join: "false", .wait: "false", .unwait: "false, false", .unwaitOther: "false",
-    .succeed: "ignore", .fail: "ignore", .succeedClaiming: "ignore", .settleOther: "ignore, ignore",
-    .cancel: "nothing, nothing", .unwind: nil, .leave: nil, .cancelWaiting: "nil",
+    .tell: "false", .tellOther: "false", .succeed: "ignore", .fail: "ignore", .succeedClaiming: "ignore",
+    .settleOther: "ignore, ignore", .cancel: "nothing, nothing", .unwind: nil, .leave: nil, .cancelWaiting: "nil",
   ]
 
   /// A child that runs and was not cancelled.
@@ -30,7 +30,7 @@ struct SequentialStateTests {
     String, SequentialState.Phase
   )] {
     [
-      .own: ("true", .running), .join: ("true", .running), .wait: ("true", .waiting),
+      .own: ("true", .running), .join: ("true", .running), .wait: ("true", .waiting), .tell: ("true", .running),
       .succeed: ("proceed, nothing", .ready), .fail: ("proceed, nothing", .ready),
       .succeedClaiming: ("proceed, ask 3 3", .asking), .cancel: (cancel, after),
     ]
@@ -53,11 +53,11 @@ struct SequentialStateTests {
     case .ours: running("cancel 3, nothing", .running)
     // Whoever is starting it finds that it may not, and abandons it.
     case .unknown: running("nothing, nothing", .running)
-    case .theirs: running("end, nothing", .ended)
+    case .theirs: running("leave 3 3, nothing", .ended)
     case .cancelled:
       [
-        .succeed: ("end", .ended), .fail: ("end", .ended), .succeedClaiming: ("end", .ended), .unwind: ("4", .running),
-        .leave: ("-", .ended),
+        .tell: ("true", .running), .succeed: ("end", .ended), .fail: ("end", .ended), .succeedClaiming: ("end", .ended),
+        .unwind: ("4", .running), .leave: ("-", .ended),
       ]
     case .waiting:
       [
@@ -121,6 +121,17 @@ struct SequentialStateTests {
     #expect(state.begin(Operation(), ownership: .ours) == .launch(thenCancel: true))
     _ = state.settled(3, .cancelled, claiming: true)
     #expect(state.begin(Operation(), ownership: .ours) == .launch(thenCancel: false))
+  }
+
+  @Test("A cancel while monitors are told of a settlement leaves the end to whoever tells them")
+  func cancel_whileTelling_endsNothing() {
+    for situation in [SequentialStateTests.Situation.ours, .theirs] {
+      var state = SequentialStateTests.situation(situation)
+      let answers = [SequentialStateTests.Input.tell, .cancel, .succeedClaiming].map {
+        SequentialStateTests.apply($0, to: &state)
+      }
+      #expect(answers == ["true", "nothing, nothing", "end"])
+    }
   }
 
   @Test("Suspended, neither is asked nor is a child that has waited started; resumed, both are")

@@ -16,6 +16,8 @@ struct SequentialWorld {
     case parked, running
     /// Somebody else runs the child.
     case joined
+    /// The child has finished, and monitors are being told.
+    case telling
     /// The child is being settled without being run.
     case abandoned
     /// It was cancelled with nothing under way.
@@ -28,6 +30,7 @@ struct SequentialWorld {
     case claim
     case answerChild, answerNothing
     case start, join, park, meet
+    case tell
     case settle(OperationState.Ending)
     /// The child that would have come first is settled; or there is none.
     case unwind(hasChild: Bool)
@@ -59,7 +62,8 @@ struct SequentialWorld {
     case .asking: steps += state.count < maxCount ? [.answerChild, .answerNothing] : [.answerNothing]
     case .claimed: steps += [.start, .park] + (joins ? [.join] : [])
     case .parked: steps.append(.meet)
-    case .running, .joined: steps += endings
+    case .running, .joined: steps += endings + [.tell]
+    case .telling: steps += endings
     case .abandoned: steps.append(.settle(.cancelled))
     case .unwinding: steps += [.unwind(hasChild: true), .unwind(hasChild: false)]
     case .waitsForTurn, .ended: break
@@ -89,6 +93,9 @@ struct SequentialWorld {
       end()
     case .meet:
       if state.unwait(state.count) { stage = .waitsForTurn } else { complain("the child that waits is forgotten") }
+    case .tell:
+      if !state.tellSettled(state.count) { complain("a child that settled is not told of") }
+      stage = .telling
     case .settle(let ending): settle(ending)
     case .unwind(let hasChild): unwind(hasChild: hasChild)
     case .cancel: cancel()
@@ -160,7 +167,7 @@ struct SequentialWorld {
     let expected: [Stage]
     switch state.cancel() {
     case .nothing where wasCancelled: return
-    case .nothing: expected = [.idle, .asking, .claimed, .ended]
+    case .nothing: expected = [.idle, .asking, .claimed, .telling, .ended]
     case .cancel: expected = [.running, .claimed]
     case .abandon:
       expected = [.parked, .waitsForTurn]
@@ -170,7 +177,7 @@ struct SequentialWorld {
       if stage != .waitsForTurn { complain("it unwinds in \(stage)") }
       stage = .unwinding
       return
-    case .end:
+    case .leave:
       if stage != .joined { complain("it ends in \(stage)") }
       return end()
     }
