@@ -17,7 +17,7 @@ extension Table {
           }))
     }
     let running = Row(
-      section: "Mutual exclusion", name: "a composite of operations, each with a category of its own",
+      section: "Mutual exclusion", name: "1,000 children, a category for each",
       against: "map", count: 1_000,
       measurement: .comparison(
         subject: .blocking {

@@ -1,10 +1,10 @@
 extension Table {
   /// Timers, and operations with policies that wait.
   static var time: [Row] {
-    let timers = [("ContinuousClock", Timers.onContinuousClock), ("a clock of one's own", Timers.onOwnClock)].map {
+    let timers = [("ContinuousClock", Timers.onContinuousClock), ("a clock of yours", Timers.onOwnClock)].map {
       clock, subject in
       Row(
-        section: "Timeouts", name: "100,000 pending at once, set and cancelled, \(clock)", count: 100_000,
+        section: "100,000 pending timeouts, set and cancelled", name: clock, count: 100_000,
         budget: .atMost(1_000), measurement: .time(.blocking { subject(100_000) }))
     }
     let count = 10_000
