@@ -26,6 +26,8 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     /// if somebody wants to know the operation's progress: when an operation has settled, and after
     /// `progressDidChange()`.
     package var countDone: @Sendable () -> (done: Int, total: Int)? = { nil }
+    /// Which attempt at its work the operation with a tag is, from 1. Asked for timelines, before `operationDidSettle`.
+    package var attempt: @Sendable (_ tag: Int) -> Int = { _ in 1 }
 
     /// A driver that hands in operations.
     package init(
@@ -78,6 +80,8 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
       return driver.operationDidSettle(self, operation, tag)
     } countDone: {
       driver.countDone()
+    } attempt: {
+      driver.attempt($0)
     }
   }
 

@@ -6,20 +6,26 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   private let make: @Sendable (_ tag: Int) -> (Operation, tag: Int)?
   private let whenSettled: @Sendable (Operation, _ tag: Int) -> [Int]
   private let countDone: @Sendable () -> (done: Int, total: Int)?
+  private let attempt: @Sendable (_ tag: Int) -> Int
+  /// The tags of operations that monitors are just told of, by number.
+  private let settling = LockBox<[Int: Int]>([:])
 
   /// - Parameters:
   ///   - make: makes the operation for a tag that was handed in alone, when it may start, where it will.
   ///   - whenSettled: called once for each operation, on the thread that settled it or a worker. Returns the tags that
   ///     can run in consequence.
   ///   - countDone: how much there is and how much of it is done, for progress; nil if that is not known.
+  ///   - attempt: which attempt at its work an operation is that settles.
   init(
     make: @escaping @Sendable (_ tag: Int) -> (Operation, tag: Int)? = { _ in nil },
     whenSettled: @escaping @Sendable (Operation, _ tag: Int) -> [Int],
-    countDone: @escaping @Sendable () -> (done: Int, total: Int)? = { nil }
+    countDone: @escaping @Sendable () -> (done: Int, total: Int)? = { nil },
+    attempt: @escaping @Sendable (_ tag: Int) -> Int = { _ in 1 }
   ) {
     self.make = make
     self.whenSettled = whenSettled
     self.countDone = countDone
+    self.attempt = attempt
   }
 
   override var kind: Timeline.Kind { .graph }
@@ -85,10 +91,18 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   ///   not be offered to anybody else.
   private func settled(_ operation: Operation, _ number: Int, comesBack: Bool) {
     guard let (tag, more) = state.withLock({ $0.settled(number) }) else { return }
-    tellSettled(operation, tag: number)
+    if !monitors.isEmpty {
+      settling.withLock { $0[number] = tag }
+      tellSettled(operation, tag: number)
+      settling.withLock { $0[number] = nil }
+    }
     if more { offer() }
     let tags = ThreadContext.current.runUserCode { whenSettled(operation, tag) }
     if !tags.isEmpty, state.withLock({ $0.add(tags: tags) }), !comesBack { offer() }
+  }
+
+  override func attempt(of number: Int) -> Int {
+    settling.withLock { $0[number] }.map(attempt) ?? 1
   }
 
   override func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {

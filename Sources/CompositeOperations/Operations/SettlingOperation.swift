@@ -22,10 +22,10 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   // Written by the one caller that wins the settling, before it publishes; read after. Type-erased, because a generic
   // field here would cost a look-up of its layout on each access. A success without a value is one with `()`.
-  @exclusivity(unchecked) private final var storedValue: (any Sendable)?
-  @exclusivity(unchecked) private final var storedError: (any Error)?
+  @exclusivity(unchecked) final var storedValue: (any Sendable)?
+  @exclusivity(unchecked) final var storedError: (any Error)?
   // Guarded by the striped lock.
-  @exclusivity(unchecked) private final var observation: Observation?
+  @exclusivity(unchecked) final var observation: Observation?
   @exclusivity(unchecked) final var rareFields: RareFields?
 
   /// Makes an operation that nobody has started.
@@ -120,51 +120,6 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
-  /// - Parameter hub: delivers that the operation has started, if it is to.
-  @inline(__always)
-  private func carryOut(_ action: OperationState.StartAction, telling hub: ObserverHub? = nil) {
-    switch action {
-    case .run:
-      if state.current.has([.hasDependencies, .composes]) { prepareStart() }
-      announceStart {}
-      if let hub {
-        hub.deliver()
-        // An observer may have settled it.
-        guard state.current.phase == .executing else { return discardWork() }
-      }
-      main()
-    case .settleCancelled:
-      settleUnrun()
-    case .finish:
-      finish()
-    case .ignore:
-      break
-    }
-  }
-
-  @inline(never)
-  private func startObserved() {
-    // In one step with the change of the state, like all events: so they come in the order in which things happen.
-    let (action, hub) = StripedLock.withLock(of: self) {
-      let action = state.apply { $0.start() }
-      return (action, action == .run ? rareFields?.hub?.posting(.started) : nil)
-    }
-    carryOut(action, telling: hub)
-  }
-
-  private func prepareStart() {
-    if state.current.has(.hasDependencies) { requireReadiness() }
-    if state.current.has(.composes) { source?.ownerWillStart(self) }
-  }
-
-  private func requireReadiness() {
-    let unmet = dependencies.first { !$0.isFinished }
-    require(
-      unmet == nil,
-      "\(OperationError.describe(self)) was started before its dependency \(OperationError.describe(unmet!)) finished. "
-        + "Add it to an OperationQueue or a composite, or call run(): they wait for dependencies.")
-  }
-
   /// Settles an operation that was cancelled before it started. Composites see to their children first.
   func settleUnrun() {
     discardWork()
@@ -174,139 +129,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Gives up what only `main` needs, of an operation whose `main` will never run.
   func discardWork() {}
 
-  // MARK: - Settle
-
-  /// Settles the operation, if nobody has yet.
-  ///
-  /// - Returns: whether what was passed became the outcome.
-  @discardableResult
-  final func settle(
-    as ending: OperationState.Ending, value: consuming (any Sendable)? = nil, error: consuming (any Error)? = nil
-  ) -> Bool {
-    guard case .win(let actual, let unstarted) = state.apply({ $0.settle(as: ending) }) else {
-      awaitPublication()
-      return false
-    }
-    if actual == ending {
-      storedValue = value
-      storedError = error
-      publish(unstarted: unstarted)
-    } else {
-      // Released when the outcome is readable: that may run code that uses the operation.
-      withExtendedLifetime((value, error)) { publish(unstarted: unstarted) }
-    }
-    return actual == ending
-  }
-
-  /// Makes the outcome, which has been stored, readable, and does what follows from it.
-  @inline(__always)
-  private func publish(unstarted: Bool) {
-    let action = state.apply { $0.publish(finishing: FoundationDifferences.finishesInOneStep) }
-    if unstarted { discardWork() }
-    switch action {
-    case .announce:
-      announce()
-    case .finish:
-      conclude(unstarted: unstarted)
-    case .deliverCompletion:
-      ThreadContext.current.runUserCode { deliverCompletion() }
-      conclude(unstarted: unstarted)
-    }
-  }
-
-  /// Whoever comes too late to settle or to cancel returns with the outcome readable. The winner is a few instructions
-  /// away from that: between the two steps it only stores the outcome, and runs nobody's code.
-  private func awaitPublication() {
-    while state.current.phase == .settling { sched_yield() }
-  }
-
-  private func conclude(unstarted: Bool) {
-    // An operation that a queue holds is finished by that queue's start(), which `super.cancel()` hastens: it makes
-    // the operation ready in Foundation's eyes, whatever its dependencies. Our own `isCancelled` stays as it is.
-    if unstarted, state.current.has(.readinessWasRead), isInQueue, state.apply({ $0.deferFinish() }) {
-      super.cancel()
-      return
-    }
-    finish()
-  }
-
-  private func finish() {
-    if state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
-    announceEnd { state.apply { $0.finish() } }
-    tellEnd()
-  }
-
-  private func leaveDependenciesThatWereNotMet() {
-    // Foundation counts those that have told it; a cancel sets the count to zero without that.
-    if !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) { leaveDependencies() }
-  }
-
-  /// The same for an operation that is finished already, in the usual case that nothing stands between.
-  private func announce() {
-    announceEnd {}
-    tellEnd()
-  }
-
-  /// Foundation has been told; now the others are.
-  @inline(__always)
-  private func tellEnd() {
-    if let hasListeners = state.apply({ $0.has(.observed) ? nil : $0.announce() }) {
-      if hasListeners { notifyListeners() }
-    } else {
-      tellObserversOfEnd()
-    }
-  }
-
-  @inline(never)
-  private func tellObserversOfEnd() {
-    let (hub, progress) = StripedLock.withLock(of: self) { (rareFields?.hub, rareFields?.progress) }
-    progress?.ownerDidSettle(succeeded: state.current.ending == .success)
-    guard let hub, let outcome = erasedOutcome else { preconditionFailure("\(self) is observed by nobody") }
-    // The composition and who awaits the operation come after the observers, also where another thread tells these.
-    hub.settle(outcome) { [self] in
-      if state.apply({ $0.announce() }) { notifyListeners() }
-    }
-  }
-
-  /// Tells the observers, and releases `onCancel`.
-  private func notifyListeners() {
-    var observation: Observation?
-    var rareFields: RareFields?  // also so that what it holds is released outside the lock
-    StripedLock.withLock(of: self) {
-      swap(&observation, &self.observation)
-      swap(&rareFields, &self.rareFields)
-      self.rareFields = rareFields?.lasting
-    }
-    rareFields?.progress?.ownerDidSettle(succeeded: state.current.ending == .success)
-    rareFields?.whenDecidedUnstarted?()
-    guard let observation else { return }
-    let context = ThreadContext.current
-    context.notify(observation, self)
-    for further in rareFields?.furtherObservations ?? [] { context.notify(further, self) }
-  }
-
   /// Calls the completion, of which there is one, and releases it. On the thread that settled, under no lock.
   func deliverCompletion() {}
-
-  // MARK: - Outcome
-
-  /// The outcome with its value's type erased; nil until settled.
-  final var erasedOutcome: Outcome<any Sendable>? {
-    let state = state.current
-    guard state.isSettled else { return nil }
-    switch state.ending {
-    case .success: return .success(storedValue ?? ())
-    case .failure: return .failure(storedError!)
-    case .cancelled: return .cancelled
-    case .none: preconditionFailure("\(self) settled without an ending")
-    }
-  }
-
-  /// The value of an operation known to have succeeded.
-  final var succeededValue: any Sendable { storedValue ?? () }
-
-  /// Gives up the value, when the operation is being released.
-  final func discardOutcome() { storedValue = nil }
 
   // MARK: - Cancel
 
@@ -380,38 +204,4 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   /// What runs the children, in compositions.
   var source: WorkSource? { nil }
-
-  // MARK: - Listeners
-
-  /// Called inside the striped lock.
-  final func makeRareFields() -> RareFields {
-    if let rareFields { return rareFields }
-    let made = RareFields()
-    rareFields = made
-    return made
-  }
-
-  /// Has something called if the operation is cancelled or settled before it starts, perhaps more than once.
-  final func setWhenDecidedUnstarted(_ action: @escaping @Sendable () -> Void) {
-    let isLate = StripedLock.withLock(of: self) {
-      switch state.apply({ $0.addCancelHook() }) {
-      case .keep where !state.current.has(.cancelled):
-        makeRareFields().whenDecidedUnstarted = action
-        return false
-      case .keep, .call, .drop:
-        return true
-      }
-    }
-    if isLate { action() }
-  }
-
-  /// Asks to be told once the operation has settled and announced it. False if it has already.
-  final func observe(_ observer: any SettlementObserver, tag: Int = 0) -> Bool {
-    StripedLock.withLock(of: self) {
-      guard state.apply({ $0.addObserver() }) else { return false }
-      let added = Observation(observer: observer, tag: tag)
-      if observation == nil { observation = added } else { makeRareFields().furtherObservations.append(added) }
-      return true
-    }
-  }
 }

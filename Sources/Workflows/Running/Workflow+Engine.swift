@@ -58,6 +58,7 @@ extension Workflow {
     driver.countDone = { [self] in
       storage.withLock { ($0.state.counts[.finished], $0.state.nodes.count) }
     }
+    driver.attempt = { [self] slot in storage.withLock { $0.state.attempts[slot]?.number ?? 1 } }
     let operation = DrivenOperation<Workflow>(operationQueue: operationQueue, driver: driver)
     operation.name = name
     return operation

@@ -24,4 +24,22 @@ struct WorkflowTimelineTests {
     #expect(entries.count { $0.kind == .graph } == 2)
     #expect(entries.last?.parent == entries.first { $0.kind == .graph && $0.parent != nil }?.id)
   }
+
+  @Test("Each attempt of a task has its number")
+  func retriedTask_recorded_hasAttemptNumbers() async {
+    let workflow = Workflow()
+    let held = workflow.addHeld("held")
+    let run = workflow.makeOperation()
+    let recorder = TimelineRecorder()
+    recorder.attach(to: run)
+    await onWorker { run.start() }
+    let first = await held.attempt(1)
+    held.task.cancel()
+    held.task.retry()
+    let second = await held.attempt(2)
+    first.finish(with: 1)
+    second.finish(with: 2)
+    #expect(await settled(run).value != nil)
+    #expect(recorder.timeline.entries.filter { $0.parent == 1 }.map(\.attempt) == [1, 2])
+  }
 }

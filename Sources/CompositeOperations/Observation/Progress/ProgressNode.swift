@@ -5,6 +5,8 @@ import Foundation
 /// A composition's node watches its source. It makes nodes for the children that run, and these tell it how they get on.
 /// An operation can be the child of several compositions that wait for it, so a node can have several parents.
 final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
+  private typealias HoldChange = (node: ProgressNode, difference: Int)
+
   private struct State {
     var progress: ProgressState
     /// Who waits for this operation, and its tag there.
@@ -15,11 +17,17 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
     var hub: ObserverHub?
     var leaf: FoundationProgress?
 
-    /// Lets the children go that were held back.
-    mutating func letGo() {
+    /// What the children are to be told of being held back, so that they know.
+    mutating func holdChanges() -> [HoldChange] {
+      let changes = hold.changes(among: children.keys)
+      return changes.compactMap { tag, difference in children[tag].map { ($0, difference) } }
+    }
+
+    /// The same, if they are to be let go.
+    mutating func lettingGo() -> [HoldChange] {
       hold.isPaused = false
       hold.holders = 0
-      for (tag, difference) in hold.changes(among: []) { children[tag]?.changeHolders(by: difference) }
+      return holdChanges()
     }
   }
 
@@ -56,7 +64,11 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
   // MARK: - Beginning
 
   /// Starts to watch the children. What became of them until now it sees for itself.
-  func watch() {
+  ///
+  /// - Parameters:
+  ///   - isRunning: whether the operation has been started.
+  ///   - made: operations whose nodes have yet to watch their children.
+  func watch(isRunning: Bool, adding made: inout [SettlingOperation]) {
     guard let source else { return }
     source.addMonitor(self, isInherited: false)
     let pastCount = source.pastCount
@@ -65,8 +77,9 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
       _ = state.withLock { $0.progress.added(tag, weight: child.weightOfProgress) }
       if let ending = child.endingOfProgress {
         _ = state.withLock { $0.progress.settled(tag, as: ending) }
-      } else if child.isExecuting {
-        link(child, tag)
+      } else if child.isExecuting || isRunning && (child as? SettlingOperation)?.source != nil {
+        // Also one that waits: its start may have been told already.
+        link(child, tag, adding: &made)
       }
     }
     // After the others: a child is given up only when it can be found here.
@@ -85,6 +98,7 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
 
   /// The `Progress` that shows this one; made by `make` if there is none.
   func leaf(_ make: () -> FoundationProgress) -> FoundationProgress {
+    if let leaf = state.withLock({ $0.leaf }) { return leaf }
     let made = make()
     let leaf = state.withLock { state in
       let leaf = state.leaf ?? made
@@ -95,17 +109,17 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
     return leaf
   }
 
-  private func link(_ child: Operation, _ tag: Int) {
+  /// - Parameter made: operations whose nodes have yet to watch their children. What these then find, they tell.
+  private func link(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
     guard let child = child as? SettlingOperation else { return }
-    let node = child.progressNode()
-    let isKept = state.withLock { state in
+    let node = child.progressNode(adding: &made)
+    let (isKept, isKnown) = state.withLock { state in
       guard !state.progress.isEnded, child.state.current.has(.composes) || state.progress.shape == .inner else {
-        return false
+        return (false, false)
       }
-      state.children[tag] = node
-      return true
+      return (true, state.children.updateValue(node, forKey: tag) === node)
     }
-    node.state.withLock { if !$0.progress.isEnded { $0.parents.append((self, tag)) } }
+    if !isKnown { node.state.withLock { if !$0.progress.isEnded { $0.parents.append((self, tag)) } } }
     // Whichever of the two is later sees the other: the child that ends, or this.
     if isKept, child.endingOfProgress != nil { unlink(tag) }
     if isKept { updateHolds() }
@@ -115,7 +129,11 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
 
   private func unlink(_ tag: Int) {
     let (node, isHeld) = state.withLock { ($0.children.removeValue(forKey: tag), $0.hold.forget(tag)) }
-    if isHeld { node?.changeHolders(by: -1) }
+    if isHeld, let node { ProgressNode.changeHolders([(node, -1)]) }
+  }
+
+  private func forget(_ parent: ProgressNode, _ tag: Int) {
+    state.withLock { $0.parents.removeAll { $0.node === parent && $0.tag == tag } }
   }
 
   // MARK: - Changes
@@ -144,8 +162,9 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
       return (changed, state.leaf, state.progress.fraction)
     }
     // Those that it held, and that were left to somebody else.
-    ended?.letGo()
+    let released = ended?.lettingGo() ?? []
     ended = nil
+    ProgressNode.changeHolders(released)
     if changed { leaf?.show(fraction, isIndeterminate: false) }
   }
 
@@ -171,11 +190,17 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
   func setPaused(_ isPaused: Bool) {
     state.withLock { $0.hold.isPaused = isPaused }
     applyHold()
+    updateHolds()
   }
 
-  fileprivate func changeHolders(by difference: Int) {
-    state.withLock { $0.hold.holders += difference }
-    applyHold()
+  /// Tells each that one more holds it, or one less, and those inside it. In a loop, for trees may be deep.
+  private static func changeHolders(_ changes: [HoldChange]) {
+    var pending = changes
+    while let (node, difference) = pending.popLast() {
+      node.state.withLock { $0.hold.holders += difference }
+      node.applyHold()
+      pending += node.state.withLock { $0.holdChanges() }
+    }
   }
 
   private func applyHold() {
@@ -185,16 +210,12 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
       isHeld = state.withLock { $0.hold.isHeld }
       source?.setHeld(isHeld)
     } while state.withLock({ $0.hold.isHeld }) != isHeld
-    updateHolds()
   }
 
   /// Tells the children what has changed for them. Each remembers how many hold it, so that it does not matter in which
   /// order that comes.
   private func updateHolds() {
-    let changes = state.withLock { state in
-      state.hold.changes(among: state.children.keys).map { (state.children[$0.tag], $0.difference) }
-    }
-    for (child, difference) in changes { child?.changeHolders(by: difference) }
+    ProgressNode.changeHolders(state.withLock { $0.holdChanges() })
   }
 }
 
@@ -210,12 +231,16 @@ extension ProgressNode: SourceMonitor {
   }
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
-    link(child, tag)
+    var made: [SettlingOperation] = []
+    link(child, tag, adding: &made)
+    SettlingOperation.watchForProgress(made)
   }
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
     let ending = child.endingOfProgress ?? .cancelled
     unlink(tag)
+    // It is somebody else's, and goes on without being waited for.
+    if child.endingOfProgress == nil { (child as? SettlingOperation)?.existingProgressNode?.forget(self, tag) }
     if state.withLock({ $0.progress.settled(tag, as: ending) }) { propagate() }
   }
 }

@@ -70,6 +70,11 @@ struct ProgressState {
   mutating func complete() -> Bool {
     isComplete = true
     settledEarly = []
+    // Anew: changing a weight of 1 to one that is much smaller leaves nothing but errors of rounding.
+    if case .parallel = shape {
+      totalWeight = children.reduce(0) { $0 + $1.weight }
+      doneWeight = children.reduce(0) { $0 + $1.weight * $1.fraction }
+    }
     return update()
   }
 

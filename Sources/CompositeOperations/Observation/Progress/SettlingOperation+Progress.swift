@@ -104,17 +104,39 @@ extension SettlingOperation {
 
   /// The node, which from now on knows how far the operation is.
   final func progressNode() -> ProgressNode {
-    if let node = StripedLock.withLock(of: self, { rareFields?.progress }) { return node }
-    let made = ProgressNode(source: source)
-    let (node, isLate) = StripedLock.withLock(of: self) {
-      let fields = makeRareFields()
-      let node = fields.progress ?? made
-      fields.progress = node
-      return (node, !state.apply { $0.addObserver() })
+    var made: [SettlingOperation] = []
+    let node = progressNode(adding: &made)
+    SettlingOperation.watchForProgress(made)
+    return node
+  }
+
+  /// Has the nodes of the operations, which have just been made, watch the children.
+  static func watchForProgress(_ operations: [SettlingOperation]) {
+    var made = operations
+    // In a loop, for trees may be deep.
+    while let next = made.popLast() {
+      let node = next.progressNode(adding: &made)
+      node.watch(isRunning: next.state.current.phase != .pending, adding: &made)
+      // Nobody tells it any more, or not before the completion has run.
+      let state = next.state.current
+      if state.isSettled { node.ownerDidSettle(succeeded: state.ending == .success) }
     }
-    guard node === made else { return node }
-    node.watch()
-    if isLate { node.ownerDidSettle(succeeded: state.current.ending == .success) }
+  }
+
+  final var existingProgressNode: ProgressNode? { StripedLock.withLock(of: self) { rareFields?.progress } }
+
+  /// The node. If there was none it has yet to watch the children: then the operation is added to those whose nodes do.
+  final func progressNode(adding made: inout [SettlingOperation]) -> ProgressNode {
+    if let node = existingProgressNode { return node }
+    let new = ProgressNode(source: source)
+    let node = StripedLock.withLock(of: self) {
+      let fields = makeRareFields()
+      let node = fields.progress ?? new
+      fields.progress = node
+      state.apply { _ = $0.addObserver() }
+      return node
+    }
+    if node === new { made.append(self) }
     return node
   }
 

@@ -97,7 +97,8 @@ public final class TerminalProgress: Sendable {
 
   // MARK: - Using it
 
-  /// Shows an operation, from now until it has settled. One that has settled already only gets its line.
+  /// Shows an operation, from now until it has settled. One that has settled already only gets its line. Without effect
+  /// after ``finish()``.
   ///
   /// - Parameters:
   ///   - operation: the operation. Not started by this; kept alive until it has settled.
@@ -107,12 +108,14 @@ public final class TerminalProgress: Sendable {
     let title = title ?? name ?? "\(type(of: operation))"
     let watch = device.canDraw ? operation.source.map { TerminalWatch($0, now: now) } : nil
     let started = operation.isExecuting ? now() : nil
-    let number = state.withLock { state in
+    let number: Int? = state.withLock { state in
+      guard !state.isFinished else { return nil }
       state.lastNumber += 1
       state.tracked.append(
         Tracked(number: state.lastNumber, title: title, operation: operation, watch: watch, started: started))
       return state.lastNumber
     }
+    guard let number else { return }
     operation.addLifecycleObserver { [weak self] event in
       switch event {
       case .started: self?.started(number)

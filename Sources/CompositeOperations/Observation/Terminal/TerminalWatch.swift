@@ -19,23 +19,38 @@ final class TerminalWatch: SourceMonitor {
   /// - Parameter now: the time since some moment.
   init(_ source: WorkSource, now: @escaping @Sendable () -> Duration) {
     self.now = now
-    source.addMonitor(self, isInherited: false)
-    source.forEachChild { child, tag in
-      if child.isFinished {
-        state.withLock { $0.settledCount += 1 }
-      } else if child.isExecuting {
-        add(child, tag)
+    watch(source)
+  }
+
+  private init(now: @escaping @Sendable () -> Duration) {
+    self.now = now
+  }
+
+  /// Starts to watch a composition, and those that run in it. In a loop, for they may be deep.
+  private func watch(_ source: WorkSource) {
+    var pending = [(watch: self, source: source)]
+    while let (watch, source) = pending.popLast() {
+      source.addMonitor(watch, isInherited: false)
+      source.forEachChild { child, tag in
+        if child.isFinished {
+          watch.state.withLock { $0.settledCount += 1 }
+        } else if child.isExecuting, let inner = watch.add(child, tag) {
+          pending.append(inner)
+        }
       }
     }
   }
 
-  private func add(_ child: Operation, _ tag: Int) {
+  /// Returns the watch of a composition, which does not watch it yet.
+  private func add(_ child: Operation, _ tag: Int) -> (watch: TerminalWatch, source: WorkSource)? {
     let isNew = state.withLock { $0.running[tag] == nil }
-    guard isNew else { return }
+    guard isNew else { return nil }
     let own = child as? SettlingOperation
-    let entry = Child(operation: child, started: now(), watch: own?.source.map { TerminalWatch($0, now: now) })
+    let inner = own?.source.map { (watch: TerminalWatch(now: now), source: $0) }
+    let entry = Child(operation: child, started: now(), watch: inner?.watch)
     state.withLock { $0.running[tag] = entry }
     if child.isFinished || own?.state.current.isSettled == true { remove(tag) }
+    return inner
   }
 
   private func remove(_ tag: Int) {
@@ -46,7 +61,7 @@ final class TerminalWatch: SourceMonitor {
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {}
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
-    add(child, tag)
+    if let inner = add(child, tag) { inner.watch.watch(inner.source) }
   }
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {

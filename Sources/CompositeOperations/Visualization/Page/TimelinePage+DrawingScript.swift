@@ -175,7 +175,13 @@ extension TimelinePage {
       for (const time of ticks.times) {
         const x = toX(time, width);
         shape("line", { x1: x, x2: x, y1: 20, y2: 30 }, axis);
-        shape("text", { x: x + 4, y: 19 }, axis).textContent = instant(time - first, ticks.step);
+        const label = shape("text", { x: x + 4, y: 19 }, axis);
+        label.textContent = instant(time - first, ticks.step);
+        // The last one stands before its line where there is no room behind it.
+        if (x + 4 + label.getComputedTextLength() > width) {
+          label.setAttribute("x", x - 4);
+          label.setAttribute("text-anchor", "end");
+        }
       }
     }
 

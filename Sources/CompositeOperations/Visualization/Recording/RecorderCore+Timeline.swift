@@ -4,18 +4,40 @@ import Synchronization
 extension RecorderCore {
   /// Makes entries of what was recorded.
   func timeline() -> Timeline {
+    // What has finished by now has settled, also where the recorder is about to be told of it.
+    let finished = finishedOperations()
     let end = now()
     // First the events, then the compositions, which were known before the first event in them.
     var resolution = TimelineResolution(end: end)
     let buffers = state.withLock { $0.buffers.values.sorted { $0.thread.number < $1.thread.number } }
     for buffer in buffers { resolution.add(buffer) }
     let state = state.withLock { $0 }
+    for (operation, place) in finished { resolution.add(operation, scope: place.scope, tag: place.tag) }
     for (scope, owner) in zip(state.scopes, state.owners) { resolution.add(scope, owner) }
     for (index, root) in state.roots.enumerated() {
-      if let operation = root.operation { resolution.add(operation, scope: 0, tag: Int32(index + 1), isRoot: true) }
+      if let operation = root.operation { resolution.add(operation, scope: 0, tag: Int32(index + 1)) }
     }
     for (tag, owner) in state.replacedRoots { resolution.replaceRoot(tag, by: owner) }
     return resolution.timeline()
+  }
+}
+
+extension RecorderCore {
+  private func finishedOperations() -> [(Operation, Owner)] {
+    let (roots, scopes) = state.withLock { ($0.roots, $0.scopes) }
+    var finished: [(Operation, Owner)] = []
+    for (index, root) in roots.enumerated() {
+      if let operation = root.operation, operation.isFinished {
+        finished.append((operation, Owner(scope: 0, tag: Int32(index + 1))))
+      }
+    }
+    for scope in scopes {
+      scope.source?.forEachChild { child, tag in
+        guard child.isFinished else { return }
+        finished.append((child, Owner(scope: scope.number, tag: Int32(truncatingIfNeeded: tag))))
+      }
+    }
+    return finished
   }
 }
 
@@ -92,12 +114,12 @@ private struct TimelineResolution {
     }
     guard let source = scope.source else { return }
     source.forEachChild { child, tag in
-      add(child, scope: scope.number, tag: Int32(truncatingIfNeeded: tag), isRoot: false)
+      add(child, scope: scope.number, tag: Int32(truncatingIfNeeded: tag))
     }
   }
 
   /// What can be seen of an operation that has not settled, as far as is known.
-  mutating func add(_ operation: Operation, scope: UInt32, tag: Int32, isRoot: Bool) {
+  mutating func add(_ operation: Operation, scope: UInt32, tag: Int32) {
     let key = Key(scope: scope, tag: tag)
     guard let record = records[key], record.settled == nil else { return }
     let own = operation as? SettlingOperation
@@ -106,7 +128,7 @@ private struct TimelineResolution {
     records[key]?.isPlain = own == nil
     if let kind = own?.source?.kind { records[key]?.kind = kind }
     // Whoever waited for it may have been told before the recorder.
-    guard isRoot, operation.isFinished else { return }
+    guard operation.isFinished else { return }
     records[key]?.settled = end
     switch operation.anyOutcome {
     case .success: records[key]?.ending = .success
@@ -179,8 +201,9 @@ private struct TimelineResolution {
       case .failure: .failure(message: record.message ?? "")
       case .cancelled: .cancelled
       }
-    // What settled by itself was not seen to start.
-    let started = record.started
+    // What settled by itself was not seen to start; and what settled while the recorder was attached was seen to start
+    // later.
+    let started = record.started.map { min($0, record.settled ?? $0) }
     return Timeline.Entry(
       id: number, parent: parent, name: record.name, type: typeName(record.type),
       kind: record.kind ?? (record.isPlain ? .plain : .operation), queued: .nanoseconds(record.first),

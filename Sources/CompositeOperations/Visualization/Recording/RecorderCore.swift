@@ -124,16 +124,20 @@ final class RecorderCore: Sendable {
 
   /// Records what happens in a composition from now on.
   ///
+  /// - Parameters:
+  ///   - isLate: whether it may have begun already.
+  ///   - tellsStart: whether its start is recorded by itself, for those around it may not tell.
   /// - Returns: false if it is recorded already. It then stands where it was recorded first, unless this was attached by
   ///   itself.
   @discardableResult
-  func adopt(_ source: WorkSource, in scope: UInt32, tag: Int32, isLate: Bool) -> Bool {
+  func adopt(_ source: WorkSource, in scope: UInt32, tag: Int32, isLate: Bool, tellsStart: Bool = false) -> Bool {
     state.withLock { state in
       guard let known = self.scope(of: source) else {
         let made = RecorderScope(number: UInt32(state.scopes.count + 1), source: source, isLate: isLate)
         state.scopes.append(made)
         state.owners.append(Owner(scope: scope, tag: tag))
-        source.addMonitor(ScopeMonitor(self, made, root: scope == 0 ? tag : nil), isInherited: false)
+        let owner = scope == 0 || tellsStart ? Owner(scope: scope, tag: tag) : nil
+        source.addMonitor(ScopeMonitor(self, made, of: owner), isInherited: false)
         return true
       }
       let place = Int(known.number) - 1
@@ -153,10 +157,12 @@ final class RecorderCore: Sendable {
       source.forEachChild { child, tag in
         guard !child.isFinished else { return }
         record(.added, scope: scope.number, tag: tag)
-        guard child.isExecuting else { return }
-        record(.started, scope: scope.number, tag: tag)
-        guard let inner = (child as? SettlingOperation)?.source else { return }
-        if adopt(inner, in: scope.number, tag: Int32(truncatingIfNeeded: tag), isLate: true) { pending.append(inner) }
+        if child.isExecuting { record(.started, scope: scope.number, tag: tag) }
+        // Also one that waits: its start may have been told already.
+        guard let child = child as? SettlingOperation, let inner = child.source else { return }
+        let place = Int32(truncatingIfNeeded: tag)
+        guard adopt(inner, in: scope.number, tag: place, isLate: true, tellsStart: true) else { return }
+        if child.state.current.phase != .pending { pending.append(inner) }
       }
     }
   }

@@ -24,18 +24,18 @@ final class ScopeMonitor: SourceMonitor {
   let core: RecorderCore
   let scope: RecorderScope
   private let number: UInt32
-  /// The number of the operation, if the recorder was attached to it.
-  private let root: Int32?
+  /// The operation, if nobody else tells of its start: the recorder was attached to it, or late.
+  private let owner: RecorderCore.Owner?
 
-  init(_ core: RecorderCore, _ scope: RecorderScope, root: Int32?) {
+  init(_ core: RecorderCore, _ scope: RecorderScope, of owner: RecorderCore.Owner?) {
     self.core = core
     self.scope = scope
     number = scope.number
-    self.root = root
+    self.owner = owner
   }
 
   func sourceWillBegin(_ source: WorkSource) {
-    if let root { core.record(.started, scope: 0, tag: Int(root)) }
+    if let owner { core.record(.started, scope: owner.scope, tag: Int(owner.tag)) }
   }
 
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {

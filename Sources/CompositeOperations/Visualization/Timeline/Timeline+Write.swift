@@ -27,8 +27,9 @@ extension TimelineWriteError: LocalizedError, CustomStringConvertible {
   public var errorDescription: String? { description }
 }
 
-/// Each replaces the file as a whole or leaves what was there: nobody finds a file that is half written. Blocks the
-/// calling thread until it is written.
+/// Each replaces the file as a whole or leaves what was there: nobody finds a file that is half written. A link stays, and
+/// what it points to is replaced; a device, such as `/dev/stdout`, or a pipe is written to. Blocks the calling thread until
+/// it is written.
 extension Timeline {
   /// Writes ``html(title:)`` to a file.
   ///
@@ -60,9 +61,23 @@ extension Timeline {
     do {
       // Foundation writes a remote address's path, or nothing at all, depending on the platform.
       guard url.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
-      try Data(text.utf8).write(to: url, options: .atomic)
+      if try isDevice(url) {
+        try Data(text.utf8).write(to: url)
+      } else {
+        // What a link points to is replaced, not the link.
+        try Data(text.utf8).write(to: url.resolvingSymlinksInPath(), options: .atomic)
+      }
     } catch {
       throw TimelineWriteError(url: url, cause: error)
     }
+  }
+
+  /// Whether the file is one that only takes text and must not be replaced, such as a terminal or a pipe. Throws if it
+  /// exists and may not be written, which would not be in the way of replacing it.
+  private func isDevice(_ url: URL) throws -> Bool {
+    var status = stat()
+    guard stat(url.path, &status) == 0 else { return false }
+    guard FileManager.default.isWritableFile(atPath: url.path) else { throw CocoaError(.fileWriteNoPermission) }
+    return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
   }
 }

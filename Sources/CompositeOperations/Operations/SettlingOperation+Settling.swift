@@ -1,0 +1,155 @@
+import Foundation
+
+// The steps from the start to the outcome, and to those who are told of it.
+
+extension SettlingOperation {
+  // MARK: - Start
+
+  /// - Parameter hub: delivers that the operation has started, if it is to.
+  @inline(__always)
+  final func carryOut(_ action: OperationState.StartAction, telling hub: ObserverHub? = nil) {
+    switch action {
+    case .run:
+      if state.current.has([.hasDependencies, .composes]) { prepareStart() }
+      announceStart {}
+      if let hub {
+        hub.deliver()
+        // An observer may have settled it.
+        guard state.current.phase == .executing else { return discardWork() }
+      }
+      main()
+    case .settleCancelled:
+      settleUnrun()
+    case .finish:
+      finish()
+    case .ignore:
+      break
+    }
+  }
+
+  @inline(never)
+  final func startObserved() {
+    // In one step with the change of the state, like all events: so they come in the order in which things happen.
+    let (action, hub) = StripedLock.withLock(of: self) {
+      let action = state.apply { $0.start() }
+      return (action, action == .run ? rareFields?.hub?.posting(.started) : nil)
+    }
+    carryOut(action, telling: hub)
+  }
+
+  private func prepareStart() {
+    if state.current.has(.hasDependencies) { requireReadiness() }
+    if state.current.has(.composes) { source?.ownerWillStart(self) }
+  }
+
+  private func requireReadiness() {
+    let unmet = dependencies.first { !$0.isFinished }
+    require(
+      unmet == nil,
+      "\(OperationError.describe(self)) was started before its dependency \(OperationError.describe(unmet!)) finished. "
+        + "Add it to an OperationQueue or a composite, or call run(): they wait for dependencies.")
+  }
+
+  // MARK: - Settle
+
+  /// Settles the operation, if nobody has yet.
+  ///
+  /// - Returns: whether what was passed became the outcome.
+  @discardableResult
+  final func settle(
+    as ending: OperationState.Ending, value: consuming (any Sendable)? = nil, error: consuming (any Error)? = nil
+  ) -> Bool {
+    guard case .win(let actual, let unstarted) = state.apply({ $0.settle(as: ending) }) else {
+      awaitPublication()
+      return false
+    }
+    if actual == ending {
+      storedValue = value
+      storedError = error
+      publish(unstarted: unstarted)
+    } else {
+      // Released when the outcome is readable: that may run code that uses the operation.
+      withExtendedLifetime((value, error)) { publish(unstarted: unstarted) }
+    }
+    return actual == ending
+  }
+
+  /// Makes the outcome, which has been stored, readable, and does what follows from it.
+  @inline(__always)
+  private func publish(unstarted: Bool) {
+    let action = state.apply { $0.publish(finishing: FoundationDifferences.finishesInOneStep) }
+    if unstarted { discardWork() }
+    switch action {
+    case .announce:
+      announce()
+    case .finish:
+      conclude(unstarted: unstarted)
+    case .deliverCompletion:
+      ThreadContext.current.runUserCode { deliverCompletion() }
+      conclude(unstarted: unstarted)
+    }
+  }
+
+  /// Whoever comes too late to settle or to cancel returns with the outcome readable. The winner is a few instructions
+  /// away from that: between the two steps it only stores the outcome, and runs nobody's code.
+  final func awaitPublication() {
+    while state.current.phase == .settling { sched_yield() }
+  }
+
+  private func conclude(unstarted: Bool) {
+    // An operation that a queue holds is finished by that queue's start(), which `super.cancel()` hastens: it makes
+    // the operation ready in Foundation's eyes, whatever its dependencies. Our own `isCancelled` stays as it is.
+    if unstarted, state.current.has(.readinessWasRead), isInQueue, state.apply({ $0.deferFinish() }) {
+      super.cancel()
+      return
+    }
+    finish()
+  }
+
+  private func finish() {
+    if state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
+    announceEnd { state.apply { $0.finish() } }
+    tellEnd()
+  }
+
+  final func leaveDependenciesThatWereNotMet() {
+    // Foundation counts those that have told it; a cancel sets the count to zero without that.
+    if !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) { leaveDependencies() }
+  }
+
+  /// The same for an operation that is finished already, in the usual case that nothing stands between.
+  private func announce() {
+    announceEnd {}
+    tellEnd()
+  }
+
+  /// Foundation has been told; now the others are.
+  @inline(__always)
+  private func tellEnd() {
+    if let hasListeners = state.apply({ $0.has(.observed) ? nil : $0.announce() }) {
+      if hasListeners { notifyListeners() }
+    } else {
+      tellObserversOfEnd()
+    }
+  }
+
+  // MARK: - Outcome
+
+  /// The outcome with its value's type erased; nil until settled.
+  final var erasedOutcome: Outcome<any Sendable>? {
+    let state = state.current
+    guard state.isSettled else { return nil }
+    switch state.ending {
+    case .success: return .success(storedValue ?? ())
+    case .failure: return .failure(storedError!)
+    case .cancelled: return .cancelled
+    case .none: preconditionFailure("\(self) settled without an ending")
+    }
+  }
+
+  /// The value of an operation known to have succeeded.
+  final var succeededValue: any Sendable { storedValue ?? () }
+
+  /// Gives up the value, when the operation is being released.
+  final func discardOutcome() { storedValue = nil }
+}
