@@ -23,6 +23,8 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
   private(set) final var dependencies: [Operation]?
   /// Whether the operation is this source's to start. Else somebody started it, and it is waited for and left alone.
   private(set) final var isOurs = false
+  /// Whether a guard around this one is taking over what this one guards. Guarded by the striped lock.
+  private var isLent = false
   /// Whether the value is `()`, whatever the operation's is.
   private let givesVoid: Bool
 
@@ -47,29 +49,60 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
   }
 
   /// Finds the guards that the operation consists of, takes over what they guard, and gathers all dependencies.
+  ///
+  /// A guard inside may be settled by others meanwhile, so what it guards is lent: whoever ends it leaves that alone.
   private func lookInside(_ guarded: Operation) {
     var operations: [Operation] = []
-    var inner: [GuardSource] = []
+    var lent: [(source: GuardSource, operation: Operation, isOurs: Bool)] = []
     var (operation, isOurs) = (guarded, isOurs)
     while true {
       if operation.mayHaveDependencies { operations.append(operation) }
-      guard isOurs, let source = (operation as? SettlingOperation)?.source as? GuardSource, source.stage == .new,
-        let next = source.wrapped
+      guard isOurs, let source = (operation as? SettlingOperation)?.source as? GuardSource, let next = source.lend()
       else { break }
       isOurs = next.takeOver()
-      source.isOurs = isOurs
-      source.stage = .waiting
-      inner.append(source)
+      lent.append((source, next, isOurs))
       operation = next
     }
     let all = (dependencies ?? []) + operations.flatMap(\.dependencies)
     dependencies = all
-    for source in inner { source.dependencies = all }
+    for (source, operation, isOurs) in lent where !source.takeBack(isOurs: isOurs, dependencies: all) && isOurs {
+      _ = abandon(operation, tag: 0, observer: SettlementAction {}, ThreadContext.current)
+    }
     if self.isOurs { unmet = operations }
   }
 
+  private func lend() -> Operation? {
+    StripedLock.withLock(of: self) {
+      guard let operation, stage == .new else { return nil }
+      isLent = true
+      return operation
+    }
+  }
+
+  /// False if somebody ended this guard meanwhile, so that the operation is still to be settled.
+  private func takeBack(isOurs: Bool, dependencies: [Operation]) -> Bool {
+    StripedLock.withLock(of: self) {
+      isLent = false
+      guard operation != nil else { return false }
+      self.isOurs = isOurs
+      self.dependencies = dependencies
+      stage = .waiting
+      return true
+    }
+  }
+
+  /// What is guarded; nil once this guard has ended.
+  private func awaitGuarded() -> Operation? {
+    while true {
+      let (operation, isLent) = StripedLock.withLock(of: self) { (self.operation, self.isLent) }
+      if !isLent { return operation }
+      // Whoever it is lent to is a few instructions away. Meets only those who start what they gave away.
+      sched_yield()
+    }
+  }
+
   override final func nextStep(after previous: Operation?, count: Int) -> Step {
-    guard let guarded = wrapped else { return .settle(.cancelled) }
+    guard let guarded = awaitGuarded() else { return .settle(.cancelled) }
     switch stage {
     case .new:
       isOurs = guarded.takeOver()
@@ -103,7 +136,11 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
   }
 
   override final func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
-    guard let guarded = takeWrapped(), stage != .done, stage == .new ? guarded.takeOver() : isOurs else {
+    let (operation, isLent) = StripedLock.withLock(of: self) {
+      defer { self.operation = nil }
+      return (self.operation, self.isLent)
+    }
+    guard let guarded = operation, !isLent, stage != .done, stage == .new ? guarded.takeOver() : isOurs else {
       return settle(as: ending, value: value, error: error)
     }
     stage = .done

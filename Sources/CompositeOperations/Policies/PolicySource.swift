@@ -3,7 +3,7 @@ import Foundation
 /// The engine of an operation that wraps another one, and has to know when somebody else settles it.
 class PolicySource: SequentialSource, @unchecked Sendable {  // see the field; subclasses say what guards theirs
   // Changed by whoever is asking or ends, inside the striped lock, because drawings read it at any moment.
-  @exclusivity(unchecked) private var operation: Operation?
+  @exclusivity(unchecked) final var operation: Operation?
 
   /// - Parameter wrapped: the operation that is there from the beginning, if there is one.
   init(_ wrapped: Operation?, joins: Bool) {

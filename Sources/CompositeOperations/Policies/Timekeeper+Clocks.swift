@@ -13,6 +13,7 @@ extension Timekeeper {
   package static func of<C: Clock>(_ clock: C) -> Timekeeper where C.Duration == Duration {
     if C.self == ContinuousClock.self { return continuous }
     if C.self == SuspendingClock.self { return suspending }
+    guard canBeRecognised(C.self) else { return Timekeeper(clock: clock) }
     let key = C.self is AnyObject.Type ? ObjectIdentifier(clock as AnyObject) : ObjectIdentifier(C.self)
     var made: Timekeeper?
     while true {

@@ -146,6 +146,11 @@ package final class Timekeeper: Sendable {
   }
 }
 
+/// Whether it can be seen that two clocks of a type are the same.
+func canBeRecognised<C: Clock>(_ type: C.Type) -> Bool {
+  type is AnyObject.Type || type is any Equatable.Type || MemoryLayout<C>.size == 0
+}
+
 /// Whether timers of the two may share a heap: they are one object, or equal values, or values without a state.
 private func isSameClock<C: Clock>(_ other: any Sendable, as clock: C) -> Bool {
   guard let other = other as? C else { return false }

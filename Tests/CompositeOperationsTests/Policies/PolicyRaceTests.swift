@@ -140,4 +140,32 @@ struct PolicyRaceTests {
     await clock.waitUntilNobodySleeps()
     #expect(composite.childOutcomes.filter { $0?.error is OperationTimeout }.count == 5_000)
   }
+
+  @Test("A guard inside of another one that is settled while the outer one looks inside")
+  func guard_settledWhileTheOuterOneStarts_settlesAll() async {
+    let complaints = await Race.run(rounds: PolicyRaceTests.rounds, threads: 2) { round, random in
+      let leaf = succeeding(1)
+      let inner = round % 2 == 0 ? leaf.conditions() : leaf.exclusive("x", in: ExclusionRegistry())
+      let outer = inner.conditions()
+      let spins = random.number(0...3_000)
+      let counter = Locked(0)
+      return Race.Round(bodies: [
+        { outer.start() },
+        {
+          for _ in 0..<spins { counter.increment() }
+          inner.finish(with: 2)
+        },
+      ]) {
+        // A leaf that nobody settles is given away for good.
+        var patience = 1_000_000
+        while !(outer.isFinished && leaf.isFinished), patience > 0 {
+          patience -= 1
+          sched_yield()
+        }
+        let isRight = inner.outcome?.value == outer.outcome?.value && outer.isFinished && leaf.isFinished
+        return complaint("\(outer), \(inner), \(leaf)", unless: isRight)
+      }
+    }
+    #expect(complaints.isEmpty)
+  }
 }

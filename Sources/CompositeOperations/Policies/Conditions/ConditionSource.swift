@@ -23,21 +23,29 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
       self.context = context
       stage = .preparing
       let prerequisites = conditions.flatMap { $0.prerequisites(context) }
-      guard !prerequisites.isEmpty else { return evaluate() }
+      guard !prerequisites.isEmpty else { return evaluate(for: guarded) }
       Prerequisites.requireIndependence(of: prerequisites, from: guarded)
-      return .run(Prerequisites.operation(running: prerequisites))
+      return run(Prerequisites.operation(running: prerequisites), for: guarded)
     case .preparing:
-      return evaluate()
+      return evaluate(for: guarded)
     case .evaluating:
       if case .success = previous?.anyOutcome { return nil }
       return previous.map { .settleLike($0) }
     }
   }
 
-  private func evaluate() -> Step? {
+  private func evaluate(for guarded: Operation) -> Step? {
     guard let context = context.take() else { return nil }
     stage = .evaluating
-    return .run(ConditionEvaluation(conditions, context))
+    return run(ConditionEvaluation(conditions, context), for: guarded)
+  }
+
+  /// Nothing more is needed for an operation that was cancelled or settled by others.
+  private func run(_ preparation: SettlingOperation, for guarded: Operation) -> Step {
+    if isOurs {
+      (guarded as? SettlingOperation)?.setWhenDecidedUnstarted { [weak preparation] in preparation?.cancel() }
+    }
+    return .run(preparation)
   }
 
   override func guardIsOver() {

@@ -14,6 +14,28 @@ extension ExclusionState {
     }
   }
 
+  /// Whether somebody inside of a holder waits, or stands in line with others who wait, for what such a holder holds.
+  ///
+  /// If not, all who hold what those inside wait for can let go, so these have their turn, and then the holders around
+  /// them let go: all do in turn, and nobody has to look at all who wait.
+  var isEntangled: Bool {
+    var pending: [ExclusionCategory] = []
+    var blocked: Set<ExclusionCategory> = []
+    for id in nestedWaiting {
+      let claim = claims[id]!
+      pending += claim.categories
+      for holder in claim.ancestors { blocked.formUnion(claims[holder]?.categories ?? []) }
+    }
+    var seen = Set(pending)
+    while let category = pending.popLast() {
+      if blocked.contains(category) { return true }
+      for id in lines[category]?.waitingForMore ?? [] {
+        for other in claims[id]!.categories where seen.insert(other).inserted { pending.append(other) }
+      }
+    }
+    return false
+  }
+
   /// What would be if all that are not blocked were released.
   struct Forecast {
     /// Those that would still wait.

@@ -33,10 +33,14 @@ struct ExclusionState<Owner> {
   struct Line {
     var inUse = 0
     var waiting = WaitingLine()
+    /// Those of them who wait for other categories, too.
+    var waitingForMore: Set<ID> = []
   }
 
   private(set) var claims: [ID: Claim] = [:]
   private(set) var lines: [ExclusionCategory: Line] = [:]
+  /// Those who wait inside of holders.
+  private(set) var nestedWaiting: Set<ID> = []
   /// The limits that are not 1.
   private var limits: [ExclusionCategory: Int] = [:]
   private var lastID = 0
@@ -87,9 +91,13 @@ struct ExclusionState<Owner> {
       return (id, .granted, Change())
     }
     claims[id] = claim
-    for category in claim.categories { lines[category, default: Line()].waiting.append(id) }
+    for category in claim.categories {
+      lines[category, default: Line()].waiting.append(id)
+      if claim.categories.count > 1 { lines[category]!.waitingForMore.insert(id) }
+    }
+    if !ancestors.isEmpty { nestedWaiting.insert(id) }
     let mayClose = couldCloseCircle(id)
-    guard mayClose || mayStall else { return (id, .waiting, Change()) }
+    guard mayClose || mayStall, isEntangled else { return (id, .waiting, Change()) }
     if mayClose, forecast(inOrder: false).stuck.contains(where: { $0.id == id }) {
       return (id, .refused(circle(closedBy: id) ?? []), withdraw(id))
     }
@@ -163,7 +171,11 @@ struct ExclusionState<Owner> {
   private mutating func leaveLines(_ id: ID) -> [ExclusionCategory] {
     guard let claim = claims[id], !claim.isHeld else { return [] }
     claims[id] = nil
-    for category in claim.categories { lines[category]!.waiting.remove(id) }
+    nestedWaiting.remove(id)
+    for category in claim.categories {
+      lines[category]!.waiting.remove(id)
+      lines[category]!.waitingForMore.remove(id)
+    }
     return claim.lenders.reduce(into: claim.categories) { $0 += dropOne($1) }
   }
 
@@ -229,8 +241,10 @@ struct ExclusionState<Owner> {
 
   private mutating func take(_ id: ID) {
     claims[id]!.isHeld = true
+    nestedWaiting.remove(id)
     for category in claims[id]!.categories {
       lines[category]!.waiting.remove(id)
+      lines[category]!.waitingForMore.remove(id)
       lines[category]!.inUse += 1
     }
   }
@@ -243,6 +257,10 @@ struct ExclusionState<Owner> {
   private mutating func grantOutOfTurn() -> [ID] {
     var granted: [ID] = []
     while true {
+      guard isEntangled else {
+        mayStall = false
+        return granted
+      }
       let stalled = Set(forecast(inOrder: true).stuck.map(\.id))
       mayStall = !stalled.isEmpty
       guard let id = firstToGoAhead(among: stalled) else { return granted }
@@ -275,7 +293,7 @@ struct ExclusionState<Owner> {
     var change = Change()
     var changed = [category]
     // With less room there may be circles, and places in lines that stall.
-    while let (last, circle) = lastCircle() {
+    while isEntangled, let (last, circle) = lastCircle() {
       change.refused.append((claims[last]!.owner, circle))
       changed += leaveLines(last)
     }

@@ -331,4 +331,31 @@ struct ConditionTests {
     }
     #expect(met == ran.current && met == count - (count + 9) / 10)
   }
+
+  @Test(
+    "An operation that is cancelled while its condition, or a prerequisite, takes its time", arguments: [false, true])
+  func cancelOfTheOperation_endsWhatComesBefore(hasPrerequisite: Bool) async {
+    let operation = succeeding(1)
+    let never = NeverFinishingOperation<Void>()
+    let entered = Gate()
+    let guarded = operation.condition(
+      Waiting(prerequisite: hasPrerequisite ? never : nil) {
+        entered.open()
+        try await Gate().waitUnlessCancelled()
+      })
+    await onWorker { guarded.start() }
+    await (hasPrerequisite ? never.started : entered).wait()
+    operation.cancel()
+    #expect(await settled(guarded).isCancelled)
+    #expect(!hasPrerequisite || never.isCancelled && !entered.isOpen)
+  }
+
+  private struct Waiting: OperationCondition {
+    let prerequisite: Operation?
+    let wait: @Sendable () async throws -> Void
+
+    func prerequisite(for context: ConditionContext) -> Operation? { prerequisite }
+
+    func evaluate(_ context: ConditionContext) async throws { try await wait() }
+  }
 }

@@ -188,4 +188,19 @@ struct ExclusionTreeTests {
     #expect(await outcomeOfStarting(all(operations)).value == Array(0..<count))
     #expect(registry.isUnused)
   }
+
+  @Test("Many that wait for a category, while those that hold it wait inside for another one")
+  func manyWaiters_andWaitersInside_settle() async {
+    let registry = ExclusionRegistry()
+    registry.setLimit(2, for: "outer")
+    let count = Scale.count(5_000, least: 1_000)
+    let operations = (0..<count).map { number in
+      AsyncOperation {
+        await Task.yield()
+        return number
+      }.exclusive("inner", in: registry).map { $0 }.exclusive("outer", in: registry)
+    }
+    #expect(await outcomeOfStarting(all(operations)).value == Array(0..<count))
+    #expect(await registry.reaches(isUnused: true))
+  }
 }

@@ -1,0 +1,149 @@
+import CompositeOperations
+import CompositeOperationsTestKit
+import TestSupport
+
+/// A tree in which everything that changes how operations run is mixed at random; how it ends depends on the timing.
+///
+/// It is a value, so that what runs late, or more than once, is made anew each time.
+indirect enum PolicyMix: Sendable {
+  enum Ending: CaseIterable, Sendable {
+    case success, failure, cancelled
+  }
+
+  /// How an operation that somebody else started stands when a policy gets it.
+  enum Elsewhere: CaseIterable, Sendable {
+    case running, finished, queued, cancelled, cancelledAndFinished
+  }
+
+  indirect enum Wrapper: Sendable {
+    case timeout(seconds: Int, TimeoutBehavior, asDeadline: Bool)
+    case exclusive([Int])
+    case condition(Requirement)
+    case map
+  }
+
+  /// What a condition does.
+  indirect enum Requirement: Sendable {
+    case holds, doesNotHold, throwsCancellation
+    case waits(seconds: Int)
+    case cancelsTheOperation, settlesTheOperation
+    case needs(PolicyMix)
+    /// A prerequisite that other conditions have, too.
+    case needsShared(Int)
+    case both(Requirement, Requirement)
+    case either(Requirement, Requirement)
+  }
+
+  /// What an observer does, once, when it is told of the event of this number.
+  enum Reaction: CaseIterable, Sendable {
+    case cancel, settle, addObserver, leave, cancelAnother, pause, readProgress
+  }
+
+  /// What others do with an operation.
+  struct Extras: Sendable {
+    var reaction: (Reaction, atEvent: Int)?
+    /// Whether somebody else may settle it, and whatever is inside goes on for a while.
+    var isSettledByOthers: Bool { if case .settle? = reaction?.0 { true } else { false } }
+  }
+
+  case leaf(Ending, later: Bool)
+  case plain(later: Bool)
+  case async(seconds: Int)
+  case delay(seconds: Int)
+  case never(seconds: Int, TimeoutBehavior, holdsOn: Bool)
+  case wrapped(PolicyMix, Wrapper, Extras)
+  /// A policy around an operation that somebody else has started.
+  case elsewhere(Elsewhere, Ending, Wrapper, Extras)
+  /// One operation that several compositions wait for.
+  case shared(Int)
+  case retry([PolicyMix], delay: Int, firstIsThere: Bool, Extras)
+  case parallel([PolicyMix], queue: Int?, limit: Int?, waitsForAll: Bool, hasDependency: Bool, Extras)
+  case sequence([PolicyMix], queue: Int?, Extras)
+  case chain(PolicyMix, PolicyMix, Extras)
+
+  static let categoryCount = 3
+  static let sharedCount = 3
+}
+
+// MARK: - At random
+
+extension PolicyMix {
+  static func random(_ depth: Int, _ random: inout SeededRandomNumberGenerator) -> PolicyMix {
+    if depth == 0 || random.chance(12) { return leaf(&random) }
+    switch random.number(0...99) {
+    case 0..<50:
+      return .wrapped(.random(depth - 1, &random), wrapper(depth - 1, &random), extras(&random))
+    case 50..<62:
+      return .retry(
+        some(1...3, depth, &random), delay: random.number(0...3), firstIsThere: random.chance(40), extras(&random))
+    case 62..<80:
+      return .parallel(
+        some(1...4, depth, &random), queue: random.chance(60) ? random.number(0...3) : nil,
+        limit: random.chance(30) ? random.number(1...2) : nil, waitsForAll: random.chance(50),
+        hasDependency: random.chance(30), extras(&random))
+    case 80..<90:
+      return .sequence(
+        some(1...4, depth, &random), queue: random.chance(50) ? random.number(0...3) : nil, extras(&random))
+    default:
+      return .chain(.random(depth - 1, &random), .random(depth - 1, &random), extras(&random))
+    }
+  }
+
+  private static func some(
+    _ range: ClosedRange<Int>, _ depth: Int, _ random: inout SeededRandomNumberGenerator
+  ) -> [PolicyMix] {
+    (0..<random.number(range)).map { _ in .random(depth - 1, &random) }
+  }
+
+  private static func leaf(_ random: inout SeededRandomNumberGenerator) -> PolicyMix {
+    switch random.number(0...99) {
+    case 0..<55: .leaf(ending(&random), later: random.chance(50))
+    case 55..<60: .plain(later: random.chance(50))
+    case 60..<68: .async(seconds: random.number(0...4))
+    case 68..<74: .delay(seconds: random.number(0...4))
+    case 74..<85: .never(seconds: random.number(1...6), behavior(&random), holdsOn: random.chance(50))
+    case 85..<92: .shared(random.number(0...sharedCount - 1))
+    default:
+      .elsewhere(random.pick(Elsewhere.allCases), ending(&random), wrapper(0, &random), extras(&random))
+    }
+  }
+
+  private static func ending(_ random: inout SeededRandomNumberGenerator) -> Ending {
+    random.pick(weighted: [70: Ending.success, 22: .failure, 8: .cancelled])
+  }
+
+  private static func behavior(_ random: inout SeededRandomNumberGenerator) -> TimeoutBehavior {
+    random.chance(50) ? .settlesAtOnce : .waitsForWork
+  }
+
+  private static func wrapper(_ depth: Int, _ random: inout SeededRandomNumberGenerator) -> Wrapper {
+    switch random.number(0...99) {
+    case 0..<30: .timeout(seconds: random.number(1...12), behavior(&random), asDeadline: random.chance(30))
+    case 30..<60: .exclusive((0..<random.number(1...2)).map { _ in random.number(0...categoryCount - 1) })
+    case 60..<90: .condition(requirement(depth, &random))
+    default: .map
+    }
+  }
+
+  private static func requirement(_ depth: Int, _ random: inout SeededRandomNumberGenerator) -> Requirement {
+    switch random.number(0...99) {
+    case 0..<45: return .holds
+    case 45..<55: return .doesNotHold
+    case 55..<58: return .throwsCancellation
+    case 58..<68: return .waits(seconds: random.number(0...3))
+    case 68..<71: return .cancelsTheOperation
+    case 71..<74: return .settlesTheOperation
+    case 74..<82 where depth > 0: return .needs(.random(depth - 1, &random))
+    case 74..<90: return .needsShared(random.number(0...sharedCount - 1))
+    case 90..<95 where depth > 0:
+      return .both(requirement(depth - 1, &random), requirement(depth - 1, &random))
+    default:
+      return depth > 0 ? .either(requirement(depth - 1, &random), requirement(depth - 1, &random)) : .holds
+    }
+  }
+
+  private static func extras(_ random: inout SeededRandomNumberGenerator) -> Extras {
+    guard random.chance(25) else { return Extras() }
+    return Extras(reaction: (random.pick(Reaction.allCases), atEvent: random.number(1...3)))
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// All policies in one tree: timeouts, deadlines, retries, delays, conditions, categories, observers that interfere,
+/// paused progress and a recorder, in composites and on queues, with cancels at random.
+///
+/// One seed is one world of a few trees. A failure prints it; `POLICY_SEED=… swift test --filter PolicyMix` runs that
+/// world alone, `POLICY_REPEATS` times (100 unless told otherwise), since the threads are not in the seed.
+@Suite("8 Random mixes of all policies", .serialized, .hangLimit)
+struct PolicyMixTests {
+  private static let environment = ProcessInfo.processInfo.environment
+
+  @Test func mixes_ofAllPolicies_settleOnce() async {
+    let seeds: [UInt64]
+    if let given = Self.environment["POLICY_SEED"].flatMap({ UInt64($0) }) {
+      seeds = Array(repeating: given, count: Self.environment["POLICY_REPEATS"].flatMap { Int($0) } ?? 100)
+    } else {
+      let first = UInt64.random(in: 0..<1 << 62)
+      seeds = (0..<Scale.count(3_000, least: 100)).map { first &+ UInt64($0) }
+    }
+    var operations = 0
+    for seed in seeds {
+      let (count, complaints) = await PolicyMixTests.run(seed)
+      operations += count
+      for complaint in complaints { Issue.record("seed \(seed): \(complaint)") }
+      if !complaints.isEmpty { return }
+    }
+    print("\(seeds.count) mixes of policies from seed \(seeds[0]) on, \(operations) operations")
+  }
+
+  /// Runs one world. Returns how many operations there were, and what is wrong.
+  private static func run(_ seed: UInt64) async -> (Int, [String]) {
+    var random = SeededRandomNumberGenerator(seed: seed)
+    var complaints: [String] = []
+    let references: [WeakReference<SimpleOperation<Int>>]
+    let registry: ExclusionRegistry
+    do {
+      let world = PolicyMixWorld(seed: seed)
+      registry = world.registry
+      let mixes = (0..<random.number(1...4)).map { _ in PolicyMix.random(random.number(1...4), &random) }
+      let token = StallReporter.shared.began {
+        "seed \(seed) of PolicyMixTests: " + world.unfinished.joined(separator: "\n") + "\n\(mixes)"
+      }
+      let recorder = TimelineRecorder()
+      let roots = mixes.map { PolicyMixBuilder(world: world).operation($0) }
+      for root in roots where random.chance(50) { recorder.attach(to: root) }
+      begin(roots, in: world, &random)
+      await drive(world, roots, cancels: random.number(0...4), pauses: random.number(0...3))
+      // Who was settled by others may be making another attempt, which is given up; and observers may just be told.
+      if !(await Patience.reached { world.isOver && world.complaints.isEmpty }) { complaints = world.complaints }
+      await world.clock.waitUntilNobodySleeps()
+      let keeper = Timekeeper.of(world.clock)
+      if !(await Patience.reached { keeper.pendingCount == 0 }) { complaints.append("timers are left") }
+      if !(await Patience.reached { recorder.timeline.entries.allSatisfy { $0.settled != nil } }) {
+        complaints.append("settlements are missing in\n\(recorder.timeline.textTree())")
+      }
+      references = world.references
+      world.forget()
+      StallReporter.shared.ended(token)
+    }
+    if !(await registry.reaches(isUnused: true)) { complaints.append("the registry remembers something") }
+    if !(await Patience.reached { references.allSatisfy { $0.object == nil } }) {
+      let left = references.compactMap { $0.object.map { "\($0)" } }
+      complaints.append("not released: \(left.joined(separator: ", "))")
+    }
+    return (references.count, complaints)
+  }
+
+  private static func begin(
+    _ roots: [SimpleOperation<Int>], in world: PolicyMixWorld, _ random: inout SeededRandomNumberGenerator
+  ) {
+    // Who waits for a category in a queue to which it was added itself has its slot meanwhile: one that nobody else needs.
+    let queue = OperationQueue(limit: random.number(1...4))
+    for root in roots {
+      switch random.number(0...9) {
+      case 0..<5: DispatchQueue.global().async { root.start() }
+      case 5..<7: queue.addOperation(root)
+      default:
+        let around = CompositeOperation(operations: [root], operationQueue: random.pick(world.queues))
+        DispatchQueue.global().async { around.start() }
+      }
+    }
+  }
+
+  /// Moves the clock, cancels and pauses until all has ended.
+  private static func drive(
+    _ world: PolicyMixWorld, _ roots: [SimpleOperation<Int>], cancels: Int, pauses: Int
+  ) async {
+    var (cancels, pauses) = (cancels, pauses)
+    while !world.isOver {
+      if cancels > 0, world.chance(10) {
+        cancels -= 1
+        world.cancelAny()
+      }
+      if pauses > 0, world.chance(10) {
+        pauses -= 1
+        world.pauseAny()
+      } else if world.chance(20) {
+        world.resumeAll()
+      }
+      if world.chance(30) { world.clock.advanceToNextSleeper() }
+      if roots.allSatisfy(\.isFinished) { world.startWhatIsLeft() }
+      await onWorker {}
+    }
+    world.resumeAll()
+  }
+}
