@@ -188,7 +188,10 @@ struct PolicyMixBuilder: Sendable {
       }
     case .settlesTheOperation:
       return Condition { context in
-        (context.operation as? SimpleOperation<Int>)?.finish(with: 5)
+        // A composition that others settle before it has started leaves what is inside alone.
+        if !(context.operation is ComposedOperation<Int>) {
+          (context.operation as? SimpleOperation<Int>)?.finish(with: 5)
+        }
         return true
       }
     case .needs(let mix): return Condition(Needing { operation(mix, holders) })

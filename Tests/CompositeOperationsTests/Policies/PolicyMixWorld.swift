@@ -91,7 +91,10 @@ final class PolicyMixWorld: Sendable {
     operation.completion = subject.completion.completion
     operation.addObserver { [weak subject] event in subject?.events.withLock { $0.append(event) } }
     state.withLock { $0.subjects.append(subject) }
-    if let (reaction, number) = extras.reaction { react(reaction, at: number, operation) }
+    guard let (reaction, number) = extras.reaction else { return }
+    // Only policies see to what is inside when they are settled by others.
+    if case .settle = reaction, !(operation is PolicyOperation<Int>) { return }
+    react(reaction, at: number, operation)
   }
 
   private func react(_ reaction: PolicyMix.Reaction, at number: Int, _ operation: SimpleOperation<Int>) {
