@@ -27,8 +27,11 @@ enum ImagePipelineCommand {
     let pipeline = Pipeline(names: options.names, store: Store(folder: folder)).operation()
     let recorder = TimelineRecorder()
     recorder.attach(to: pipeline)
+    let progress = TerminalProgress()
+    progress.track(pipeline)
     // The damaged image is a part of the show.
     let outcome = await Task { try await pipeline.run() }.result
+    await progress.finish()
     let timeline = recorder.timeline
 
     if options.printsText { print(timeline.textTree(), terminator: "") }
