@@ -216,6 +216,24 @@ struct TimelineRecorderTests {
 
   // MARK: - Release
 
+  @Test("A composition that is cancelled leaves what somebody else runs, which is over for its timeline")
+  func joinedOperation_thatIsLeft_isRecordedAsSettled() async {
+    let recorder = TimelineRecorder()
+    let elsewhere = HeldOperation<Int>()
+    await onWorker { elsewhere.start() }
+    let joining = elsewhere.map { $0 }
+    recorder.attach(to: joining)
+    let added = Gate()
+    joining.addObserver { if case .childAdded = $0 { added.open() } }
+    await onWorker { joining.start() }
+    await added.wait()
+    joining.cancel()
+    #expect(await settled(joining).isCancelled)
+    #expect(await Patience.reached { recorder.timeline.entries.allSatisfy { $0.settled != nil } })
+    #expect(recorder.timeline.entries.count == 2)
+    elsewhere.finish(with: 1)
+  }
+
   @Test func operations_thatSettled_areReleased() async throws {
     let recorder = TimelineRecorder()
     let references = try await runAndForget(recorder)
