@@ -12,7 +12,8 @@ extension ComposableOperation {
   ///
   /// Returns one operation that owns this one. Once that has started and the dependencies of this operation have
   /// finished, it gets in line for all categories at once; when it has them this operation runs, and they are released
-  /// when that has finished: if it was cancelled, not before its body has ended. Waiting takes neither a slot of a
+  /// when that has finished: if it was cancelled, not before its body has ended (but when a timeout that settles at once
+  /// has, if this is what that returned). Waiting takes neither a slot of a
   /// queue nor a thread; but an operation that was itself added to a queue has its slot while it waits, as while it
   /// executes.
   ///
