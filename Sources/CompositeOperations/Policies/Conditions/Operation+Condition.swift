@@ -15,8 +15,8 @@ extension ComposableOperation {
   /// never runs. All but the operations themselves takes neither a slot of a queue nor a thread.
   ///
   /// Cancelled at any time before this operation runs, the returned one cancels what is under way, cancels this one
-  /// without running it, and settles as cancelled when all has ended; the same if this one is cancelled. An operation that
-  /// somebody else has started,
+  /// without running it, and settles as cancelled when all has ended; the same if this one is cancelled. An operation
+  /// that somebody else has started,
   /// queued or composed is not held back, nor cancelled: it is waited for if the condition holds.
   ///
   /// Of several calls after each other the last is looked at first.
