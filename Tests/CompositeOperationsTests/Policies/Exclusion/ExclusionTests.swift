@@ -35,11 +35,12 @@ struct ExclusionTests {
     let held = (0..<5).map { HeldOperation<Int>("\($0)") }
     let together = all(held.map { $0.exclusive("x", in: registry) })
     await start(together)
-    for operation in held[..<3] { await operation.started.wait() }
-    #expect(!held[3].started.isOpen && !held[4].started.isOpen)
+    // They get in line on workers, so any three of them are first.
+    #expect(await registry.reaches(waiting: 2))
+    #expect(await Patience.reached { held.count { $0.started.isOpen } == 3 })
     registry.setLimit(4, for: "x")
-    await held[3].started.wait()
-    #expect(!held[4].started.isOpen)
+    #expect(registry.waitingCount == 1)
+    #expect(await Patience.reached { held.count { $0.started.isOpen } == 4 })
     for operation in held { operation.finish(with: 1) }
     #expect(await settled(together).value != nil)
   }
