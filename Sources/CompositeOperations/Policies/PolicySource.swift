@@ -65,7 +65,8 @@ final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked
 
   /// Somebody settled it before it was started: what it owns will never run, and is settled too.
   override func discardWork() {
-    policy.begin(for: self, cancelled: true)
+    // Not bound to a place to run: a composition may be handing one down at this moment, and nothing will run.
+    policy.begin(cancelled: true)
   }
 
   override func deliverCompletion() {

@@ -34,11 +34,6 @@ final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @uncheck
     begin(cancelled: true)
   }
 
-  /// Somebody settled it before it ran: the operations in it will never run, and are settled too.
-  override func discardWork() {
-    begin(cancelled: true)
-  }
-
   private func begin(cancelled: Bool) {
     source?.bind(to: self, queue: nil)
     switch engine {

@@ -188,7 +188,7 @@ struct PolicyMixBuilder: Sendable {
       }
     case .settlesTheOperation:
       return Condition { context in
-        // A composition that others settle while it runs leaves what is inside alone.
+        // A composition that others settle before it has started leaves what is inside alone.
         if !(context.operation is ComposedOperation<Int>) {
           (context.operation as? SimpleOperation<Int>)?.finish(with: 5)
         }

@@ -173,13 +173,13 @@ extension Timeline {
     /// ``forEach(_:maxConcurrent:_:)``.
     public static let forEach = Kind(rawValue: "forEach")
 
-    /// ``ComposableOperation/timeout(_:_:clock:)`` and ``ComposableOperation/deadline(_:_:clock:)``.
+    /// ``ComposableOperation/timeout(_:_:clock:)`` and ``ComposableOperation/deadline(_:clock:_:)``.
     public static let timeout = Kind(rawValue: "timeout")
-    /// ``retrying(_:clock:_:)``.
+    /// `retrying`, in any of its forms.
     public static let retry = Kind(rawValue: "retry")
     /// ``ComposableOperation/condition(_:)``.
     public static let condition = Kind(rawValue: "condition")
-    /// ``ComposableOperation/exclusive(_:in:)``.
+    /// `exclusive`, in any of its forms.
     public static let exclusive = Kind(rawValue: "exclusive")
 
     /// The kind as it is shown.
