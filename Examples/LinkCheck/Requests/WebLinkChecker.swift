@@ -9,18 +9,17 @@ import FoundationNetworking
 /// Finds out whether web links are good, by asking their servers, each of which gets so many requests at a time.
 struct WebLinkChecker<Time: Clock<Duration>>: Sendable {
   private let timeout: Duration
-  private let perHost: Int
   private let policy: RetryPolicy
   private let clock: Time
   private let session: URLSession
-  /// Where the requests to one server meet. One of our own, since its limits are.
-  private let registry = ExclusionRegistry()
+  /// Where the requests to one server meet.
+  private let registry: ExclusionRegistry
 
   init(_ options: Options, clock: Time = ContinuousClock()) {
     self.clock = clock
     timeout = options.timeout
     session = .forLinks(perHost: options.perHost)
-    perHost = options.perHost
+    registry = ExclusionRegistry(defaultLimit: options.perHost)
     policy = RetryPolicy(
       maxAttempts: options.retries + 1, backoff: .exponential(from: options.retryDelay), maxDelay: .seconds(30),
       jitter: .none
@@ -53,11 +52,9 @@ struct WebLinkChecker<Time: Clock<Duration>>: Sendable {
 
   /// The time counts from when it is the request's turn.
   @Sendable private func request(_ method: Request.Method, _ url: URL) -> SimpleOperation<Reply> {
-    let server = ExclusionCategory(url.server)
-    registry.setLimit(perHost, for: server)
-    return Request(method, url, timeout: timeout, session: session)
+    Request(method, url, timeout: timeout, session: session)
       .timeout(timeout, clock: clock)
-      .exclusive(server, in: registry)
+      .exclusive(ExclusionCategory(url.server), in: registry)
   }
 }
 

@@ -48,7 +48,9 @@ extension CompositeError: LocalizedError, CustomStringConvertible {
       for failure in composite.failures.reversed() {
         let label = "[\(failure.index)]" + (failure.operationName.map { " “\($0)”" } ?? "") + ": "
         let isNested = failure.error is CompositeError
-        pending.append((isNested ? label : label + failure.cause, depth + 1, isNested ? failure.error : nil))
+        pending.append(
+          (isNested ? label : label + OperationError.describe(failure.error), depth + 1, isNested ? failure.error : nil)
+        )
       }
     }
     return text
@@ -59,12 +61,5 @@ extension CompositeError: LocalizedError, CustomStringConvertible {
 
   var headline: String {
     failures.count == 1 ? "1 operation failed" : "\(failures.count) operations failed"
-  }
-}
-
-extension CompositeError.Failure {
-  /// The error's own sentence if it has one, else its description.
-  fileprivate var cause: String {
-    (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
   }
 }

@@ -35,6 +35,11 @@ public struct OperationError: Error, Sendable {
     guard let name = operation.name, !name.isEmpty else { return "\(type(of: operation))" }
     return "“\(name)” (\(type(of: operation)))"
   }
+
+  /// The error's own sentence if it has one, else its description.
+  static func describe(_ error: any Error) -> String {
+    (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
+  }
 }
 
 extension OperationError: LocalizedError, CustomStringConvertible {

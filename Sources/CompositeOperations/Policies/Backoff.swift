@@ -1,3 +1,5 @@
+import Foundation
+
 /// How long to wait before each further attempt: the delays of a ``RetryPolicy``, before cap and jitter.
 ///
 /// Delays that grow end at a century.
@@ -81,13 +83,10 @@ public struct Backoff: Sendable {
   }
 
   private static func exponential(_ first: Duration, _ multiplier: Double, _ steps: Int) -> Duration {
-    guard first > .zero, multiplier > 1 else { return first }
-    var delay = first
-    for _ in 0..<steps {
-      guard delay < longest, multiplier < longest / delay else { return max(delay, longest) }
-      delay = delay * multiplier
-    }
-    return delay
+    guard first > .zero, multiplier > 1, steps > 0 else { return first }
+    let factor = pow(multiplier, Double(steps))
+    guard first < longest, factor < longest / first else { return max(first, longest) }
+    return first * factor
   }
 
   private static func fibonacci(_ unit: Duration, _ steps: Int) -> Duration {

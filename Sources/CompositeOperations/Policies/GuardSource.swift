@@ -25,12 +25,9 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
   private(set) final var isOurs = false
   /// Whether a guard around this one is taking over what this one guards. Guarded by the striped lock.
   private var isLent = false
-  /// Whether the value is `()`, whatever the operation's is.
-  private let givesVoid: Bool
 
   init(_ guarded: Operation, givesVoid: Bool) {
-    self.givesVoid = givesVoid
-    super.init(guarded, joins: false)
+    super.init(guarded, givesVoid: givesVoid, joins: false)
   }
 
   /// What comes next before the operation; nil if it may run. Called where operations run.
@@ -114,8 +111,7 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
     case .guarding:
       return afterGuarding(guarded, previous, count)
     case .done:
-      if givesVoid, case .success = guarded.anyOutcome { return .settle(.success) }
-      return .settleLike(guarded)
+      return settleLike(guarded)
     }
   }
 

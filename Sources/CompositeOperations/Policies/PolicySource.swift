@@ -5,9 +5,15 @@ class PolicySource: SequentialSource, @unchecked Sendable {  // see the field; s
   // Changed by whoever is asking or ends, inside the striped lock, because drawings read it at any moment.
   @exclusivity(unchecked) final var operation: Operation?
 
-  /// - Parameter wrapped: the operation that is there from the beginning, if there is one.
-  init(_ wrapped: Operation?, joins: Bool) {
+  /// Whether the value is `()`, whatever the operation's is.
+  private let givesVoid: Bool
+
+  /// - Parameters:
+  ///   - wrapped: the operation that is there from the beginning, if there is one.
+  ///   - givesVoid: whether the value is `()`, whatever the operation's is.
+  init(_ wrapped: Operation?, givesVoid: Bool, joins: Bool) {
     operation = wrapped
+    self.givesVoid = givesVoid
     super.init(joins: joins)
   }
 
@@ -26,6 +32,12 @@ class PolicySource: SequentialSource, @unchecked Sendable {  // see the field; s
     return KnownChildren(contents: [wrapped])
   }
 
+  /// Settles the owner as the wrapped operation has ended.
+  final func settleLike(_ operation: Operation) -> Step {
+    if givesVoid, case .success = operation.anyOutcome { return .settle(.success) }
+    return .settleLike(operation)
+  }
+
   /// The owner has started.
   func begin(for owner: SettlingOperation, cancelled: Bool) {
     bind(to: owner, queue: nil)
@@ -38,7 +50,7 @@ class PolicySource: SequentialSource, @unchecked Sendable {  // see the field; s
   func ownerDidSettle() -> Bool { true }
 }
 
-/// The operation that `timeout` and `retrying` return.
+/// The operation that a policy returns.
 ///
 /// Settled from outside it gives up what it waits for at once, and cancels what it runs, for nobody needs that any more.
 final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // immutable

@@ -19,7 +19,7 @@ extension RetryError: LocalizedError, CustomStringConvertible {
   public var description: String {
     var text = errors.count == 1 ? "1 attempt failed" : "\(errors.count) attempts failed"
     for (index, error) in errors.enumerated() {
-      let cause = (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
+      let cause = OperationError.describe(error)
       let lines = cause.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       text += "\n  [\(index + 1)]: " + lines.joined(separator: "\n    ")
     }

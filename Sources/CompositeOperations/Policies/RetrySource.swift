@@ -10,8 +10,6 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   /// What the attempts so far failed with.
   private var errors: [any Error] = []
   private let timekeeper: Timekeeper
-  /// Whether the value is `()`, whatever the attempt's is.
-  private let givesVoid: Bool
   /// The delay that is the current child.
   private var delay: DelayOperation?
 
@@ -24,9 +22,8 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   ) {
     self.make = make
     self.timekeeper = timekeeper
-    self.givesVoid = givesVoid
     retry = RetryState(policy)
-    super.init(first, joins: true)
+    super.init(first, givesVoid: givesVoid, joins: true)
   }
 
   deinit {
@@ -37,10 +34,7 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     guard let previous else { return attempt() }
     if let delay = delay.take() { return delay.isCancelled ? .settle(.cancelled) : attempt() }
-    guard let error = previous.failure else {
-      if givesVoid, case .success = previous.anyOutcome { return .settle(.success) }
-      return .settleLike(previous)
-    }
+    guard let error = previous.failure else { return settleLike(previous) }
     failed = previous
     errors.append(error)
     guard let pause = retry?.failed(error) else { return fail() }

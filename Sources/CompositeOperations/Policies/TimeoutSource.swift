@@ -10,8 +10,6 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     case deadline(Timekeeper.Time)
   }
 
-  /// Whether the value is `()`, whatever the operation's is.
-  private let givesVoid: Bool
   private let limit: Limit
   private let behavior: TimeoutBehavior
   private let timekeeper: Timekeeper
@@ -26,10 +24,9 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     self.limit = limit
     self.behavior = behavior
     self.timekeeper = timekeeper
-    self.givesVoid = givesVoid
     let duration: Duration? = if case .duration(let duration) = limit { duration } else { nil }
     timeout = OperationTimeout(limit: duration, operation: upstream)
-    super.init(upstream, joins: true)
+    super.init(upstream, givesVoid: givesVoid, joins: true)
   }
 
   override func begin(for owner: SettlingOperation, cancelled: Bool) {
@@ -58,8 +55,7 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
       }
       return .run(upstream)
     }
-    if givesVoid, case .success = previous.anyOutcome { return .settle(.success) }
-    return .settleLike(previous)
+    return settleLike(previous)
   }
 
   override func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {

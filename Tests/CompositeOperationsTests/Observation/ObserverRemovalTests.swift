@@ -12,7 +12,7 @@ struct ObserverRemovalTests {
     let (token, probe) = ObserverRemovalTests.observe(operation, events)
     operation.start()
     token.remove()
-    token.cancel()
+    token.remove()
     await untilReleased(probe)
     operation.finish(with: 1)
     token.remove()

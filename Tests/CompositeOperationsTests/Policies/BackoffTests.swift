@@ -35,6 +35,13 @@ struct BackoffTests {
     }
   }
 
+  @Test("However many attempts there were, and however slowly it grows, a delay is found at once")
+  func slowGrowth_isNotCountedThrough() {
+    let backoff = Backoff.exponential(from: .seconds(1), multiplier: 1 + 1e-12)
+    #expect(backoff.delay(afterAttempt: 1_000_001) >= .seconds(1))
+    #expect(backoff.delay(afterAttempt: .max) >= .seconds(100 * 365 * 24 * 3600))
+  }
+
   @Test("Negative delays and multipliers that shrink or are no numbers trap", arguments: 0..<7)
   func badInput_traps(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in

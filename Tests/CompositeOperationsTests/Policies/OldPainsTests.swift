@@ -33,8 +33,10 @@ struct OldPainsTests {
     let clock = ManualClock()
     let registry = ExclusionRegistry()
     let never = NeverFinishingOperation<Int>()
-    let holder = NeverFinishingOperation<Int>().exclusive("x", in: registry)
+    let held = NeverFinishingOperation<Int>()
+    let holder = held.exclusive("x", in: registry)
     holder.start()
+    await held.started.wait()
     let waiting: [SimpleOperation<Int>] = [
       SimpleOperation { $0.finish(with: 1) }.exclusive("x", in: registry),
       SimpleOperation { $0.finish(with: 1) }.condition(

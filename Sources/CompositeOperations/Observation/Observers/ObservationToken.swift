@@ -23,9 +23,4 @@ public final class ObservationToken: @unchecked Sendable {  // set once in `init
     record.end()
     hub?.remove(record)
   }
-
-  /// Does the same as ``remove()``.
-  public func cancel() {
-    remove()
-  }
 }

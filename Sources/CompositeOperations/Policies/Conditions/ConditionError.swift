@@ -42,7 +42,7 @@ extension ConditionError: LocalizedError, CustomStringConvertible {
   public var description: String {
     let count = failures.count == 1 ? "a condition does" : "\(failures.count) conditions do"
     let lines = failures.map { failure in
-      let cause = (failure.error as? any LocalizedError)?.errorDescription ?? String(describing: failure.error)
+      let cause = OperationError.describe(failure.error)
       return "\n  \(failure.conditionName): " + cause.split(whereSeparator: \.isNewline).joined(separator: "\n    ")
     }
     return "\(operationDescription ?? "The operation") did not run, because \(count) not hold:" + lines.joined()

@@ -11,12 +11,21 @@ public final class ExclusionRegistry: Sendable {
   /// The registry that is used unless told otherwise.
   public static let shared = ExclusionRegistry()
 
-  private let state = LockBox(ExclusionState<ExclusionClaim>())
+  private let state: LockBox<ExclusionState<ExclusionClaim>>
 
-  /// Makes a registry in which nobody holds anything, and the limit of each category is 1.
-  public init() {}
+  /// Makes a registry in which nobody holds anything.
+  ///
+  /// - Parameter defaultLimit: how many operations may hold a category at the same time that is given no limit of its own;
+  ///   1, which is mutual exclusion, unless told otherwise. Traps unless it is positive.
+  public init(defaultLimit: Int = 1) {
+    require(
+      defaultLimit > 0,
+      "ExclusionRegistry was made with a default limit of \(defaultLimit), so that its operations could never run. Use 1 "
+        + "for mutual exclusion, or a higher number for semaphores.")
+    state = LockBox(ExclusionState(defaultLimit: defaultLimit))
+  }
 
-  /// How many operations may hold a category at the same time: 1 unless set otherwise.
+  /// How many operations may hold a category at the same time: the registry's default unless set otherwise.
   public func limit(for category: ExclusionCategory) -> Int {
     state.withLock { $0.limit(of: category) }
   }

@@ -115,6 +115,30 @@ extension ExclusionState {
     }
     return nil
   }
+
+  /// The last nested claim that is part of a circle.
+  func lastCircle() -> (ID, [Wait])? {
+    for (id, claim) in forecast(inOrder: false).stuck.reversed() where !claim.ancestors.isEmpty {
+      if let circle = circle(closedBy: id) { return (id, circle) }
+    }
+    return nil
+  }
+
+  /// Who goes ahead of those that only wait for it; nil if all are waited for.
+  func firstToGoAhead(among stalled: Set<ID>) -> ID? {
+    guard !stalled.isEmpty else { return nil }
+    var awaited: Set<ExclusionCategory> = []
+    for (id, claim) in waiting {
+      if !stalled.contains(id) {
+        awaited.formUnion(claim.categories)
+      } else if couldCloseCircle(id),
+        claim.categories.allSatisfy({ lines[$0]!.inUse < limit(of: $0) && !awaited.contains($0) })
+      {
+        return id
+      }
+    }
+    return nil
+  }
 }
 
 extension ExclusionState.Forecast {

@@ -41,14 +41,38 @@ struct ExclusionState<Owner> {
   private(set) var lines: [ExclusionCategory: Line] = [:]
   /// Those who wait inside of holders.
   private(set) var nestedWaiting: Set<ID> = []
-  /// The limits that are not 1.
+  /// How many may hold a category that has no limit of its own.
+  private let defaultLimit: Int
+  /// The limits that are different.
   private var limits: [ExclusionCategory: Int] = [:]
   private var lastID = 0
   /// Whether there may be claims that only wait because of their places in the lines.
   private var mayStall = false
 
+  init(defaultLimit: Int = 1) {
+    self.defaultLimit = defaultLimit
+  }
+
+  // MARK: - Limits
+
   func limit(of category: ExclusionCategory) -> Int {
-    limits.isEmpty ? 1 : limits[category] ?? 1
+    limits.isEmpty ? defaultLimit : limits[category] ?? defaultLimit
+  }
+
+  /// Changes how many may hold a category. Those that hold it keep it, if there are more.
+  mutating func setLimit(_ limit: Int, of category: ExclusionCategory) -> Change {
+    guard limit != self.limit(of: category) else { return Change() }
+    limits[category] = limit == defaultLimit ? nil : limit
+    var change = Change()
+    var changed = [category]
+    // With less room there may be circles, and places in lines that stall.
+    while isEntangled, let (last, circle) = lastCircle() {
+      change.refused.append((claims[last]!.owner, circle))
+      changed += leaveLines(last)
+    }
+    mayStall = true
+    change.granted = grant(from: changed).granted
+    return change
   }
 
   // MARK: - Requests
@@ -268,45 +292,5 @@ struct ExclusionState<Owner> {
       granted.append(id)
       granted += grantInTurn(from: claims[id]!.categories)
     }
-  }
-
-  private func firstToGoAhead(among stalled: Set<ID>) -> ID? {
-    guard !stalled.isEmpty else { return nil }
-    var awaited: Set<ExclusionCategory> = []
-    for (id, claim) in waiting {
-      if !stalled.contains(id) {
-        awaited.formUnion(claim.categories)
-      } else if couldCloseCircle(id),
-        claim.categories.allSatisfy({ lines[$0]!.inUse < limit(of: $0) && !awaited.contains($0) })
-      {
-        return id
-      }
-    }
-    return nil
-  }
-
-  // MARK: - Limits
-
-  /// Changes how many may hold a category. Those that hold it keep it, if there are more.
-  mutating func setLimit(_ limit: Int, of category: ExclusionCategory) -> Change {
-    limits[category] = limit == 1 ? nil : limit
-    var change = Change()
-    var changed = [category]
-    // With less room there may be circles, and places in lines that stall.
-    while isEntangled, let (last, circle) = lastCircle() {
-      change.refused.append((claims[last]!.owner, circle))
-      changed += leaveLines(last)
-    }
-    mayStall = true
-    change.granted = grant(from: changed).granted
-    return change
-  }
-
-  /// The last nested claim that is part of a circle.
-  private func lastCircle() -> (ID, [Wait])? {
-    for (id, claim) in forecast(inOrder: false).stuck.reversed() where !claim.ancestors.isEmpty {
-      if let circle = circle(closedBy: id) { return (id, circle) }
-    }
-    return nil
   }
 }

@@ -100,7 +100,7 @@ final class RecorderCore: Sendable {
   /// The error's sentence. Of a composite's only the headline: the children tell the rest.
   static func describe(_ error: any Error) -> String {
     if let error = error as? CompositeError { return error.headline }
-    let text = (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
+    let text = OperationError.describe(error)
     return text.utf8.count <= 4000 ? text : String(text.prefix(4000)) + "…"
   }
 

@@ -45,6 +45,22 @@ struct ExclusionTests {
     #expect(await settled(together).value != nil)
   }
 
+  @Test func defaultLimit_isThatOfEveryCategoryWithoutOneOfItsOwn() async {
+    let registry = ExclusionRegistry(defaultLimit: 2)
+    registry.setLimit(1, for: "y")
+    #expect(registry.limit(for: "x") == 2 && registry.limit(for: "y") == 1)
+    let held = (0..<3).map { _ in HeldOperation<Int>() }
+    let together = all(held.map { $0.exclusive("x", in: registry) })
+    await start(together)
+    #expect(await registry.reaches(waiting: 1))
+    #expect(await Patience.reached { held.count { $0.started.isOpen } == 2 })
+    registry.setLimit(2, for: "y")
+    #expect(registry.limit(for: "y") == 2)
+    for operation in held { operation.finish(with: 1) }
+    #expect(await settled(together).value != nil)
+    #expect(await registry.reaches(isUnused: true))
+  }
+
   @Test func operations_startInTheOrderInWhichTheyCame() async {
     let recorder = EventRecorder<String>()
     let first = HeldOperation<Int>()
@@ -244,6 +260,14 @@ struct ExclusionTests {
     }
     let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     for part in ["“login”", "set to 0", "Use 1"] { #expect(message.contains(part)) }
+  }
+
+  @Test("8 A default limit of 0 traps") func defaultLimit_ofZero_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ExclusionRegistry(defaultLimit: 0)
+    }
+    let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    for part in ["default limit of 0", "Use 1"] { #expect(message.contains(part)) }
   }
 
   @Test func registries_areIndependent() async {
