@@ -7,6 +7,9 @@ let package = Package(
   products: [
     .library(name: "CompositeOperations", targets: ["CompositeOperations"]),
     .library(name: "CompositeOperationsTestKit", targets: ["CompositeOperationsTestKit"]),
+    .library(name: "HTTPOperations", targets: ["HTTPOperations"]),
+    .library(name: "ManagedOperations", targets: ["ManagedOperations"]),
+    .library(name: "Pipelines", targets: ["Pipelines"]),
     .library(name: "Workflows", targets: ["Workflows"]),
     .executable(name: "LinkCheck", targets: ["LinkCheck"]),
     .executable(name: "PhotoOrder", targets: ["PhotoOrder"]),
@@ -14,6 +17,9 @@ let package = Package(
   targets: [
     .target(name: "CompositeOperations"),
     .target(name: "CompositeOperationsTestKit", dependencies: ["CompositeOperations"]),
+    .target(name: "HTTPOperations", dependencies: ["CompositeOperations"]),
+    .target(name: "ManagedOperations", dependencies: ["CompositeOperations", "HTTPOperations"]),
+    .target(name: "Pipelines", dependencies: ["CompositeOperations", "HTTPOperations"]),
     .target(name: "Workflows", dependencies: ["CompositeOperations"]),
 
     .target(name: "ExampleSupport", path: "Examples/Support"),
@@ -33,11 +39,22 @@ let package = Package(
     .testTarget(
       name: "CompositeOperationsTests",
       dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
+    .testTarget(
+      name: "HTTPOperationsTests", dependencies: ["CompositeOperations", "HTTPOperations", "TestSupport"]),
+    .testTarget(
+      name: "ManagedOperationsTests",
+      dependencies: ["CompositeOperations", "HTTPOperations", "ManagedOperations", "TestSupport"]),
+    .testTarget(
+      name: "PipelinesTests", dependencies: ["CompositeOperations", "HTTPOperations", "Pipelines", "TestSupport"]),
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
     .testTarget(name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "Workflows", "TestSupport"]),
     .executableTarget(
-      name: "Benchmarks", dependencies: ["CompositeOperations", "CompositeOperationsTestKit", "Workflows"],
+      name: "Benchmarks",
+      dependencies: [
+        "CompositeOperations", "CompositeOperationsTestKit", "HTTPOperations", "ManagedOperations", "Pipelines",
+        "TestSupport", "Workflows",
+      ],
       path: "Tests/Benchmarks"),
   ],
   swiftLanguageModes: [.v6]
