@@ -206,13 +206,14 @@ final class QueuePool: Sendable {
     override func cancel() {
       super.cancel()
       if EngineFault.ignoresQueueCancellation.isInjected { return }
+      // Before the leaf, which may settle at once and make room for one of them.
+      pool.cancelWaiting()
       let leaf: Operation? = StripedLock.withLock(of: self) {
         // A lane between two leaves may have the next one in hand already.
         cancelsLeaf = isExecuting && self.leaf?.isFinished != false
         return self.leaf
       }
       if let leaf { ThreadContext.current.runUserCode { leaf.cancel() } }
-      pool.cancelWaiting()
     }
 
     func moreIsAvailable(in source: WorkSource) { pool.demand() }

@@ -120,6 +120,28 @@ struct DrivenQueueTests {
     #expect(await settled(driver.operation).value == 6)
   }
 
+  @Test("cancelAllOperations cancels those that wait before those that run, which may make room for them")
+  func cancelAllOperations_cancelsWhatWaitsFirst() async {
+    let queue = OperationQueue(limit: 1)
+    let waiting = (0..<4).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
+    let running = HeldOperation<Int>()
+    let seen = EventRecorder<[Bool]>()
+    running.onCancel = {
+      seen.record(waiting.map(\.isCancelled))
+      running.settle(with: .cancelled)
+    }
+    let driver = RecordingDriver(queue: queue)
+    await driver.start()
+    driver.run([running] + waiting)
+    await running.started.wait()
+    queue.cancelAllOperations()
+    await driver.wait(forSettled: 5)
+    #expect(seen.events == [[true, true, true, true]])
+    #expect(waiting.allSatisfy { !$0.started.isOpen })
+    driver.endWhenIdle()
+    #expect(await settled(driver.operation).value == 5)
+  }
+
   @Test("cancelAllOperations on the queue that it is in cancels the operation itself")
   func cancelAllOperations_onItsQueue_cancelsIt() async {
     let queue = OperationQueue(limit: 1)
