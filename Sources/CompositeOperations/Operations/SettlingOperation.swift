@@ -181,6 +181,9 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Cancels the children, in compositions.
   func propagateCancel() {}
 
+  /// Somebody else than the composition that the operation is has settled it.
+  func wasSettledByHand() {}
+
   /// Called when the operation is cancelled while it executes: ``didCancel()`` for operations made from a closure.
   ///
   /// Called at most once, after `didCancel()`, and released by then or when the operation settles. Set while the

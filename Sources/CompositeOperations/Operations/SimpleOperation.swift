@@ -99,7 +99,7 @@ open class SimpleOperation<Value: Sendable>:
   ///   which case it settles as cancelled now.
   @discardableResult
   public final func finish(with value: Value) -> Bool {
-    settle(as: .success, value: value)
+    settleByHand(as: .success, value: value)
   }
 
   /// Settles the operation with an error. A `CancellationError` settles it as cancelled.
@@ -108,8 +108,8 @@ open class SimpleOperation<Value: Sendable>:
   ///   which case it settles as cancelled now.
   @discardableResult
   public final func reject(with error: any Error) -> Bool {
-    if error is CancellationError { return settle(as: .cancelled) }
-    return settle(as: .failure, error: error)
+    if error is CancellationError { return settleByHand(as: .cancelled) }
+    return settleByHand(as: .failure, error: error)
   }
 
   /// Settles the operation with an outcome. `.cancelled` makes `isCancelled` true and calls no cancel hook.
@@ -121,8 +121,18 @@ open class SimpleOperation<Value: Sendable>:
     switch outcome {
     case .success(let value): finish(with: value)
     case .failure(let error): reject(with: error)
-    case .cancelled: settle(as: .cancelled)
+    case .cancelled: settleByHand(as: .cancelled)
     }
+  }
+
+  /// Settles the operation for somebody else than the composition that it may be.
+  @inline(__always)
+  fileprivate final func settleByHand(
+    as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil
+  ) -> Bool {
+    let isSettled = settle(as: ending, value: value, error: error)
+    if isSettled, state.current.has(.composes) { wasSettledByHand() }
+    return isSettled
   }
 
   // MARK: - Completion
@@ -159,6 +169,6 @@ extension SimpleOperation where Value == Void {
   /// - Returns: true if this became the outcome; see ``finish(with:)``.
   @discardableResult
   public final func finish() -> Bool {
-    settle(as: .success)
+    settleByHand(as: .success)
   }
 }

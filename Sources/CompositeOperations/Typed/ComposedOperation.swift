@@ -1,6 +1,8 @@
 import Foundation
 
 /// The operation that `then`, `zip` and their kind return: it settles as the composition behind it decides.
+///
+/// Settled by others it cancels what it runs, or would have run, for nobody needs that any more.
 final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // immutable
   private enum Engine {
     case parallel(ParallelSource)
@@ -27,15 +29,21 @@ final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @uncheck
   }
 
   override func main() {
+    source?.bind(to: self, queue: nil)
     begin(cancelled: false)
   }
 
   override func settleUnrun() {
+    source?.bind(to: self, queue: nil)
+    begin(cancelled: true)
+  }
+
+  override func discardWork() {
+    // Not bound to a place to run: a composition may be handing one down at this moment, and nothing will run.
     begin(cancelled: true)
   }
 
   private func begin(cancelled: Bool) {
-    source?.bind(to: self, queue: nil)
     switch engine {
     case .parallel(let source): source.begin(cancelled: cancelled)
     case .sequential(let source): source.begin(cancelled: cancelled)
@@ -47,5 +55,9 @@ final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @uncheck
     case .parallel(let source): source.cancel()
     case .sequential(let source): source.cancel()
     }
+  }
+
+  override func wasSettledByHand() {
+    propagateCancel()
   }
 }

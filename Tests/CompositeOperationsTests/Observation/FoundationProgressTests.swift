@@ -117,6 +117,20 @@ struct FoundationProgressTests {
     _ = await outcome
   }
 
+  @Test("Paused and resumed at once it goes on, in whatever order the handlers are called")
+  func progress_pausedAndResumedAtOnce_goesOn() async {
+    let composites = (0..<2_000).map { CompositeOperation(operations: [succeeding($0)]) }
+    for composite in composites {
+      composite.progress.pause()
+      composite.progress.resume()
+    }
+    await FoundationProgressTests.untilIdle()
+    await onWorker { for composite in composites { composite.start() } }
+    #expect(await Patience.reached { composites.allSatisfy(\.isFinished) })
+    // So that those that are held do not hold the test as well.
+    for composite in composites { composite.cancel() }
+  }
+
   @Test func composite_cancelledWhilePaused_settles() async {
     let composite = CompositeOperation(operations: [HeldOperation<Int>(), HeldOperation<Int>()])
     composite.progress.pause()

@@ -90,16 +90,31 @@ struct PolicyMixBuilder: Sendable {
     return leaf
   }
 
+  private enum Standing {
+    case outside, inside, left
+  }
+
   private func never(holdsOn: Bool, _ holders: [Int: Int]) -> SimpleOperation<Int> {
     let never = NeverFinishingOperation<Int>(holdsOn: holdsOn)
-    never.started.whenOpen { [world, unowned never] in
-      world.enter(holders)
-      never.onCancel = { if !holdsOn { world.leave(holders) } }
+    // A cancel may come while it starts. What it holds is left before it settles, after which others have it.
+    let standing = Locked(Standing.outside)
+    never.started.whenOpen { [world] in
+      standing.withLock { standing in
+        guard standing == .outside else { return }
+        standing = .inside
+        world.enter(holders)
+      }
     }
-    never.cancelRequested.whenOpen { [world, unowned never] in
-      guard holdsOn else { return }
+    let leave: @Sendable () -> Void = { [world] in
+      standing.withLock { standing in
+        if standing == .inside { world.leave(holders) }
+        standing = .left
+      }
+    }
+    never.cancelRequested.whenOpen { [unowned never] in
+      guard holdsOn else { return leave() }
       DispatchQueue.global().async { [never] in
-        world.leave(holders)
+        leave()
         never.release()
       }
     }
@@ -188,10 +203,7 @@ struct PolicyMixBuilder: Sendable {
       }
     case .settlesTheOperation:
       return Condition { context in
-        // A composition that others settle before it has started leaves what is inside alone.
-        if !(context.operation is ComposedOperation<Int>) {
-          (context.operation as? SimpleOperation<Int>)?.finish(with: 5)
-        }
+        (context.operation as? SimpleOperation<Int>)?.finish(with: 5)
         return true
       }
     case .needs(let mix): return Condition(Needing { operation(mix, holders) })

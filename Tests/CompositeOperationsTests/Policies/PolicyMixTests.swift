@@ -84,15 +84,20 @@ struct PolicyMixTests {
   ) {
     // Who waits for a category in a queue to which it was added itself has its slot meanwhile: one that nobody else needs.
     let queue = OperationQueue(limit: random.number(1...4))
+    // Nothing runs until all are in the queue: what others settle can not be added any more.
+    queue.isSuspended = true
+    defer { queue.isSuspended = false }
+    var starts: [@Sendable () -> Void] = []
     for root in roots {
       switch random.number(0...9) {
-      case 0..<5: DispatchQueue.global().async { root.start() }
+      case 0..<5: starts.append { root.start() }
       case 5..<7: queue.addOperation(root)
       default:
         let around = CompositeOperation(operations: [root], operationQueue: random.pick(world.queues))
-        DispatchQueue.global().async { around.start() }
+        starts.append { around.start() }
       }
     }
+    for start in starts { DispatchQueue.global().async(execute: start) }
   }
 
   /// Moves the clock, cancels and pauses until all has ended.

@@ -92,8 +92,8 @@ final class PolicyMixWorld: Sendable {
     operation.addObserver { [weak subject] event in subject?.events.withLock { $0.append(event) } }
     state.withLock { $0.subjects.append(subject) }
     guard let (reaction, number) = extras.reaction else { return }
-    // Only policies see to what is inside when they are settled by others.
-    if case .settle = reaction, !(operation is PolicyOperation<Int>) { return }
+    // Leaves are settled by their own work, which is counted.
+    if case .settle = reaction, !(operation is PolicyOperation<Int>), !(operation is ComposedOperation<Int>) { return }
     react(reaction, at: number, operation)
   }
 

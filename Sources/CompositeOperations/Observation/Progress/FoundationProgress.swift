@@ -13,6 +13,22 @@ final class FoundationProgress: Sendable {
     var written: Int64?
     var isDeterminate = false
     var isWriting = false
+    var isHolding = false
+    var mayHaveChanged = false
+
+    /// Somebody paused or resumed. Returns whether the caller is the one to see to it.
+    mutating func pauseDidChange() -> Bool {
+      mayHaveChanged = true
+      defer { isHolding = true }
+      return !isHolding
+    }
+
+    /// Returns whether there is something to see to; if not, the next change is another caller's.
+    mutating func nextPauseChange() -> Bool {
+      isHolding = mayHaveChanged
+      mayHaveChanged = false
+      return isHolding
+    }
 
     mutating func show(_ fraction: Double, isIndeterminate: Bool) -> Bool {
       if !isIndeterminate || fraction > 0 { isDeterminate = true }
@@ -44,8 +60,14 @@ final class FoundationProgress: Sendable {
     progress.isCancellable = true
     progress.isPausable = true
     progress.cancellationHandler = { [weak operation] in operation?.cancel() }
-    progress.pausingHandler = { [weak operation] in operation?.progressNode().setPaused(true) }
-    progress.resumingHandler = { [weak operation] in operation?.progressNode().setPaused(false) }
+    // Called on Linux by any thread and in any order, so neither can tell what holds now.
+    progress.pausingHandler = { [weak self, weak operation] in self?.pauseDidChange(of: operation) }
+    progress.resumingHandler = progress.pausingHandler
+  }
+
+  private func pauseDidChange(of operation: SettlingOperation?) {
+    guard let operation, state.withLock({ $0.pauseDidChange() }) else { return }
+    while state.withLock({ $0.nextPauseChange() }) { operation.progressNode().setPaused(progress.isPaused) }
   }
 
   func show(_ fraction: Double, isIndeterminate: Bool) {
