@@ -257,7 +257,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 /// - Parameters:
 ///   - name: what was set, and of what.
 ///   - remedy: what else there is to do than to set another limit.
-func requireWidth(_ count: Int, of name: @autoclosure () -> String, remedy: StaticString = "") -> Int {
+package func requireWidth(_ count: Int, of name: @autoclosure () -> String, remedy: StaticString = "") -> Int {
   if count == OperationQueue.defaultMaxConcurrentOperationCount { return Int.max }
   require(
     count > 0,

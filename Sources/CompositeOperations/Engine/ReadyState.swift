@@ -63,6 +63,10 @@ struct ReadyState {
     if firstTag == tags.count {
       tags.removeAll(keepingCapacity: tags.count < 1024)
       firstTag = 0
+    } else if firstTag >= 1024, firstTag > tags.count / 2 {
+      // One that never has nothing to do must not grow for ever.
+      tags.removeFirst(firstTag)
+      firstTag = 0
     }
     inFlight += 1
     return (tag, isCancelled, mayStart)

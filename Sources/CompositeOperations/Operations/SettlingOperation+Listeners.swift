@@ -55,7 +55,7 @@ extension SettlingOperation {
   }
 
   /// Asks to be told once the operation has settled and announced it. False if it has already.
-  final func observe(_ observer: any SettlementObserver, tag: Int = 0) -> Bool {
+  package final func observe(_ observer: any SettlementObserver, tag: Int = 0) -> Bool {
     StripedLock.withLock(of: self) {
       guard state.apply({ $0.addObserver() }) else { return false }
       let added = Observation(observer: observer, tag: tag)

@@ -51,6 +51,10 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Where the operation was made, if that is known; for diagnosis.
   var origin: SourceLocation? { nil }
 
+  /// Says, before it is started, that the operation only waits for work that is done elsewhere: inside a composition it
+  /// occupies no slot.
+  package final func occupyNoSlot() { state.apply { $0.note(.composes) } }
+
   // MARK: - Foundation's view
 
   /// True: the work may go on after `start()` returned.

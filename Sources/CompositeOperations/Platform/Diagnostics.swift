@@ -34,7 +34,7 @@ package func require(_ isRight: Bool, _ mistake: @autoclosure () -> String) {
 
 /// Traps if a closure's value type is an operation: the operation would be a value, and never run.
 @inline(__always)
-func requireValue<Value>(_ type: Value.Type, of form: StaticString) {
+package func requireValue<Value>(_ type: Value.Type, of form: StaticString) {
   require(
     !(Value.self is Operation.Type),
     "\(form) got a closure whose value is an operation (\(Value.self)), which would never run. Use then(_:), which "

@@ -31,12 +31,7 @@ struct RetryState: Sendable {
   }
 
   private mutating func delay() -> Duration {
-    var delay = policy.backoff.delay(afterAttempt: attempts)
-    if let longest = policy.maxDelay { delay = min(delay, longest) }
-    switch policy.jitter {
-    case .none: return delay
-    case .full: return delay > .zero ? delay * randomFraction() : delay
-    }
+    policy.delay(afterAttempt: attempts, randomFraction: { randomFraction() })
   }
 
   private mutating func randomFraction() -> Double {
@@ -44,5 +39,19 @@ struct RetryState: Sendable {
       Double.random(in: 0...1, using: &source)
     }
     return draw(&randomSource)
+  }
+}
+
+extension RetryPolicy {
+  /// The delay after an attempt that failed: backoff, cap and jitter.
+  ///
+  /// - Parameter randomFraction: draws a number from 0 to 1; called if the jitter needs one.
+  package func delay(afterAttempt attempt: Int, randomFraction: () throws -> Double) rethrows -> Duration {
+    var delay = backoff.delay(afterAttempt: attempt)
+    if let longest = maxDelay { delay = min(delay, longest) }
+    switch jitter {
+    case .none: return delay
+    case .full: return delay > .zero ? delay * (try randomFraction()) : delay
+    }
   }
 }

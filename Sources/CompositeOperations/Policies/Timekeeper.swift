@@ -15,8 +15,12 @@ package final class Timekeeper: Sendable {
   }
 
   /// A time as the timekeeper counts: since it was made.
-  package struct Time: Sendable {
+  package struct Time: Sendable, Comparable {
     fileprivate let offset: Duration
+
+    package static func < (left: Time, right: Time) -> Bool { left.offset < right.offset }
+
+    package static func + (time: Time, delay: Duration) -> Time { Time(offset: time.offset + delay) }
   }
 
   package typealias Action = @Sendable () -> Void
@@ -81,6 +85,9 @@ package final class Timekeeper: Sendable {
   package var pendingCount: Int { state.withLock { $0.timers.count } }
 
   // MARK: - Times
+
+  /// What the clock shows.
+  package var now: Time { Time(offset: elapsed()) }
 
   /// When an instant of the clock is.
   package func time<I: InstantProtocol>(of instant: I) -> Time where I.Duration == Duration {

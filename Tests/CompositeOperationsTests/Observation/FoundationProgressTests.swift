@@ -51,8 +51,7 @@ struct FoundationProgressTests {
     await first.started.wait()
     await third.started.wait()
     root.progress.pause()
-    #expect(await Patience.reached { root.progress.isPaused })
-    await FoundationProgressTests.pauseHasCome(to: root)
+    for composite in [sequence, inner] { #expect(await Patience.isHeldBack(composite)) }
     first.finish(with: 1)
     third.finish(with: 1)
     await FoundationProgressTests.untilIdle()
@@ -86,7 +85,7 @@ struct FoundationProgressTests {
     let child = HeldOperation<Int>()
     let chain = child.map { $0 }.then { succeeding($0) }
     chain.progress.pause()
-    await FoundationProgressTests.pauseHasCome(to: chain)
+    #expect(await Patience.isHeldBack(chain))
     async let outcome = outcomeOfStarting(chain)
     await FoundationProgressTests.untilIdle()
     #expect(!child.started.isOpen)
@@ -105,7 +104,7 @@ struct FoundationProgressTests {
     await first.started.wait()
     for composite in [inner, outer] {
       composite.progress.pause()
-      await FoundationProgressTests.pauseHasCome(to: composite)
+      #expect(await Patience.isHeldBack(composite))
     }
     first.finish(with: 1)
     outer.progress.resume()
@@ -134,7 +133,7 @@ struct FoundationProgressTests {
   @Test func composite_cancelledWhilePaused_settles() async {
     let composite = CompositeOperation(operations: [HeldOperation<Int>(), HeldOperation<Int>()])
     composite.progress.pause()
-    await FoundationProgressTests.pauseHasCome(to: composite)
+    #expect(await Patience.isHeldBack(composite))
     async let outcome = outcomeOfStarting(composite)
     composite.cancel()
     #expect(await outcome.isCancelled)
@@ -145,12 +144,6 @@ struct FoundationProgressTests {
     progress.pause()
     progress.cancel()
     #expect(progress.isCancelled)
-  }
-
-  /// Handlers of a `Progress` may be called elsewhere.
-  private static func pauseHasCome(to operation: SettlingOperation) async {
-    #expect(await Patience.reached { operation.progress.isPaused })
-    await untilIdle()
   }
 
   /// Long enough for anything that would start to have started: nothing tells of what does not happen.

@@ -40,8 +40,7 @@ struct WatchingRacesTests {
     async let outcome = outcomeOfStarting(whole)
     await first.started.wait()
     whole.progress.pause()
-    #expect(await Patience.reached { whole.progress.isPaused })
-    for _ in 0..<200 { await onWorker {} }
+    #expect(await Patience.isHeldBack(part))
     first.finish(with: 1)
     for _ in 0..<200 { await onWorker {} }
     #expect(!second.started.isOpen)
@@ -71,7 +70,8 @@ struct WatchingRacesTests {
     async let outcome = outcomeOfStarting(composite)
     for child in children { await child.started.wait() }
     for child in children.prefix(500) { child.finish(with: 1) }
-    #expect(abs(composite.fractionCompleted - 0.5) < 0.001)
+    // Of a child whose start() has not returned the composite hears when it has.
+    #expect(await Patience.reached { abs(composite.fractionCompleted - 0.5) < 0.001 })
     for child in children.suffix(500) { child.finish(with: 1) }
     _ = await outcome
     #expect(composite.fractionCompleted == 1)

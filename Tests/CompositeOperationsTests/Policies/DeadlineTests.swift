@@ -17,6 +17,7 @@ struct DeadlineTests {
     let timed = never.deadline(instant(12), clock: clock)
     await onWorker { timed.start() }
     await clock.waitForSleeper(dueIn: .seconds(2))
+    await never.started.wait()
     clock.advance(by: .seconds(1))
     #expect(!timed.isFinished)
     clock.advance(by: .seconds(1))

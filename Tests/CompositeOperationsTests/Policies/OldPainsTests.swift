@@ -16,8 +16,8 @@ struct OldPainsTests {
       let children = (0..<4).map { _ in
         SimpleOperation<Void> { operation in
           gauge.enter()
-          operation.finish()
           gauge.leave()
+          operation.finish()
         }.exclusive("account", in: registry)
       }
       let inner = CompositeOperation(operations: children, operationQueue: queue)

@@ -157,12 +157,8 @@ struct PolicyRaceTests {
         },
       ]) {
         // A leaf that nobody settles is given away for good.
-        var patience = 1_000_000
-        while !(outer.isFinished && leaf.isFinished), patience > 0 {
-          patience -= 1
-          sched_yield()
-        }
-        let isRight = inner.outcome?.value == outer.outcome?.value && outer.isFinished && leaf.isFinished
+        let isOver = Patience.isReached { outer.isFinished && leaf.isFinished }
+        let isRight = isOver && inner.outcome?.value == outer.outcome?.value
         return complaint("\(outer), \(inner), \(leaf)", unless: isRight)
       }
     }

@@ -99,7 +99,7 @@ struct TimeoutSlotTests {
     composite.maxConcurrentOperationCount = 1
     composite.failurePolicy = .waitForAll
     await onWorker { composite.start() }
-    await clock.waitForSleeper()
+    await never.started.wait()
     clock.advance(by: .seconds(3))
     #expect(await settled(next).value == 1)
     #expect(!never.isFinished)

@@ -16,8 +16,9 @@ struct TimeoutTests {
     held.finish(with: 7)
     #expect(await settled(timed).value == 7)
     await clock.waitUntilNobodySleeps()
-    #expect(await outcomeOfStarting(failing(TestError.first, as: Int.self).timeout(.seconds(1))).error is TestError)
-    #expect(await outcomeOfStarting(cancelling(as: Int.self).timeout(.seconds(1))).isCancelled)
+    let failed = failing(TestError.first, as: Int.self).timeout(.seconds(1), clock: clock)
+    #expect(await outcomeOfStarting(failed).error is TestError)
+    #expect(await outcomeOfStarting(cancelling(as: Int.self).timeout(.seconds(1), clock: clock)).isCancelled)
   }
 
   @Test("Time is up: it fails at once and is not cancelled; the operation is cancelled, and settles so")
@@ -26,6 +27,7 @@ struct TimeoutTests {
     let timed = held.timeout(.seconds(3), clock: clock)
     await onWorker { timed.start() }
     await clock.waitForSleeper(dueIn: .seconds(3))
+    await held.started.wait()
     clock.advance(by: .seconds(3))
     let error = try #require(await settled(timed).error as? OperationTimeout)
     #expect(error.limit == .seconds(3))
@@ -42,7 +44,7 @@ struct TimeoutTests {
     let held = HeldOperation<Int>()
     let timed = held.timeout(.seconds(3), .waitsForWork, clock: clock)
     await onWorker { timed.start() }
-    await clock.waitForSleeper()
+    await held.started.wait()
     clock.advance(by: .seconds(3))
     await held.cancelRequested.wait()
     #expect(!timed.isFinished)
@@ -56,7 +58,7 @@ struct TimeoutTests {
     let held = HeldOperation<Int>(settlesWhenCancelled: true)
     let timed = held.timeout(.seconds(3), waits ? .waitsForWork : .settlesAtOnce, clock: clock)
     await onWorker { timed.start() }
-    await clock.waitForSleeper()
+    await held.started.wait()
     clock.advance(by: .seconds(3))
     #expect(await settled(timed).error is OperationTimeout)
   }
@@ -67,6 +69,7 @@ struct TimeoutTests {
     let timed = held.timeout(.seconds(3), clock: clock)
     await onWorker { timed.start() }
     await clock.waitForSleeper()
+    await held.started.wait()
     timed.cancel()
     await held.cancelRequested.wait()
     #expect(!timed.isFinished)
@@ -80,7 +83,7 @@ struct TimeoutTests {
     let held = HeldOperation<Int>()
     let timed = held.timeout(.seconds(3), .waitsForWork, clock: clock)
     await onWorker { timed.start() }
-    await clock.waitForSleeper()
+    await held.started.wait()
     clock.advance(by: .seconds(3))
     await held.cancelRequested.wait()
     timed.cancel()
@@ -102,11 +105,11 @@ struct TimeoutTests {
 
   @Test("A plain operation has no value, and can be timed too")
   func timeout_ofPlainOperation() async {
-    #expect(await outcomeOfStarting(BlockOperation {}.timeout(.seconds(1))).value != nil)
+    #expect(await outcomeOfStarting(BlockOperation {}.timeout(.seconds(1), clock: clock)).value != nil)
     let plain = AsyncPlainOperation()
     let timed: SimpleOperation<Void> = plain.timeout(.seconds(1), clock: clock)
     await onWorker { timed.start() }
-    await clock.waitForSleeper()
+    await plain.started.wait()
     clock.advance(by: .seconds(1))
     #expect(await settled(timed).error is OperationTimeout)
     await plain.cancelRequested.wait()
@@ -131,6 +134,7 @@ struct TimeoutTests {
     let timed = held.timeout(.seconds(5), clock: clock).timeout(.seconds(2), clock: clock)
     await onWorker { timed.start() }
     await clock.waitForSleeper(dueIn: .seconds(2))
+    await held.started.wait()
     clock.advance(by: .seconds(2))
     #expect((await settled(timed).error as? OperationTimeout)?.limit == .seconds(2))
     await held.cancelRequested.wait()
@@ -161,6 +165,7 @@ struct TimeoutTests {
     let timed = never.timeout(.seconds(3), clock: clock)
     await onWorker { timed.start() }
     await clock.waitForSleeper()
+    await never.started.wait()
     #expect(timed.finish(with: 5))
     #expect(never.isCancelled)
     #expect(timed.outcome?.value == 5)

@@ -108,7 +108,8 @@ struct LongSequenceTests {
 private final class StackMeter: Sendable {
   private struct State {
     var calls = 0
-    var bounds: [ObjectIdentifier: ClosedRange<UInt>] = [:]
+    /// The threads are kept, so that no later one, with another stack, is taken for one of them.
+    var bounds: [ObjectIdentifier: (thread: Thread, range: ClosedRange<UInt>)] = [:]
   }
 
   private let state = Locked(State())
@@ -117,7 +118,7 @@ private final class StackMeter: Sendable {
 
   /// The greatest distance, in bytes, between two calls on the same thread.
   var greatestSpread: UInt {
-    state.withLock { $0.bounds.values.map { $0.upperBound - $0.lowerBound }.max() ?? 0 }
+    state.withLock { $0.bounds.values.map { $0.range.upperBound - $0.range.lowerBound }.max() ?? 0 }
   }
 
   func note() {
@@ -125,9 +126,11 @@ private final class StackMeter: Sendable {
     let address = withUnsafePointer(to: &local) { UInt(bitPattern: $0) }
     state.withLock { state in
       state.calls += 1
-      let thread = ObjectIdentifier(Thread.current)
-      let bounds = state.bounds[thread] ?? address...address
-      state.bounds[thread] = min(bounds.lowerBound, address)...max(bounds.upperBound, address)
+      let thread = Thread.current
+      let range = state.bounds[ObjectIdentifier(thread)]?.range ?? address...address
+      state.bounds[ObjectIdentifier(thread)] = (
+        thread, min(range.lowerBound, address)...max(range.upperBound, address)
+      )
     }
   }
 }

@@ -1,27 +1,58 @@
-/// What the server does with one request: answers, now or later, or drops the connection.
+/// What the server does with one request: answers, at once or in pieces, whole or cut short, or drops the connection.
 public struct HTTPAnswer: Sendable {
   enum Content: Sendable {
-    case response(status: Int, headers: [(String, String)], body: [UInt8])
+    case response(status: Int, headers: [(String, String)], body: HTTPBody)
+    case raw([UInt8])
     case drop
   }
 
-  enum Hold: Sendable {
-    case none
-    case gate(Gate)
-    case time(Duration)
-  }
-
-  let content: Content
-  var hold = Hold.none
+  var content: Content
+  var hold = HTTPHold.none
 
   /// Answers with a status, further header fields and a body. `Content-Length` and `Connection` are added.
   public static func status(_ status: Int, headers: [(String, String)] = [], body: String = "") -> HTTPAnswer {
-    HTTPAnswer(content: .response(status: status, headers: headers, body: Array(body.utf8)))
+    .status(status, headers: headers, bytes: Array(body.utf8))
+  }
+
+  /// Answers with a status, further header fields and a body of bytes. `Content-Length` and `Connection` are added.
+  public static func status(_ status: Int, headers: [(String, String)] = [], bytes: [UInt8]) -> HTTPAnswer {
+    HTTPAnswer(content: .response(status: status, headers: headers, body: HTTPBody(bytes)))
   }
 
   /// Answers with status 200 and a body.
   public static func ok(_ body: String = "ok\n") -> HTTPAnswer {
     .status(200, headers: [("Content-Type", "text/html; charset=utf-8")], body: body)
+  }
+
+  /// Answers with a body that comes in pieces, each when its gate is open or its time has come.
+  ///
+  /// - Parameter isChunked: whether the body has no length, and is sent as chunks, a piece each.
+  public static func pieces(
+    _ pieces: [HTTPPiece], status: Int = 200, headers: [(String, String)] = [], isChunked: Bool = true
+  ) -> HTTPAnswer {
+    var body = HTTPBody(pieces)
+    body.isChunked = isChunked
+    return HTTPAnswer(content: .response(status: status, headers: headers, body: body))
+  }
+
+  /// Answers with a body of so many bytes, which is never in memory as a whole: byte `n` is `HTTPAnswer.largeByte(n)`.
+  public static func large(byteCount: Int) -> HTTPAnswer {
+    HTTPAnswer(content: .response(status: 200, headers: [], body: .large(byteCount: byteCount)))
+  }
+
+  /// Byte `n` of every large body: different everywhere, so that a swap or a loss is noticed.
+  public static func largeByte(_ n: Int) -> UInt8 {
+    UInt8(truncatingIfNeeded: n &* 31 &+ (n >> 8) &* 7 &+ (n >> 16) &* 13)
+  }
+
+  /// Answers with a header field of so many bytes.
+  public static func hugeHeader(byteCount: Int) -> HTTPAnswer {
+    .status(200, headers: [("X-Huge", String(repeating: "h", count: byteCount))], body: "after the header")
+  }
+
+  /// Sends these bytes as they are, and closes the connection: for answers that are none.
+  public static func raw(_ text: String) -> HTTPAnswer {
+    HTTPAnswer(content: .raw(Array(text.utf8)))
   }
 
   /// Sends the client to another address.
@@ -51,15 +82,21 @@ public struct HTTPAnswer: Sendable {
     return answer
   }
 
-  /// The bytes of the response to a request of `method`. A `HEAD` gets the header fields only.
-  func bytes(for method: String, keepsConnection: Bool) -> [UInt8] {
-    guard case .response(let status, let headers, let body) = content else { return [] }
-    var head = "HTTP/1.1 \(status) \(Self.reason(of: status))\r\n"
+  /// The same answer, after so many bytes of whose body the connection is closed. Its header fields promise all of it.
+  public func cutShort(after byteCount: Int) -> HTTPAnswer {
+    guard case .response(let status, let headers, var body) = content else { return self }
+    body.sentByteCount = byteCount
+    var answer = self
+    answer.content = .response(status: status, headers: headers, body: body)
+    return answer
+  }
+
+  static func head(status: Int, headers: [(String, String)], body: HTTPBody, keepsConnection: Bool) -> [UInt8] {
+    var head = "HTTP/1.1 \(status) \(reason(of: status))\r\n"
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
-    head += "Content-Length: \(body.count)\r\n"
+    head += body.isChunked ? "Transfer-Encoding: chunked\r\n" : "Content-Length: \(body.byteCount)\r\n"
     head += "Connection: \(keepsConnection ? "keep-alive" : "close")\r\n\r\n"
-    let hasBody = method != "HEAD" && status != 204 && status != 304
-    return Array(head.utf8) + (hasBody ? body : [])
+    return Array(head.utf8)
   }
 
   private static func reason(of status: Int) -> String {

@@ -14,6 +14,10 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
   private var parser = HTTPRequestParser()
   private var pending: [UInt8] = []
   private var answering: HTTPRequest?
+  /// The rest of the body of the answer that is being sent.
+  private var body: HTTPBodyCursor?
+  /// Whether a piece of the body waits for its hold.
+  private var isHolding = false
   private var isClosing = false
   private var isClosed = false
   private var sources = 1
@@ -38,10 +42,8 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     isClosed = true
     timer?.cancel()
     timer = nil
-    if answering != nil {
-      answering = nil
-      handler.requestEnded(isAnswered: false)
-    }
+    endRequest(isAnswered: false)
+    body = nil
     output?.cancel()
     input.cancel()
   }
@@ -53,79 +55,161 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     handler.connectionClosed(self)
   }
 
+  private func endRequest(isAnswered: Bool) {
+    guard answering != nil else { return }
+    answering = nil
+    handler.requestEnded(isAnswered: isAnswered)
+  }
+
+  // MARK: - Reading
+
   private func readAll() {
-    var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+    var chunk = [UInt8](repeating: 0, count: 64 * 1024)
     while !isClosed {
       switch HTTPSocket.read(descriptor, into: &chunk) {
       case .bytes(let count): parser.append(chunk[..<count])
       case .wouldBlock: return answerNext()
-      case .ended: return close()
+      case .ended:
+        // A request that came together with the end counts: the client has given it up.
+        answerNext()
+        return close()
       }
     }
   }
 
   /// Takes the next request when none is being answered.
   private func answerNext() {
-    guard answering == nil, !isClosing, !isClosed else { return }
+    guard answering == nil, body == nil, !isClosing, !isClosed else { return }
     switch parser.next() {
-    case .incomplete: return
+    case .incomplete:
+      if parser.takeExpectation() { write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
     case .malformed: close()
     case .request(let request):
       answering = request
       let answer = handler.answer(to: request)
-      switch answer.hold {
-      case .none: give(answer)
-      case .gate(let gate): gate.whenOpen { self.queue.async { self.give(answer) } }
-      case .time(let delay): give(answer, after: delay)
-      }
+      wait(for: answer.hold) { $0.give(answer) }
     }
   }
 
-  private func give(_ answer: HTTPAnswer, after delay: Duration) {
-    let timer = DispatchSource.makeTimerSource(queue: queue)
-    let (seconds, attoseconds) = delay.components
-    timer.schedule(deadline: .now() + .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)))
-    timer.setEventHandler { [weak self] in self?.give(answer) }
-    timer.activate()
-    self.timer = timer
+  /// Goes on, on the queue, when the hold is over.
+  private func wait(for hold: HTTPHold, then goOn: @escaping @Sendable (HTTPConnection) -> Void) {
+    switch hold {
+    case .none: goOn(self)
+    case .gate(let gate): gate.whenOpen { self.queue.async { goOn(self) } }
+    case .time(let delay):
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      let (seconds, attoseconds) = delay.components
+      timer.schedule(deadline: .now() + .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)))
+      timer.setEventHandler { [weak self] in
+        guard let self else { return }
+        self.timer?.cancel()
+        self.timer = nil
+        goOn(self)
+      }
+      timer.activate()
+      self.timer = timer
+    }
   }
+
+  // MARK: - Answering
 
   private func give(_ answer: HTTPAnswer) {
     guard !isClosed, let request = answering else { return }
-    timer?.cancel()
-    timer = nil
-    answering = nil
-    // The request counts as over before the client can know it, so that no client sees more at a time than it made.
-    handler.requestEnded(isAnswered: true)
-    guard case .response = answer.content else { return close() }
-    let keeps = keepsConnection && request.headers["connection"]?.lowercased() != "close"
-    isClosing = !keeps
-    pending += answer.bytes(for: request.method, keepsConnection: keeps)
-    writeAll()
+    switch answer.content {
+    case .drop:
+      endRequest(isAnswered: true)
+      close()
+    case .raw(let bytes):
+      endRequest(isAnswered: true)
+      isClosing = true
+      write(bytes)
+    case .response(let status, let headers, let content):
+      let keeps = keepsConnection && request.headers["connection"]?.lowercased() != "close"
+      isClosing = !keeps || content.sentByteCount != nil
+      pending += HTTPAnswer.head(status: status, headers: headers, body: content, keepsConnection: keeps)
+      let hasBody = request.method != "HEAD" && status != 204 && status != 304
+      body = HTTPBodyCursor(hasBody ? content : HTTPBody([UInt8]()))
+      goOn()
+    }
   }
 
-  private func writeAll() {
+  private func write(_ bytes: [UInt8]) {
+    pending += bytes
+    goOn()
+  }
+
+  /// Sends what there is to send, until a piece or the client keeps it waiting.
+  private func goOn() {
+    while !isClosed {
+      if pending.count < 64 * 1024, takePiece() { continue }
+      guard flush() else { return }
+      guard body == nil else {
+        if isHolding { return }
+        continue
+      }
+      return isClosing ? close() : answerNext()
+    }
+  }
+
+  /// Takes the next piece of the body. False if there is none, or it has to wait.
+  private func takePiece() -> Bool {
+    guard var cursor = body, !isHolding else { return false }
+    let piece = cursor.next()
+    body = cursor
+    guard let piece else {
+      endBody()
+      return true
+    }
+    if case .none = piece.hold {
+      append(piece)
+      return true
+    }
+    isHolding = true
+    wait(for: piece.hold) { connection in
+      connection.isHolding = false
+      connection.append(piece)
+      connection.goOn()
+    }
+    return false
+  }
+
+  private func append(_ piece: HTTPPiece) {
+    guard !isClosed, var cursor = body else { return }
+    pending += cursor.framed(piece)
+    body = cursor
+    if cursor.isAtEnd { endBody() }
+  }
+
+  private func endBody() {
+    body = nil
+    // The request counts as over before the client can know it, so that no client sees more at a time than it made.
+    endRequest(isAnswered: true)
+  }
+
+  /// Whether everything was written, and not to a client that is gone.
+  private func flush() -> Bool {
     var rest = pending[...]
     while !isClosed, !rest.isEmpty {
       switch HTTPSocket.write(descriptor, rest) {
       case .bytes(let count): rest = rest.dropFirst(count)
-      case .ended: return close()
+      case .ended: close()
       case .wouldBlock:
         pending = Array(rest)
-        return watchOutput()
+        watchOutput()
+        return false
       }
     }
     pending = []
     output?.cancel()
     output = nil
-    if isClosing { close() } else { answerNext() }
+    return !isClosed
   }
 
   /// Goes on writing as soon as the client has read some.
   private func watchOutput() {
     guard output == nil else { return }
     let source = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
-    source.setEventHandler { [weak self] in self?.writeAll() }
+    source.setEventHandler { [weak self] in self?.goOn() }
     source.setCancelHandler { self.sourceEnded() }
     sources += 1
     output = source

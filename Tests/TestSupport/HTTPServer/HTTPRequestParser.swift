@@ -1,8 +1,20 @@
 /// Cuts requests out of the bytes of one connection.
 ///
-/// It knows what a test needs: a request line, header fields and a body of a known length, which is skipped.
+/// It knows what a test needs: a request line, header fields and a body of a known length.
 struct HTTPRequestParser {
+  private struct Head {
+    let method: String
+    let path: String
+    let headers: [String: String]
+    let bodyLength: Int
+  }
+
   private var buffer: [UInt8] = []
+  /// The head of the request whose body is being read.
+  private var head: Head?
+  /// Up to where the buffer was searched for the end of a head.
+  private var searched = 0
+  private var answersExpectation = false
 
   /// A head longer than this is no request of ours.
   private static let longestHead = 64 * 1024
@@ -19,30 +31,52 @@ struct HTTPRequestParser {
 
   /// The next whole request, taken out of the buffer.
   mutating func next() -> Result {
-    guard let headEnd = endOfHead else { return buffer.count > Self.longestHead ? .malformed : .incomplete }
-    let lines = String(decoding: buffer[..<headEnd], as: UTF8.self)
-      .split(separator: "\r\n", omittingEmptySubsequences: false)
+    if head == nil {
+      guard let headEnd = endOfHead() else { return buffer.count > Self.longestHead ? .malformed : .incomplete }
+      guard let head = Self.head(buffer[..<headEnd]) else { return .malformed }
+      self.head = head
+      answersExpectation = head.headers["expect"]?.lowercased() == "100-continue"
+      buffer.removeFirst(headEnd + 4)
+      searched = 0
+    }
+    guard let head, buffer.count >= head.bodyLength else { return .incomplete }
+    self.head = nil
+    answersExpectation = false
+    let body = Array(buffer.prefix(head.bodyLength))
+    buffer.removeFirst(head.bodyLength)
+    return .request(HTTPRequest(method: head.method, path: head.path, headers: head.headers, body: body))
+  }
+
+  /// Whether the client waits to be told to send its body. True once for each request.
+  mutating func takeExpectation() -> Bool {
+    defer { answersExpectation = false }
+    return answersExpectation
+  }
+
+  private static func head(_ bytes: ArraySlice<UInt8>) -> Head? {
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
     let requestLine = lines[0].split(separator: " ")
-    guard requestLine.count == 3, requestLine[2].hasPrefix("HTTP/1.") else { return .malformed }
+    guard requestLine.count == 3, requestLine[2].hasPrefix("HTTP/1.") else { return nil }
     var headers: [String: String] = [:]
     for line in lines.dropFirst() {
-      guard let colon = line.firstIndex(of: ":") else { return .malformed }
+      guard let colon = line.firstIndex(of: ":") else { return nil }
       let name = line[..<colon].lowercased()
       let value = String(line[line.index(after: colon)...].drop { $0 == " " })
       headers[name] = headers[name].map { "\($0), \(value)" } ?? value
     }
     let bodyLength = headers["content-length"].flatMap { Int($0) } ?? 0
-    let end = headEnd + 4 + bodyLength
-    guard bodyLength >= 0 else { return .malformed }
-    guard buffer.count >= end else { return .incomplete }
-    buffer.removeFirst(end)
-    return .request(HTTPRequest(method: String(requestLine[0]), path: String(requestLine[1]), headers: headers))
+    guard bodyLength >= 0, headers["transfer-encoding"] == nil else { return nil }
+    return Head(method: String(requestLine[0]), path: String(requestLine[1]), headers: headers, bodyLength: bodyLength)
   }
 
   /// Where the empty line after the header fields begins.
-  private var endOfHead: Int? {
-    let mark = Array("\r\n\r\n".utf8)
-    guard buffer.count >= mark.count else { return nil }
-    return (0...buffer.count - mark.count).first { buffer[$0..<$0 + mark.count].elementsEqual(mark) }
+  private mutating func endOfHead() -> Int? {
+    let mark: [UInt8] = [13, 10, 13, 10]
+    guard buffer.count >= searched + mark.count else { return nil }
+    let end = (searched...buffer.count - mark.count).first {
+      buffer[$0] == 13 && buffer[$0..<$0 + 4].elementsEqual(mark)
+    }
+    searched = max(0, buffer.count - mark.count + 1)
+    return end
   }
 }

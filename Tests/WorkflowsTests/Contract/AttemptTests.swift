@@ -47,19 +47,18 @@ struct AttemptTests {
   @Test("The newer attempt ends first: the older one's failure does not count")
   func oldAttempt_failingLast_doesNotCount() async {
     let workflow = Workflow()
-    let ignoring = EventRecorder<Int>()
+    let made = Locked(0)
     let gates = [Gate(), Gate()]
-    let task = workflow.add("task") {
-      let number = ignoring.count
-      ignoring.record(number)
-      // An operation that knows nothing of being cancelled, and gives its result all the same.
-      return AsyncConformingOperation<Int>(ignoresCancel: true).settling(when: gates[number], with: .success(number))
+    // Operations that know nothing of being cancelled, and give their results all the same.
+    let operations = (0..<2).map { number in
+      AsyncConformingOperation<Int>(ignoresCancel: true).settling(when: gates[number], with: .success(number))
     }
+    let task = workflow.add("task") { operations[made.increment() - 1] }
     async let outcome = workflow.outcomeOfRun()
-    await ignoring.wait(forCount: 1)
+    await operations[0].started.wait()
     task.cancel()
     task.retry()
-    await ignoring.wait(forCount: 2)
+    await operations[1].started.wait()
     gates[1].open()
     while task.state != .finished { await Task.yield() }
     #expect(workflow.isRunning && task.result == 1)

@@ -24,9 +24,12 @@ struct CallbackTests {
         "second finished",
         "workflow finished",
       ])
+    // Whoever told of the end may not have left yet, and tells of this, too.
     first.reset()
+    await delegate.events.wait(forCount: 14)
     #expect(delegate.events.events.dropFirst(12) == ["first reset", "second reset"])
     second.cancel()
+    await delegate.events.wait(forCount: 15)
     #expect(delegate.events.events.last == "second cancelled")
     workflow.start()
     await delegate.events.wait(for: "workflow cancelled")
@@ -71,6 +74,8 @@ struct CallbackTests {
     task.retry()
     await workflow.untilIdle()
     task.reset()
+    // A run is over before the last hook of it has returned, after which this one is called.
+    await calls.wait(for: "task reset")
     #expect(
       calls.events == [
         "task failed: first", "task retried", "task cancelled", "task retried", "task finished: 3", "task reset",
@@ -93,6 +98,7 @@ struct CallbackTests {
     await delegate.events.wait(for: "workflow finished")
     workflow.retry()
     workflow.reset()
+    await delegate.events.wait(for: "task reset")
     #expect(
       delegate.events.events.dropFirst(4) == [
         "workflow retried", "task retried", "workflow started", "task started", "task finished", "workflow finished",

@@ -50,6 +50,7 @@ struct ProgressState {
     case nil: return !hasReported
     case .parallel: return false
     case .steps(let count): return count == nil
+    case .weighted: return false
     case .inner: return fraction == 0
     case .driven(let counts): return counts == nil
     }
@@ -96,7 +97,7 @@ struct ProgressState {
       children[tag].weight = weight
       totalWeight += difference
       doneWeight += difference * children[tag].fraction
-    case .steps, .inner:
+    case .steps, .weighted, .inner:
       guard tag > seenCount else { return false }
       pass(tag - 1)
       totalWeight += weight
@@ -120,7 +121,7 @@ struct ProgressState {
     doneWeight += current.weight * current.fraction + Double(count - seenCount)
     totalWeight += Double(count - seenCount)
     seenCount = count
-    current = Child(weight: 0, isSettled: true)
+    current = Child(weight: 0, fraction: 1, isSettled: true)
   }
 
   /// A child has come this far.
@@ -133,7 +134,7 @@ struct ProgressState {
       }
       doneWeight += children[tag].weight * (fraction - children[tag].fraction)
       children[tag].fraction = fraction
-    case .steps, .inner:
+    case .steps, .weighted, .inner:
       guard tag == seenCount, !current.isSettled, fraction > current.fraction else { return false }
       current.fraction = fraction
     case .driven:
@@ -154,7 +155,7 @@ struct ProgressState {
       let changed = ending != .cancelled && advanced(tag, to: 1)
       children[tag].isSettled = true
       return changed
-    case .steps, .inner:
+    case .steps, .weighted, .inner:
       if tag > seenCount { _ = added(tag, weight: 1) }
       guard tag == seenCount, !current.isSettled else { return false }
       // The failure of the one that does the whole work is not the end of it.
@@ -202,6 +203,8 @@ struct ProgressState {
       return total > 0 && rise(to: done / total)
     case .steps(nil):
       return false
+    case .weighted(let weights):
+      return weights.fraction(begun: seenCount, last: current.fraction).map { rise(to: $0) } ?? false
     case .inner:
       return rise(to: current.fraction)
     case .driven(let counts?):

@@ -76,7 +76,7 @@ extension SettlingOperation {
       "\(OperationError.describe(self)) reported a progress that is not a number. Check for a total of 0 before "
         + "dividing by it, or use reportProgress(completed:of:).")
     let state = state.current
-    guard !state.isSettled, !state.has(.composes) else { return }
+    guard !state.isSettled, !state.has(.composes) || source == nil else { return }
     let node = progressNode()
     // Before the start nobody is told: the start comes first.
     if state.phase == .executing, let hub = StripedLock.withLock(of: self, { rareFields?.hub }) { node.report(to: hub) }
@@ -123,6 +123,9 @@ extension SettlingOperation {
     }
   }
 
+  /// Whether somebody has asked for the progress of the operation.
+  package final var isProgressAskedFor: Bool { existingProgressNode != nil }
+
   final var existingProgressNode: ProgressNode? { StripedLock.withLock(of: self) { rareFields?.progress } }
 
   /// The node. If there was none it has yet to watch the children: then the operation is added to those whose nodes do.
@@ -137,6 +140,7 @@ extension SettlingOperation {
       return node
     }
     if node === new { made.append(self) }
+    if node === new, let self = self as? any ProgressForwarding { self.progressWasAskedFor() }
     return node
   }
 
@@ -145,4 +149,10 @@ extension SettlingOperation {
     guard state.current.has(.composes) else { return }
     progressNode().report(to: hub)
   }
+}
+
+/// An operation that reports the progress of another one as its own, once somebody wants to know it.
+package protocol ProgressForwarding: SettlingOperation {
+  /// Somebody asks for the first time. Called under no lock.
+  func progressWasAskedFor()
 }

@@ -120,6 +120,7 @@ final class TerminalWatch: SourceMonitor {
     switch own?.source?.progressShape {
     case .parallel(let count)?: row.counts = .init(done: min(settledCount, count), total: count)
     case .steps(let count?)?: row.counts = .init(done: settledCount, total: max(count, settledCount))
+    case .weighted(let weights)?: row.counts = .init(done: settledCount, total: max(weights.count, settledCount))
     case .driven(let counts?)?: row.counts = .init(done: counts.done, total: counts.total)
     case .steps(nil)?, .driven(nil)?, .inner?, nil: break
     }

@@ -8,4 +8,20 @@ struct KnownChildren {
   var contents: [Operation] = []
   /// How many came before, of which nothing is known any more.
   var earlier = 0
+  /// What all of them are called, also those that have not been made, where that is known and one comes after the other.
+  var plan: Plan?
+
+  struct Plan {
+    var names: [String]
+    /// The one that did not succeed, after which there will be none.
+    var ended: (index: Int, ending: OperationState.Ending)?
+
+    /// - Parameter count: how many have begun.
+    func state(of index: Int, begun count: Int) -> GraphDescription.State {
+      if let ended, ended.index == index { return ended.ending == .failure ? .failed : .cancelled }
+      return index < count ? .finished : .pending
+    }
+  }
+
+  var isWorthDrawing: Bool { !contents.isEmpty || earlier > 0 || plan?.names.isEmpty == false }
 }

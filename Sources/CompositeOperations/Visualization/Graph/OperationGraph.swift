@@ -23,7 +23,8 @@ struct OperationGraph {
     let level = levelCount
     levelCount += 1
     var description = GraphDescription(title: title)
-    if children.earlier > 0 {
+    let planned = children.plan.map { addSteps(of: $0, children, level: level, to: &description) }
+    if planned == nil, children.earlier > 0 {
       let name = children.earlier == 1 ? "1 earlier operation" : "\(children.earlier) earlier operations"
       description.nodes.append(
         GraphDescription.Node(identifier: "e\(level)", name: name, kind: .condition, state: .finished))
@@ -38,7 +39,7 @@ struct OperationGraph {
       let source = (operation as? SettlingOperation)?.source
       let known = source?.knownChildren ?? KnownChildren()
       var contents: GraphDescription?
-      if !known.contents.isEmpty || known.earlier > 0, depth < OperationGraph.maxDepth {
+      if known.isWorthDrawing, depth < OperationGraph.maxDepth {
         contents = self.level(of: known, title: source?.kind.title ?? "", depth: depth + 1)
       }
       description.nodes.append(
@@ -57,10 +58,34 @@ struct OperationGraph {
       let edge = GraphDescription.Edge(from: from.identifier, to: to.identifier)
       if from.level == level { description.edges.append(edge) } else { crossing.append(edge) }
     }
-    if children.earlier > 0, let current = children.contents.first, let place = places[ObjectIdentifier(current)] {
+    guard let current = children.contents.first, let place = places[ObjectIdentifier(current)] else {
+      return description
+    }
+    if let planned {
+      if let before = planned.before { description.edges.append(.init(from: before, to: place.identifier)) }
+      if let after = planned.after { description.edges.append(.init(from: place.identifier, to: after)) }
+    } else if children.earlier > 0 {
       description.edges.append(GraphDescription.Edge(from: "e\(level)", to: place.identifier))
     }
     return description
+  }
+
+  /// Adds those steps of a plan that there is no operation for now. Returns the ones beside the current operation.
+  private func addSteps(
+    of plan: KnownChildren.Plan, _ children: KnownChildren, level: Int, to description: inout GraphDescription
+  ) -> (before: String?, after: String?) {
+    let current = children.contents.isEmpty ? nil : children.earlier
+    func identifier(_ index: Int) -> String? {
+      plan.names.indices.contains(index) && index != current ? "s\(level)_\(index)" : nil
+    }
+    for (index, name) in plan.names.enumerated() {
+      guard let own = identifier(index) else { continue }
+      description.nodes.append(
+        GraphDescription.Node(
+          identifier: own, name: name, kind: .work, state: plan.state(of: index, begun: children.earlier)))
+      if let before = identifier(index - 1) { description.edges.append(.init(from: before, to: own)) }
+    }
+    return current.map { (identifier($0 - 1), identifier($0 + 1)) } ?? (nil, nil)
   }
 
   private static func title(of operation: Operation) -> String {

@@ -164,6 +164,8 @@ extension Timeline {
     public static let mapAsync = Kind(rawValue: "mapAsync")
     /// ``ComposableOperation/recover(_:)``.
     public static let recover = Kind(rawValue: "recover")
+    /// A pipeline, whose steps run one after the other.
+    public static let pipeline = Kind(rawValue: "pipeline")
     /// ``zip(_:)``.
     public static let zip = Kind(rawValue: "zip")
     /// ``all(_:maxConcurrent:)``.
@@ -188,7 +190,7 @@ extension Timeline {
     /// Whether one of its children starts after another by design, so that drawings join them with arrows.
     var isOrdered: Bool {
       switch self {
-      case .sequence, .then, .map, .mapAsync, .recover, .retry, .condition: true
+      case .sequence, .then, .map, .mapAsync, .recover, .pipeline, .retry, .condition: true
       default: false
       }
     }

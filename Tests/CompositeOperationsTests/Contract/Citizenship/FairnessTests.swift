@@ -48,8 +48,13 @@ struct FairnessTests {
   }
 
   /// A lane takes a few leaves before it looks at its queue again. With one lane that is exact; where others go on, they
-  /// also run leaves while the system wakes the thread that is to start the operation, so a tenth of all is allowed.
-  private func aFew(_ limit: Int) -> Int { limit == 1 ? 16 : 200 }
+  /// also run leaves while the system wakes the thread that is to start the operation, so a tenth of all is allowed, and
+  /// one more in each lane, which then waits for that thread.
+  private func aFew(_ limit: Int) -> Int { limit == 1 ? 16 : FairnessTests.patience + limit }
+
+  /// After how many leaves they keep their slots, for a long while, until the operation has started: if it was given one,
+  /// it will, though its thread may be slow to wake up.
+  private static let patience = 200
 
   /// How many leaves started between the moment when an operation was added to the queue and its own start. Those that
   /// are `held` come first, and end when it has run.
@@ -61,10 +66,19 @@ struct FairnessTests {
     let countAtStart = Locked<Int?>(nil)
     let urgent = BlockOperation { countAtStart.withLock { $0 = leafCount.current } }
     urgent.queuePriority = priority
+    let isPatient = Locked(limit > 1)
     let leaves = (0..<2000).map { _ in
       SimpleOperation<Void> { operation in
-        if leafCount.increment() == 10 { queue.addOperation(urgent) }
-        operation.finish()
+        let count = leafCount.increment()
+        if count == 10 { queue.addOperation(urgent) }
+        guard count > 10 + FairnessTests.patience, isPatient.current else {
+          operation.finish()
+          return
+        }
+        Patience.whenReached({ countAtStart.current != nil }) { hasStarted in
+          if !hasStarted { isPatient.withLock { $0 = false } }
+          operation.finish()
+        }
       }
     }
     let composite = CompositeOperation(operations: held + leaves, operationQueue: queue)

@@ -93,7 +93,8 @@ struct GivenQueueTests {
     }
     let composite = CompositeOperation(operations: firsts + rest, operationQueue: queue)
     await onWorker { composite.start() }
-    for first in firsts { await first.started.wait() }
+    // In flight, so that their lanes look at the limit again: one that is still in start() might run some more.
+    for first in firsts { await Patience.untilAwaited(first) }
     queue.maxConcurrentOperationCount = 1
     for first in firsts { first.finish(with: 1) }
     #expect(await settled(composite).value?.count == 54)
@@ -180,6 +181,25 @@ struct GivenQueueTests {
     #expect(await settled(composite).isCancelled)
     #expect(leaves.allSatisfy { $0.outcome?.isCancelled == true })
     #expect(leaves[2...].allSatisfy { !$0.started.isOpen })
+  }
+
+  @Test("3.4 cancelAllOperations cancels the waiting leaves, too, when a running one settles at once and makes room")
+  func queue_cancelAll_whileRunningLeafSettles_cancelsWaitingLeaves() async {
+    let queue = OperationQueue(limit: 1)
+    let leaves = (0..<20).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
+    // Called when the first one has settled: there is time for others before the cancel goes on.
+    leaves[0].onCancel = {
+      while !leaves[1].started.isOpen, !leaves[1].isFinished { sched_yield() }
+    }
+    let composite = CompositeOperation(operations: leaves, operationQueue: queue)
+    composite.failurePolicy = .waitForAll
+    await onWorker { composite.start() }
+    await leaves[0].started.wait()
+    await onWorker { queue.cancelAllOperations() }
+    #expect(leaves.allSatisfy { $0.isCancelled })
+    #expect(leaves[1...].allSatisfy { !$0.started.isOpen })
+    for leaf in leaves { leaf.cancel() }
+    #expect(await settled(composite).isCancelled)
   }
 
   @Test("3.4 cancelAllOperations under .waitForAll cancels the waiting leaves too")

@@ -109,6 +109,7 @@ struct DrivenCancelTests {
     await driver.start()
     driver.run([executing, queued, succeeding(1)])
     await driver.wait(forSettled: 1)
+    for operation in [executing, queued] { await Patience.untilAwaited(operation) }
     driver.operation.cancelAll()
     await settleDown()
     #expect(!executing.isCancelled && !queued.isCancelled)

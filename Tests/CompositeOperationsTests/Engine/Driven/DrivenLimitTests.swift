@@ -33,7 +33,8 @@ struct DrivenLimitTests {
     await driver.start()
     #expect(await settled(driver.operation).value == priorities.count)
     #expect(recorder.events == ["2", "6", "5", "0", "3", "1", "4"])
-    #expect(driver.settledTags == [2, 6, 5, 0, 3, 1, 4])
+    // The next may settle on one thread while another is about to tell of the one before.
+    #expect(driver.settledTags.sorted() == Array(0..<7))
     #expect(gauge.maximum == 1)
   }
 

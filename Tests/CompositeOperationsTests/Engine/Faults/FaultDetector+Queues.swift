@@ -68,7 +68,7 @@ extension FaultDetector {
           if queue.isSuspended { startedSuspended.increment() }
           guard ran.increment() == 3 else { return }
           queue.isSuspended = true
-          later(hops: 300) { queue.isSuspended = false }
+          resume(queue, until: patience == .bounded ? patience.deadline : nil) { startedSuspended.current > 0 }
         }
       }
       let composite = CompositeOperation(operations: leaves, operationQueue: queue)
@@ -77,6 +77,19 @@ extension FaultDetector {
       if count > 0 { return .caught("\(count) leaves started in a suspended queue") }
     }
     return .fine
+  }
+
+  /// Resumes the queue a while later; of a broken engine, when that has shown, at the latest at the deadline.
+  private static func resume(
+    _ queue: OperationQueue, until deadline: DispatchTime?, when isSeen: @escaping @Sendable () -> Bool
+  ) {
+    later(hops: 300) {
+      if let deadline, !isSeen(), .now() < deadline {
+        resume(queue, until: deadline, when: isSeen)
+      } else {
+        queue.isSuspended = false
+      }
+    }
   }
 
   /// `cancelAllOperations()` with two leaves running in the queue and more waiting for it.

@@ -40,7 +40,7 @@ struct CompositionEdgeTests {
     child.addDependency(dependency)
     let composition = CompositionEdgeTests.compositions[index](child)
     await onWorker { composition.start() }
-    await untilParked(child)
+    await Patience.untilAwaited(child)
     #expect(child.outcome == nil)
     dependency.finish(with: 1)
     await finished(composition)
@@ -56,7 +56,7 @@ struct CompositionEdgeTests {
     child.addDependency(dependency)
     let composition = CompositionEdgeTests.compositions[index](child)
     await onWorker { composition.start() }
-    await untilParked(child)
+    await Patience.untilAwaited(child)
     composition.cancel()
     await finished(composition)
     #expect(composition.anyOutcome?.isCancelled == true)
@@ -69,7 +69,7 @@ struct CompositionEdgeTests {
     child.addDependency(dependency)
     let composition = CompositionEdgeTests.compositions[index](child)
     await onWorker { composition.start() }
-    await untilParked(child)
+    await Patience.untilAwaited(child)
     child.finish(with: 7)
     await finished(composition)
     #expect(composition.anyOutcome?.value != nil)
@@ -122,7 +122,7 @@ struct CompositionEdgeTests {
       child.addDependency(dependency)
       let composite = CompositeOperation(operations: [child])
       await onWorker { composite.start() }
-      await untilParked(child)
+      await Patience.untilAwaited(child)
       composite.cancel()
       #expect(await settled(composite).isCancelled)
     }
@@ -145,11 +145,6 @@ struct CompositionEdgeTests {
     theirs.reject(with: TestError.first)
     #expect(await settled(both).error as? TestError == .first)
     #expect(sibling.outcome?.isCancelled == true)
-  }
-
-  /// Waits until the composition has found that the operation has to wait.
-  private func untilParked(_ operation: SettlingOperation) async {
-    while !operation.state.current.has(.hasListeners), !Task.isCancelled { await onWorker {} }
   }
 }
 

@@ -11,28 +11,25 @@ struct QueuePoolChangeTests {
   func limit_changed_holdsBetweenLeaves(isInQueue: Bool) async {
     let queue = OperationQueue(limit: 4)
     let leaves = (0..<12).map { _ in HeldOperation<Int>() }
-    let gauge = ConcurrencyGauge()
-    for leaf in leaves {
-      leaf.started.whenOpen { gauge.enter() }
-      leaf.completion = { _ in gauge.leave() }
-    }
     let composite = CompositeOperation(operations: leaves, operationQueue: queue)
+    let inFlight: @Sendable () -> Int = { leaves.count { $0.isExecuting } }
     if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
-    for leaf in leaves[..<4] { await leaf.started.wait() }
+    // In flight, so that their lanes look at the limit again: one that is still in start() might run some more.
+    for leaf in leaves[..<4] { await Patience.untilAwaited(leaf) }
     queue.maxConcurrentOperationCount = 1
     for leaf in leaves[..<4] { leaf.finish(with: 1) }
     await leaves[4].started.wait()
     await settleDown()
-    #expect(gauge.current == 1)
+    #expect(inFlight() == 1)
     for number in 5..<8 {
       leaves[number - 1].finish(with: 1)
       await leaves[number].started.wait()
-      #expect(gauge.current == 1)
+      #expect(inFlight() == 1)
     }
     queue.maxConcurrentOperationCount = 3
     leaves[7].finish(with: 1)
     for leaf in leaves[8..<11] { await leaf.started.wait() }
-    #expect(gauge.current == 3)
+    #expect(inFlight() == 3)
     for leaf in leaves { leaf.finish(with: 1) }
     #expect(await settled(composite).value?.count == 12)
   }
@@ -124,6 +121,21 @@ struct QueuePoolChangeTests {
     #expect(await outcomeOfStarting(composite).value?.compactMap { $0 as? Int } == [1, 3, 4])
     #expect(recorder.events == [1, 2, 3, 4])
     #expect(composite.childOutcomes.map { $0?.isCancelled } == [false, true, false, false])
+  }
+
+  @Test("The same when the leaf settles as soon as it is cancelled, and the sequence waits for a lane then")
+  func cancelAllOperations_leafSettlesAtOnce_isNotSticky() async {
+    let queue = OperationQueue(limit: 1)
+    let first = HeldOperation<Int>(settlesWhenCancelled: true)
+    let composite = CompositeOperation(sequence: ListSequence([first, succeeding(2)]), operationQueue: queue)
+    await onWorker { composite.start() }
+    // It waits for a lane when the leaf settles, if the lane is not in start() any more.
+    await Patience.untilAwaited(first)
+    queue.isSuspended = true
+    queue.cancelAllOperations()
+    queue.isSuspended = false
+    #expect(await settled(composite).value?.compactMap { $0 as? Int } == [2])
+    #expect(composite.childOutcomes.map { $0?.isCancelled } == [true, false])
   }
 
   @Test("A lane that is between two leaves at that moment has the next one cancelled, and no more")

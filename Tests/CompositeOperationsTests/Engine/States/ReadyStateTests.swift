@@ -116,4 +116,18 @@ struct ReadyStateTests {
     for number in 1...4 { #expect(state.settled(number)?.tag == number) }
     #expect(state.inFlight == 0)
   }
+
+  @Test("A line of tags that never becomes empty gives all of them, in order")
+  func tags_neverEmpty_keepTheirOrder() {
+    var state = ReadyState()
+    _ = state.add(tags: [0])
+    for tag in 1...5_000 {
+      _ = state.add(tags: [tag])
+      let claimed = state.claimTag()?.tag
+      #expect(claimed == tag - 1)
+      state.skipTag()
+    }
+    let last = state.claimTag()?.tag
+    #expect(last == 5_000)
+  }
 }

@@ -1,0 +1,128 @@
+import Foundation
+
+/// Operations one after the other, each made from the value of the one before.
+final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the fields
+  typealias Describe = @Sendable (_ error: any Error, _ index: Int, _ step: StepLabel) -> any Error
+
+  /// What drawings and progress read at any moment, inside the striped lock.
+  private struct Shown {
+    /// Nil when no step is needed any more: steps may hold what holds the operation.
+    var steps: [any OperationStep]?
+    /// What is left of them then.
+    var labels: [StepLabel] = []
+    /// The step that did not succeed.
+    var ended: (index: Int, ending: OperationState.Ending)?
+    var shape: ProgressShape?
+
+    var currentLabels: [StepLabel] { steps?.map(\.label) ?? labels }
+  }
+
+  private var shown: Shown
+  // Only whoever is asking touches these.
+  private var input: (any Sendable)?
+  private var describe: Describe?
+  private let form: Timeline.Kind
+
+  init(_ steps: [any OperationStep], input: any Sendable, kind: Timeline.Kind, describe: @escaping Describe) {
+    shown = Shown(steps: steps)
+    self.input = input
+    self.describe = describe
+    form = kind
+    super.init(joins: true)
+    lastTag = steps.count
+  }
+
+  deinit {
+    ReleaseList.release(&shown.steps)
+  }
+
+  // MARK: - Running
+
+  override func nextStep(after previous: Operation?, count: Int) -> Step {
+    let value: any Sendable
+    if let previous = previous as? SettlingOperation {
+      let ending = previous.state.current.ending
+      guard ending == .success else { return end(as: ending, error: previous.storedError, at: count - 1) }
+      value = previous.succeededValue
+    } else {
+      value = input.take() ?? ()
+    }
+    guard let step = step(at: count) else { return .settle(.success, value: value) }
+    do {
+      let operation = try step.makeOperation(from: value)
+      operation.nameUnlessTaken(step.label.name)
+      return .run(operation)
+    } catch {
+      return end(as: error is CancellationError ? .cancelled : .failure, error: error, at: count)
+    }
+  }
+
+  private func step(at index: Int) -> (any OperationStep)? {
+    // Not locked: only whoever is asking changes it.
+    guard let steps = shown.steps, index < steps.count else { return nil }
+    return steps[index]
+  }
+
+  private func end(as ending: OperationState.Ending, error: (any Error)?, at index: Int) -> Step {
+    StripedLock.withLock(of: self) { shown.ended = (index, ending) }
+    guard ending == .failure, let error, let describe, let step = step(at: index) else { return .settle(.cancelled) }
+    return .settle(.failure, error: describe(error, index, step.label))
+  }
+
+  /// Nothing is under way, and nothing will be.
+  override func takeUnasked() -> Operation? {
+    noteCancel(at: state.withLock { $0.count })
+    return nil
+  }
+
+  override func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
+    if ending == .cancelled { noteCancel(at: state.withLock { $0.count } - 1) }
+    super.conclude(as: ending, value: value, error: error)
+  }
+
+  private func noteCancel(at index: Int) {
+    StripedLock.withLock(of: self) { shown.ended = shown.ended ?? (index, .cancelled) }
+  }
+
+  override func discardSteps() {
+    input = nil
+    describe = nil
+    var released = StripedLock.withLock(of: self) {
+      shown.labels = shown.steps?.map(\.label) ?? shown.labels
+      return shown.steps.take()
+    }
+    ReleaseList.release(&released)
+  }
+
+  // MARK: - What is shown
+
+  override var kind: Timeline.Kind { form }
+
+  override var progressShape: ProgressShape {
+    StripedLock.withLock(of: self) {
+      if let shape = shown.shape { return shape }
+      let shape = ProgressShape.weighted(StepWeights(shown.currentLabels.map(\.weight)))
+      shown.shape = shape
+      return shape
+    }
+  }
+
+  override var knownChildren: KnownChildren {
+    var children = super.knownChildren
+    let (labels, ended) = StripedLock.withLock(of: self) { (shown.currentLabels, shown.ended) }
+    children.plan = KnownChildren.Plan(names: labels.map(\.name), ended: ended)
+    return children
+  }
+}
+
+extension SettlingOperation {
+  /// Gives the operation a name, unless somebody else may be using it.
+  ///
+  /// - Parameter replaces: whether it may have one already.
+  package final func nameUnlessTaken(_ name: String, replaces: Bool = false) {
+    let state = self.state.current
+    if state.has(.hasName), !replaces, self.name != nil { return }
+    guard state.phase == .pending, !state.has(.adopted), !waitsInQueue else { return }
+    self.name = name
+  }
+}
