@@ -1,0 +1,112 @@
+public import Foundation
+
+/// What an ``HTTPOperation`` fails with if no whole answer came, or it could not be kept.
+///
+/// Switch on ``code``; ``description`` is a sentence with the address (without user, password and query), the cause and
+/// what can be done.
+public struct HTTPError: Error, Sendable {
+  /// What went wrong.
+  public enum Code: Sendable, Equatable, CaseIterable {
+    /// The address is none that a request can be made to: not `http` or `https`, or without a host.
+    case invalidURL
+    /// The request contradicts itself.
+    case invalidRequest
+    /// The file to upload can not be read.
+    case unreadableFile
+    /// The file to download to can not be written.
+    case unwritableFile
+    /// There is no such host.
+    case hostNotFound
+    /// The host can not be connected to: nobody listens there, or it is out of reach.
+    case connectionRefused
+    /// There is no network.
+    case notConnected
+    /// No secure connection came about, because of a certificate for example.
+    case insecureConnection
+    /// The request's or the session's time was over.
+    case timedOut
+    /// The connection ended before an answer came.
+    case connectionLost
+    /// What came is no answer in HTTP.
+    case malformedAnswer
+    /// The header fields of the answer are longer than what is accepted.
+    case headerTooLarge
+    /// The connection ended before the whole body had come.
+    case truncatedBody
+    /// There were more redirects than are to be followed.
+    case tooManyRedirects
+    /// A redirect leads nowhere, or can not be followed.
+    case invalidRedirect
+    /// The answer was not HTTP.
+    case notHTTP
+    /// Something else; see ``HTTPError/underlying``.
+    case other
+  }
+
+  /// What went wrong, to switch on.
+  public let code: Code
+  /// The address, or the file, that it went wrong with.
+  public let url: URL?
+  /// The error of Foundation that says so, if there is one.
+  public let underlying: (any Error)?
+  private let detail: String?
+
+  init(_ code: Code, url: URL?, underlying: (any Error)? = nil, detail: String? = nil) {
+    self.code = code
+    self.url = url
+    self.underlying = underlying
+    self.detail = detail
+  }
+
+  /// Makes an error, for tests and for stand-ins of ``HTTPOperation``.
+  public init(_ code: Code, url: URL?, underlying: (any Error)? = nil) {
+    self.init(code, url: url, underlying: underlying, detail: nil)
+  }
+}
+
+extension HTTPError: LocalizedError, CustomStringConvertible {
+  /// The sentence: what went wrong with which address, and what can be done.
+  public var description: String {
+    let place = url.map { $0.isFileURL ? $0.path : $0.textWithoutSecrets } ?? "nowhere"
+    let cause = (detail ?? underlying?.localizedDescription).map { " (\($0))" } ?? ""
+    return switch code {
+    case .invalidURL:
+      "No request can be made to \(place)\(cause). Use an http or https address that has a host."
+    case .invalidRequest:
+      "The request to \(place) contradicts itself\(cause). Change its method or its header fields."
+    case .unreadableFile:
+      "\(place) can not be uploaded\(cause). Name a file that can be read."
+    case .unwritableFile:
+      "\(place) can not be downloaded to\(cause). Name a file in a folder that can be written, on a disk with room."
+    case .hostNotFound:
+      "There is no such host as that of \(place)\(cause). Check the address, or the network's name service."
+    case .connectionRefused:
+      "\(place) can not be connected to\(cause). Check that the server runs, and try again."
+    case .notConnected:
+      "\(place) can not be asked, for there is no network\(cause). Try again when there is."
+    case .insecureConnection:
+      "No secure connection to \(place) came about\(cause). Check the server's certificate, and the clock."
+    case .timedOut:
+      "\(place) did not answer in time\(cause). Try again, or raise the request's timeoutInterval."
+    case .connectionLost:
+      "The connection to \(place) ended without an answer\(cause). Try again if the request may be made twice."
+    case .malformedAnswer:
+      "What \(place) answered is no HTTP\(cause). Check the address and its port."
+    case .headerTooLarge:
+      "The header fields of the answer of \(place) are too long\(cause). The server has to send less."
+    case .truncatedBody:
+      "The answer of \(place) ended before it was complete\(cause). Try again."
+    case .tooManyRedirects:
+      "\(place) redirects once more than is followed\(cause). Check for a circle, or raise maxRedirects."
+    case .invalidRedirect:
+      "The redirect of \(place) can not be followed\(cause). Use maxRedirects: 0 to have it as the answer."
+    case .notHTTP:
+      "\(place) did not answer in HTTP\(cause). Check the session's protocolClasses."
+    case .other:
+      "The request to \(place) failed\(cause)."
+    }
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+@testable import HTTPOperations
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("HTTP: the state of a request") struct HTTPExchangeStateTests {
+  private func state(
+    _ method: String = "GET", transfer: HTTPTransfer = .data, maxRedirects: Int = 2
+  ) -> HTTPExchangeState {
+    HTTPExchangeState(
+      request: request("http://host/path", method), transfer: transfer, acceptedStatuses: 200..<300,
+      maxRedirects: maxRedirects)
+  }
+
+  private func answer(
+    _ status: Int, _ headers: HTTPHeaders = [:], length: Int? = nil
+  ) -> HTTPExchangeState.Answer {
+    HTTPExchangeState.Answer(url: URL(string: "http://host/path"), status: status, headers: headers, length: length)
+  }
+
+  private func error(_ completion: HTTPExchangeState.Completion) -> (any Error)? {
+    if case .fail(let error) = completion { return error }
+    return nil
+  }
+
+  private func isCancelled(_ completion: HTTPExchangeState.Completion) -> Bool {
+    if case .cancel = completion { return true }
+    return false
+  }
+
+  @Test func body_isCollected_andItsProgressTold() throws {
+    var state = state()
+    #expect(state.responded(answer(200, length: 4)) == .memory(limit: .max))
+    let first = state.received(Data([1]))
+    let second = state.received(Data([2, 3, 4]))
+    #expect(first?.count == 1 && first?.total == 4 && second?.count == 4)
+    guard case .succeed(let response) = state.completed(nil, endsChallenge: false) else {
+      Issue.record("has not succeeded")
+      return
+    }
+    #expect(response.body == Data([1, 2, 3, 4]) && response.status == 200)
+  }
+
+  @Test func download_goesToTheFile_onlyIfItIsAccepted() {
+    let file = URL(fileURLWithPath: "/tmp/x")
+    for (status, destination) in [(200, HTTPExchangeState.Destination.file(file)), (404, .memory(limit: 1 << 20))] {
+      var state = state(transfer: .download(to: file))
+      #expect(state.responded(answer(status)) == destination)
+    }
+  }
+
+  @Test func redirects_areFollowed_asOftenAsAllowed() {
+    var state = state()
+    for number in 1...2 {
+      #expect(state.responded(answer(302, ["Location": "/\(number)"])) == .nowhere)
+      #expect(state.received(Data([1])) == nil)
+      guard case .follow = state.completed(nil, endsChallenge: false) else {
+        Issue.record("does not follow")
+        return
+      }
+      #expect(state.request.url?.absoluteString == "http://host/\(number)")
+    }
+    #expect(state.responded(answer(302, ["Location": "/3"])) == .nowhere)
+    #expect((error(state.completed(nil, endsChallenge: false)) as? HTTPError)?.code == .tooManyRedirects)
+  }
+
+  @Test func cancel_goesBeforeEverything() {
+    var state = state()
+    _ = state.responded(answer(200))
+    state.fail(HTTPError(.unwritableFile, url: nil))
+    state.cancel()
+    #expect(isCancelled(state.completed(nil, endsChallenge: false)))
+  }
+
+  @Test func failureHere_goesBeforeTheSessions() {
+    var state = state()
+    _ = state.responded(answer(200))
+    state.fail(HTTPError(.unwritableFile, url: nil))
+    state.fail(HTTPError(.other, url: nil))
+    let completion = state.completed(URLError(.cancelled), endsChallenge: false)
+    #expect((error(completion) as? HTTPError)?.code == .unwritableFile)
+  }
+
+  @Test func cancelOfOthers_isACancel_unlessItDeclinesAPassword() {
+    var state = state()
+    #expect(isCancelled(state.completed(URLError(.cancelled), endsChallenge: false)))
+    _ = state.responded(answer(401))
+    let completion = state.completed(URLError(.cancelled), endsChallenge: true)
+    #expect((error(completion) as? HTTPStatusError)?.status == 401)
+  }
+
+  @Test func lessThanPromised_isCutShort_exceptWhereNothingComes() {
+    for (method, status, isCut) in [("GET", 200, true), ("HEAD", 200, false), ("GET", 304, false), ("GET", 204, false)]
+    {
+      var state = state(method)
+      _ = state.responded(answer(status, length: 4))
+      let code = (error(state.completed(nil, endsChallenge: false)) as? HTTPError)?.code
+      #expect((code == .truncatedBody) == isCut, "\(method) \(status)")
+    }
+  }
+
+  @Test func errors_meanAnotherThing_onceThereIsAnAnswer() {
+    for (code, before, after) in [
+      (URLError.Code.networkConnectionLost, HTTPError.Code.connectionLost, HTTPError.Code.truncatedBody),
+      (.timedOut, .timedOut, .timedOut), (.unsupportedURL, .malformedAnswer, .truncatedBody),
+      (.cannotFindHost, .hostNotFound, .hostNotFound), (.badServerResponse, .connectionLost, .truncatedBody),
+    ] {
+      var state = state()
+      #expect((error(state.completed(URLError(code), endsChallenge: false)) as? HTTPError)?.code == before)
+      _ = state.responded(answer(200))
+      #expect((error(state.completed(URLError(code), endsChallenge: false)) as? HTTPError)?.code == after)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+#if os(Linux)
+import CompositeOperations
+import Foundation
+import HTTPOperations
+import TestSupport
+import Testing
+
+@Suite("HTTP: memory of downloads", .hangLimit) struct DownloadMemoryTests {
+  /// In a process of its own, for the most memory that a process ever had is never forgotten.
+  @Test func largeDownload_isNotInMemory() async {
+    await #expect(processExitsWith: .success) {
+      let mebibytes = 96
+      let folder = try TemporaryFolder()
+      try await withServer { server in
+        server.route("/small", .large(byteCount: 1 << 20))
+        server.route("/large", .large(byteCount: mebibytes << 20))
+        try await HTTPOperation(request(server.url("/small")), transfer: .download(to: folder.file("small"))).run()
+        let before = try DownloadMemoryTests.mostMemoryInMebibytes()
+        try await HTTPOperation(request(server.url("/large")), transfer: .download(to: folder.file("large"))).run()
+        let after = try DownloadMemoryTests.mostMemoryInMebibytes()
+        precondition(after - before < mebibytes / 2, "\(after - before) MiB more")
+      }
+    }
+  }
+
+  private static func mostMemoryInMebibytes() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+    return try #require(Int(line.split { $0 == " " || $0 == "\t" }.dropLast().last ?? "")) / 1024
+  }
+}
+#endif

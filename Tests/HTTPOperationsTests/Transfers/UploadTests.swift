@@ -1,0 +1,92 @@
+import CompositeOperations
+import Foundation
+import HTTPOperations
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("HTTP: uploads", .hangLimit) struct UploadTests {
+  @Test(arguments: [0, 1, 70_000, 3_000_000])
+  func bytes_arrive(_ count: Int) async throws {
+    try await withServer { server in
+      server.route("/", .echo)
+      let bytes = Data((0..<count).map(HTTPAnswer.largeByte))
+      let response = try await HTTPOperation(request(server.url(), "PUT"), transfer: .upload(.data(bytes))).run()
+      #expect(server.requests.events.first?.body == Array(bytes))
+      #expect(response.body == bytes && response.headers["X-Method"] == "PUT")
+    }
+  }
+
+  @Test(arguments: [0, 1, 70_000, 3_000_000])
+  func files_arrive(_ count: Int) async throws {
+    let folder = try TemporaryFolder()
+    let bytes = Data((0..<count).map(HTTPAnswer.largeByte))
+    try bytes.write(to: folder.file("upload"))
+    try await withServer { server in
+      server.route("/", .echo)
+      let operation = HTTPOperation(request(server.url(), "POST"), transfer: .upload(.file(folder.file("upload"))))
+      let response = try await operation.run()
+      #expect(server.requests.events.first?.body == Array(bytes))
+      #expect(response.body == bytes && response.headers["X-Method"] == "POST")
+    }
+  }
+
+  @Test func progress_followsWhatIsSent() async throws {
+    try await withServer { server in
+      let gate = Gate()
+      server.route("/", HTTPAnswer.ok().held(by: gate))
+      let operation = HTTPOperation(
+        request(server.url(), "PUT"), transfer: .upload(.data(Data(count: 1_000_000))))
+      let fractions = EventRecorder<Double>()
+      let token = operation.addObserver { event in
+        if case .progress(let fraction) = event { fractions.record(fraction) }
+      }
+      async let outcome = outcomeOfStarting(operation)
+      // Everything was sent, and nothing answered.
+      await fractions.wait { $0.last == 1 }
+      #expect(operation.outcome == nil)
+      gate.open()
+      #expect(await outcome.value?.status == 200)
+      #expect(fractions.events == fractions.events.sorted())
+      token.remove()
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func body_isSentWhole_whenAKeptConnectionWasClosed(_ isUpload: Bool) async throws {
+    try await withServer { server in
+      // The first request on a connection is answered; the second, on the same one, finds it closed.
+      server.route("/first", .ok())
+      server.route("/second", HTTPRoute { $0.number == 1 ? .drop : .status(200, bytes: $0.body) })
+      try await HTTPOperation(request(server.url("/first"))).run()
+      let bytes = Data((0..<100_000).map(HTTPAnswer.largeByte))
+      let operation =
+        isUpload
+        ? HTTPOperation(request(server.url("/second"), "PUT"), transfer: .upload(.data(bytes)))
+        : HTTPOperation(request(server.url("/second"), "PUT") { $0.httpBody = bytes })
+      let outcome = await outcomeOfStarting(operation)
+      // Whether it is asked again is for the session to say.
+      #expect(outcome.value.map { $0.body == bytes } ?? (outcome.httpError?.code == .connectionLost))
+    }
+  }
+
+  @Test func missingFile_isAnError() async throws {
+    let folder = try TemporaryFolder()
+    for file in [folder.file("none"), folder.url, URL(string: "http://host/file")!] {
+      let outcome = await outcomeOfStarting(
+        HTTPOperation(request("http://127.0.0.1:1/", "PUT"), transfer: .upload(.file(file))))
+      #expect(outcome.httpError?.code == .unreadableFile && outcome.httpError?.url == file)
+    }
+  }
+
+  @Test(arguments: ["GET", "HEAD"])
+  func methodsWithoutBody_areRefused(_ method: String) async throws {
+    let outcome = await outcomeOfStarting(
+      HTTPOperation(request("http://127.0.0.1:1/", method), transfer: .upload(.data(Data("x".utf8)))))
+    #expect(outcome.httpError?.code == .invalidRequest)
+    #expect(outcome.httpError?.description.contains("its method is \(method)") == true)
+  }
+}
