@@ -1,0 +1,42 @@
+public import CompositeOperations
+public import Foundation
+
+/// A step that decodes JSON as a type.
+///
+/// Malformed JSON, and no data at all, fail with a ``JSONSyntaxError``, which tells at which byte. JSON that is well-formed, but
+/// not that of the type, fails with the `DecodingError` of the decoder. What that accepts beyond JSON, such as a comma after the
+/// last member on Linux, is accepted here.
+public struct DecodeJSON<Value: Decodable & Sendable>: PipelineStep {
+  private let configure: @Sendable (JSONDecoder) -> Void
+
+  /// Makes the step.
+  ///
+  /// - Parameters:
+  ///   - type: what to decode.
+  ///   - configure: sets the decoder up, for dates for example. Called for each run, with a new one, as part of the work.
+  public init(
+    _ type: Value.Type = Value.self, configure: @escaping @Sendable (_ decoder: JSONDecoder) -> Void = { _ in }
+  ) {
+    self.configure = configure
+  }
+
+  /// Makes the operation; see ``PipelineStep/operation(for:)``.
+  public func operation(for data: Data) -> SimpleOperation<Value> {
+    SimpleOperation { operation in
+      let decoder = JSONDecoder()
+      configure(decoder)
+      do {
+        operation.finish(with: try decoder.decode(Value.self, from: data))
+      } catch {
+        operation.reject(with: mistake(in: data, decoder, error) ?? error)
+      }
+    }
+  }
+
+  /// What is wrong with the JSON, if it is that which is wrong.
+  private func mistake(in data: Data, _ decoder: JSONDecoder, _ error: any Error) -> JSONSyntaxError? {
+    // Such a decoder takes more than JSON.
+    guard case DecodingError.dataCorrupted = error, !decoder.allowsJSON5 else { return nil }
+    return JSONParser.firstMistake(in: data)
+  }
+}
