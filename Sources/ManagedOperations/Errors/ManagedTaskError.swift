@@ -1,0 +1,90 @@
+public import Foundation
+
+/// Why a task of an ``OperationManager`` failed, other than by its own work.
+public struct ManagedTaskError: Error, Sendable {
+  /// What happened.
+  public enum Code: Sendable, Equatable, CaseIterable {
+    /// An attempt executed longer than it may.
+    case timedOut
+    /// An interceptor discarded it.
+    case discarded
+    /// An interceptor threw an error, which is the ``ManagedTaskError/underlying`` one.
+    case interceptionFailed
+    /// An interceptor did not answer in time.
+    case interceptionTimedOut
+    /// A reactor threw an error, which is the ``ManagedTaskError/underlying`` one.
+    case reactionFailed
+    /// A reactor did not answer in time.
+    case reactionTimedOut
+    /// The task made an operation that had settled before; each attempt needs a new one.
+    case operationAlreadyFinished
+    /// The manager was released before the task could execute, or a reactor had answered.
+    case managerReleased
+    /// The manager had been shut down when the task was added.
+    case shutDown
+  }
+
+  /// What happened, to switch on.
+  public let code: Code
+  /// The identifier of the task: that of its handle.
+  public let taskIdentifier: Int
+  /// The type of the task, as text.
+  public let taskDescription: String
+  /// The type of the interceptor or reactor in question, as text, if there is one.
+  public let participant: String?
+  /// What the interceptor or reactor threw, if it did.
+  public let underlying: (any Error)?
+  /// What the attempt had failed with that was being reacted to, if it had.
+  public let original: (any Error)?
+
+  init(
+    _ code: Code, taskIdentifier: Int, taskDescription: String, participant: String? = nil,
+    underlying: (any Error)? = nil, original: (any Error)? = nil
+  ) {
+    self.code = code
+    self.taskIdentifier = taskIdentifier
+    self.taskDescription = taskDescription
+    self.participant = participant
+    self.underlying = underlying
+    self.original = original
+  }
+}
+
+extension ManagedTaskError: LocalizedError, CustomStringConvertible {
+  /// The sentence: what happened to which task, and what to do.
+  public var description: String {
+    let task = "Task \(taskIdentifier) (\(taskDescription))"
+    let participant = participant ?? "?"
+    let cause = underlying.map { ": \(Self.describe($0))" } ?? ""
+    let after = original.map { " It had reacted to: \(Self.describe($0))" } ?? ""
+    return switch code {
+    case .timedOut:
+      "\(task) executed longer than its timeout allows, and was cancelled."
+    case .discarded:
+      "\(task) was discarded by the interceptor \(participant), and did not execute."
+    case .interceptionFailed:
+      "\(task) did not execute, because the interceptor \(participant) failed\(cause)"
+    case .interceptionTimedOut:
+      "\(task) did not execute, because the interceptor \(participant) did not answer in time. Answer .hold, and release "
+        + "the batch later, rather than wait in an interceptor; or set its timeout."
+    case .reactionFailed:
+      "\(task) failed, because the reactor \(participant) failed\(cause).\(after)"
+    case .reactionTimedOut:
+      "\(task) failed, because the reactor \(participant) did not answer in time.\(after)"
+    case .operationAlreadyFinished:
+      "\(task) made an operation that had finished already. An operation runs once: make a new one in makeOperation() each "
+        + "time it is called."
+    case .managerReleased:
+      "\(task) did not end, because its manager was released. Keep the OperationManager as long as it has something to do."
+    case .shutDown:
+      "\(task) was added to a manager that has been shut down, and does not execute. Make a new OperationManager."
+    }
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+
+  private static func describe(_ error: any Error) -> String {
+    (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
+  }
+}

@@ -1,0 +1,71 @@
+public import CompositeOperations
+public import HTTPOperations
+
+#if canImport(FoundationNetworking)
+import Foundation
+public import FoundationNetworking
+#else
+public import Foundation
+#endif
+
+/// A request as a task of an ``OperationManager``: interceptors can change it, reactors can have it made again.
+///
+/// ```swift
+/// let authorize = TypedInterceptor(HTTPTask.self) { task, _ in
+///   task.request.setValue("Bearer \(await session.token)", forHTTPHeaderField: "Authorization")
+///   return .execute
+/// }
+/// let http = HTTPManager(interceptors: [authorize])
+/// let page = try await http.run(HTTPTask(URLRequest(url: url)))
+/// ```
+///
+/// Each attempt is an `HTTPOperation`, which says what the task's value and its errors are. Follows Tasker's `URLTask`, of
+/// which the result is always a success.
+public struct HTTPTask: ManagedTask {
+  /// What the task gives: the answer.
+  public typealias Value = HTTPResponse
+
+  /// The request. What it is when all interceptors have been asked is what is sent.
+  public var request: URLRequest
+  /// What travels with it.
+  public var transfer: HTTPTransfer
+  /// The session it is made in. Nil: that of the ``HTTPManager`` it is added to, or else `URLSession.shared`.
+  public var session: URLSession?
+  /// The statuses that are a success; nil accepts all. Others fail the attempt with `HTTPStatusError`.
+  public var acceptedStatuses: Range<Int>?
+  /// How many redirects are followed. Not negative; else the task traps when it executes.
+  public var maxRedirects: Int
+  /// How long an attempt may execute; nil for as long as the request's own timeouts allow. It is more exact than those.
+  public var timeout: Duration?
+
+  /// Keeps the session of a manager from being closed.
+  var sessionOwner: SessionOwner?
+
+  /// Makes a task from a request.
+  ///
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - transfer: what travels with it.
+  ///   - session: the session it is made in. Nil: that of the ``HTTPManager`` it is added to, or else `URLSession.shared`.
+  ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
+  ///   - maxRedirects: how many redirects are followed.
+  ///   - timeout: how long an attempt may execute; nil for as long as the request's own timeouts allow.
+  public init(
+    _ request: URLRequest, transfer: HTTPTransfer = .data, session: URLSession? = nil,
+    acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20, timeout: Duration? = nil
+  ) {
+    self.request = request
+    self.transfer = transfer
+    self.session = session
+    self.acceptedStatuses = acceptedStatuses
+    self.maxRedirects = maxRedirects
+    self.timeout = timeout
+  }
+
+  /// Makes the request of one attempt.
+  public func makeOperation() -> SimpleOperation<HTTPResponse> {
+    HTTPOperation(
+      request, transfer: transfer, session: session ?? .shared, acceptedStatuses: acceptedStatuses,
+      maxRedirects: maxRedirects, keeping: sessionOwner)
+  }
+}

@@ -1,0 +1,193 @@
+public import CompositeOperations
+import Foundation
+
+/// Several tasks that were added together: an operation whose value is the outcome of each, in the order of the tasks.
+///
+/// ```swift
+/// let group = manager.add(contentsOf: cities.map(Search.init))
+/// for await (index, outcome) in group.outcomesAsTheyCome { show(outcome, at: index) }
+/// let found = try await group.value.compactMap(\.value)
+/// ```
+///
+/// It succeeds when all tasks have settled, however they did, and is only ever cancelled as a whole: that cancels all of them,
+/// and it settles when they have. Without tasks it succeeds when it is started. Like a handle it takes no slot in a composite,
+/// and `start()` and `cancel()` may be called any number of times.
+public final class HandleGroup<Value: Sendable>:
+  SimpleOperation<[Outcome<Value>]>, @unchecked Sendable  // the state is behind a lock; the rest is constant
+{
+  private typealias Continuation = AsyncStream<(index: Int, outcome: Outcome<Value>)>.Continuation
+
+  private struct Stream {
+    let continuation: Continuation
+    var sentCount = 0
+  }
+
+  private struct State {
+    var outcomes: [Outcome<Value>?]
+    /// Those that have settled, in the order in which they did.
+    var order: [Int] = []
+    var streams: [Int: Stream] = [:]
+    var lastStream = 0
+    /// Whether somebody is just telling the streams.
+    var isTelling = false
+    /// In order: the next one to start.
+    var next = 0
+    var isStarted = false
+    /// Whether somebody is just starting the next ones.
+    var isStarting = false
+  }
+
+  /// The handles, in the order of the tasks. They can be looked at and cancelled one by one.
+  public let handles: [OperationHandle<Value>]
+  private let inOrder: Bool
+  private let groupState: LockBox<State>
+  private let members: Members<Value>
+
+  init(_ handles: [OperationHandle<Value>], inOrder: Bool) {
+    self.handles = handles
+    self.inOrder = inOrder
+    groupState = LockBox(State(outcomes: Array(repeating: nil, count: handles.count)))
+    members = Members()
+    super.init()
+    occupyNoSlot()
+    members.tell(self)
+    for (index, handle) in handles.enumerated() where !handle.observe(members, tag: index) {
+      memberDidSettle(index)
+    }
+  }
+
+  // MARK: - As they come
+
+  /// The outcome of each task when it has settled, with the index of the task. Begins with those that have already, in the order
+  /// in which they did, and ends after the last one. Each use makes a stream of its own, which keeps all that nobody has read.
+  public var outcomesAsTheyCome: AsyncStream<(index: Int, outcome: Outcome<Value>)> {
+    let (stream, continuation) = AsyncStream.makeStream(of: (index: Int, outcome: Outcome<Value>).self)
+    let number = groupState.withLock { state in
+      state.lastStream += 1
+      state.streams[state.lastStream] = Stream(continuation: continuation)
+      return state.lastStream
+    }
+    continuation.onTermination = { [weak self] _ in
+      let ended = self?.groupState.withLock { $0.streams.removeValue(forKey: number) }
+      withExtendedLifetime(ended) {}
+    }
+    tellStreams()
+    return stream
+  }
+
+  /// Tells each stream what it has not been told. One thread at a time does, so that each gets all of it in order.
+  private func tellStreams() {
+    var isTelling = false
+    while true {
+      typealias News = (continuation: Continuation, elements: [(Int, Outcome<Value>)], isLast: Bool)
+      let news: [News]? = groupState.withLock { state in
+        guard isTelling || !state.isTelling else { return nil }
+        var news: [News] = []
+        for (number, stream) in state.streams {
+          let elements = state.order[stream.sentCount...].compactMap { index in
+            state.outcomes[index].map { (index, $0) }
+          }
+          let isLast = state.order.count == handles.count
+          if !elements.isEmpty || isLast { news.append((stream.continuation, elements, isLast)) }
+          state.streams[number]?.sentCount = state.order.count
+          if isLast { state.streams[number] = nil }
+        }
+        state.isTelling = !news.isEmpty
+        return news.isEmpty ? nil : news
+      }
+      guard let news else { return }
+      isTelling = true
+      for (continuation, elements, isLast) in news {
+        for (index, outcome) in elements { continuation.yield((index, outcome)) }
+        if isLast { continuation.finish() }
+      }
+    }
+  }
+
+  // MARK: - As an operation
+
+  /// Starts the tasks: all of them, or the first.
+  public override func main() {
+    groupState.withLock { $0.isStarted = true }
+    members.keep(self)
+    if inOrder {
+      startNext()
+    } else {
+      for handle in handles { handle.start() }
+    }
+    settleIfDone()
+  }
+
+  /// Cancels all tasks.
+  public override func cancel() {
+    super.cancel()
+    for handle in handles { handle.cancel() }
+    if handles.isEmpty { settle(with: .cancelled) }
+  }
+
+  fileprivate func memberDidSettle(_ index: Int) {
+    guard let outcome = handles[index].outcome else { return }
+    groupState.withLock { state in
+      state.outcomes[index] = outcome
+      state.order.append(index)
+    }
+    tellStreams()
+    startNext()
+    settleIfDone()
+  }
+
+  /// In order: starts the first that has not settled, when all before it have.
+  private func startNext() {
+    guard inOrder else { return }
+    while true {
+      let next: Int? = groupState.withLock { state in
+        guard state.isStarted, !state.isStarting else { return nil }
+        while state.next < handles.count, state.outcomes[state.next] != nil { state.next += 1 }
+        guard state.next < handles.count else { return nil }
+        state.isStarting = true
+        return state.next
+      }
+      guard let next else { return }
+      handles[next].start()
+      // It may have settled meanwhile, which then has started nothing.
+      let hasSettled = groupState.withLock { state in
+        state.isStarting = false
+        return state.outcomes[next] != nil
+      }
+      if !hasSettled { return }
+    }
+  }
+
+  private func settleIfDone() {
+    let outcomes: [Outcome<Value>]? = groupState.withLock { state in
+      guard state.isStarted || isCancelled, state.order.count == handles.count else { return nil }
+      return state.outcomes.compactMap(\.self)
+    }
+    guard let outcomes else { return }
+    finish(with: outcomes)
+    members.letGo()
+  }
+}
+
+/// Told when members of a group have settled. Once the group was started they keep it alive by that, until all have.
+private final class Members<Value: Sendable>: SettlementObserver {
+  private struct Reference {
+    weak var group: HandleGroup<Value>?
+    var kept: HandleGroup<Value>?
+  }
+
+  private let reference = LockBox(Reference())
+
+  func tell(_ group: HandleGroup<Value>) { reference.withLock { $0.group = group } }
+
+  func keep(_ group: HandleGroup<Value>) { reference.withLock { $0.kept = group } }
+
+  func letGo() {
+    let kept = reference.withLock { $0.kept.take() }
+    withExtendedLifetime(kept) {}
+  }
+
+  func operationDidSettle(_ operation: Operation, tag: Int) {
+    reference.withLock { $0.group }?.memberDidSettle(tag)
+  }
+}

@@ -1,0 +1,54 @@
+import CompositeOperations
+
+extension ManagerCore {
+  func changeWatchers<R>(_ body: (inout Watchers) -> R) -> R {
+    withLock { storage in
+      defer { storage.state.isObserved = !storage.watchers.isEmpty }
+      return body(&storage.watchers)
+    }
+  }
+
+  /// Tells what has happened, in order, until there is nothing more. One thread at a time does.
+  func deliver() {
+    while let entries = withLock({ $0.state.nextDelivery() }) {
+      for entry in entries { deliver(entry) }
+    }
+  }
+
+  private func deliver(_ entry: ManagerState<AnyManagedJob>.Entry) {
+    let (streams, log) = withLock { ($0.watchers.streams, $0.watchers.log) }
+    let kind = kind(of: entry)
+    let (job, attempt) = (entry.payload, entry.attempt)
+    if let log, kind.level >= log.level {
+      log.handler(
+        LogMessage(
+          level: kind.level, category: kind.category, taskIdentifier: job.identifier,
+          text: "task \(job.identifier) (\(job.taskDescription)): \(kind.text(attempt: attempt))"))
+    }
+    guard !streams.isEmpty else { return }
+    let description = job.taskDescription
+    for (number, stream) in streams {
+      let event = ManagedEvent(
+        kind: kind, taskIdentifier: job.identifier, taskDescription: description, attempt: attempt,
+        droppedCount: stream.droppedCount)
+      if case .dropped = stream.continuation.yield(event) { withLock { $0.watchers.dropped(number) } }
+    }
+  }
+
+  private func kind(of entry: ManagerState<AnyManagedJob>.Entry) -> ManagedEvent.Kind {
+    func name(_ participant: Any) -> String { "\(type(of: participant))" }
+    return switch entry.notice {
+    case .added: .added
+    case .started: .started
+    case .held(let index): .held(by: name(interceptors[index].interceptor))
+    case .released(let index): .released(by: name(interceptors[index].interceptor))
+    case .queued: .queued
+    case .attemptStarted: .attemptStarted
+    case .attemptEnded(let outcome): .attemptEnded(outcome)
+    case .reacting(let index, let key): .reacting(by: name(reactors[index]), key: key)
+    case .joinedReaction(let index, let key): .joinedReaction(of: name(reactors[index]), key: key)
+    case .requeued(let delay): .requeued(after: delay)
+    case .finished(let outcome): .finished(outcome)
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import CompositeOperations
+import Foundation
+
+/// A task in its manager, whatever its type: what the state machine knows as a payload.
+///
+/// The fields are guarded by the lock of the manager, unless they say otherwise.
+class AnyManagedJob: @unchecked Sendable {  // see the fields
+  let identifier: Int
+  /// The timer that is set, and its number.
+  final var timer: (number: Int, timer: Timekeeper.Timer)?
+
+  init(identifier: Int) {
+    self.identifier = identifier
+  }
+
+  /// The type of the task.
+  var taskDescription: String { preconditionFailure("abstract") }
+
+  /// The handle, as long as it is alive.
+  var anyHandle: SettlingOperation? { preconditionFailure("abstract") }
+
+  /// The operation of the last attempt, if it was made.
+  var anyOperation: SettlingOperation? { preconditionFailure("abstract") }
+
+  /// How the last attempt has ended, when it has.
+  var lastOutcome: Outcome<any Sendable>? { preconditionFailure("abstract") }
+
+  /// The handle was started, and is kept alive from now on.
+  func keep(_ handle: SettlingOperation) { preconditionFailure("abstract") }
+
+  /// Makes the operation of an attempt, and cancels it if it has to be already. Called outside of the lock.
+  func makeOperation(in core: ManagerCore) throws -> Operation { preconditionFailure("abstract") }
+
+  /// The attempt has failed without an operation.
+  func fail(with error: any Error) { preconditionFailure("abstract") }
+
+  /// Settles the handle as the last attempt has ended. Called outside of the lock.
+  func settleAsLastAttempt() { preconditionFailure("abstract") }
+
+  /// Settles the handle with an error. Called outside of the lock.
+  func settle(with error: any Error) { preconditionFailure("abstract") }
+
+  /// Asks the interceptors. Called outside of the lock.
+  func intercept(in core: ManagerCore, drain: Int) async { preconditionFailure("abstract") }
+
+  /// Asks reactors whether they want to react. Called outside of the lock.
+  func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {
+    preconditionFailure("abstract")
+  }
+}
+
+final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable {  // guarded by the lock of the manager
+  /// Changed inside of the lock by whoever has had the interceptors asked. Otherwise the one reads it, without the lock, who
+  /// does what the state says comes next, of which there is one at a time.
+  private var task: Task
+  /// The handle, from its start on.
+  private var handle: OperationHandle<Task.Value>?
+  /// The same before, when nobody but its user keeps it.
+  private weak var unstartedHandle: OperationHandle<Task.Value>?
+  private var operation: SimpleOperation<Task.Value>?
+  /// Why there is no operation.
+  private var failure: (any Error)?
+
+  init(_ task: Task, identifier: Int) {
+    self.task = task
+    super.init(identifier: identifier)
+  }
+
+  override var taskDescription: String { "\(Task.self)" }
+  override var anyHandle: SettlingOperation? { handle ?? unstartedHandle }
+  override var anyOperation: SettlingOperation? { operation }
+
+  override var lastOutcome: Outcome<any Sendable>? {
+    if let failure { return failure is CancellationError ? .cancelled : .failure(failure) }
+    return operation?.outcome?.map { $0 }
+  }
+
+  func expect(_ handle: OperationHandle<Task.Value>) { unstartedHandle = handle }
+
+  override func keep(_ handle: SettlingOperation) {
+    self.handle = unsafeDowncast(handle, to: OperationHandle<Task.Value>.self)
+  }
+
+  override func makeOperation(in core: ManagerCore) throws -> Operation {
+    let made = try task.makeOperation()
+    guard !made.isFinished else {
+      throw ManagedTaskError(.operationAlreadyFinished, taskIdentifier: identifier, taskDescription: taskDescription)
+    }
+    // The one of the attempt before is released outside of the lock.
+    var previous: SimpleOperation<Task.Value>? = made
+    let isCancelled = core.withLock { storage in
+      swap(&previous, &operation)
+      failure = nil
+      return storage.state.isToBeCancelled(identifier)
+    }
+    if isCancelled { made.cancel() }
+    if let handle, handle.isProgressAskedFor { handle.forwardProgress(of: made) }
+    return made
+  }
+
+  override func fail(with error: any Error) {
+    failure = error
+  }
+
+  override func settleAsLastAttempt() {
+    guard let handle else { return }
+    if let failure {
+      handle.reject(with: failure)
+    } else if let outcome = operation?.outcome {
+      handle.settle(with: outcome)
+    } else {
+      preconditionFailure("Task \(identifier) has no last attempt")
+    }
+  }
+
+  override func settle(with error: any Error) {
+    (handle ?? unstartedHandle)?.reject(with: error)
+  }
+
+  override func intercept(in core: ManagerCore, drain: Int) async {
+    var task = core.withLock { _ in self.task }
+    var answer = InterceptAnswer()
+    for (index, interceptor) in core.interceptors.enumerated() {
+      let batchCount = core.beginQuestion(to: index, about: identifier, drain: drain)
+      do {
+        let command: InterceptCommand?
+        if let keeper = interceptor.keeper {
+          command = try await keeper.intercept(
+            &task, identifier: identifier, batchCount: batchCount, in: interceptor.batch)
+        } else {
+          command = try await interceptor.interceptor.intercept(&task, batchCount: batchCount)
+        }
+        answer.add(command, of: index, batchCount: batchCount)
+      } catch {
+        core.interceptionFailed(of: identifier, drain: drain, interceptor: index, error)
+        return
+      }
+      guard core.endQuestion(about: identifier, drain: drain) else { return }
+    }
+    core.input { state in
+      guard state.isIntercepting(identifier, drain: drain) else { return }
+      swap(&self.task, &task)
+      state.intercepted(identifier, drain: drain, answer)
+    }
+    if answer.command == .hold {
+      let holder = core.interceptors[answer.decider]
+      holder.keeper?.didHold(identifier: identifier, in: holder.batch)
+    }
+  }
+
+  override func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {
+    guard let handle, let outcome = typedOutcome else { return [] }
+    return reactors.compactMap { index in
+      let reactor = core.reactors[index]
+      guard reactor.shouldReact(to: outcome, of: task, handle: handle) else { return nil }
+      return (index, reactor.key(for: task))
+    }
+  }
+
+  private var typedOutcome: Outcome<Task.Value>? {
+    if let failure { return failure is CancellationError ? .cancelled : .failure(failure) }
+    return operation?.outcome
+  }
+}

@@ -1,0 +1,82 @@
+import CompositeOperations
+import Foundation
+
+// Attempts: what the engine asks for, and tells.
+
+extension ManagerCore {
+  /// The engine runs attempts. It is handed tickets, each of which means that one more task can execute; which one it is
+  /// decides the state machine when there is room for it.
+  func makeEngine(operationQueue: OperationQueue?) -> DrivenOperation<Void> {
+    let driver = DrivenOperation<Void>.Driver(
+      didStart: { _ in },
+      makeOperation: { [weak self] _, _ in self?.makeAttempt() },
+      operationDidSettle: { [weak self] _, operation, identifier in
+        self?.attemptDidSettle(identifier) ?? []
+      },
+      wasCancelled: { _ in })
+    let engine = DrivenOperation<Void>(operationQueue: operationQueue, driver: driver)
+    engine.name = name
+    return engine
+  }
+
+  private static let one = [0]
+
+  /// Tickets for the engine: numbers that mean nothing.
+  static func tags(_ tickets: Int) -> [Int] {
+    switch tickets {
+    case 0: []
+    case 1: one
+    default: Array(repeating: 0, count: tickets)
+    }
+  }
+
+  private func makeAttempt() -> (Operation, tag: Int)? {
+    var claimed: (id: Int, payload: AnyManagedJob)?
+    input { claimed = $0.claim() }
+    guard let (identifier, job) = claimed else { return nil }
+    do {
+      return (try job.makeOperation(in: self), identifier)
+    } catch {
+      withLock { _ in job.fail(with: error) }
+      let tickets = attemptDidSettle(identifier)
+      if !tickets.isEmpty { engine.run(tags: tickets) }
+      return nil
+    }
+  }
+
+  /// An attempt has ended. Returns tickets for what can execute in consequence.
+  private func attemptDidSettle(_ identifier: Int) -> [Int] {
+    let (asked, job, effects, delivers) = withLock { storage in
+      let job = storage.state.jobs[identifier]?.payload
+      let asked = storage.state.attemptEnded(identifier, outcome: job?.lastOutcome ?? .cancelled)
+      return (asked, job, storage.state.conclude(), storage.state.beginDelivery())
+    }
+    perform(effects, delivers: delivers)
+    var tickets = effects.tickets
+    if let asked, let job {
+      let asks = job.ask(asked, in: self)
+      let (effects, delivers) = withLock { storage in
+        storage.state.conclude(identifier, asks: asks)
+        return (storage.state.conclude(), storage.state.beginDelivery())
+      }
+      perform(effects, delivers: delivers)
+      tickets += effects.tickets
+    }
+    return Self.tags(tickets)
+  }
+
+  // MARK: - Limits
+
+  var width: Int? {
+    get { withLock(\.width) }
+    set {
+      withLock { $0.width = newValue }
+      // The latest one, if it is set by several threads at once.
+      var width: Int?
+      repeat {
+        width = self.width
+        engine.width = width ?? .max
+      } while self.width != width
+    }
+  }
+}

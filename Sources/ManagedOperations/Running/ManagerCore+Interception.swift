@@ -1,0 +1,138 @@
+import CompositeOperations
+
+// One Swift task asks the interceptors about one task after the other, as long as there are any.
+
+extension ManagerCore {
+  /// For how many tasks it goes on before it lets others have its thread.
+  private static let turn = 64
+
+  func startDrain(_ number: Int) {
+    let task = Task.detached { [self] in await drain(number) }
+    let isNeeded = withLock { storage in
+      guard storage.state.drain == number, !storage.state.drainIsCancelled else { return false }
+      storage.drainTask = (number, task)
+      return true
+    }
+    // It has ended, or shall: to cancel what has ended does nothing.
+    if !isNeeded { task.cancel() }
+  }
+
+  func cancelDrain(_ number: Int) {
+    withLock { $0.drainTask?.number == number ? $0.drainTask.take()?.task : nil }?.cancel()
+  }
+
+  private func drain(_ number: Int) async {
+    var count = 0
+    while let (_, job) = input({ $0.nextToIntercept(drain: number) }) {
+      await job.intercept(in: self, drain: number)
+      count += 1
+      if count % Self.turn == 0 { await Task.yield() }
+    }
+  }
+
+  func interceptionFailed(of identifier: Int, drain: Int, interceptor: Int, _ error: any Error) {
+    withLock { $0.watch.end(drain: drain, identifier: identifier) }
+    input { $0.interceptionFailed(identifier, drain: drain, interceptor: interceptor, error) }
+  }
+
+  // MARK: - Time
+
+  /// An interceptor is about to be asked. Returns how many tasks it holds.
+  func beginQuestion(to interceptor: Int, about identifier: Int, drain: Int) -> Int {
+    let deadline = interceptors[interceptor].timeout.map { timekeeper.now + $0 }
+    let (count, alarm) = withLock { storage in
+      (
+        storage.state.batches[interceptor].count,
+        storage.state.drain == drain
+          ? storage.watch.begin(
+            InterceptionWatch.Question(
+              drain: drain, identifier: identifier, interceptor: interceptor, deadline: deadline)) : nil
+      )
+    }
+    if let alarm { setWatch(alarm) }
+    return count
+  }
+
+  /// It has answered. Returns whether that still counts.
+  func endQuestion(about identifier: Int, drain: Int) -> Bool {
+    withLock { storage in
+      storage.watch.end(drain: drain, identifier: identifier)
+      return storage.state.isIntercepting(identifier, drain: drain)
+    }
+  }
+
+  private func setWatch(_ time: Timekeeper.Time) {
+    let timer = timekeeper.at(time) { [weak self] in self?.watchIsDue(time) }
+    let unneeded = withLock { $0.watch.set(timer, for: time) }
+    if let unneeded { timekeeper.cancel(unneeded) }
+  }
+
+  private func watchIsDue(_ time: Timekeeper.Time) {
+    let now = timekeeper.now
+    let (late, alarm) = withLock { $0.watch.due(time, now: now) }
+    if let alarm { setWatch(alarm) }
+    if let late {
+      input { $0.interceptionTimedOut(late.identifier, drain: late.drain, interceptor: late.interceptor) }
+    }
+  }
+}
+
+/// Which interceptor is being asked, and the timer that looks after it.
+///
+/// Most interceptors answer at once, so there is not a timer for each question: one is left where it is, and looks, when it is
+/// due, what is being asked by then.
+struct InterceptionWatch {
+  struct Question {
+    let drain: Int
+    let identifier: Int
+    let interceptor: Int
+    /// Nil: it may take as long as it likes.
+    let deadline: Timekeeper.Time?
+  }
+
+  private var question: Question?
+  /// When the timer is due, and the timer once it is known.
+  private var alarm: (time: Timekeeper.Time, timer: Timekeeper.Timer?)?
+
+  /// A question begins. Returns for when a timer has to be set, if one has to.
+  mutating func begin(_ question: Question) -> Timekeeper.Time? {
+    self.question = question
+    return neededAlarm()
+  }
+
+  mutating func end(drain: Int, identifier: Int) {
+    if let question, question.drain == drain, question.identifier == identifier { self.question = nil }
+  }
+
+  /// A timer was set. Returns one that is not needed.
+  mutating func set(_ timer: Timekeeper.Timer, for time: Timekeeper.Time) -> Timekeeper.Timer? {
+    guard let alarm, alarm.time == time, alarm.timer == nil else { return timer }
+    self.alarm = (time, timer)
+    return nil
+  }
+
+  /// A timer is due. Returns the question whose time is up, if it is, and for when a timer has to be set.
+  mutating func due(_ time: Timekeeper.Time, now: Timekeeper.Time) -> (late: Question?, alarm: Timekeeper.Time?) {
+    guard let alarm, alarm.time == time else { return (nil, nil) }
+    self.alarm = nil
+    if let question, let deadline = question.deadline, deadline <= now {
+      self.question = nil
+      return (question, nil)
+    }
+    return (nil, neededAlarm())
+  }
+
+  /// An earlier timer than there is. The later one, when it is due, finds that it does not count.
+  private mutating func neededAlarm() -> Timekeeper.Time? {
+    guard let deadline = question?.deadline else { return nil }
+    if let alarm, alarm.time <= deadline { return nil }
+    alarm = (deadline, nil)
+    return deadline
+  }
+
+  /// The timer, which is not needed any more.
+  mutating func take() -> Timekeeper.Timer? {
+    defer { alarm = nil }
+    return alarm?.timer
+  }
+}

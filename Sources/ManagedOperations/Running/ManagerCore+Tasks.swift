@@ -1,0 +1,98 @@
+import CompositeOperations
+import Foundation
+import Synchronization
+
+// Tasks as they are added, started and cancelled.
+
+/// The identifiers of the process.
+private let lastIdentifier = Atomic(0)
+
+extension ManagerCore {
+  func add<T: ManagedTask>(
+    _ task: T, startImmediately: Bool, after delay: Duration?, timeout: Duration?
+  ) -> OperationHandle<T.Value> {
+    let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
+    let job = ManagedJob(task, identifier: identifier)
+    let handle = OperationHandle<T.Value>(identifier: identifier, core: self)
+    _ = handle.observe(self, tag: identifier)
+    if startImmediately { job.keep(handle) } else { job.expect(handle) }
+    let timeout = timeout ?? task.timeout
+    guard input({ $0.add(identifier, job, delay: delay, timeout: timeout) }) else {
+      handle.reject(
+        with: ManagedTaskError(.shutDown, taskIdentifier: identifier, taskDescription: job.taskDescription))
+      return handle
+    }
+    if startImmediately { handle.start() }
+    return handle
+  }
+
+  /// A handle was started.
+  func start(_ handle: SettlingOperation, identifier: Int) {
+    input { state in
+      guard state.start(identifier) else { return }
+      state.jobs[identifier]?.payload.keep(handle)
+    }
+  }
+
+  /// A handle was cancelled. Returns whether it can settle at once.
+  func cancel(_ identifier: Int) -> Bool {
+    input { $0.cancel(identifier) }
+  }
+
+  /// A handle that nobody has started was released.
+  func forget(_ identifier: Int) {
+    let job = withLock { $0.state.forget(identifier) }
+    withExtendedLifetime(job) {}
+  }
+
+  /// The operation of the attempt that is under way.
+  func operation(of identifier: Int) -> SettlingOperation? {
+    withLock { storage in
+      guard let job = storage.state.jobs[identifier], job.isUnderWay else { return nil }
+      return job.payload.anyOperation
+    }
+  }
+
+  func taskState(of identifier: Int) -> ManagedTaskState {
+    withLock { storage in
+      guard let job = storage.state.jobs[identifier] else { return .finished }
+      return switch job.phase {
+      case .pending: .pending
+      case .delayed: .delayed
+      case .waiting, .intercepting: .intercepting
+      case .held: .held
+      case .ready: .queued
+      case .executing: .executing
+      case .concluding, .reacting: .reacting
+      case .settling: .finished
+      }
+    }
+  }
+
+  // MARK: - Batches
+
+  func heldCount(of interceptor: Int) -> Int {
+    withLock { $0.state.batches[interceptor].count }
+  }
+
+  func release(_ maxCount: Int, of interceptor: Int) -> Int {
+    maxCount > 0 ? input { $0.release(maxCount, of: interceptor) } : 0
+  }
+
+  func heldGeneration(of identifier: Int, _ interceptor: Int) -> Int? {
+    withLock { storage in
+      guard case .held(interceptor, _) = storage.state.jobs[identifier]?.phase else { return nil }
+      return storage.state.batches[interceptor].generation
+    }
+  }
+
+  func release(generation: Int, of interceptor: Int) {
+    input { state in
+      if state.batches[interceptor].generation == generation { _ = state.release(.max, of: interceptor) }
+    }
+  }
+
+  func release(identifier: Int, of interceptor: Int) -> Bool {
+    input { $0.release(id: identifier, of: interceptor) }
+  }
+}

@@ -1,0 +1,74 @@
+import CompositeOperations
+
+/// What the shell of a manager has to do after an input, outside of the lock.
+struct ManagerEffects<Payload> {
+  enum Action {
+    case setTimer(Payload, number: Int, Duration)
+    case dropTimer(Payload, number: Int)
+    /// The operation of the attempt, if it is there already; whoever makes it asks otherwise.
+    case cancelOperation(Payload)
+    case settle(Payload, Settlement)
+    case startDrain(Int)
+    case cancelDrain(Int)
+    case startReaction(Int, reactor: Int, key: String?, Payload, attempt: Int)
+    case cancelReaction(Int)
+  }
+
+  var actions: [Action] = []
+  /// How many tasks more can execute.
+  var tickets = 0
+  /// Those that are not needed any more, to be released.
+  var gone: [Payload] = []
+  /// Whether nothing is left to do.
+  var isIdle = false
+
+  var isEmpty: Bool { actions.isEmpty && tickets == 0 && gone.isEmpty && !isIdle }
+}
+
+/// How a task ends.
+enum Settlement {
+  /// As the last attempt has.
+  case asLastAttempt
+  case failed(Failure)
+}
+
+/// What a task fails with.
+enum Failure {
+  case timedOut
+  case discarded(interceptor: Int)
+  case interceptionFailed(interceptor: Int, any Error)
+  case interceptionTimedOut(interceptor: Int)
+  case reactionFailed(reactor: Int, any Error)
+  case reactionTimedOut(reactor: Int)
+  case managerReleased
+  /// Exactly with this error.
+  case error(any Error)
+}
+
+/// What a reaction has come to.
+enum ReactionAnswer {
+  case answered(Reaction)
+  case threw(any Error)
+  case timedOut
+}
+
+struct ReactionKey: Hashable {
+  let reactor: Int
+  let key: String
+}
+
+struct RunningReaction {
+  let reactor: Int
+  /// Nil for that of one task alone.
+  let key: String?
+  var members: [Int]
+}
+
+/// Something that happened to a task, for those who watch.
+enum ManagerNotice {
+  case added, started, held(interceptor: Int), released(interceptor: Int), queued
+  case attemptStarted, attemptEnded(Outcome<any Sendable>)
+  case reacting(reactor: Int, key: String?), joinedReaction(reactor: Int, key: String?)
+  case requeued(after: Duration)
+  case finished(Outcome<any Sendable>)
+}

@@ -1,0 +1,66 @@
+import CompositeOperations
+
+// Turns, attempts and suspension.
+
+extension ManagerState {
+  var mayExecute: Bool { !isSuspended && suspendingCount == 0 }
+
+  /// Tells the engine how many tasks more can execute. Those that it was told of while nothing may execute are told again.
+  mutating func issueTickets() {
+    guard mayExecute, tickets < ready.count else { return }
+    effects.tickets += ready.count - tickets
+    tickets = ready.count
+  }
+
+  /// The engine has room for one. Nil if there is none after all: it was cancelled, or nothing may execute now.
+  mutating func claim() -> (id: Int, payload: Payload)? {
+    tickets -= 1
+    guard mayExecute, let id = ready.popFirst() else { return nil }
+    guard var job = jobs[id], job.phase == .ready else { return nil }
+    tick += 1
+    job.phase = .executing
+    job.attempt += 1
+    job.startTick = tick
+    job.isUnderWay = true
+    job.cancelsOperation = false
+    if let timeout = job.timeout {
+      job.timer = nextNumber()
+      effects.actions.append(.setTimer(job.payload, number: job.timer, timeout))
+    }
+    jobs[id] = job
+    note(job, .attemptStarted)
+    return (id, job.payload)
+  }
+
+  /// The operation of the attempt is there. Returns whether it has to be cancelled.
+  func isToBeCancelled(_ id: Int) -> Bool { jobs[id]?.cancelsOperation ?? false }
+
+  /// The attempt has ended. Returns the reactors to ask, whose answers ``conclude(_:asks:)`` is told; nil if none is to
+  /// be asked.
+  ///
+  /// - Parameter outcome: how; asked for if somebody watches.
+  mutating func attemptEnded(_ id: Int, outcome: @autoclosure () -> Outcome<any Sendable> = .cancelled) -> [Int]? {
+    guard let job = jobs[id] else { return nil }
+    jobs[id]?.isUnderWay = false
+    guard job.phase == .executing else {
+      removeIfDone(id)
+      return nil
+    }
+    dropTimer(id)
+    note(job, .attemptEnded(outcome()))
+    let asked =
+      job.cancelsOperation || closing != nil
+      ? [] : reactors.indices.filter { job.requeues[$0, default: 0] < reactors[$0].maxRequeues }
+    guard !asked.isEmpty else {
+      settle(id, .asLastAttempt)
+      return nil
+    }
+    jobs[id]?.phase = .concluding
+    return asked
+  }
+
+  mutating func setSuspended(_ isSuspended: Bool) {
+    self.isSuspended = isSuspended
+    issueTickets()
+  }
+}

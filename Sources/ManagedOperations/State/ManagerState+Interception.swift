@@ -1,0 +1,169 @@
+// The line in front of the interceptors, and their batches.
+
+extension ManagerState {
+  mutating func startDrainIfNeeded() {
+    guard drain == nil, !line.isEmpty else { return }
+    let number = nextNumber()
+    drain = number
+    drainIsCancelled = false
+    effects.actions.append(.startDrain(number))
+  }
+
+  /// The next task to ask the interceptors about. Nil: the one who asks has nothing more to do.
+  mutating func nextToIntercept(drain number: Int) -> (id: Int, payload: Payload)? {
+    guard drain == number else { return nil }
+    intercepted = nil
+    if !drainIsCancelled {
+      while let id = line.popFirst() {
+        guard let job = jobs[id], job.phase == .waiting else { continue }
+        tick += 1
+        jobs[id]?.phase = .intercepting
+        jobs[id]?.interceptTick = tick
+        intercepted = id
+        return (id, job.payload)
+      }
+    }
+    // A Swift task that was cancelled stays so: another one goes on.
+    drain = nil
+    startDrainIfNeeded()
+    return nil
+  }
+
+  /// Whether what the interceptors have made of a task counts.
+  func isIntercepting(_ id: Int, drain number: Int) -> Bool {
+    drain == number && intercepted == id && jobs[id]?.phase == .intercepting
+  }
+
+  /// The interceptors have answered. Does nothing if the task was cancelled, or has timed out, meanwhile.
+  mutating func intercepted(_ id: Int, drain number: Int, _ answer: InterceptAnswer) {
+    guard isIntercepting(id, drain: number), var job = jobs[id] else { return }
+    intercepted = nil
+    switch answer.command {
+    case .execute, .forceExecute:
+      job.needsInterception = false
+      for place in released(by: answer.releasing) { execute(place, isUrgent: job.isUrgent) }
+      makeReady(id, job, isUrgent: job.isUrgent)
+    case .hold:
+      job.needsInterception = false
+      let number = nextNumber()
+      job.phase = .held(interceptor: answer.decider, number: number)
+      jobs[id] = job
+      batches[answer.decider].append((id, number))
+      note(job, .held(interceptor: answer.decider))
+    case .discard:
+      settle(id, .failed(.discarded(interceptor: answer.decider)))
+    }
+  }
+
+  /// One of the interceptors threw an error.
+  mutating func interceptionFailed(_ id: Int, drain number: Int, interceptor: Int, _ error: any Error) {
+    guard isIntercepting(id, drain: number) else { return }
+    intercepted = nil
+    settle(
+      id, .failed(error is CancellationError ? .error(error) : .interceptionFailed(interceptor: interceptor, error)))
+  }
+
+  /// One of the interceptors did not answer in time. The one who asks is given up, and another one goes on.
+  mutating func interceptionTimedOut(_ id: Int, drain number: Int, interceptor: Int) {
+    guard drain == number, intercepted == id else { return }
+    effects.actions.append(.cancelDrain(number))
+    drain = nil
+    intercepted = nil
+    settle(id, .failed(.interceptionTimedOut(interceptor: interceptor)))
+    startDrainIfNeeded()
+  }
+
+  /// The task that is being asked about was cancelled: the interceptor is told, and waited for, for they are asked one at a
+  /// time.
+  mutating func cancelInterception() {
+    guard let drain, !drainIsCancelled else { return }
+    drainIsCancelled = true
+    effects.actions.append(.cancelDrain(drain))
+  }
+
+  // MARK: - Batches
+
+  var heldCount: Int { batches.reduce(0) { $0 + $1.count } }
+
+  /// Has tasks execute that an interceptor holds. Returns how many.
+  mutating func release(_ maxCount: Int, of interceptor: Int) -> Int {
+    let places = take(maxCount, of: interceptor)
+    for place in places { execute(place, isUrgent: false) }
+    return places.count
+  }
+
+  /// Has everything execute that is held.
+  mutating func releaseAll() -> Int {
+    let places = released(by: Array(batches.indices))
+    for place in places { execute(place, isUrgent: false) }
+    return places.count
+  }
+
+  /// Has one task execute, if it is held.
+  mutating func release(id: Int, of interceptor: Int) -> Bool {
+    guard let job = jobs[id], case .held(interceptor, let number) = job.phase else { return false }
+    leaveBatch(interceptor)
+    execute((id, number), isUrgent: false)
+    return true
+  }
+
+  private mutating func released(by interceptors: [Int]) -> [HeldBatch.Place] {
+    if interceptors.isEmpty { return [] }
+    if interceptors.count == 1 { return take(.max, of: interceptors[0]) }
+    return interceptors.flatMap { take(.max, of: $0) }.sorted { $0.number < $1.number }
+  }
+
+  private mutating func take(_ maxCount: Int, of interceptor: Int) -> [HeldBatch.Place] {
+    let jobs = jobs
+    return batches[interceptor].take(maxCount) { place in
+      jobs[place.id]?.phase == .held(interceptor: interceptor, number: place.number)
+    }
+  }
+
+  private mutating func execute(_ place: HeldBatch.Place, isUrgent: Bool) {
+    guard let job = jobs[place.id] else { return }
+    if case .held(let interceptor, _) = job.phase { note(job, .released(interceptor: interceptor)) }
+    makeReady(place.id, job, isUrgent: isUrgent || job.isUrgent)
+  }
+
+  /// One that is held leaves the count of its batch.
+  mutating func leaveBatch(_ interceptor: Int) {
+    batches[interceptor].left()
+    guard batches[interceptor].isSparse else { return }
+    let jobs = jobs
+    batches[interceptor].compact { place in
+      jobs[place.id]?.phase == .held(interceptor: interceptor, number: place.number)
+    }
+  }
+}
+
+/// What the interceptors have answered about one task, combined.
+struct InterceptAnswer {
+  private(set) var command = InterceptCommand.execute
+  /// The interceptor that decided so: the first one that said it.
+  private(set) var decider = 0
+  /// Those whose batches are released if the task executes.
+  private(set) var releasing: [Int] = []
+
+  /// - Parameter command: nil for one that has no opinion.
+  mutating func add(_ command: InterceptCommand?, of interceptor: Int, batchCount: Int) {
+    guard let command else { return }
+    if command.weight > self.command.weight {
+      self.command = command
+      decider = interceptor
+    }
+    if command == .execute || command == .forceExecute, batchCount > 0 { releasing.append(interceptor) }
+  }
+}
+
+extension InterceptCommand {
+  /// The heavier one counts.
+  fileprivate var weight: Int {
+    switch self {
+    case .execute: 0
+    case .hold: 1
+    case .discard: 2
+    case .forceExecute: 3
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import CompositeOperations
+import Foundation
+import ManagedOperations
+import TestSupport
+import Testing
+
+@Suite("6 Groups of tasks", .timeLimit(.minutes(10))) struct GroupTests {
+  @Test func inOrder_oneAfterTheOther_whateverTheOutcome() async throws {
+    let manager = OperationManager(clock: ManualClock())
+    let gauge = ConcurrencyGauge()
+    let recorder = EventRecorder<Int>()
+    let group = manager.add(
+      contentsOf: (0..<10).map { number in
+        AnyManagedTask<Int> {
+          gauge.enter()
+          recorder.record(number)
+          await Task.yield()
+          gauge.leave()
+          if number == 3 { throw TestError.first }
+          return number
+        }
+      }, inOrder: true)
+    let outcomes = try await group.value
+    #expect(outcomes.map(\.value) == [0, 1, 2, nil, 4, 5, 6, 7, 8, 9])
+    #expect(outcomes[3].error as? TestError == .first)
+    #expect(gauge.maximum == 1)
+    #expect(recorder.events == Array(0..<10))
+  }
+
+  @Test func empty_succeeds() async throws {
+    let manager = OperationManager(clock: ManualClock())
+    for inOrder in [true, false] {
+      #expect(try await manager.run(contentsOf: [Number](), inOrder: inOrder).isEmpty)
+    }
+    for await _ in manager.add(contentsOf: [Number]()).outcomesAsTheyCome { Issue.record("an outcome of no task") }
+    let cancelled = manager.add(contentsOf: [Number](), startImmediately: false)
+    cancelled.cancel()
+    #expect(cancelled.outcome?.isCancelled == true)
+  }
+
+  @Test func asTheyCome_givesEachOnce_alsoToLateReaders() async {
+    let manager = OperationManager(clock: ManualClock())
+    let operations = (0..<4).map { _ in HeldOperation<Int>() }
+    let group = manager.add(contentsOf: operations.map { operation in AnyManagedTask(makeOperation: { operation }) })
+    for operation in operations { await operation.started.wait() }
+    var early = group.outcomesAsTheyCome.makeAsyncIterator()
+    for index in [2, 0, 3] {
+      operations[index].finish(with: index)
+      let next = await early.next()
+      #expect(next?.index == index && next?.outcome.value == index)
+    }
+    operations[1].reject(with: TestError.first)
+    #expect(await early.next()?.index == 1)
+    #expect(await early.next() == nil)
+    var late: [Int] = []
+    for await (index, _) in group.outcomesAsTheyCome { late.append(index) }
+    #expect(late == [2, 0, 3, 1])
+  }
+
+  @Test func cancel_pending_cancelsAllAtOnce() async {
+    let manager = OperationManager(clock: ManualClock())
+    let group = manager.add(contentsOf: (0..<3).map { Number($0) }, startImmediately: false)
+    group.cancel()
+    #expect(group.outcome?.isCancelled == true)
+    #expect(group.handles.allSatisfy { $0.outcome?.isCancelled == true })
+    group.start()
+    await manager.waitUntilIdle()
+  }
+
+  @Test func cancel_inOrder_startsNoMore() async {
+    let manager = OperationManager(clock: ManualClock())
+    let recorder = EventRecorder<Int>()
+    let first = NeverFinishingOperation<Int>()
+    let group = manager.add(
+      contentsOf: (0..<3).map { number in
+        AnyManagedTask(makeOperation: { number == 0 ? first : succeeding(number) })
+      }, inOrder: true)
+    await first.started.wait()
+    group.cancel()
+    #expect(await settled(group).isCancelled)
+    #expect(recorder.events == [])
+    await manager.waitUntilIdle()
+  }
+
+  @Test func member_cancelledByItself_isAnOutcome() async throws {
+    let manager = OperationManager(clock: ManualClock())
+    let group = manager.add(contentsOf: (0..<3).map { Number($0) }, inOrder: true, startImmediately: false)
+    group.handles[1].cancel()
+    let outcomes = try await group.run()
+    #expect(outcomes.map(\.value) == [0, nil, 2])
+    #expect(outcomes[1].isCancelled)
+  }
+
+  @Test func group_ofAShutDownManager_hasOutcomesAllTheSame() async throws {
+    let manager = OperationManager(clock: ManualClock())
+    await manager.shutdown()
+    let outcomes = try await manager.run(contentsOf: (0..<3).map { Number($0) }, inOrder: true)
+    #expect(outcomes.allSatisfy { managedError($0)?.code == .shutDown })
+  }
+
+  @Test func started_andDropped_goesOn() async {
+    let manager = OperationManager(clock: ManualClock())
+    let done = Gate()
+    let release = Gate()
+    do {
+      let group = manager.add(
+        contentsOf: (0..<2).map { number in
+          AnyManagedTask<Int> {
+            await release.wait()
+            return number
+          }
+        })
+      group.completion = { _ in done.open() }
+    }
+    release.open()
+    await done.wait()
+  }
+
+  @Test func unstarted_andDropped_isReleased() async {
+    let manager = OperationManager(clock: ManualClock())
+    let reference: WeakReference<HandleGroup<Int>>
+    do { reference = WeakReference(manager.add(contentsOf: [Number(1)], startImmediately: false)) }
+    await untilReleased(reference)
+    await manager.waitUntilIdle()
+  }
+
+  @Test func group_inAComposite_isStartedByIt() async throws {
+    let manager = OperationManager(clock: ManualClock())
+    let group = manager.add(contentsOf: (0..<3).map { Number($0) }, startImmediately: false)
+    #expect(try await group.map { $0.compactMap(\.value).reduce(0, +) }.run() == 3)
+  }
+}

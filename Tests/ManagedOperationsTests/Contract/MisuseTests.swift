@@ -1,0 +1,91 @@
+import CompositeOperations
+import Foundation
+import ManagedOperations
+import TestSupport
+import Testing
+
+/// Programming errors trap with a sentence that names the thing, the cause and the remedy; what correct programs can meet is an
+/// error with such a sentence.
+@Suite("6 Bad input", .timeLimit(.minutes(10)))
+struct MisuseTests {
+  private func expect(_ result: ExitTest.Result?, says parts: String...) throws {
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    for part in parts { #expect(text.contains(part), "\(text)") }
+  }
+
+  @Test func limit_ofZero_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      OperationManager(name: "uploads", clock: ManualClock()).maxConcurrentOperationCount = 0
+    }
+    try expect(result, says: "“uploads”", "0", "isSuspended")
+  }
+
+  @Test func batch_ofNone_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = BatchInterceptor(maxCount: 0)
+    }
+    try expect(result, says: "BatchInterceptor", "maxCount of 0", "Use 1")
+  }
+
+  @Test func batchAge_inThePast_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = BatchInterceptor(maxAge: .seconds(-1))
+    }
+    try expect(result, says: "BatchInterceptor", "in the past", "Use zero or more")
+  }
+
+  @Test func rate_withoutTokens_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = RateLimitInterceptor(tokens: 0, per: .seconds(1))
+    }
+    try expect(result, says: "RateLimitInterceptor", "0 tokens", "at least 1")
+  }
+
+  @Test func rate_withoutTime_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = RateLimitInterceptor(tokens: 1, per: .zero)
+    }
+    try expect(result, says: "RateLimitInterceptor", "positive duration")
+  }
+
+  @Test func operation_thatHasFinished_isAnError() async {
+    let used = succeeding(1)
+    used.start()
+    let manager = OperationManager(
+      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .none))], clock: ManualClock())
+    let error = managedError(await settled(manager.add(AnyManagedTask(makeOperation: { used }))))
+    #expect(error?.code == .operationAlreadyFinished)
+    #expect(error?.errorDescription?.contains("make a new one in makeOperation()") == true)
+  }
+
+  @Test func makeOperation_throws_failsAndIsReactedTo() async throws {
+    let manager = OperationManager(
+      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .none))], clock: ManualClock())
+    let value = try await manager.run(
+      Scripted { attempt in
+        if attempt == 1 { throw TestError.first }
+        return succeeding(attempt)
+      })
+    #expect(value == 2)
+    #expect(await settled(manager.add(Scripted<Int> { _ in throw CancellationError() })).isCancelled)
+    let failed = manager.add(Scripted<Int> { _ in throw TestError.second })
+    #expect(await settled(failed).error as? TestError == .second)
+  }
+
+  @Test func interceptor_throws_isAnErrorThatNamesIt() async throws {
+    let manager = OperationManager(
+      interceptors: [
+        TypedInterceptor(Number.self) { task, _ in
+          if task.number == 1 { throw TestError.first }
+          if task.number == 2 { throw CancellationError() }
+          return .execute
+        }
+      ], clock: ManualClock())
+    let error = managedError(await settled(manager.add(Number(1))))
+    #expect(error?.code == .interceptionFailed && error?.underlying as? TestError == .first)
+    #expect(error?.participant == "TypedInterceptor<Number>")
+    #expect(await settled(manager.add(Number(2))).isCancelled)
+    #expect(try await manager.run(Number(3)) == 3)
+    await manager.waitUntilIdle()
+  }
+}

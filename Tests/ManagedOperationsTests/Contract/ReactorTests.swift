@@ -1,0 +1,183 @@
+import CompositeOperations
+import Foundation
+import HTTPOperations
+import ManagedOperations
+import TestSupport
+import Testing
+
+@Suite("6 Reactors", .timeLimit(.minutes(10))) struct ReactorTests {
+  /// Fails until a token was refreshed.
+  private final class Server: Sendable {
+    let token = Locked(0)
+    let refreshes = Locked(0)
+
+    func call(_ valid: Int = 1) -> Scripted<Int> {
+      Scripted { [self] _ in
+        let used = token.current
+        return SimpleOperation { operation in
+          if used >= valid { operation.finish(with: used) } else { operation.reject(with: TestError("expired")) }
+        }
+      }
+    }
+  }
+
+  @Test func requeue_manyOfOneKey_oneReaction() async throws {
+    let server = Server()
+    let manager = OperationManager(
+      reactors: [
+        ClosureReactor(when: { outcome, _ in outcome.error is TestError }) { _ in
+          server.refreshes.increment()
+          server.token.withLock { $0 = 1 }
+          return .requeue()
+        }
+      ], clock: ManualClock())
+    manager.isSuspended = true
+    let group = manager.add(contentsOf: (0..<100).map { _ in server.call() })
+    manager.isSuspended = false
+    let outcomes = try await group.value
+    #expect(outcomes.compactMap(\.value) == Array(repeating: 1, count: 100))
+  }
+
+  @Test func requeue_lateFailuresOfAnOlderStart_noFurtherReaction() async throws {
+    let reactions = Locked(0)
+    let late = HeldOperation<Int>()
+    let manager = OperationManager(
+      reactors: [
+        ClosureReactor(when: { outcome, _ in outcome.error is TestError }) { _ in
+          reactions.increment()
+          return .requeue()
+        }
+      ], clock: ManualClock())
+    let lateHandle = manager.add(Scripted { $0 == 1 ? late : succeeding(2) })
+    await late.started.wait()
+    #expect(try await manager.run(Scripted { $0 == 1 ? failing(TestError("early")) : succeeding(1) }) == 1)
+    late.reject(with: TestError("late"))
+    #expect(try await lateHandle.value == 2)
+    #expect(reactions.current == 1)
+  }
+
+  @Test func requeue_budgetSpent_theLastOutcomeStands() async {
+    let attempts = Locked(0)
+    let manager = OperationManager(
+      reactors: [
+        ClosureReactor(
+          configuration: ReactorConfiguration(maxRequeues: 2), when: { outcome, _ in outcome.error != nil }
+        ) { _ in .requeue() }
+      ], clock: ManualClock())
+    let handle = manager.add(
+      Scripted<Int> { attempt in
+        attempts.withLock { $0 = attempt }
+        return failing(TestError("\(attempt)"))
+      })
+    #expect(await settled(handle).error as? TestError == TestError("3"))
+    #expect(attempts.current == 3)
+  }
+
+  @Test func react_throws_failsWithBothErrors() async {
+    let manager = OperationManager(
+      reactors: [
+        ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in throw TestError("reactor") }
+      ], clock: ManualClock())
+    let error = managedError(await settled(manager.add(Scripted<Int> { _ in failing(TestError("work")) })))
+    #expect(error?.code == .reactionFailed)
+    #expect(error?.underlying as? TestError == TestError("reactor"))
+    #expect(error?.original as? TestError == TestError("work"))
+  }
+
+  @Test func react_neverAnswers_failsAfterItsTimeout() async {
+    let clock = ManualClock()
+    let reacting = Gate()
+    let manager = OperationManager(
+      reactors: [
+        ClosureReactor(
+          configuration: ReactorConfiguration(timeout: .seconds(7)), when: { outcome, _ in outcome.error != nil }
+        ) { _ in
+          reacting.open()
+          await Gate().wait()
+          return .deliver
+        }
+      ], clock: clock)
+    let handle = manager.add(Scripted<Int> { _ in failing(TestError("work")) })
+    await reacting.wait()
+    #expect(handle.state == .reacting)
+    await clock.waitForSleeper(dueIn: .seconds(7))
+    clock.advance(by: .seconds(7))
+    #expect(managedError(await settled(handle))?.code == .reactionTimedOut)
+    await manager.waitUntilIdle()
+  }
+
+  @Test func retry_policy_decides() async throws {
+    let clock = ManualClock()
+    let manager = OperationManager(
+      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(2)), jitter: .none))],
+      clock: clock)
+    let handle = manager.add(Scripted<Int> { $0 < 3 ? failing(TestError("\($0)")) : succeeding($0) })
+    for _ in 0..<2 {
+      await clock.waitForSleeper(dueIn: .seconds(2))
+      clock.advance(by: .seconds(2))
+    }
+    #expect(try await handle.value == 3)
+  }
+
+  @Test func retry_retryAfter_isHonoured() async throws {
+    let clock = ManualClock()
+    let manager = OperationManager(
+      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(2)), jitter: .none))],
+      clock: clock)
+    let handle = manager.add(
+      Scripted<Int> { $0 == 1 ? failing(HTTPStatusError(status: 503, headers: ["Retry-After": "30"])) : succeeding($0) }
+    )
+    await clock.waitForSleeper(dueIn: .seconds(30))
+    #expect(handle.state == .delayed)
+    clock.advance(by: .seconds(30))
+    #expect(try await handle.value == 2)
+  }
+
+  @Test func reintercept_onRequeue_asksAgain() async throws {
+    let asked = Locked(0)
+    for reintercepts in [false, true] {
+      asked.withLock { $0 = 0 }
+      let manager = OperationManager(
+        interceptors: [
+          ClosureInterceptor { _, _ in
+            asked.increment()
+            return .execute
+          }
+        ],
+        reactors: [
+          ClosureReactor(
+            configuration: ReactorConfiguration(reinterceptsOnRequeue: reintercepts),
+            when: { outcome, _ in outcome.error != nil }
+          ) { _ in .requeue() }
+        ], clock: ManualClock())
+      #expect(try await manager.run(Scripted { $0 == 1 ? failing(TestError.first) : succeeding($0) }) == 2)
+      #expect(asked.current == (reintercepts ? 2 : 1))
+    }
+  }
+
+  @Test func cancel_reacting_settlesAtOnceAndCancelsAReactionOfItsOwn() async {
+    for key in [nil, "shared"] as [String?] {
+      let (reacting, ended) = (Gate(), Gate())
+      let wasCancelled = Locked<Bool?>(nil)
+      let answer = Gate()
+      let manager = OperationManager(
+        reactors: [
+          ClosureReactor(key: { _ in key }, when: { outcome, _ in outcome.error != nil }) { _ in
+            reacting.open()
+            do { try await answer.waitUnlessCancelled() } catch {}
+            wasCancelled.withLock { $0 = Task.isCancelled }
+            ended.open()
+            return .deliver
+          }
+        ], clock: ManualClock())
+      let handle = manager.add(Scripted<Int> { _ in failing(TestError.first) })
+      await reacting.wait()
+      handle.cancel()
+      #expect(handle.outcome?.isCancelled == true)
+      if key != nil { answer.open() }
+      await ended.wait()
+      #expect(wasCancelled.current == (key == nil))
+      await manager.waitUntilIdle()
+    }
+  }
+}

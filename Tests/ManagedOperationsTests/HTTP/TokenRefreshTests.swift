@@ -1,0 +1,213 @@
+import CompositeOperations
+import Foundation
+import HTTPOperations
+import ManagedOperations
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The client's side of a token: what it has now, and how it gets a new one.
+private final class TokenStore: Sendable {
+  let current = Locked("none")
+  let refreshes = EventRecorder<String>()
+
+  func refresh(from server: HTTPServer) async throws {
+    let response = try await HTTPOperation(request(server.url("/token"), "POST")).run()
+    let token = String(decoding: response.body, as: UTF8.self)
+    current.withLock { $0 = token }
+    refreshes.record(token)
+  }
+
+  /// Gives requests the token of the moment.
+  var interceptor: HeaderInterceptor {
+    HeaderInterceptor { [self] _ in ["Authorization": "Bearer \(current.current)"] }
+  }
+}
+
+@Suite("Refreshing tokens", .timeLimit(.minutes(10))) struct TokenRefreshTests {
+  @Test(arguments: [nil, 4])
+  func hundredRefused_fiftyOfThemAfterTheRefresh_causeOneRefresh(_ width: Int?) async throws {
+    try await withServer { server in
+      let tokens = HTTPTokens()
+      let store = TokenStore()
+      let refreshed = Gate()
+      server.route("/token", .refreshing(tokens))
+      // Half of the refusals come when the new token is there already.
+      for number in 0..<100 {
+        server.route(
+          "/\(number)",
+          HTTPRoute { request in
+            if tokens.accepts(request) { return .ok("\(number)") }
+            let refusal = HTTPAnswer.status(401, headers: [("WWW-Authenticate", "Bearer")])
+            return number < 50 ? refusal : refusal.held(by: refreshed)
+          })
+      }
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = 100
+      let http = HTTPManager(
+        configuration: configuration, interceptors: [store.interceptor],
+        reactors: [
+          TokenRefreshReactor { _ in
+            try await store.refresh(from: server)
+            refreshed.open()
+          }
+        ], clock: ManualClock())
+      if let width { http.operations.maxConcurrentOperationCount = width }
+      let handles = (0..<100).map { http.add(request(server.url("/\($0)"))) }
+      for (number, handle) in handles.enumerated() {
+        #expect(await settled(handle).value?.body == Data("\(number)".utf8))
+      }
+      #expect(tokens.refreshCount == 1 && store.refreshes.count == 1)
+    }
+  }
+
+  @Test func requestsThatWaitedWithTheOldToken_causeNoRefresh() async throws {
+    try await withServer { server in
+      let tokens = HTTPTokens()
+      let store = TokenStore()
+      server.route("/token", .refreshing(tokens))
+      server.route("/secret", .protected(by: tokens, then: .ok("secret")))
+      let http = HTTPManager(
+        interceptors: [store.interceptor],
+        reactors: [TokenRefreshReactor { _ in try await store.refresh(from: server) }], clock: ManualClock())
+      // All are intercepted, with the old token, before the first one is refused.
+      http.operations.maxConcurrentOperationCount = 1
+      http.operations.isSuspended = true
+      let handles = (0..<20).map { _ in http.add(request(server.url("/secret"))) }
+      while !handles.allSatisfy({ $0.state == .queued }) { await Task.yield() }
+      http.operations.isSuspended = false
+      for handle in handles { #expect(await settled(handle).value?.body == Data("secret".utf8)) }
+      #expect(tokens.refreshCount == 1)
+      // Each was refused once, with the old token, and then accepted.
+      #expect(server.count("/secret") <= 40)
+    }
+  }
+
+  @Test func tokenThatExpiresAgain_isRefreshedAgain() async throws {
+    try await withServer { server in
+      let tokens = HTTPTokens()
+      let store = TokenStore()
+      server.route("/token", .refreshing(tokens))
+      server.route("/secret", .protected(by: tokens, then: .ok("secret")))
+      let http = HTTPManager(
+        interceptors: [store.interceptor],
+        reactors: [TokenRefreshReactor { _ in try await store.refresh(from: server) }], clock: ManualClock())
+      for round in 1...3 {
+        let answer = try await http.data(for: request(server.url("/secret")))
+        #expect(answer.status == 200)
+        #expect(store.refreshes.count == round)
+        tokens.refresh()
+      }
+    }
+  }
+
+  @Test func requestsWithTheirOwnToken_areRefreshedWithoutAnInterceptor() async throws {
+    // Nobody makes the request ready again: cookies may have changed, or the server's mind.
+    try await withServer { server in
+      let allowed = Locked(0)
+      server.route("/", HTTPRoute { _ in allowed.current > 0 ? .ok() : .status(401) })
+      let http = HTTPManager(reactors: [TokenRefreshReactor { _ in allowed.increment() }], clock: ManualClock())
+      var task = HTTPTask(request(server.url()))
+      task.request.setValue("x", forHTTPHeaderField: "X-Changed")
+      for round in 1...3 {
+        let answer = try await http.run(task)
+        #expect(answer.status == 200)
+        #expect(allowed.current == 1, "round \(round)")
+      }
+      allowed.withLock { $0 = 0 }
+      let secondAnswer = try await http.run(task)
+      #expect(secondAnswer.status == 200)
+      #expect(allowed.current == 1)
+    }
+  }
+
+  @Test func serverThatNeverAccepts_endsWithItsAnswer() async throws {
+    try await withServer { server in
+      let refreshes = Locked(0)
+      server.route("/", .status(401, body: "never"))
+      let http = HTTPManager(
+        reactors: [TokenRefreshReactor(maxRequeues: 2) { _ in refreshes.increment() }], clock: ManualClock())
+      let error = await settled(http.add(request(server.url()))).error as? HTTPStatusError
+      #expect(error?.status == 401 && error?.body == Data("never".utf8))
+      #expect(server.count("/") == 3 && refreshes.current == 2)
+    }
+  }
+
+  @Test func refreshThatFails_failsThoseThatWait_andIsTriedAgainByTheNext() async throws {
+    struct NoToken: Error {}
+    try await withServer { server in
+      let tokens = HTTPTokens()
+      let store = TokenStore()
+      let attempts = Locked(0)
+      server.route("/token", .refreshing(tokens))
+      server.route("/secret", .protected(by: tokens, then: .ok("secret")))
+      let http = HTTPManager(
+        interceptors: [store.interceptor],
+        reactors: [
+          TokenRefreshReactor { _ in
+            if attempts.increment() == 1 { throw NoToken() }
+            try await store.refresh(from: server)
+          }
+        ], clock: ManualClock())
+      let error = await settled(http.add(request(server.url("/secret")))).error as? ManagedTaskError
+      #expect(error?.code == .reactionFailed && error?.underlying is NoToken)
+      #expect((error?.original as? HTTPStatusError)?.status == 401)
+      let answer = try await http.data(for: request(server.url("/secret")))
+      #expect(answer.status == 200)
+    }
+  }
+
+  @Test func servers_haveTheirOwnTokens() async throws {
+    try await withServer { first in
+      try await withServer { second in
+        let keys = EventRecorder<String>()
+        for server in [first, second] { server.route("/", .failing(1, with: .status(401), then: .ok())) }
+        let http = HTTPManager(reactors: [TokenRefreshReactor { keys.record($0.key ?? "none") }], clock: ManualClock())
+        async let one = http.data(for: request(first.url()))
+        async let two = http.data(for: request(second.url()))
+        let statuses = try await [one.status, two.status]
+        #expect(statuses == [200, 200])
+        #expect(Set(keys.events) == ["http://127.0.0.1:\(first.port)", "http://127.0.0.1:\(second.port)"])
+        #expect(keys.count == 2)
+      }
+    }
+  }
+
+  @Test func otherStatuses_andAcceptedRefusals() async throws {
+    try await withServer { server in
+      let refreshes = Locked(0)
+      server.route("/403", .failing(1, with: .status(403), then: .ok()))
+      server.route("/401", .failing(1, with: .status(401), then: .ok()))
+      let http = HTTPManager(
+        reactors: [TokenRefreshReactor(statuses: [401, 403]) { _ in refreshes.increment() }], clock: ManualClock())
+      let answer = try await http.data(for: request(server.url("/403")))
+      #expect(answer.status == 200)
+      let secondAnswer = try await http.run(HTTPTask(request(server.url("/401")), acceptedStatuses: nil))
+      #expect(secondAnswer.status == 200)
+      #expect(refreshes.current == 2)
+    }
+  }
+
+  @Test func cancelWhileTheTokenIsRefreshed_endsTheOneOnly() async throws {
+    try await withServer { server in
+      let (refreshing, mayGoOn) = (Gate(), Gate())
+      server.route("/", .failing(2, with: .status(401), then: .ok()))
+      let http = HTTPManager(
+        reactors: [
+          TokenRefreshReactor { _ in
+            refreshing.open()
+            await mayGoOn.wait()
+          }
+        ], clock: ManualClock())
+      let handles = (0..<2).map { _ in http.add(request(server.url())) }
+      await refreshing.wait()
+      handles[0].cancel()
+      #expect(await settled(handles[0]).isCancelled)
+      mayGoOn.open()
+      #expect(await settled(handles[1]).value?.status == 200)
+    }
+  }
+}

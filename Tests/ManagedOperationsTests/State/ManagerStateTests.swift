@@ -1,0 +1,197 @@
+import CompositeOperations
+import TestSupport
+import Testing
+
+@testable import ManagedOperations
+
+@Suite("6 A manager's state", .timeLimit(.minutes(10)))
+struct ManagerStateTests {
+  private typealias State = ManagerState<Int>
+
+  private func started(_ count: Int, in state: inout State) {
+    for id in 1...count {
+      _ = state.add(id, id)
+      _ = state.start(id)
+    }
+  }
+
+  private func intercept(_ state: inout State, _ commands: InterceptCommand?...) {
+    guard let drain = state.drain, let (id, _) = state.nextToIntercept(drain: drain) else { return }
+    var answer = InterceptAnswer()
+    for (index, command) in commands.enumerated() {
+      answer.add(command, of: index, batchCount: state.batches[index].count)
+    }
+    state.intercepted(id, drain: drain, answer)
+  }
+
+  private func claimAll(_ state: inout State) -> [Int] {
+    var claimed: [Int] = []
+    for _ in 0..<state.tickets { if let (id, _) = state.claim() { claimed.append(id) } }
+    return claimed
+  }
+
+  @Test("Force goes before discard, that before hold, that before execute; the first that says so decides")
+  func commands_combine() {
+    for first in InterceptCommand.allCases {
+      for second in InterceptCommand.allCases {
+        var answer = InterceptAnswer()
+        answer.add(first, of: 0, batchCount: 1)
+        answer.add(second, of: 1, batchCount: 1)
+        let order: [InterceptCommand] = [.forceExecute, .discard, .hold, .execute]
+        let expected = order.first { $0 == first || $0 == second }
+        #expect(answer.command == expected)
+        if expected != .execute { #expect(answer.decider == (first == expected ? 0 : 1)) }
+        #expect(
+          answer.releasing
+            == [first, second].indices.filter { [.execute, .forceExecute].contains([first, second][$0]) })
+      }
+    }
+  }
+
+  @Test("Held tasks go before the one that releases them, each batch by itself; others stay")
+  func release_ownBatchOnly_inOrder() {
+    var state = State(interceptorCount: 2)
+    started(5, in: &state)
+    intercept(&state, .hold, .execute)
+    intercept(&state, .execute, .hold)
+    intercept(&state, .hold, .hold)
+    #expect(state.batches.map(\.count) == [2, 1])
+    intercept(&state, .execute, nil)
+    #expect(claimAll(&state) == [1, 3, 4])
+    intercept(&state, .hold, .forceExecute)
+    #expect(claimAll(&state) == [2, 5])
+    #expect(state.heldCount == 0)
+  }
+
+  @Test("A hold or discard releases nothing, though another interceptor says execute")
+  func release_notWithoutExecution() {
+    var state = State(interceptorCount: 2)
+    started(3, in: &state)
+    intercept(&state, .hold, .execute)
+    intercept(&state, .execute, .discard)
+    intercept(&state, .execute, .hold)
+    #expect(state.batches.map(\.count) == [1, 1])
+    #expect(claimAll(&state) == [])
+  }
+
+  @Test("A cancelled member leaves the count at once, and is not released")
+  func cancel_held_leavesTheBatch() {
+    var state = State(interceptorCount: 1)
+    started(100, in: &state)
+    for _ in 1...100 { intercept(&state, .hold) }
+    for id in 1...90 {
+      let settles = state.cancel(id)
+      #expect(settles && state.heldCount == 100 - id)
+    }
+    #expect(state.release(.max, of: 0) == 10)
+    #expect(claimAll(&state) == Array(91...100))
+  }
+
+  @Test("Tasks that share a key share one reaction, and an older attempt needs none")
+  func reaction_singleFlight() {
+    var state = State(reactors: [ReactorConfiguration()])
+    started(3, in: &state)
+    #expect(claimAll(&state) == [1, 2, 3])
+    for id in 1...2 {
+      #expect(state.attemptEnded(id) == [0])
+      state.conclude(id, asks: [(0, "key")])
+    }
+    #expect(state.reactions.count == 1)
+    let number = state.reactions.keys.first!
+    #expect(state.reactions[number]?.members == [1, 2])
+    state.reactionEnded(number, .answered(.requeue()))
+    #expect(claimAll(&state) == [1, 2])
+    #expect(state.attemptEnded(3) == [0])
+    state.conclude(3, asks: [(0, "key")])
+    #expect(state.reactions.isEmpty)
+    #expect(claimAll(&state) == [3])
+    // One that started after it needs another.
+    #expect(state.attemptEnded(1) == [0])
+    state.conclude(1, asks: [(0, "key")])
+    #expect(state.reactions.count == 1)
+  }
+
+  @Test("Where the interceptors are asked again, what they were asked about before the last reaction needs none either")
+  func reaction_madeReadyBefore() {
+    var state = State(interceptorCount: 1, reactors: [ReactorConfiguration(reinterceptsOnRequeue: true)])
+    started(2, in: &state)
+    for _ in 1...2 { intercept(&state, .execute) }
+    #expect(state.claim()?.id == 1)
+    #expect(state.attemptEnded(1) == [0])
+    state.conclude(1, asks: [(0, "key")])
+    state.reactionEnded(state.reactions.keys.first!, .answered(.requeue()))
+    // It starts after the reaction, with what it was given before.
+    #expect(state.claim()?.id == 2)
+    #expect(state.attemptEnded(2) == [0])
+    state.conclude(2, asks: [(0, "key")])
+    #expect(state.reactions.isEmpty)
+    for _ in 1...2 { intercept(&state, .execute) }
+    #expect(claimAll(&state) == [1, 2])
+    #expect(state.attemptEnded(2) == [0])
+    state.conclude(2, asks: [(0, "key")])
+    #expect(state.reactions.count == 1)
+  }
+
+  @Test("A failing reaction goes before one that requeues, and that before delivering; the longest delay counts")
+  func verdicts_combine() {
+    let answers: [ReactionAnswer] = [
+      .answered(.deliver), .answered(.requeue(after: .seconds(2))), .answered(.requeue(after: .seconds(5))),
+      .answered(.fail(TestError.first)),
+    ]
+    for (first, second) in [(0, 0), (0, 1), (1, 2), (2, 1), (1, 3), (3, 0)] {
+      var state = State(reactors: [ReactorConfiguration(), ReactorConfiguration()])
+      started(1, in: &state)
+      _ = claimAll(&state)
+      _ = state.attemptEnded(1)
+      state.conclude(1, asks: [(0, nil), (1, nil)])
+      let numbers = state.reactions.sorted { $0.value.reactor < $1.value.reactor }.map(\.key)
+      _ = state.conclude()
+      state.reactionEnded(numbers[0], answers[first])
+      #expect(state.jobs[1]?.phase == .reacting)
+      state.reactionEnded(numbers[1], answers[second])
+      let last = state.conclude().actions.last
+      switch (max(first, second), last) {
+      case (3, .settle(1, .failed(.error(let error)))?): #expect(error as? TestError == .first)
+      case (2, .setTimer(1, _, let delay)?): #expect(delay == .seconds(5))
+      case (1, .setTimer(1, _, let delay)?): #expect(delay == .seconds(2))
+      case (0, .settle(1, .asLastAttempt)?): break
+      default: Issue.record("\(first) and \(second) led to \(String(describing: last))")
+      }
+    }
+  }
+
+  @Test("Keys of reactions that matter to no attempt any more are forgotten")
+  func keys_areForgotten() {
+    var state = State(reactors: [ReactorConfiguration()])
+    for id in 1...1_000 {
+      _ = state.add(id, id)
+      _ = state.start(id)
+      _ = state.claim()
+      _ = state.attemptEnded(id)
+      state.conclude(id, asks: [(0, "\(id)")])
+      state.reactionEnded(state.reactions.keys.first!, .answered(.requeue()))
+      _ = state.claim()
+      _ = state.cancel(id)
+      _ = state.attemptEnded(id)
+      state.announced(id)
+    }
+    #expect(state.lastRequeues.count <= 64)
+    #expect(state.isIdle)
+  }
+
+  @Test("A line gives the requeued ones first, and does not grow for ever")
+  func line_urgentFirst() {
+    var line = TaskLine()
+    line.append(1, isUrgent: false)
+    line.append(2, isUrgent: true)
+    line.append(3, isUrgent: true)
+    #expect(line.count == 3)
+    #expect([line.popFirst(), line.popFirst(), line.popFirst(), line.popFirst()] == [2, 3, 1, nil])
+    line.append(0, isUrgent: false)
+    for number in 1...100_000 {
+      line.append(number, isUrgent: false)
+      #expect(line.popFirst() == number - 1)
+    }
+    #expect(line.count == 1)
+  }
+}

@@ -1,0 +1,199 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ManagedOperations
+
+/// Cancels at the moment in which something else happens to the task.
+@Suite("6 Races of managers", .serialized, .timeLimit(.minutes(10)))
+struct ManagerRaceTests {
+  static let rounds: Int = {
+    let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
+    return max(50, Int(2_000 * scale))
+  }()
+
+  /// Runs the bodies at the same moment, on threads of Dispatch.
+  private func race(_ bodies: @Sendable () -> Void...) async {
+    let begin = Gate()
+    await withTaskGroup(of: Void.self) { group in
+      for body in bodies {
+        group.addTask {
+          await begin.wait()
+          await onWorker(body)
+        }
+      }
+      begin.open()
+    }
+  }
+
+  private func check(
+    _ manager: OperationManager, _ handles: [OperationHandle<Int>], _ spies: [CompletionSpy<Int>]
+  ) async {
+    for handle in handles { _ = await settled(handle) }
+    await manager.waitUntilIdle()
+    #expect(spies.allSatisfy { $0.count == 1 })
+    #expect(manager.heldTaskCount == 0)
+    // Whoever settled a task that nobody had started, or ended a reaction, may be about to give it up; what is forgotten
+    // stays for ever.
+    while !manager.core.withLock({ $0.state.jobs.isEmpty && $0.reactionTasks.isEmpty }) { await Task.yield() }
+  }
+
+  private func add(
+    _ count: Int, to manager: OperationManager, timeout: Duration? = nil,
+    _ task: (Int) -> some ManagedTask<Int>
+  ) -> ([OperationHandle<Int>], [CompletionSpy<Int>]) {
+    let handles = (0..<count).map { manager.add(task($0), startImmediately: false, timeout: timeout) }
+    let spies = handles.map { handle in
+      let spy = CompletionSpy<Int>()
+      handle.completion = spy.completion
+      return spy
+    }
+    return (handles, spies)
+  }
+
+  @Test("Cancels, starts, and a batch that is released") func cancel_whileHeld_settlesOnce() async {
+    for round in 0..<Self.rounds {
+      let batch = BatchInterceptor(maxCount: 3)
+      let manager = OperationManager(interceptors: [batch], clock: ManualClock())
+      let (handles, spies) = add(4, to: manager) { Number($0) }
+      if round % 2 == 0 { for handle in handles { handle.start() } }
+      await race(
+        { for handle in handles { handle.start() } },
+        { handles[round % 4].cancel() },
+        { batch.flush() })
+      for handle in handles { _ = handle.state }
+      // What is left over waits for somebody to flush.
+      while handles.contains(where: { $0.outcome == nil }) {
+        batch.flush()
+        await Task.yield()
+      }
+      await check(manager, handles, spies)
+    }
+  }
+
+  @Test("Cancels, and a reaction that ends") func cancel_whileReacting_settlesOnce() async {
+    for round in 0..<Self.rounds {
+      let answer = Gate()
+      let manager = OperationManager(
+        reactors: [
+          ClosureReactor(
+            configuration: ReactorConfiguration(suspendsQueue: round % 2 == 0), key: { _ in round % 3 == 0 ? nil : "" },
+            when: { outcome, _ in outcome.error != nil }
+          ) { _ in
+            await answer.wait()
+            return .requeue()
+          }
+        ], clock: ManualClock())
+      let (handles, spies) = add(3, to: manager) { number in
+        Scripted { $0 == 1 ? failing(TestError.first) : succeeding(number) }
+      }
+      await race(
+        {
+          for handle in handles { handle.start() }
+          answer.open()
+        },
+        { handles[0].cancel() },
+        { handles[1].cancel() })
+      await check(manager, handles, spies)
+      #expect(handles[2].outcome?.value == 2)
+    }
+  }
+
+  @Test("Cancels, a timeout, and the work that ends") func cancel_atTheTimeout_settlesOnce() async {
+    for round in 0..<Self.rounds {
+      let clock = ManualClock()
+      let manager = OperationManager(clock: clock)
+      let work = HeldOperation<Int>(settlesWhenCancelled: true)
+      let (handles, spies) = add(1, to: manager, timeout: .seconds(1)) { _ in AnyManagedTask(makeOperation: { work }) }
+      handles[0].start()
+      if round % 2 == 0 { await work.started.wait() }
+      await race(
+        { clock.advance(by: .seconds(1)) },
+        { if round % 3 != 0 { handles[0].cancel() } },
+        { work.finish(with: 1) })
+      await check(manager, handles, spies)
+    }
+  }
+
+  @Test("A shutdown, and tasks everywhere on their way") func shutdown_whileWorking_everythingSettles() async {
+    for round in 0..<Self.rounds / 2 {
+      let batch = BatchInterceptor(maxCount: 3, maxAge: .microseconds(50))
+      let manager = OperationManager(
+        interceptors: [batch],
+        reactors: [
+          ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in .requeue(after: .microseconds(20)) }
+        ], clock: ManualClock())
+      let (handles, spies) = add(6, to: manager, timeout: .seconds(60)) { number in
+        Scripted { $0 == 1 && number % 2 == 0 ? failing(TestError.first) : succeeding(number) }
+      }
+      let late = Locked<[OperationHandle<Int>]>([])
+      await race(
+        { for handle in handles { handle.start() } },
+        { handles[round % 6].cancel() },
+        { Task { await manager.shutdown() } },
+        { late.withLock { $0.append(manager.add(Number(1))) } })
+      await manager.shutdown()
+      await check(manager, handles + late.current, spies)
+    }
+  }
+
+  @Test("A manager that is released, and tasks everywhere on their way")
+  func release_whileWorking_everythingSettles() async {
+    for round in 0..<Self.rounds / 2 {
+      let box = Locked<OperationManager?>(
+        OperationManager(
+          interceptors: [BatchInterceptor(maxCount: 2)],
+          reactors: [
+            ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in .requeue(after: .microseconds(20)) }
+          ], clock: ManualClock()))
+      let (handles, spies) = add(5, to: box.current!) { number in
+        Scripted { $0 == 1 && number % 2 == 0 ? failing(TestError.first) : succeeding(number) }
+      }
+      await race(
+        { for handle in handles { handle.start() } },
+        { handles[round % 5].cancel() },
+        { box.withLock { $0 = nil } })
+      for handle in handles { _ = await settled(handle) }
+      #expect(spies.allSatisfy { $0.count == 1 })
+    }
+  }
+
+  @Test("Many tasks of many threads, with all that there is") func manyThreads_everything_allSettle() async throws {
+    let batch = BatchInterceptor(for: Number.self, maxCount: 7, maxAge: .milliseconds(1))
+    let refreshes = Locked(0)
+    let manager = OperationManager(
+      interceptors: [batch, RateLimitInterceptor(tokens: 1_000, per: .milliseconds(10))],
+      reactors: [
+        ClosureReactor(
+          configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true),
+          when: { outcome, _ in outcome.error != nil }
+        ) { _ in
+          refreshes.increment()
+          return .requeue()
+        }
+      ], clock: ManualClock())
+    let settledCount = Locked(0)
+    let count = Self.rounds
+    await withTaskGroup(of: Void.self) { group in
+      for worker in 0..<4 {
+        group.addTask {
+          for number in 0..<count {
+            let handle =
+              number % 3 == 0
+              ? manager.add(
+                Scripted { $0 == 1 && number % 6 == 0 ? failing(TestError.first) : succeeding(number) },
+                startImmediately: false)
+              : manager.add(Number(number), startImmediately: false)
+            handle.completion = { _ in settledCount.increment() }
+            handle.start()
+            if number % 5 == worker { handle.cancel() }
+          }
+        }
+      }
+    }
+    await manager.waitUntilIdle()
+    #expect(settledCount.current == 4 * count)
+    while !manager.core.withLock({ $0.state.jobs.isEmpty }) { await Task.yield() }
+  }
+}
