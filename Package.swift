@@ -11,6 +11,7 @@ let package = Package(
     .library(name: "ManagedOperations", targets: ["ManagedOperations"]),
     .library(name: "Pipelines", targets: ["Pipelines"]),
     .library(name: "Workflows", targets: ["Workflows"]),
+    .executable(name: "Forecast", targets: ["Forecast"]),
     .executable(name: "LinkCheck", targets: ["LinkCheck"]),
     .executable(name: "PhotoOrder", targets: ["PhotoOrder"]),
   ],
@@ -23,6 +24,10 @@ let package = Package(
     .target(name: "Workflows", dependencies: ["CompositeOperations"]),
 
     .target(name: "ExampleSupport", path: "Examples/Support"),
+    .executableTarget(
+      name: "Forecast",
+      dependencies: ["CompositeOperations", "ExampleSupport", "HTTPOperations", "ManagedOperations", "Pipelines"],
+      path: "Examples/Forecast"),
     .executableTarget(
       name: "LinkCheck", dependencies: ["CompositeOperations", "ExampleSupport"], path: "Examples/LinkCheck"),
     .executableTarget(
@@ -47,6 +52,7 @@ let package = Package(
     .testTarget(
       name: "PipelinesTests", dependencies: ["CompositeOperations", "HTTPOperations", "Pipelines", "TestSupport"]),
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
+    .testTarget(name: "ForecastTests", dependencies: ["ExampleSupport", "Forecast", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
     .testTarget(name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "Workflows", "TestSupport"]),
     .executableTarget(

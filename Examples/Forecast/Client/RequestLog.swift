@@ -1,0 +1,83 @@
+import CompositeOperations
+import ExampleSupport
+import HTTPOperations
+import ManagedOperations
+
+/// Tells what happens to requests, line by line: the events of their manager in words.
+final class RequestLog: Sendable {
+  private struct State {
+    /// What the requests that have not finished are for, by their identifiers.
+    var labels: [Int: String] = [:]
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Shared(State())
+  private let write: @Sendable (String) -> Void
+
+  /// - Parameter write: takes a line, without its end.
+  init(_ write: @escaping @Sendable (String) -> Void) {
+    self.write = write
+  }
+
+  /// Tells of a manager's requests from now on.
+  func follow(_ manager: OperationManager) {
+    let events = manager.events(bufferingPolicy: .unbounded)
+    Task { [self] in
+      for await event in events { take(event) }
+    }
+  }
+
+  /// Names a request that has not started yet.
+  func name(_ identifier: Int, _ label: String) {
+    state.withLock { $0.labels[identifier] = label }
+  }
+
+  /// Tells something that is no event of a request.
+  func tell(_ subject: String, _ text: String) {
+    let gap = String(repeating: " ", count: max(1, 24 - subject.count))
+    write("\(subject)\(gap)\(text)")
+  }
+
+  /// Returns when everything has been told about all requests.
+  func finish() async {
+    await withCheckedContinuation { continuation in
+      let isDone = state.withLock { state in
+        if !state.labels.isEmpty { state.waiter = continuation }
+        return state.labels.isEmpty
+      }
+      if isDone { continuation.resume() }
+    }
+  }
+
+  private func take(_ event: ManagedEvent) {
+    guard let label = state.withLock({ $0.labels[event.taskIdentifier] }) else { return }
+    if let text = Self.text(of: event) { tell(label, text) }
+    guard case .finished = event.kind else { return }
+    let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      state.labels[event.taskIdentifier] = nil
+      return state.labels.isEmpty ? state.waiter.take() : nil
+    }
+    waiter?.resume()
+  }
+
+  /// The words for what is worth a line.
+  static func text(of event: ManagedEvent) -> String? {
+    switch event.kind {
+    case .held: "waits, by the rate limit"
+    case .attemptStarted: event.attempt == 1 ? "is asked for" : "is asked for again"
+    case .attemptEnded(let outcome): text(of: outcome)
+    case .requeued(let delay) where delay > .zero: "pauses for \(delay)"
+    case .added, .started, .released, .queued, .reacting, .joinedReaction, .requeued, .finished: nil
+    }
+  }
+
+  private static func text(of outcome: Outcome<any Sendable>) -> String {
+    switch outcome {
+    case .success(let value): "is answered with \((value as? HTTPResponse)?.status ?? 200)"
+    case .failure(let error as HTTPStatusError):
+      "is answered with \(error.status)" + (error.retryAfter == nil ? "" : ", to be asked for later")
+    case .failure(let error): "fails: \(error)"
+    case .cancelled: "is cancelled"
+    }
+  }
+}

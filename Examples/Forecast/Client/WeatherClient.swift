@@ -1,0 +1,101 @@
+import CompositeOperations
+import ExampleSupport
+import Foundation
+import HTTPOperations
+import ManagedOperations
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Asks a weather server. Each request is an operation, which the manager limits and has made again.
+final class WeatherClient: Sendable {
+  let server: URL
+
+  private let session = URLSession(configuration: .forWeather)
+  /// At first that of last time, which no server accepts any more.
+  private let token = Shared("outdated")
+  private let manager: OperationManager
+  private let log: RequestLog?
+
+  /// - Parameters:
+  ///   - server: the address that all paths begin with.
+  ///   - rate: how many requests are made in a second at most, but for retries.
+  ///   - log: is told of all requests.
+  init(server: URL, rate: Int, log: RequestLog?) {
+    self.server = server
+    self.log = log
+    let refresh = TokenRefresh(server: server, session: session, token: token, log: log)
+    manager = OperationManager(
+      name: "weather",
+      interceptors: [RateLimitInterceptor(tokens: rate, per: .seconds(1))],
+      reactors: [
+        // One refresh for all that were refused with the same token, while nothing else starts.
+        TypedReactor(
+          WeatherRequest.self,
+          configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true, maxRequeues: 20),
+          when: { outcome, _ in (outcome.error as? HTTPStatusError)?.status == 401 },
+          { _ in
+            try await refresh()
+            return .requeue()
+          }),
+        RetryReactor(policy: Self.retryPolicy),
+      ])
+    // So that no more requests are under way than a token is good for.
+    manager.maxConcurrentOperationCount = 4
+    log?.follow(manager)
+  }
+
+  /// What may be better next time. How long a server asks to be left alone is the reactor's to see to, but nobody waits
+  /// for more than some seconds.
+  private static var retryPolicy: RetryPolicy {
+    RetryPolicy(maxAttempts: 8, backoff: .exponential(from: .milliseconds(200))) { error, _ in
+      switch error {
+      case let error as HTTPStatusError where [429, 502, 503, 504].contains(error.status):
+        error.retryAfter ?? .zero > .seconds(10) ? .stop : .retry
+      case let error as HTTPError where [.connectionLost, .truncatedBody].contains(error.code): .retry
+      default: .stop
+      }
+    }
+  }
+
+  /// Asks for the places whose names begin like this.
+  func search(_ name: String) -> SimpleOperation<HTTPResponse> {
+    get("search", ["q": name], label: "search \(name)")
+  }
+
+  /// Asks for the weather of a place.
+  func forecast(for place: Place, days: Int) -> SimpleOperation<HTTPResponse> {
+    get(
+      "forecast", ["latitude": "\(place.latitude)", "longitude": "\(place.longitude)", "days": "\(days)"],
+      label: "forecast \(place.name)")
+  }
+
+  /// Waits until all that happened has been logged.
+  func finish() async {
+    await log?.finish()
+  }
+
+  private func get(
+    _ path: String, _ query: KeyValuePairs<String, String>, label: String
+  ) -> SimpleOperation<HTTPResponse> {
+    var address = URLComponents(url: server.appendingPathComponent(path), resolvingAgainstBaseURL: true)
+    address?.queryItems = query.map { URLQueryItem(name: $0.key, value: $0.value) }
+    // Whoever composes it starts it.
+    let request = WeatherRequest(request: URLRequest(url: address?.url ?? server), session: session, token: token)
+    let handle = manager.add(request, startImmediately: false)
+    log?.name(handle.identifier, label)
+    return handle
+  }
+}
+
+extension URLSessionConfiguration {
+  /// Remembers nothing.
+  fileprivate static var forWeather: URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    configuration.httpCookieStorage = nil
+    configuration.httpAdditionalHeaders = ["User-Agent": "Forecast/1.0", "Accept": "application/json"]
+    return configuration
+  }
+}

@@ -1,0 +1,95 @@
+import CompositeOperations
+import ExampleSupport
+import Foundation
+
+/// The program: reads the command line, asks, prints, and tells the exit status.
+struct ForecastCommand {
+  enum ExitStatus {
+    static let good: Int32 = 0
+    static let failed: Int32 = 1
+    static let usage: Int32 = 64
+  }
+
+  let arguments: [String]
+
+  func run() async -> Int32 {
+    do {
+      let options = try OptionParser.parse(arguments)
+      guard !options.showsHelp else {
+        try print(Help.text)
+        return ExitStatus.good
+      }
+      return try await show(options)
+    } catch let error as UsageError {
+      complain(error)
+      return ExitStatus.usage
+    } catch {
+      complain(error)
+      return ExitStatus.failed
+    }
+  }
+
+  private func show(_ options: Options) async throws -> Int32 {
+    let bundled = options.server == nil ? try makeServer(options) : nil
+    guard let url = options.server ?? bundled?.url else { preconditionFailure("There is one server or the other.") }
+    let log = options.verbose ? RequestLog { Self.write("\($0)\n") } : nil
+    let client = WeatherClient(server: url, rate: options.rate, log: log)
+    let run = ForecastRun(client: client, days: options.days, chart: OutputDevice.chart)
+    let operation = run.makeOperation(for: options.cities)
+    let recorder = options.timeline.map { _ in TimelineRecorder() }
+    recorder?.attach(to: operation)
+    let reports = try await operation.run()
+    await client.finish()
+    withExtendedLifetime(bundled) {}
+    let status = try print(reports)
+    try write(recorder?.timeline, options)
+    return status
+  }
+
+  /// What is shown goes before what is not.
+  private func print(_ reports: [ForecastRun.Report]) throws -> Int32 {
+    let texts = reports.compactMap { try? $0.get() }
+    if !texts.isEmpty { try print(texts.joined(separator: "\n")) }
+    var complaints: [ForecastFailure] = []
+    for case .failure(let failure) in reports where !complaints.contains(failure) { complaints.append(failure) }
+    for complaint in complaints { complain(complaint) }
+    return complaints.isEmpty ? ExitStatus.good : ExitStatus.failed
+  }
+
+  private func makeServer(_ options: Options) throws -> WeatherServer {
+    // It is asked directly, whatever the environment says about other addresses.
+    setenv("no_proxy", "127.0.0.1", 1)
+    return try WeatherServer(
+      WeatherService(
+        seed: options.seed, firstDay: options.date ?? Day(Date()), tokenUses: options.tokenUses))
+  }
+
+  private func write(_ timeline: Timeline?, _ options: Options) throws {
+    guard let timeline, let path = options.timeline else { return }
+    try timeline.write(html: URL(fileURLWithPath: path), title: "Forecast \(options.cities.joined(separator: " "))")
+  }
+
+  private func print(_ text: String) throws {
+    do {
+      try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    } catch {
+      throw OutputError(problem: "The output can not be written (\(error.localizedDescription)). Check where it goes.")
+    }
+  }
+
+  private func complain(_ error: any Error) {
+    Self.write("Forecast: \(error)\n")
+  }
+
+  /// Nothing can be told to somebody who does not listen, so that it fails does not matter.
+  private static func write(_ text: String) {
+    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+  }
+
+  /// The disk is full, for example.
+  private struct OutputError: Error, CustomStringConvertible {
+    let problem: String
+
+    var description: String { problem }
+  }
+}

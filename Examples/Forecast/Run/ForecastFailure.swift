@@ -1,0 +1,78 @@
+import CompositeOperations
+import Foundation
+import HTTPOperations
+import ManagedOperations
+import Pipelines
+
+/// Why there is no weather to show for a city: a sentence, and what to do.
+enum ForecastFailure: Error, Equatable, Sendable {
+  case unknownCity(String, suggestion: String?)
+  case severalCities(String, [String])
+  /// The values of a forecast do not belong together.
+  case inconsistentForecast
+  case unreachable(URL)
+  /// What a server answered is not what was asked for.
+  case strangeAnswer(URL, String)
+  case refused(URL, status: Int)
+  case other(String)
+
+  /// What an error that ended the work for a city means for the user.
+  init(_ error: any Error, server: URL) {
+    switch error {
+    case let failure as ForecastFailure:
+      self = failure == .inconsistentForecast ? .strangeAnswer(server, "its lists differ in length") : failure
+    case let error as PipelineStepError:
+      self.init(error.cause, server: server)
+    case let error as ManagedTaskError where error.underlying != nil:
+      self.init(error.underlying ?? error, server: server)
+    case let error as HTTPStatusError:
+      self = .refused(server, status: error.status)
+    case let error as HTTPError
+    where [.connectionRefused, .hostNotFound, .notConnected].contains(error.code):
+      self = .unreachable(server)
+    case let error as JSONSyntaxError:
+      self = .strangeAnswer(server, "no JSON from byte \(error.byteOffset) on")
+    case let error as DecodingError:
+      self = .strangeAnswer(server, error.problem)
+    default:
+      self = .other("\(error)")
+    }
+  }
+}
+
+extension ForecastFailure: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .unknownCity(let name, let suggestion):
+      "There is no city “\(name)”. " + (suggestion.map { "Did you mean \($0)?" } ?? "Try the beginning of its name.")
+    case .severalCities(let name, let titles):
+      "“\(name)” may be \(titles.joined(separator: " or ")). Name one of them, with its country."
+    case .inconsistentForecast:
+      "The lists of the forecast differ in length."
+    case .unreachable(let server):
+      "There is no server at \(server.absoluteString). Start it, or leave --server out for the bundled one."
+    case .strangeAnswer(let server, let problem):
+      "What \(server.absoluteString) answered is no weather (\(problem)). Check the address that --server names."
+    case .refused(let server, let status):
+      "\(server.absoluteString) refused to answer, with the status \(status). "
+        + ([401, 403].contains(status) ? "Ask its owner for access." : "Check the address, or try again later.")
+    case .other(let text): text
+    }
+  }
+}
+
+extension DecodingError {
+  /// What is wrong where, in a few words.
+  fileprivate var problem: String {
+    func path(_ keys: [any CodingKey]) -> String {
+      keys.isEmpty ? "all of it" : keys.map { $0.intValue.map { "\($0)" } ?? $0.stringValue }.joined(separator: ".")
+    }
+    return switch self {
+    case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing"
+    case .typeMismatch(_, let context): "\(path(context.codingPath)) is of another type"
+    case .valueNotFound(_, let context): "\(path(context.codingPath)) is null"
+    case .dataCorrupted(let context): "\(path(context.codingPath)) is malformed"
+    @unknown default: "it can not be decoded"
+    }
+  }
+}

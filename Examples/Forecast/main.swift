@@ -1,0 +1,3 @@
+import Foundation
+
+exit(await ForecastCommand(arguments: Array(CommandLine.arguments.dropFirst())).run())
