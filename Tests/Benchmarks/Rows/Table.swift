@@ -4,7 +4,9 @@ enum Table {
   static let sizes = [100, 1_000, 10_000, 100_000]
 
   static let rows: [Row] =
-    parallel + recorded + sequential + single + bodies + nested + exclusion + time + workflows + growth + memory
+    parallel + recorded + sequential + single + bodies + nested + exclusion + time + workflows + pipelines + http
+    + managed
+    + growth + memory
 
   static func name(_ count: Int, _ things: String) -> String {
     "\(Figures.grouped(count)) \(things)"
