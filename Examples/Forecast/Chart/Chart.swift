@@ -8,7 +8,7 @@ struct Chart: Equatable, Sendable {
 
   /// A line for the place, one for the hours of the first day, and one for each day.
   ///
-  /// - Throws: `inconsistentForecast` if the lists differ in length, or are empty.
+  /// - Throws: `inconsistentForecast` if the lists differ in length, or are empty; `impossibleForecast` if a value can be none.
   func text(for place: Place, _ forecast: ForecastAnswer) throws(ForecastFailure) -> String {
     let (daily, hourly) = (forecast.daily, forecast.hourly)
     let count = daily.time.count
@@ -16,6 +16,9 @@ struct Chart: Equatable, Sendable {
       [daily.temperatureMax, daily.temperatureMin, daily.precipitationSum].allSatisfy({ $0.count == count }),
       hourly.temperature.count == hourly.time.count
     else { throw .inconsistentForecast }
+    let values = daily.temperatureMax + daily.temperatureMin + daily.precipitationSum + hourly.temperature
+    guard values.allSatisfy({ abs($0) < 100_000 }), zip(daily.temperatureMin, daily.temperatureMax).allSatisfy(<=)
+    else { throw .impossibleForecast }
     let unit = forecast.dailyUnits["temperature_2m_max"] ?? "°C"
     let rainUnit = forecast.dailyUnits["precipitation_sum"] ?? "mm"
     let lowest = daily.temperatureMin.min() ?? 0

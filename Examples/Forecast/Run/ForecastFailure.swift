@@ -10,6 +10,7 @@ enum ForecastFailure: Error, Equatable, Sendable {
   case severalCities(String, [String])
   /// The values of a forecast do not belong together.
   case inconsistentForecast
+  case impossibleForecast
   case unreachable(URL)
   /// What a server answered is not what was asked for.
   case strangeAnswer(URL, String)
@@ -19,8 +20,12 @@ enum ForecastFailure: Error, Equatable, Sendable {
   /// What an error that ended the work for a city means for the user.
   init(_ error: any Error, server: URL) {
     switch error {
+    case ForecastFailure.inconsistentForecast:
+      self = .strangeAnswer(server, "its lists differ in length")
+    case ForecastFailure.impossibleForecast:
+      self = .strangeAnswer(server, "a temperature in it is none")
     case let failure as ForecastFailure:
-      self = failure == .inconsistentForecast ? .strangeAnswer(server, "its lists differ in length") : failure
+      self = failure
     case let error as PipelineStepError:
       self.init(error.cause, server: server)
     case let error as ManagedTaskError where error.underlying != nil:
@@ -49,6 +54,8 @@ extension ForecastFailure: CustomStringConvertible {
       "“\(name)” may be \(titles.joined(separator: " or ")). Name one of them, with its country."
     case .inconsistentForecast:
       "The lists of the forecast differ in length."
+    case .impossibleForecast:
+      "A temperature of the forecast is none."
     case .unreachable(let server):
       "There is no server at \(server.absoluteString). Start it, or leave --server out for the bundled one."
     case .strangeAnswer(let server, let problem):

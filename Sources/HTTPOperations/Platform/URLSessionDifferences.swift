@@ -139,7 +139,9 @@ private enum SessionTwins {
     init(of original: URLSession) {
       self.original = original
       relay = SessionRelay()
-      session = URLSession(configuration: original.configuration, delegate: relay, delegateQueue: nil)
+      let configuration = original.configuration
+      configuration.timeoutIntervalForRequest = configuration.timeoutIntervalForRequest.wholeSeconds
+      session = URLSession(configuration: configuration, delegate: relay, delegateQueue: nil)
     }
   }
 
@@ -294,7 +296,9 @@ private struct StreamedBody {
     switch upload {
     case .data(let data): length = data.count
     case .file(let file):
-      length = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber)?.intValue ?? 0
+      // Of what a link leads to, as is what will be read.
+      let path = file.resolvingSymlinksInPath().path
+      length = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue ?? 0
     }
   }
 
@@ -319,11 +323,17 @@ private struct StreamedBody {
 extension URLRequest {
   /// The request with a timeout that is a whole number of seconds, not a shorter one.
   fileprivate var withWholeSeconds: URLRequest {
-    guard timeoutInterval.isFinite, timeoutInterval != timeoutInterval.rounded(.up) else { return self }
+    guard timeoutInterval != timeoutInterval.wholeSeconds else { return self }
     var request = self
-    request.timeoutInterval = timeoutInterval.rounded(.up)
+    request.timeoutInterval = timeoutInterval.wholeSeconds
     return request
   }
+}
+
+extension TimeInterval {
+  /// Foundation makes milliseconds of the whole seconds of a timeout: of less than one it makes none, and one that does not
+  /// fit into an integer ends the process.
+  fileprivate var wholeSeconds: TimeInterval { isNaN ? 60 : Swift.max(0, Swift.min(rounded(.up), 1_000_000_000)) }
 }
 #endif
 

@@ -92,6 +92,7 @@ final class HTTPExchange: @unchecked Sendable {  // what cancel touches is locke
         try file?.finish()
         settle(with: .success(response))
       } catch {
+        file?.discard()
         settle(with: .failure(HTTPError(.unwritableFile, url: response.file, underlying: error)))
       }
     case .fail(let error):

@@ -13,7 +13,7 @@ enum HTTPRedirect {
   }
 
   private static let fieldsOfBodies = ["Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding"]
-  private static let fieldsOfOneServer = ["Authorization", "Cookie", "Proxy-Authorization"]
+  private static let fieldsOfOneServer = ["Authorization", "Cookie", "Host", "Proxy-Authorization"]
 
   static func isRedirect(_ status: Int) -> Bool {
     [301, 302, 303, 307, 308].contains(status)
@@ -22,8 +22,11 @@ enum HTTPRedirect {
   /// - Throws: an ``HTTPError`` if it can not be followed.
   static func target(_ location: String, status: Int, of request: URLRequest, at url: URL?) throws -> Target {
     let origin = url ?? request.url
-    guard let destination = URL(string: location, relativeTo: origin)?.absoluteURL, destination.isWebAddress else {
-      throw HTTPError(.invalidRedirect, url: origin, detail: "it leads to “\(location)”")
+    guard let destination = URL(string: location, relativeTo: origin)?.absoluteURL else {
+      throw HTTPError(.invalidRedirect, url: origin, detail: "it leads to what is no address")
+    }
+    guard destination.isWebAddress else {
+      throw HTTPError(.invalidRedirect, url: origin, detail: "it leads to \(destination.textWithoutSecrets)")
     }
     var next = request
     next.url = destination

@@ -12,12 +12,15 @@ enum HTTPRequestCheck {
     for (name, value) in request.allHTTPHeaderFields ?? [:] where (name + value).contains(where: \.isNewline) {
       return HTTPError(.invalidRequest, url: url, detail: "its header field \(name) has a line break in it")
     }
-    guard let upload = state.upload else { return nil }
     let method = request.httpMethod ?? "GET"
-    if method == "GET" || method == "HEAD" {
-      return HTTPError(.invalidRequest, url: url, detail: "it has a body to upload, but its method is \(method)")
+    if method.contains(where: { $0.isNewline || $0.isWhitespace }) {
+      return HTTPError(.invalidRequest, url: url, detail: "its method has a space or a line break in it")
     }
-    if case .file(let file) = upload { return mistake(in: file) }
+    let hasBody = state.upload != nil || request.httpBody != nil || request.httpBodyStream != nil
+    if hasBody, method == "GET" || method == "HEAD" {
+      return HTTPError(.invalidRequest, url: url, detail: "it has a body, but its method is \(method)")
+    }
+    if case .file(let file)? = state.upload { return mistake(in: file) }
     return nil
   }
 
@@ -27,6 +30,10 @@ enum HTTPRequestCheck {
       return HTTPError(.unreadableFile, url: file, detail: "there is none")
     }
     if isFolder.boolValue { return HTTPError(.unreadableFile, url: file, detail: "it is a folder") }
+    let type = try? FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)[.type]
+    if type as? FileAttributeType != .typeRegular {
+      return HTTPError(.unreadableFile, url: file, detail: "it is a device or a pipe, whose length is not known")
+    }
     if !FileManager.default.isReadableFile(atPath: file.path) {
       return HTTPError(.unreadableFile, url: file, detail: "reading it is not permitted")
     }

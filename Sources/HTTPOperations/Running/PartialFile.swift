@@ -9,7 +9,7 @@ final class PartialFile: @unchecked Sendable {  // used by the callbacks of one 
   init(for destination: URL) throws {
     self.destination = destination
     let folder = destination.deletingLastPathComponent()
-    place = folder.appendingPathComponent(".\(destination.lastPathComponent).\(UUID().uuidString).part")
+    place = folder.appendingPathComponent(".\(UUID().uuidString).part")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try Data().write(to: place, options: .withoutOverwriting)
     do {

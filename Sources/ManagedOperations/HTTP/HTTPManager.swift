@@ -84,12 +84,16 @@ public final class HTTPManager: Sendable {
   public func add(
     _ task: HTTPTask, startImmediately: Bool = true, after delay: Duration? = nil, timeout: Duration? = nil
   ) -> OperationHandle<HTTPResponse> {
+    operations.add(prepared(task), startImmediately: startImmediately, after: delay, timeout: timeout)
+  }
+
+  /// The task with the manager's session, unless it has one of its own.
+  private func prepared(_ task: HTTPTask) -> HTTPTask {
+    guard task.session == nil else { return task }
     var task = task
-    if task.session == nil {
-      task.session = session
-      task.sessionOwner = owner
-    }
-    return operations.add(task, startImmediately: startImmediately, after: delay, timeout: timeout)
+    task.session = session
+    task.sessionOwner = owner
+    return task
   }
 
   /// Adds a request, whose statuses from 200 to 299 are a success, and returns its handle.
@@ -101,6 +105,25 @@ public final class HTTPManager: Sendable {
     timeout: Duration? = nil
   ) -> OperationHandle<HTTPResponse> {
     add(HTTPTask(request, transfer: transfer), startImmediately: startImmediately, after: delay, timeout: timeout)
+  }
+
+  /// Adds several tasks. Those without a session of their own are made in the manager's.
+  ///
+  /// - Parameters:
+  ///   - tasks: the tasks.
+  ///   - inOrder: whether each is started when the one before has settled, however it did. Otherwise all are at once.
+  ///   - startImmediately: whether the first or all are started now. If not, somebody starts the group.
+  ///   - delay: how long each waits after it was started.
+  ///   - timeout: how long an attempt of each may execute; nil for the task's own.
+  /// - Returns: an operation for all of them together, with their handles.
+  @discardableResult
+  public func add(
+    contentsOf tasks: some Sequence<HTTPTask>, inOrder: Bool = false, startImmediately: Bool = true,
+    after delay: Duration? = nil, timeout: Duration? = nil
+  ) -> HandleGroup<HTTPResponse> {
+    operations.add(
+      contentsOf: tasks.map(prepared), inOrder: inOrder, startImmediately: startImmediately, after: delay,
+      timeout: timeout)
   }
 
   // MARK: - Waiting for the answer

@@ -42,8 +42,10 @@ public final class HandleGroup<Value: Sendable>:
   private let inOrder: Bool
   private let groupState: LockBox<State>
   private let members: Members<Value>
+  private let core: ManagerCore
 
-  init(_ handles: [OperationHandle<Value>], inOrder: Bool) {
+  init(_ handles: [OperationHandle<Value>], inOrder: Bool, core: ManagerCore) {
+    self.core = core
     self.handles = handles
     self.inOrder = inOrder
     groupState = LockBox(State(outcomes: Array(repeating: nil, count: handles.count)))
@@ -109,6 +111,8 @@ public final class HandleGroup<Value: Sendable>:
   /// Starts the tasks: all of them, or the first.
   public override func main() {
     groupState.withLock { $0.isStarted = true }
+    // Between two of its tasks, and until its completion has run, the manager is not idle.
+    core.input { $0.groupStarted() }
     members.keep(self)
     if inOrder {
       startNext()
@@ -122,7 +126,8 @@ public final class HandleGroup<Value: Sendable>:
   public override func cancel() {
     super.cancel()
     for handle in handles { handle.cancel() }
-    if handles.isEmpty { settle(with: .cancelled) }
+    // There may be none left that could settle.
+    settleIfDone()
   }
 
   fileprivate func memberDidSettle(_ index: Int) {
@@ -141,7 +146,7 @@ public final class HandleGroup<Value: Sendable>:
     guard inOrder else { return }
     while true {
       let next: Int? = groupState.withLock { state in
-        guard state.isStarted, !state.isStarting else { return nil }
+        guard state.isStarted, !isCancelled, !state.isStarting else { return nil }
         while state.next < handles.count, state.outcomes[state.next] != nil { state.next += 1 }
         guard state.next < handles.count else { return nil }
         state.isStarting = true
@@ -165,7 +170,7 @@ public final class HandleGroup<Value: Sendable>:
     }
     guard let outcomes else { return }
     finish(with: outcomes)
-    members.letGo()
+    if members.letGo() { core.input { $0.groupEnded() } }
   }
 }
 
@@ -182,9 +187,10 @@ private final class Members<Value: Sendable>: SettlementObserver {
 
   func keep(_ group: HandleGroup<Value>) { reference.withLock { $0.kept = group } }
 
-  func letGo() {
+  /// Returns whether the group was kept.
+  func letGo() -> Bool {
     let kept = reference.withLock { $0.kept.take() }
-    withExtendedLifetime(kept) {}
+    return withExtendedLifetime(kept) { kept != nil }
   }
 
   func operationDidSettle(_ operation: Operation, tag: Int) {

@@ -75,7 +75,8 @@ extension Reactor {
 public enum Reaction: Sendable {
   /// The outcome of the attempt is the task's.
   case deliver
-  /// The outcome is forgotten and the task executes again, ahead of newer ones, after a delay; at once if it is not positive.
+  /// The outcome is forgotten and the task executes again after a delay; at once if it is not positive. It goes ahead of newer
+  /// ones; if it is intercepted again, of those that are intercepted after it.
   case requeue(after: Duration = .zero)
   /// The task fails with this error, as it is. `CancellationError` cancels it.
   case fail(any Error)

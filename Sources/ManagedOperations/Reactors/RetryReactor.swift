@@ -52,7 +52,7 @@ public struct RetryReactor: Reactor {
     let delay: Duration
     switch policy.decide(error, context.attempt) {
     case .stop: return .deliver
-    case .retryAfter(let asked): delay = max(asked, .zero)
+    case .retryAfter(let asked): delay = max(asked, (error as? HTTPStatusError)?.retryAfter ?? .zero)
     case .retry:
       let fraction = await random.next()
       let backoff = policy.delay(afterAttempt: context.attempt, randomFraction: { fraction })

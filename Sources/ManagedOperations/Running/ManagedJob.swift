@@ -32,7 +32,7 @@ class AnyManagedJob: @unchecked Sendable {  // see the fields
   func makeOperation(in core: ManagerCore) throws -> Operation { preconditionFailure("abstract") }
 
   /// The attempt has failed without an operation.
-  func fail(with error: any Error) { preconditionFailure("abstract") }
+  func fail(with error: inout (any Error)?) { preconditionFailure("abstract") }
 
   /// Settles the handle as the last attempt has ended. Called outside of the lock.
   func settleAsLastAttempt() { preconditionFailure("abstract") }
@@ -86,11 +86,11 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
     guard !made.isFinished else {
       throw ManagedTaskError(.operationAlreadyFinished, taskIdentifier: identifier, taskDescription: taskDescription)
     }
-    // The one of the attempt before is released outside of the lock.
-    var previous: SimpleOperation<Task.Value>? = made
+    // What is left of the attempt before is released outside of the lock.
+    var previous: (operation: SimpleOperation<Task.Value>?, failure: (any Error)?) = (made, nil)
     let isCancelled = core.withLock { storage in
-      swap(&previous, &operation)
-      failure = nil
+      swap(&previous.operation, &operation)
+      swap(&previous.failure, &failure)
       return storage.state.isToBeCancelled(identifier)
     }
     if isCancelled { made.cancel() }
@@ -98,8 +98,8 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
     return made
   }
 
-  override func fail(with error: any Error) {
-    failure = error
+  override func fail(with error: inout (any Error)?) {
+    swap(&failure, &error)
   }
 
   override func settleAsLastAttempt() {

@@ -37,7 +37,9 @@ extension ManagerCore {
     do {
       return (try job.makeOperation(in: self), identifier)
     } catch {
-      withLock { _ in job.fail(with: error) }
+      // What the attempt before failed with, if it did so too, is released outside of the lock.
+      var failure: (any Error)? = error
+      withLock { _ in job.fail(with: &failure) }
       let tickets = attemptDidSettle(identifier)
       if !tickets.isEmpty { engine.run(tags: tickets) }
       return nil
@@ -46,20 +48,20 @@ extension ManagerCore {
 
   /// An attempt has ended. Returns tickets for what can execute in consequence.
   private func attemptDidSettle(_ identifier: Int) -> [Int] {
-    let (asked, job, effects, delivers) = withLock { storage in
+    let (asked, job, effects) = withLock { storage in
       let job = storage.state.jobs[identifier]?.payload
       let asked = storage.state.attemptEnded(identifier, outcome: job?.lastOutcome ?? .cancelled)
-      return (asked, job, storage.state.conclude(), storage.state.beginDelivery())
+      return (asked, job, storage.state.conclude())
     }
-    perform(effects, delivers: delivers)
+    perform(effects)
     var tickets = effects.tickets
     if let asked, let job {
       let asks = job.ask(asked, in: self)
-      let (effects, delivers) = withLock { storage in
+      let effects = withLock { storage in
         storage.state.conclude(identifier, asks: asks)
-        return (storage.state.conclude(), storage.state.beginDelivery())
+        return storage.state.conclude()
       }
-      perform(effects, delivers: delivers)
+      perform(effects)
       tickets += effects.tickets
     }
     return Self.tags(tickets)

@@ -67,20 +67,20 @@ final class ManagerCore: Sendable {
   /// Feeds an input to the state machine, and does what it asks for.
   @discardableResult
   func input<R>(_ body: (inout ManagerState<AnyManagedJob>) -> R) -> R {
-    let (result, effects, delivers) = storage.withLock { storage in
+    let (result, effects) = storage.withLock { storage in
       let result = body(&storage.state)
-      return (result, storage.state.conclude(), storage.state.beginDelivery())
+      return (result, storage.state.conclude())
     }
     // Before the others, which may call code that takes its time.
     if effects.tickets > 0 { engine.run(tags: Self.tags(effects.tickets)) }
-    perform(effects, delivers: delivers)
+    perform(effects)
     return result
   }
 
   /// Does all but telling the engine what can execute.
-  func perform(_ effects: ManagerEffects<AnyManagedJob>, delivers: Bool) {
+  func perform(_ effects: ManagerEffects<AnyManagedJob>) {
     for action in effects.actions { perform(action) }
-    if delivers { deliver() }
+    if effects.delivers { deliver() }
     if effects.isIdle { wakeIdleWaiters() }
   }
 

@@ -19,10 +19,14 @@ struct ManagerEffects<Payload> {
   var tickets = 0
   /// Those that are not needed any more, to be released.
   var gone: [Payload] = []
+  /// The same of answers, which may hold errors of the user's.
+  var goneAnswers: [ReactionAnswer] = []
+  /// Whether there is something to tell those who watch.
+  var delivers = false
   /// Whether nothing is left to do.
   var isIdle = false
 
-  var isEmpty: Bool { actions.isEmpty && tickets == 0 && gone.isEmpty && !isIdle }
+  var isEmpty: Bool { actions.isEmpty && tickets == 0 && gone.isEmpty && goneAnswers.isEmpty && !delivers && !isIdle }
 }
 
 /// How a task ends.

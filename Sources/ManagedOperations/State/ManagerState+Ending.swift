@@ -31,7 +31,16 @@ extension ManagerState {
     guard let job = jobs[id], job.isAnnounced, !job.isUnderWay else { return }
     jobs[id] = nil
     effects.gone.append(job.payload)
+    effects.goneAnswers += job.verdicts.map(\.answer)
     guard job.isStarted else { return }
+    activeCount -= 1
+    noteIdle()
+  }
+
+  /// A group of tasks was started. It counts as one until it has settled.
+  mutating func groupStarted() { activeCount += 1 }
+
+  mutating func groupEnded() {
     activeCount -= 1
     noteIdle()
   }

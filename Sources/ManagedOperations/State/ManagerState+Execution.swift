@@ -3,7 +3,8 @@ import CompositeOperations
 // Turns, attempts and suspension.
 
 extension ManagerState {
-  var mayExecute: Bool { !isSuspended && suspendingCount == 0 }
+  /// No more attempt starts when the manager is shut down, or gone.
+  var mayExecute: Bool { closing == nil && !isSuspended && suspendingCount == 0 }
 
   /// Tells the engine how many tasks more can execute. Those that it was told of while nothing may execute are told again.
   mutating func issueTickets() {

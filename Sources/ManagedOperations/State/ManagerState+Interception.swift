@@ -41,8 +41,8 @@ extension ManagerState {
     switch answer.command {
     case .execute, .forceExecute:
       job.needsInterception = false
-      for place in released(by: answer.releasing) { execute(place, isUrgent: job.isUrgent) }
-      makeReady(id, job, isUrgent: job.isUrgent)
+      let isUrgent = execute(released(by: answer.releasing), isUrgent: job.isUrgent)
+      makeReady(id, job, isUrgent: isUrgent)
     case .hold:
       job.needsInterception = false
       let number = nextNumber()
@@ -88,14 +88,14 @@ extension ManagerState {
   /// Has tasks execute that an interceptor holds. Returns how many.
   mutating func release(_ maxCount: Int, of interceptor: Int) -> Int {
     let places = take(maxCount, of: interceptor)
-    for place in places { execute(place, isUrgent: false) }
+    execute(places)
     return places.count
   }
 
   /// Has everything execute that is held.
   mutating func releaseAll() -> Int {
     let places = released(by: Array(batches.indices))
-    for place in places { execute(place, isUrgent: false) }
+    execute(places)
     return places.count
   }
 
@@ -103,7 +103,7 @@ extension ManagerState {
   mutating func release(id: Int, of interceptor: Int) -> Bool {
     guard let job = jobs[id], case .held(interceptor, let number) = job.phase else { return false }
     leaveBatch(interceptor)
-    execute((id, number), isUrgent: false)
+    execute([(id, number)])
     return true
   }
 
@@ -120,10 +120,19 @@ extension ManagerState {
     }
   }
 
-  private mutating func execute(_ place: HeldBatch.Place, isUrgent: Bool) {
-    guard let job = jobs[place.id] else { return }
-    if case .held(let interceptor, _) = job.phase { note(job, .released(interceptor: interceptor)) }
-    makeReady(place.id, job, isUrgent: isUrgent || job.isUrgent)
+  /// Has tasks execute that were held, in their order: if one of them goes ahead of others, all do.
+  ///
+  /// - Parameter isUrgent: whether they do anyway.
+  /// - Returns: whether they do.
+  @discardableResult
+  private mutating func execute(_ places: [HeldBatch.Place], isUrgent: Bool = false) -> Bool {
+    let isUrgent = isUrgent || places.contains { jobs[$0.id]?.isUrgent == true }
+    for place in places {
+      guard let job = jobs[place.id] else { continue }
+      if case .held(let interceptor, _) = job.phase { note(job, .released(interceptor: interceptor)) }
+      makeReady(place.id, job, isUrgent: isUrgent)
+    }
+    return isUrgent
   }
 
   /// One that is held leaves the count of its batch.

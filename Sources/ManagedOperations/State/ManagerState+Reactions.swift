@@ -17,8 +17,8 @@ extension ManagerState {
         reactions[number]?.members.append(id)
         jobs[id]?.openReactions.insert(number)
         note(job, .joinedReaction(reactor: ask.reactor, key: ask.key))
-      } else if let key, let end = lastRequeues[key], madeReady(job, for: ask.reactor) < end {
-        jobs[id]?.verdicts.append((ask.reactor, .answered(.requeue())))
+      } else if let key, let last = lastRequeues[key], madeReady(job, for: ask.reactor) < last.end {
+        jobs[id]?.verdicts.append((ask.reactor, .answered(.requeue(after: last.delay))))
       } else {
         startReaction(of: ask.reactor, key: ask.key, for: id, job)
       }
@@ -46,8 +46,8 @@ extension ManagerState {
   mutating func reactionEnded(_ number: Int, _ answer: ReactionAnswer) {
     guard let reaction = endReaction(number) else { return }
     tick += 1
-    if case .answered(.requeue) = answer, let key = reaction.key {
-      lastRequeues[ReactionKey(reactor: reaction.reactor, key: key)] = tick
+    if case .answered(.requeue(let delay)) = answer, let key = reaction.key {
+      lastRequeues[ReactionKey(reactor: reaction.reactor, key: key)] = (tick, delay)
       sweep()
     }
     for id in reaction.members {
@@ -75,6 +75,7 @@ extension ManagerState {
     guard let job = jobs[id], job.phase == .reacting, job.openReactions.isEmpty else { return }
     let verdicts = job.verdicts.sorted { $0.reactor < $1.reactor }
     jobs[id]?.verdicts = []
+    effects.goneAnswers += verdicts.map(\.answer)
     for verdict in verdicts {
       guard let failure = failure(of: verdict) else { continue }
       return settle(id, .failed(failure))
@@ -131,7 +132,7 @@ extension ManagerState {
     let oldest = jobs.values.lazy.compactMap { job in
       job.interceptTick ?? (job.phase == .executing || job.phase == .concluding ? job.startTick : nil)
     }.min()
-    lastRequeues = lastRequeues.filter { $0.value > oldest ?? .max }
+    lastRequeues = lastRequeues.filter { $0.value.end > oldest ?? .max }
     sweepsAt = max(64, 2 * lastRequeues.count)
   }
 }

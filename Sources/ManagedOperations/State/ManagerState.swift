@@ -107,7 +107,7 @@ struct ManagerState<Payload> {
   var reactions: [Int: RunningReaction] = [:]
   var running: [ReactionKey: Int] = [:]
   /// When the last reaction of a key ended that had its tasks requeued.
-  var lastRequeues: [ReactionKey: Int] = [:]
+  var lastRequeues: [ReactionKey: (end: Int, delay: Duration)] = [:]
   var sweepsAt = 64
   /// How many of the reactions that are under way suspend the queue.
   var suspendingCount = 0
@@ -136,6 +136,7 @@ struct ManagerState<Payload> {
 
   /// What the inputs since the last call have led to.
   mutating func conclude() -> ManagerEffects<Payload> {
+    effects.delivers = !outbox.isEmpty
     guard !effects.isEmpty else { return effects }
     defer { effects = ManagerEffects() }
     return effects

@@ -40,7 +40,8 @@ public struct LoadFile: PipelineStep {
     else { return try Data(contentsOf: url) }
     let file = try FileHandle(forReadingFrom: url)
     defer { try? file.close() }
-    var data = Data(capacity: total)
+    // A file may claim any length, so that not all of it is asked for at once.
+    var data = Data(capacity: min(total, 1 << 26))
     while let piece = try file.read(upToCount: pieceSize), !piece.isEmpty {
       guard !operation.isCancelled else { throw CancellationError() }
       data += piece

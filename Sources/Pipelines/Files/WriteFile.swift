@@ -5,7 +5,7 @@ public import Foundation
 ///
 /// The file is written whole or not at all: into another one, that then takes its place. Folders that are missing are made.
 /// Everything that goes wrong is a failure of the step, with Foundation's error; what was there before is left as it was. If the
-/// operation is cancelled before the writing begins nothing is written.
+/// operation is cancelled before the writing begins nothing is written, and no folder made.
 public struct WriteFile: PipelineStep {
   private let url: @Sendable (Data) throws -> URL
 
@@ -27,9 +27,9 @@ public struct WriteFile: PipelineStep {
       do {
         let url = try url(data)
         try url.requireFile(orElse: .fileWriteUnsupportedScheme)
+        guard !operation.isCancelled else { throw CancellationError() }
         try FileManager.default.createDirectory(
           at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-        guard !operation.isCancelled else { throw CancellationError() }
         try data.write(to: url, options: .atomic)
         operation.finish(with: data)
       } catch {

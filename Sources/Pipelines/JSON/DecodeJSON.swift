@@ -35,8 +35,10 @@ public struct DecodeJSON<Value: Decodable & Sendable>: PipelineStep {
 
   /// What is wrong with the JSON, if it is that which is wrong.
   private func mistake(in data: Data, _ decoder: JSONDecoder, _ error: any Error) -> JSONSyntaxError? {
-    // Such a decoder takes more than JSON.
-    guard case DecodingError.dataCorrupted = error, !decoder.allowsJSON5 else { return nil }
+    // One inside of the value is the type's own complaint, of a date for example; and such a decoder takes more than JSON.
+    guard case DecodingError.dataCorrupted(let context) = error, context.codingPath.isEmpty, !decoder.allowsJSON5,
+      !decoder.assumesTopLevelDictionary
+    else { return nil }
     return JSONParser.firstMistake(in: data)
   }
 }

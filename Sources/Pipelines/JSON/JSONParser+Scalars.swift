@@ -111,7 +111,8 @@ extension JSONParser {
       try digits("a digit of the exponent")
     }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
-    if isInteger, let value = Int(text) { return .integer(value) }
+    // An integer has no zero below zero.
+    if isInteger, text != "-0", let value = Int(text) { return .integer(value) }
     guard let value = Double(text), value.isFinite else {
       throw mistake(.invalidNumber, at: start, "a number is too large")
     }

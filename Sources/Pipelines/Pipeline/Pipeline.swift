@@ -79,7 +79,7 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
     Pipeline(steps: steps, name: name)
   }
 
-  /// The steps of this pipeline, and then those of another one. The name stays this one's.
+  /// The steps of this pipeline, and then those of another one. The name is this one's, or else the other's.
   public func appending<T>(_ other: Pipeline<Output, T>) -> Pipeline<Input, T> {
     Pipeline<Input, T>(steps: steps + other.steps, name: name ?? other.name)
   }

@@ -42,7 +42,7 @@ public struct Tee<Value: Sendable>: PipelineStep {
     }
   }
 
-  /// Makes a step of another step, a pipeline for example, what which gives is dropped.
+  /// Makes a step of another step, a pipeline for example. What that gives is dropped.
   ///
   /// ```swift
   /// let save = Pipeline(EncodeJSON<Report>()).then(WriteFile(to: file))

@@ -52,6 +52,13 @@ import Testing
     #expect(throws: ForecastFailure.inconsistentForecast) { try Chart().text(for: place, forecast(low: [], high: [])) }
   }
 
+  @Test(arguments: [([100.0, 0], [0.0, 1]), ([0, 0], [1e19, 1]), ([-1e308, 0], [1e308, 1])])
+  func temperaturesThatAreNone_areAFailure(_ low: [Double], _ high: [Double]) {
+    #expect(throws: ForecastFailure.impossibleForecast) {
+      _ = try Chart().text(for: place, forecast(low: low, high: high))
+    }
+  }
+
   @Test(arguments: ["2026-3-29", "2026-02-30", "26-03-29", "2026-03-29T00:00", "today", "", "-026-03-29"])
   func textThatIsNoDay_isNone(_ text: String) {
     #expect(Day(text) == nil)

@@ -89,4 +89,45 @@ import FoundationNetworking
     #expect(outcome.httpError?.code == .invalidRequest)
     #expect(outcome.httpError?.description.contains("its method is \(method)") == true)
   }
+
+  @Test func link_isUploadedAsTheFileThatItLeadsTo() async throws {
+    try await withServer { server in
+      server.route("/", .echo)
+      let folder = try TemporaryFolder()
+      let text = String(repeating: "much longer than the name of the file. ", count: 100)
+      try text.write(to: folder.file("file"), atomically: true, encoding: .utf8)
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.file("link").path, withDestinationPath: folder.file("file").path)
+      let upload = HTTPOperation(
+        request(server.url(), "POST"), transfer: .upload(.file(folder.file("link"))))
+      let response = try await upload.run()
+      #expect(response.text == text)
+    }
+  }
+
+  @Test(arguments: [TimeInterval.infinity, .greatestFiniteMagnitude])
+  func timeouts_thatAreEndless_areTaken(_ timeout: TimeInterval) async throws {
+    try await withServer { server in
+      server.route("/", .ok("here"))
+      let endless = request(server.url()) { $0.timeoutInterval = timeout }
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = timeout
+      let operation = HTTPOperation(endless, session: URLSession(configuration: configuration))
+      let response = try await operation.run()
+      #expect(response.text == "here")
+    }
+  }
+
+  @Test func get_withABody_isNotMade() async throws {
+    let operation = HTTPOperation(request("http://127.0.0.1:1/") { $0.httpBody = Data("body".utf8) })
+    let error = await outcomeOfStarting(operation).httpError
+    #expect(error?.code == .invalidRequest)
+    #expect(error?.description.contains("GET") == true)
+  }
+
+  @Test func device_isNotUploaded() async throws {
+    let operation = HTTPOperation(
+      request("http://127.0.0.1:1/", "POST"), transfer: .upload(.file(URL(fileURLWithPath: "/dev/null"))))
+    #expect(await outcomeOfStarting(operation).httpError?.code == .unreadableFile)
+  }
 }

@@ -73,13 +73,59 @@ import Testing
     let first = NeverFinishingOperation<Int>()
     let group = manager.add(
       contentsOf: (0..<3).map { number in
-        AnyManagedTask(makeOperation: { number == 0 ? first : succeeding(number) })
+        AnyManagedTask(makeOperation: {
+          recorder.record(number)
+          return number == 0 ? first : succeeding(number)
+        })
       }, inOrder: true)
     await first.started.wait()
     group.cancel()
     #expect(await settled(group).isCancelled)
-    #expect(recorder.events == [])
     await manager.waitUntilIdle()
+    #expect(recorder.events == [0])
+  }
+
+  @Test func cancel_inOrder_whileHeld_startsNoMore() async {
+    for _ in 0..<50 {
+      let asked = EventRecorder<Int>()
+      let manager = OperationManager(
+        interceptors: [
+          TypedInterceptor(Number.self) { task, _ in
+            asked.record(task.number)
+            return .hold
+          }
+        ], clock: ManualClock())
+      let group = manager.add(contentsOf: (0..<20).map { Number($0) }, inOrder: true)
+      await asked.wait(forCount: 1)
+      group.cancel()
+      #expect(await settled(group).isCancelled)
+      await manager.waitUntilIdle()
+      #expect(asked.events == [0])
+    }
+  }
+
+  @Test func cancel_whenAllMembersHaveSettledByThemselves_settlesTheGroup() async {
+    let manager = OperationManager(clock: ManualClock())
+    let group = manager.add(contentsOf: (0..<3).map { Number($0) }, startImmediately: false)
+    for handle in group.handles {
+      handle.start()
+      _ = await settled(handle)
+    }
+    group.cancel()
+    #expect(group.outcome?.isCancelled == true)
+  }
+
+  @Test func waitUntilIdle_inOrder_waitsForTheWholeGroupAndItsCompletion() async {
+    for _ in 0..<50 {
+      let manager = OperationManager(clock: ManualClock())
+      let completed = Locked(false)
+      let group = manager.add(contentsOf: (0..<5).map { Number($0) }, inOrder: true, startImmediately: false)
+      group.completion = { _ in completed.withLock { $0 = true } }
+      group.start()
+      await manager.waitUntilIdle()
+      #expect(completed.current)
+      #expect(group.outcome?.value?.count == 5)
+    }
   }
 
   @Test func member_cancelledByItself_isAnOutcome() async throws {

@@ -132,6 +132,34 @@ struct ManagerStateTests {
     #expect(state.reactions.count == 1)
   }
 
+  @Test("Shut down, no attempt starts any more, though the manager was suspended or reacting")
+  func shutDown_claimsNothing() {
+    var state = State(reactors: [ReactorConfiguration(suspendsQueue: true)])
+    started(3, in: &state)
+    #expect(state.claim()?.id == 1)
+    #expect(state.attemptEnded(1) == [0])
+    state.conclude(1, asks: [(0, "key")])
+    _ = state.close(.shutDown)
+    #expect(claimAll(&state) == [])
+  }
+
+  @Test("An attempt that needs no further reaction waits as long as those that had it")
+  func reaction_lateAttempt_hasItsDelay() {
+    var state = State(reactors: [ReactorConfiguration()])
+    started(2, in: &state)
+    #expect(claimAll(&state) == [1, 2])
+    #expect(state.attemptEnded(1) == [0])
+    state.conclude(1, asks: [(0, "key")])
+    state.reactionEnded(state.reactions.keys.first!, .answered(.requeue(after: .seconds(30))))
+    _ = state.conclude()
+    #expect(state.attemptEnded(2) == [0])
+    state.conclude(2, asks: [(0, "key")])
+    guard case .setTimer(2, _, .seconds(30))? = state.conclude().actions.last else {
+      Issue.record("it is not delayed")
+      return
+    }
+  }
+
   @Test("A failing reaction goes before one that requeues, and that before delivering; the longest delay counts")
   func verdicts_combine() {
     let answers: [ReactionAnswer] = [
