@@ -20,6 +20,11 @@ import FoundationNetworking
 //   libcurl is told, by an empty field, not to name an encoding.
 // - Answering whether a redirect is followed ends the process if the task was cancelled in between.
 // - No stored password is ever proposed: a `URLCredentialStorage` does not find again what was stored in it.
+// - With a cache, a task that is started waits for it, and so does its cancel; then both are handed to the work queue one
+//   after the other, from another thread. If the task ends in between, the cancel looks for one that is gone, which ends
+//   the process ("Trying to access a behaviour for a task that in not in the registry"). Without a cache both are handed
+//   over while the work queue is held, so that nothing can come in between. Of the answers to tasks like ours none is ever
+//   stored. So our sessions have no cache.
 // - `cancel()` waits for the session's work queue, and never returns if it is called there.
 // - Timeouts are cut to whole seconds: half a second is none at all, and is over at once.
 // - A body that is cut short, and a header that is too long, are unknown errors, told by their texts. What is no HTTP is an
@@ -139,7 +144,9 @@ private enum SessionTwins {
     init(of original: URLSession) {
       self.original = original
       relay = SessionRelay()
-      let configuration = original.configuration
+      // What a session gives is its own, and no copy.
+      let configuration = original.configuration.copy() as! URLSessionConfiguration
+      configuration.urlCache = nil
       configuration.timeoutIntervalForRequest = configuration.timeoutIntervalForRequest.wholeSeconds
       session = URLSession(configuration: configuration, delegate: relay, delegateQueue: nil)
     }

@@ -1,0 +1,58 @@
+import CompositeOperations
+import Foundation
+import HTTPOperations
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+
+/// What is made of a caller's session on Linux, where the requests run in another one: see URLSessionDifferences.swift.
+@Suite("HTTP: sessions on Linux", .hangLimit) struct SessionTests {
+  /// A cache that has nothing, and records what it is asked for.
+  private final class EmptyCache: URLCache, @unchecked Sendable {  // no state of its own but what is thread-safe
+    let questions = EventRecorder<URL?>()
+
+    override func getCachedResponse(
+      for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+      questions.record(dataTask.currentRequest?.url)
+      completionHandler(nil)
+    }
+  }
+
+  /// A task that is cancelled while it waits for a cache can end the process, depending on who comes first.
+  @Test func cache_isNotAsked() async throws {
+    try await withServer { server in
+      server.route("/", .ok("here"))
+      server.route("/held", HTTPAnswer.ok().held(by: Gate()))
+      let cache = EmptyCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.urlCache = cache
+      let session = URLSession(configuration: configuration)
+      let response = try await HTTPOperation(request(server.url()), session: session).run()
+      #expect(response.text == "here")
+      let held = HTTPOperation(request(server.url("/held")), session: session)
+      async let outcome = outcomeOfStarting(held)
+      await server.requests.wait { $0.contains { $0.path == "/held" } }
+      held.cancel()
+      #expect(await outcome.isCancelled)
+      #expect(cache.questions.count == 0)
+    }
+  }
+
+  @Test func configuration_ofTheSession_staysAsItIs() async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = 3_600.5
+      configuration.httpAdditionalHeaders = ["X-Color": "red"]
+      let session = URLSession(configuration: configuration)
+      let cache = try #require(session.configuration.urlCache)
+      try await HTTPOperation(request(server.url()), session: session).run()
+      #expect(session.configuration.urlCache === cache && session.configuration.timeoutIntervalForRequest == 3_600.5)
+      #expect(session.configuration.httpAdditionalHeaders?["X-Color"] as? String == "red")
+    }
+  }
+}
+#endif
