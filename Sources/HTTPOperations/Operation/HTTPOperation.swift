@@ -34,7 +34,7 @@ public import Foundation
 ///
 /// Everything else is the session's: its cookies, cache, stored credentials, header fields, limits and timeouts. On Apple
 /// platforms its delegate is asked about certificates and passwords. On Linux the requests run in a session with the same
-/// configuration, one for each session that is used, and the session's delegate is asked nothing; see
+/// configuration but no cache, one for each session that is used, and the session's delegate is asked nothing; see
 /// `URLSessionDifferences.swift`.
 public final class HTTPOperation: SimpleOperation<HTTPResponse>, @unchecked Sendable {  // constants, and a locked box
   private let exchange: LockBox<HTTPExchange?>
@@ -47,8 +47,8 @@ public final class HTTPOperation: SimpleOperation<HTTPResponse>, @unchecked Send
   /// Nothing is checked before it starts. Traps if `maxRedirects` is negative.
   ///
   /// - Parameters:
-  ///   - request: the request: address, method, header fields and timeout, which on Linux counts in whole seconds and is
-  ///     rounded up. A request with a body in `httpBody` needs no upload.
+  ///   - request: the request: address, method, header fields and timeout. On Linux a timeout of 60 s, which is that of a
+  ///     request that was given none, means the session's. A request with a body in `httpBody` needs no upload.
   ///   - transfer: what travels with it. A request that uploads has to be made for it: its method may not be GET or HEAD.
   ///   - session: the session that it is made in. It must not be invalidated before the operation has settled.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all. The body of an answer that is not accepted is

@@ -59,6 +59,16 @@ final class HTTPExchange: @unchecked Sendable {  // what cancel touches is locke
     if isCancelled { task.cancel() }
   }
 
+  /// The task has neither sent nor received anything for too long.
+  func timedOut(_ task: SessionTask) {
+    let isCurrent = running.withLock { running in
+      guard running.task === task else { return false }
+      running.state.timedOut()
+      return true
+    }
+    if isCurrent { task.cancel() }
+  }
+
   // MARK: - Calls of the session
 
   func responded(_ answer: HTTPExchangeState.Answer) {

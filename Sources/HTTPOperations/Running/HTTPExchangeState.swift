@@ -74,6 +74,11 @@ struct HTTPExchangeState: Sendable {
     if ownFailure == nil { ownFailure = error }
   }
 
+  /// Nothing was sent or received for too long.
+  mutating func timedOut() {
+    fail(HTTPError(URLError(.timedOut), url: request.url, hasAnswer: answer != nil))
+  }
+
   /// The header fields of an answer came. Says what becomes of its body.
   mutating func responded(_ answer: Answer) -> Destination {
     self.answer = answer

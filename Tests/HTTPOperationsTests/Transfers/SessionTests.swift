@@ -1,8 +1,9 @@
 import CompositeOperations
 import Foundation
-import HTTPOperations
 import TestSupport
 import Testing
+
+@testable import HTTPOperations
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -38,6 +39,37 @@ import FoundationNetworking
       held.cancel()
       #expect(await outcome.isCancelled)
       #expect(cache.questions.count == 0)
+    }
+  }
+
+  /// The session is about to ask about a redirect when the time of the request is over.
+  @Test func timeout_beforeARedirectIsDeclined_isAnOutcome() async throws {
+    try await withServer { server in
+      let begin = Gate()
+      server.route("/blocking", .pieces([HTTPPiece("x"), HTTPPiece("y").held(by: begin)], isChunked: false))
+      server.route("/redirect", .redirect(to: "/there"))
+      server.route("/there", .ok())
+      server.route("/later", HTTPAnswer.ok().delayed(by: .milliseconds(1_500)))
+      let session = URLSession(configuration: .ephemeral)
+      // An observer that blocks keeps the delegate of all requests of the session waiting.
+      let (isBlocking, goOn) = (Gate(), Gate())
+      let blocking = HTTPOperation(request(server.url("/blocking")), session: session)
+      let token = blocking.addObserver { event in
+        guard case .progress(0.5) = event else { return }
+        isBlocking.open()
+        goOn.waitBlocking()
+      }
+      async let blocked = outcomeOfStarting(blocking)
+      await isBlocking.wait()
+      let short = request(server.url("/redirect")) { $0.timeoutInterval = 1 }
+      async let redirected = outcomeOfStarting(HTTPOperation(short, session: session))
+      await server.requests.wait { $0.contains { $0.path == "/redirect" } }
+      try await HTTPOperation(request(server.url("/later")), session: URLSession(configuration: .ephemeral)).run()
+      goOn.open()
+      begin.open()
+      #expect(await redirected.httpError?.code == .timedOut)
+      #expect(await blocked.value?.text == "xy")
+      token.remove()
     }
   }
 

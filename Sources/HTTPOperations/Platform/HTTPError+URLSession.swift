@@ -1,0 +1,50 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension HTTPError {
+  /// Sorts an error of `URLSession`.
+  ///
+  /// - Parameter hasAnswer: whether an answer had begun to come.
+  init(_ error: any Error, url: URL?, hasAnswer: Bool) {
+    self.init(Self.code(of: error, hasAnswer: hasAnswer), url: url, underlying: error)
+  }
+
+  private static func code(of error: any Error, hasAnswer: Bool) -> Code {
+    guard let error = error as? URLError else { return .other }
+    switch error.code {
+    case .timedOut: return .timedOut
+    case .cannotFindHost, .dnsLookupFailed: return .hostNotFound
+    case .cannotConnectToHost: return .connectionRefused
+    case .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed: return .notConnected
+    case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+      .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+      .clientCertificateRequired:
+      return .insecureConnection
+    case .fileDoesNotExist, .noPermissionsToReadFile, .fileIsDirectory: return .unreadableFile
+    default: break
+    }
+    // Whatever it is called, there is a header and not all of the body.
+    if hasAnswer { return .truncatedBody }
+    switch error.code {
+    case .badServerResponse, .networkConnectionLost, .zeroByteResource: return .connectionLost
+    // The address was checked before.
+    case .cannotParseResponse, .unsupportedURL: return .malformedAnswer
+    case .badURL: return .invalidURL
+    case .dataLengthExceedsMaximum: return .headerTooLarge
+    default: return isAboutLongHeader(error) ? .headerTooLarge : .connectionLost
+    }
+  }
+
+  private static func isAboutLongHeader(_ error: URLError) -> Bool {
+    #if canImport(FoundationNetworking)
+    // The texts of libcurl up to 7.88, since 8.0, and of its limit for all fields together.
+    let text = error.localizedDescription.lowercased()
+    return ["out of memory", "too large", "grew larger", "larger than allowed"].contains { text.contains($0) }
+    #else
+    return false
+    #endif
+  }
+}

@@ -1,0 +1,42 @@
+#if canImport(FoundationNetworking)
+import CompositeOperations
+import Foundation
+import FoundationNetworking
+
+/// Sessions with the configurations of others, and a delegate of ours. They go when the others are gone.
+enum SessionTwins {
+  private final class Twin {
+    weak var original: URLSession?
+    let session: URLSession
+    let relay: SessionRelay
+
+    init(of original: URLSession) {
+      self.original = original
+      relay = SessionRelay()
+      // What a session gives is its own, and no copy.
+      let configuration = original.configuration.copy() as! URLSessionConfiguration
+      configuration.urlCache = nil
+      configuration.timeoutIntervalForRequest = .endless
+      session = URLSession(configuration: configuration, delegate: relay, delegateQueue: nil)
+    }
+  }
+
+  private static let twins = LockBox<[ObjectIdentifier: Twin]>([:])
+
+  static func twin(of original: URLSession) -> (URLSession, SessionRelay) {
+    let key = ObjectIdentifier(original)
+    if let twin = twins.withLock({ $0[key] }), twin.original === original { return (twin.session, twin.relay) }
+    let new = Twin(of: original)
+    let (twin, orphans) = twins.withLock { twins -> (Twin, [Twin]) in
+      // Somebody else may have been first.
+      if let twin = twins[key], twin.original === original { return (twin, [new]) }
+      let orphans = twins.filter { $0.value.original == nil }
+      for orphan in orphans.keys { twins[orphan] = nil }
+      twins[key] = new
+      return (new, Array(orphans.values))
+    }
+    for orphan in orphans { orphan.session.finishTasksAndInvalidate() }
+    return (twin.session, twin.relay)
+  }
+}
+#endif
