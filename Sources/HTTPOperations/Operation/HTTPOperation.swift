@@ -30,7 +30,8 @@ public import Foundation
 ///
 /// Redirects are followed here, and not by `URLSession`, in the same way on all platforms: 301 and 302 turn a POST into a
 /// GET, 303 everything but a HEAD; 307 and 308 send method and body again. `Authorization` and `Cookie` fields of the
-/// request are not sent to another scheme, host or port than the one they were meant for.
+/// request are not sent to another scheme, host or port than the one they were meant for; on Linux neither are those of
+/// the session's `httpAdditionalHeaders`, which `URLSession` adds to every request by itself on Apple platforms.
 ///
 /// Everything else is the session's: its cookies, cache, stored credentials, header fields, limits and timeouts. On Apple
 /// platforms its delegate is asked about certificates and passwords. On Linux the requests run in a session with the same

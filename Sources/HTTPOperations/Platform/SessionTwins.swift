@@ -1,6 +1,7 @@
-#if canImport(FoundationNetworking)
 import CompositeOperations
 import Foundation
+
+#if canImport(FoundationNetworking)
 import FoundationNetworking
 
 /// Sessions with the configurations of others, and a delegate of ours. They go when the others are gone.
@@ -17,6 +18,8 @@ enum SessionTwins {
       let configuration = original.configuration.copy() as! URLSessionConfiguration
       configuration.urlCache = nil
       configuration.timeoutIntervalForRequest = .endless
+      // They are put into the requests: see HTTPExchange.
+      configuration.httpAdditionalHeaders = nil
       session = URLSession(configuration: configuration, delegate: relay, delegateQueue: nil)
     }
   }
@@ -40,3 +43,14 @@ enum SessionTwins {
   }
 }
 #endif
+
+extension URLSession {
+  /// The header fields of the configuration, if they have to be put into the requests.
+  var fieldsOfEveryRequest: HTTPHeaders {
+    var fields: HTTPHeaders = [:]
+    #if canImport(FoundationNetworking)
+    for (name, value) in configuration.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
+    #endif
+    return fields
+  }
+}

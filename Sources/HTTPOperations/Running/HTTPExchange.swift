@@ -27,8 +27,10 @@ final class HTTPExchange: @unchecked Sendable {  // what cancel touches is locke
   }
 
   func start(for operation: HTTPOperation) {
+    let fields = session.fieldsOfEveryRequest
     let state = running.withLock { running in
       running.operation = operation
+      running.state.add(fields)
       return running.state
     }
     if let error = HTTPRequestCheck.mistake(in: state) {

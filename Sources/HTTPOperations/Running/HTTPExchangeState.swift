@@ -65,6 +65,13 @@ struct HTTPExchangeState: Sendable {
 
   // MARK: - Inputs
 
+  /// Adds header fields that the request has not got.
+  mutating func add(_ fields: HTTPHeaders) {
+    for (name, value) in fields.dictionary where request.value(forHTTPHeaderField: name) == nil {
+      request.setValue(value, forHTTPHeaderField: name)
+    }
+  }
+
   mutating func cancel() {
     isCancelled = true
   }

@@ -117,6 +117,37 @@ import FoundationNetworking
     }
   }
 
+  #if canImport(FoundationNetworking)
+  // Elsewhere URLSession adds the fields of its configuration to every request itself.
+  @Test func secretsOfTheSession_areNotSentToAnotherServer() async throws {
+    try await withServer { first in
+      try await withServer { second in
+        first.route("/same", .redirect(to: "/here"))
+        first.route("/here", .ok())
+        first.route("/other", .redirect(to: second.url("/there")))
+        second.route("/there", .redirect(to: "/end"))
+        second.route("/end", .ok())
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["authorization": "Bearer secret", "X-Color": "red", "X-Size": "small"]
+        let session = URLSession(configuration: configuration)
+        for path in ["/same", "/other"] {
+          let request = request(first.url(path)) { $0.setValue("large", forHTTPHeaderField: "x-size") }
+          try await HTTPOperation(request, session: session).run()
+        }
+        for request in first.requests.events {
+          #expect(request.headers["authorization"] == "Bearer secret")
+          #expect(request.headers["x-color"] == "red" && request.headers["x-size"] == "large")
+        }
+        #expect(second.requests.events.map(\.path) == ["/there", "/end"])
+        for request in second.requests.events {
+          #expect(request.headers["authorization"] == nil)
+          #expect(request.headers["x-color"] == "red" && request.headers["x-size"] == "large")
+        }
+      }
+    }
+  }
+  #endif
+
   @Test func download_writesTheLastAnswerOnly() async throws {
     let folder = try TemporaryFolder()
     try await withServer { server in
