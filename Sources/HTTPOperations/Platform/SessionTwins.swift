@@ -1,8 +1,8 @@
 import CompositeOperations
-import Foundation
 
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+import Foundation
+package import FoundationNetworking
 
 /// Sessions with the configurations of others, and a delegate of ours. They go when the others are gone.
 enum SessionTwins {
@@ -41,7 +41,18 @@ enum SessionTwins {
     for orphan in orphans { orphan.session.finishTasksAndInvalidate() }
     return (twin.session, twin.relay)
   }
+  /// Ends the session that was made for another, when its tasks have ended.
+  static func release(of original: URLSession) {
+    let twin = twins.withLock { twins -> Twin? in
+      let key = ObjectIdentifier(original)
+      guard twins[key]?.original === original else { return nil }
+      return twins.removeValue(forKey: key)
+    }
+    twin?.session.finishTasksAndInvalidate()
+  }
 }
+#else
+package import Foundation
 #endif
 
 extension URLSession {
@@ -52,5 +63,13 @@ extension URLSession {
     for (name, value) in configuration.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
     #endif
     return fields
+  }
+
+  /// Invalidates the session, and the one that was made for it, when their tasks have ended.
+  package func finishTasksAndInvalidateTwin() {
+    #if canImport(FoundationNetworking)
+    SessionTwins.release(of: self)
+    #endif
+    finishTasksAndInvalidate()
   }
 }

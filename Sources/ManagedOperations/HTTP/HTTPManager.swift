@@ -197,6 +197,6 @@ final class SessionOwner: Sendable {
   }
 
   deinit {
-    session.finishTasksAndInvalidate()
+    session.finishTasksAndInvalidateTwin()
   }
 }

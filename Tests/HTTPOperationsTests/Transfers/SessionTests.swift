@@ -73,6 +73,17 @@ import FoundationNetworking
     }
   }
 
+  @Test func sessionThatWasMade_goesWithTheOther() async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let session = URLSession(configuration: .ephemeral)
+      try await HTTPOperation(request(server.url()), session: session).run()
+      #expect(server.openConnections.events == [1])
+      session.finishTasksAndInvalidateTwin()
+      await server.openConnections.wait { $0.last == 0 }
+    }
+  }
+
   @Test func configuration_ofTheSession_staysAsItIs() async throws {
     try await withServer { server in
       server.route("/", .ok())

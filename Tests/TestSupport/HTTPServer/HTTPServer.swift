@@ -34,6 +34,9 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   /// How many requests were ended by the client before they were answered, as a list to wait on.
   public let abandonedRequests = EventRecorder<Int>()
 
+  /// How many connections are open, each time one more or one less is.
+  public let openConnections = EventRecorder<Int>()
+
   private let state = Locked(State())
   private let queue = DispatchQueue(label: "HTTPServer")
   private let listener: any DispatchSourceRead
@@ -111,10 +114,11 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   private func accepted(_ descriptor: Int32) {
     let connection = HTTPConnection(
       descriptor: descriptor, queue: queue, keepsConnection: keepsConnections, handler: self)
-    let isStopped = state.withLock { state in
+    let (isStopped, count) = state.withLock { state in
       state.connections[ObjectIdentifier(connection)] = connection
-      return state.isStopped
+      return (state.isStopped, state.connections.count)
     }
+    openConnections.record(count)
     connection.start()
     if isStopped { connection.close() }
   }
@@ -144,7 +148,12 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   }
 
   func connectionClosed(_ connection: HTTPConnection) {
-    update { $0.connections[ObjectIdentifier(connection)] = nil }
+    let count = state.withLock { state in
+      state.connections[ObjectIdentifier(connection)] = nil
+      return state.connections.count
+    }
+    openConnections.record(count)
+    update { _ in }
   }
 
   /// Changes the state, and tells those who wait for the stop when nothing is open any more.
