@@ -8,7 +8,7 @@ import FoundationNetworking
 /// A request under way: one task of the session after the other, as long as there are redirects.
 ///
 /// The session calls it from its delegate queue, one call after the other. Only a cancel comes from elsewhere.
-final class HTTPExchange: @unchecked Sendable {  // what cancel touches is locked; the rest is for the session's calls
+final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // what cancel touches is locked; the rest is for the session's calls
   private struct Running {
     var state: HTTPExchangeState
     var task: SessionTask?
@@ -33,6 +33,7 @@ final class HTTPExchange: @unchecked Sendable {  // what cancel touches is locke
       running.state.add(fields)
       return running.state
     }
+    guard operation.observe(self) else { return settle(with: .cancelled) }
     if let error = HTTPRequestCheck.mistake(in: state) {
       settle(with: .failure(error))
     } else {
@@ -46,6 +47,11 @@ final class HTTPExchange: @unchecked Sendable {  // what cancel touches is locke
       return running.task
     }
     task?.cancel()
+  }
+
+  /// Somebody else may have settled it; then nobody needs the answer.
+  func operationDidSettle(_ operation: Operation, tag: Int) {
+    cancel()
   }
 
   /// Makes the request of the next hop.

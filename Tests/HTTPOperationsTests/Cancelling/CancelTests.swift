@@ -89,6 +89,42 @@ import FoundationNetworking
     }
   }
 
+  @Test func settlingByHand_closesTheConnection_andLeavesNoFile() async throws {
+    let folder = try TemporaryFolder()
+    try await withServer { server in
+      server.route("/", .pieces([HTTPPiece("x"), HTTPPiece("y").held(by: Gate())]))
+      for number in 1...2 {
+        var operation: HTTPOperation? = HTTPOperation(
+          request(server.url()), transfer: .download(to: folder.file("file")))
+        let reference = WeakReference(operation!)
+        operation!.start()
+        await server.requests.wait(forCount: number)
+        if number == 1 {
+          operation!.finish(with: HTTPResponse(status: 299))
+          #expect(operation!.outcome?.value?.status == 299)
+        } else {
+          operation!.reject(with: TestError("enough"))
+        }
+        operation = nil
+        await server.abandonedRequests.wait(forCount: number)
+        await untilReleased(reference)
+      }
+      let contents = try folder.contents()
+      #expect(contents.isEmpty)
+    }
+  }
+
+  @Test func settlingByHand_beforeTheStart_asksNobody() async throws {
+    try await withServer { server in
+      let operation = HTTPOperation(request(server.url()))
+      operation.finish(with: HTTPResponse(status: 299))
+      operation.start()
+      server.route("/other", .ok())
+      try await HTTPOperation(request(server.url("/other"))).run()
+      #expect(server.count("/") == 0)
+    }
+  }
+
   @Test func operation_isReleased_whenItHasSettled() async throws {
     try await withServer { server in
       server.route("/", .ok())
