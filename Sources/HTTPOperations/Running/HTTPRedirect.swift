@@ -54,10 +54,10 @@ extension URL {
     return !(host ?? "").isEmpty
   }
 
-  /// Scheme, host and port.
-  package var server: String {
-    let scheme = scheme?.lowercased() ?? ""
-    return "\(scheme)://\(host?.lowercased() ?? ""):\(port ?? (scheme == "https" ? 443 : 80))"
+  /// Scheme, host and port; nil if no request can be made to this address.
+  package var server: String? {
+    guard isWebAddress, let scheme = scheme?.lowercased(), let host = host?.lowercased() else { return nil }
+    return "\(scheme)://\(host):\(port ?? (scheme == "https" ? 443 : 80))"
   }
 
   /// The address without user, password, query and fragment, which may be nobody's business.

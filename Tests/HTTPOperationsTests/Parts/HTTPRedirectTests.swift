@@ -40,6 +40,15 @@ import FoundationNetworking
   }
 
   @Test(arguments: [
+    ("HTTP://Host/x", "http://host:80"), ("https://host", "https://host:443"), ("https://host:80", "https://host:80"),
+    ("http://u:p@host:81/?q", "http://host:81"), ("/path", nil), ("mailto:x@y", nil), ("file:///x", nil),
+    ("http:///x", nil), ("ftp://host/", nil), ("http:x", nil),
+  ])
+  func server_isSchemeHostAndPort_ofAWebAddress(_ url: String, _ server: String?) {
+    #expect(URL(string: url)?.server == server)
+  }
+
+  @Test(arguments: [
     (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (303, "DELETE", "GET"), (303, "HEAD", "HEAD"),
     (301, "DELETE", "DELETE"), (307, "POST", "POST"), (308, "PUT", "PUT"),
   ])
