@@ -31,8 +31,23 @@ extension HTTPStatusError: LocalizedError, CustomStringConvertible {
   public var description: String {
     var text = "\(url?.textWithoutSecrets ?? "The server") answered with the status \(status)"
     if let retryAfter { text += ", to be asked again in \(retryAfter.components.seconds) s" }
-    let start = String(decoding: body.prefix(200), as: UTF8.self).split(whereSeparator: \.isNewline).first ?? ""
-    return start.isEmpty ? text + "." : text + ": \(start)"
+    return text + (excerpt.map { ": \($0)" } ?? ".")
+  }
+
+  /// The first line of the body, or how it begins, if the body is text.
+  private var excerpt: String? {
+    var start = body.prefix(200)
+    var text = String(data: start, encoding: .utf8)
+    // A character may have been cut through.
+    while text == nil, start.count < body.count, start.count > 196 {
+      start = start.dropLast()
+      text = String(data: start, encoding: .utf8)
+    }
+    let isCut = start.count < body.count
+    guard let lines = text?.split(omittingEmptySubsequences: true, whereSeparator: \.isNewline), let line = lines.first,
+      !line.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" })
+    else { return nil }
+    return isCut && lines.count == 1 ? line + "…" : String(line)
   }
 
   /// The same as ``description``.
