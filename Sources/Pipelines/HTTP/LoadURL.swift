@@ -31,8 +31,11 @@ public struct LoadURL<Input: Sendable>: PipelineStep {
   /// - Parameters:
   ///   - session: the session that requests are made in.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
-  public init(session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300) where Input == URL {
-    load = LoadResponse(session: session, acceptedStatuses: acceptedStatuses)
+  ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
+  ///     other. Traps if it is negative.
+  public init(session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20)
+  where Input == URL {
+    load = LoadResponse(session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects)
   }
 
   /// Makes a step that makes a request of what it is given.
@@ -40,13 +43,16 @@ public struct LoadURL<Input: Sendable>: PipelineStep {
   /// - Parameters:
   ///   - session: the session that requests are made in.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
+  ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
+  ///     other. Traps if it is negative.
   ///   - request: makes the request; one with a body uploads it. Called for each run, and each attempt, where operations run.
   ///     What it throws is the failure of the step; `CancellationError` cancels.
   public init(
-    session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300,
+    session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
     request: @escaping @Sendable (Input) throws -> URLRequest
   ) {
-    load = LoadResponse(session: session, acceptedStatuses: acceptedStatuses, request: request)
+    load = LoadResponse(
+      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, request: request)
   }
 
   /// Makes the operation; see ``PipelineStep/operation(for:)``.
@@ -67,8 +73,13 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   /// - Parameters:
   ///   - session: the session that requests are made in.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
-  public init(session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300) where Input == URL {
-    self.init(session: session, acceptedStatuses: acceptedStatuses) { url in URLRequest(url: url) }
+  ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
+  ///     other. Traps if it is negative.
+  public init(session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20)
+  where Input == URL {
+    self.init(session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects) { url in
+      URLRequest(url: url)
+    }
   }
 
   /// Makes a step that makes a request of what it is given.
@@ -76,18 +87,25 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   /// - Parameters:
   ///   - session: the session that requests are made in.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
+  ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
+  ///     other. Traps if it is negative.
   ///   - transfer: what travels with a request: nothing but itself, a body to upload, or a file to download to. Called as
   ///     `request` is.
   ///   - request: makes the request. Called for each run, and each attempt, where operations run. What it throws is the failure
   ///     of the step; `CancellationError` cancels.
   public init(
-    session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300,
+    session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
     transfer: @escaping @Sendable (Input) throws -> HTTPTransfer = { _ in .data },
     request: @escaping @Sendable (Input) throws -> URLRequest
   ) {
+    require(
+      maxRedirects >= 0,
+      "A step that loads a URL was given \(maxRedirects) redirects to follow. Use 0 to follow none, or a positive number."
+    )
     make = { input in
       HTTPOperation(
-        try request(input), transfer: try transfer(input), session: session, acceptedStatuses: acceptedStatuses)
+        try request(input), transfer: try transfer(input), session: session, acceptedStatuses: acceptedStatuses,
+        maxRedirects: maxRedirects)
     }
   }
 

@@ -41,6 +41,24 @@ struct LoadURLTests {
     }
   }
 
+  @Test func loadURL_followsAsManyRedirectsAsAllowed() async throws {
+    try await withServer { server in
+      server.route("/1", .redirect(to: "/2"))
+      server.route("/2", .redirect(to: "/3"))
+      server.route("/3", .ok("there"))
+      let url = URL(string: server.url("/1"))!
+      let body = try await Pipeline(LoadURL(session: .patient, maxRedirects: 2)).run(url)
+      #expect(body == Data("there".utf8))
+      let error = try await outcome(of: Pipeline(LoadURL(session: .patient, maxRedirects: 1)), for: url).stepError
+      #expect((error?.underlying as? HTTPError)?.code == .tooManyRedirects)
+      let none = LoadResponse(session: .patient, acceptedStatuses: nil, maxRedirects: 0) { (url: URL) in
+        URLRequest(url: url)
+      }
+      let answer = try await Pipeline(none).run(url)
+      #expect(answer.status == 302 && answer.headers["Location"] == "/2")
+    }
+  }
+
   @Test func loadURL_whoseRequestCanNotBeBuilt_fails() async throws {
     let step = LoadURL { (_: String) in throw TestError.first }
     let error = try await outcome(of: Pipeline(step), for: "x").stepError

@@ -24,6 +24,13 @@ struct MisuseTests {
     try expect(result, says: "The pipeline step “Odd” has a weight of nan", "finite")
   }
 
+  @Test func negativeNumberOfRedirects_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = LoadURL(maxRedirects: -1)
+    }
+    try expect(result, says: "A step that loads a URL was given -1 redirects to follow", "Use 0 to follow none")
+  }
+
   @Test func timeout_ofZero_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Add(1).timeout(.zero)
