@@ -23,7 +23,7 @@ public import Foundation
 /// and not on the session's delegate queue.
 ///
 /// Cancelling it ends the request and closes its connection; it settles when that is done, and a file that was being
-/// downloaded is gone by then.
+/// downloaded is gone by then. Settling it from outside ends the request too.
 ///
 /// The progress follows the bytes: of the body that is sent, for an upload, and else of the one that comes, as long as the
 /// server says how long it will be.

@@ -8,7 +8,7 @@ import FoundationNetworking
 /// A request under way: one task of the session after the other, as long as there are redirects.
 ///
 /// The session calls it from its delegate queue, one call after the other. Only a cancel comes from elsewhere.
-final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // what cancel touches is locked; the rest is for the session's calls
+final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked, but for the session's calls
   private struct Running {
     var state: HTTPExchangeState
     var task: SessionTask?
