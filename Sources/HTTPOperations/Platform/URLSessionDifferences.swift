@@ -32,7 +32,9 @@ import FoundationNetworking
 // - A body that is cut short, and a header that is too long, are unknown errors, told by their texts. What is no HTTP is an
 //   unsupported URL.
 // - A connection that ends in the middle of the header fields ends the process ("Transfer completed, but there's no
-//   response", swift-corelibs-foundation#5285), whoever made the request. Nothing can be done about it from outside.
+//   response", swift-corelibs-foundation#5285), whoever made the request. Nothing can be done about it from outside:
+//   libcurl says that all is well, and Foundation asks nobody before it looks for the response, which only its own parser
+//   of header fields, or a task before it, could have set. Whoever talks to such a server needs another client.
 // - Of an answer with a status from 301 to 308 the delegate is told nothing but the end, and the body is lost, unless it
 //   is a redirect that is declined.
 // - `URLSession.data(for:)` can deadlock when it is cancelled (swift-corelibs-foundation#5412). It is not used here.
