@@ -18,7 +18,7 @@ import Testing
     (["--date", "2026-02-30", "Oslo"], "--date cannot be \"2026-02-30\".", "--date 2026-03-29"),
     (["--server", "127.0.0.1", "Oslo"], "--server cannot be \"127.0.0.1\".", "http or https address"),
     (["--server", "ftp://host", "Oslo"], "--server cannot be \"ftp://host\".", "http or https address"),
-    (["--timeline=", "Oslo"], "--timeline names no file.", "timeline.html"),
+    (["--timeline=", "Oslo"], "--timeline needs a value.", "timeline.html"),
     (["--verbose=yes", "Oslo"], "--verbose takes no value", "Write --verbose alone."),
     (["--verbos", "Oslo"], "--verbos is not an option.", "Did you mean --verbose?"),
     (["-x", "Oslo"], "-x is not an option.", "Forecast --help"),
