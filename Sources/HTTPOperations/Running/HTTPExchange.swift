@@ -7,7 +7,8 @@ import FoundationNetworking
 
 /// A request under way: one task of the session after the other, as long as there are redirects.
 ///
-/// The session calls it from its delegate queue, one call after the other. Only a cancel comes from elsewhere.
+/// The session calls it from its delegate queue, one call after the other. Only cancels, timeouts and
+/// the news that somebody else has settled the operation come from elsewhere.
 final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked, but for the session's calls
   private struct Running {
     var state: HTTPExchangeState

@@ -35,7 +35,8 @@ public struct HTTPTask: ManagedTask {
   public var acceptedStatuses: Range<Int>?
   /// How many redirects are followed. Not negative; else the task traps when it executes.
   public var maxRedirects: Int
-  /// How long an attempt may execute; nil for as long as the request's own timeouts allow. It is more exact than those.
+  /// How long an attempt may execute; nil for as long as the request's own timeouts allow, which begin anew with everything
+  /// that is sent or received.
   public var timeout: Duration?
 
   /// Keeps the session of a manager from being closed.
