@@ -10,9 +10,8 @@ struct ReadyState {
   private(set) var isHeld = false
   private(set) var inFlight = 0
   private var ready = ReadyQueue()
-  /// The tags whose operations are made when they may start: those from `firstTag` on.
-  private var tags: [Int] = []
-  private var firstTag = 0
+  /// The tags whose operations are made when they may start.
+  private var tags = HeadedQueue<Int>()
   /// How many of them were cancelled while they waited for their turn.
   private var cancelledTags = 0
   /// Those that wait and those that are in flight, by the number under which they were handed in.
@@ -55,19 +54,9 @@ struct ReadyState {
 
   /// The tag of the operation to make and start, if one may start. It counts as in flight from here on.
   mutating func claimTag() -> (tag: Int, isCancelled: Bool, more: Bool)? {
-    guard mayStart, firstTag < tags.count else { return nil }
-    let tag = tags[firstTag]
+    guard mayStart, let tag = tags.popFirst() else { return nil }
     let isCancelled = cancelledTags > 0
     if isCancelled { cancelledTags -= 1 }
-    firstTag += 1
-    if firstTag == tags.count {
-      tags.removeAll(keepingCapacity: tags.count < 1024)
-      firstTag = 0
-    } else if firstTag >= 1024, firstTag > tags.count / 2 {
-      // One that never has nothing to do must not grow for ever.
-      tags.removeFirst(firstTag)
-      firstTag = 0
-    }
     inFlight += 1
     return (tag, isCancelled, mayStart)
   }
@@ -83,7 +72,7 @@ struct ReadyState {
   mutating func skipTag() { inFlight -= 1 }
 
   /// The tags that wait for their turn are cancelled: their operations will be made, and be cancelled before they start.
-  mutating func cancelTags() { cancelledTags = tags.count - firstTag }
+  mutating func cancelTags() { cancelledTags = tags.count }
 
   /// One was found to be ours to start. False if none may start any more.
   mutating func own(_ number: Int) -> Bool {
@@ -120,8 +109,7 @@ struct ReadyState {
   /// as in flight until it has settled.
   mutating func close() -> [Int] {
     isClosed = true
-    tags = []
-    firstTag = 0
+    tags = HeadedQueue()
     let abandoned = ready.removeAll() + parked.sorted()
     parked = []
     inFlight += abandoned.count

@@ -1,0 +1,43 @@
+/// A queue in an array, whose front moves on as elements are taken; their places are given back together, now and then.
+///
+/// What was taken stays in memory until then, so it is for plain values.
+@frozen
+package struct HeadedQueue<Element> {
+  @usableFromInline var places: [Element] = []
+  @usableFromInline var head = 0
+
+  @inlinable
+  package init() {}
+
+  @inlinable package var isEmpty: Bool { head == places.count }
+  @inlinable package var count: Int { places.count - head }
+
+  @inlinable
+  package mutating func append(_ element: Element) { places.append(element) }
+
+  @inlinable
+  package mutating func append(contentsOf elements: some Sequence<Element>) { places.append(contentsOf: elements) }
+
+  @inlinable
+  package mutating func popFirst() -> Element? {
+    guard head < places.count else { return nil }
+    let first = places[head]
+    head += 1
+    if head == places.count {
+      places.removeAll(keepingCapacity: head < 1024)
+      head = 0
+    } else if head >= 1024, head > places.count / 2 {
+      // One that is never empty must not grow for ever.
+      places.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+
+  /// Leaves out what is not wanted any more.
+  @inlinable
+  package mutating func keep(where isKept: (Element) -> Bool) {
+    places = places[head...].filter(isKept)
+    head = 0
+  }
+}
