@@ -147,3 +147,8 @@ final class ThreadContext {
     (isWorker, self.urgency) = previous
   }
 }
+
+/// Runs code of the user's where it may be on behalf of the core: what it does with operations takes effect at once.
+package func runUserCode<R>(_ body: () throws -> R) rethrows -> R {
+  try ThreadContext.current.runUserCode(body)
+}

@@ -21,10 +21,10 @@ extension ManagerCore {
     let kind = kind(of: entry)
     let (job, attempt) = (entry.payload, entry.attempt)
     if let log, kind.level >= log.level {
-      log.handler(
-        LogMessage(
-          level: kind.level, category: kind.category, taskIdentifier: job.identifier,
-          text: "task \(job.identifier) (\(job.taskDescription)): \(kind.text(attempt: attempt))"))
+      let message = LogMessage(
+        level: kind.level, category: kind.category, taskIdentifier: job.identifier,
+        text: "task \(job.identifier) (\(job.taskDescription)): \(kind.text(attempt: attempt))")
+      runUserCode { log.handler(message) }
     }
     guard !streams.isEmpty else { return }
     let description = job.taskDescription
