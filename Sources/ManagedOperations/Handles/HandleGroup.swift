@@ -58,10 +58,14 @@ public final class HandleGroup<Value: Sendable>:
     }
   }
 
+  deinit {
+    for stream in groupState.withLock({ $0.streams }).values { stream.continuation.finish() }
+  }
+
   // MARK: - As they come
 
   /// The outcome of each task when it has settled, with the index of the task. Begins with those that have already, in the order
-  /// in which they did, and ends after the last one. Each use makes a stream of its own, which keeps all that nobody has read.
+  /// in which they did, and ends after the last one, or when a group that nobody has started is released. Each use makes a stream of its own, which keeps all that nobody has read.
   public var outcomesAsTheyCome: AsyncStream<(index: Int, outcome: Outcome<Value>)> {
     let (stream, continuation) = AsyncStream.makeStream(of: (index: Int, outcome: Outcome<Value>).self)
     let number = groupState.withLock { state in

@@ -170,6 +170,19 @@ import Testing
     await manager.waitUntilIdle()
   }
 
+  @Test func group_releasedUnstarted_endsItsStreams() async {
+    let manager = OperationManager(clock: ManualClock())
+    var outcomes: [Int] = []
+    let stream: AsyncStream<(index: Int, outcome: Outcome<Int>)>
+    do {
+      let group = manager.add(contentsOf: (0..<3).map { Number($0) }, startImmediately: false)
+      stream = group.outcomesAsTheyCome
+      group.handles[1].cancel()
+    }
+    for await (index, _) in stream { outcomes.append(index) }
+    #expect(outcomes == [1])
+  }
+
   @Test func group_inAComposite_isStartedByIt() async throws {
     let manager = OperationManager(clock: ManualClock())
     let group = manager.add(contentsOf: (0..<3).map { Number($0) }, startImmediately: false)
