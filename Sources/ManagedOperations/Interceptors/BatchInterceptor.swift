@@ -9,7 +9,8 @@ import CompositeOperations
 /// uploads.flush()
 /// ```
 ///
-/// The task that makes the batch full is the last that executes of it. A task that is cancelled leaves the batch. Tasks that are
+/// The task that makes the batch full is the last that executes of it; if another interceptor holds that one, a
+/// ``RateLimitInterceptor`` for example, the batch waits for it. A task that is cancelled leaves the batch. Tasks that are
 /// requeued are not held again, unless the reactor has them intercepted. It may serve several managers, with a batch in each.
 public final class BatchInterceptor: BatchKeeping {
   private struct Batch {
@@ -90,19 +91,17 @@ public final class BatchInterceptor: BatchKeeping {
     withExtendedLifetime(previous) {}
   }
 
-  /// Holds the task, unless it makes the batch full.
+  /// Holds the task, unless it makes the batch full, or is not one of those that are held.
   public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
-    batchCount + 1 >= maxCount ? .execute : .hold
+    answer(about: &task, batchCount: batchCount)?.command ?? .execute
   }
 
-  func intercept<T: ManagedTask>(
-    _ task: inout T, identifier: Int, batchCount: Int, in batch: TaskBatch
-  ) async throws -> InterceptCommand? {
+  func answer<T: ManagedTask>(about task: inout T, batchCount: Int) -> KeeperAnswer? {
     guard isFor(task) else { return nil }
-    return try await intercept(&task, batchCount: batchCount)
+    return KeeperAnswer(command: batchCount + 1 >= maxCount ? .execute : .hold)
   }
 
-  func didHold(identifier: Int, in batch: TaskBatch) {
+  func didHold(identifier: Int, note: String?, in batch: TaskBatch) {
     guard let maxAge, let key = batch.key, let generation = batch.generation(of: identifier) else { return }
     let isFirst = batches.withLock { batches in
       guard let known = batches[key]?.generation, known < generation else { return false }

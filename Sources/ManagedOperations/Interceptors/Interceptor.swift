@@ -56,7 +56,12 @@ extension Interceptor {
 ///
 /// If the combined command is to execute, each interceptor that answered `execute` or `forceExecute` releases what it holds
 /// itself: those tasks execute first, in the order in which they were held, and the task in question after them. They are not
-/// intercepted again. If it is to hold or discard, nothing is released.
+/// intercepted again. If it is to hold, they release that when the task is let go, unless all of it has left meanwhile. If it
+/// is to discard, nothing is released.
+///
+/// A task that was let pass is asked about again before it starts if a reaction has ended meanwhile that has such tasks
+/// intercepted again; see ``ReactorConfiguration/reinterceptsOnRequeue``. Then only `discard` counts: it is not held again, and
+/// releases nothing.
 public enum InterceptCommand: Sendable, Equatable, CaseIterable {
   /// Execute it, if the others think so too.
   case execute

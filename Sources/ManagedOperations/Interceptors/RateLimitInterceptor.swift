@@ -10,7 +10,7 @@ import CompositeOperations
 /// A bucket is full at first, and fills evenly. Tasks of a key execute in the order in which they came; while they wait, tasks of
 /// other keys overtake them, and they are held: they count in the manager's `heldTaskCount`, can be cancelled, which costs no
 /// token, and go at once if somebody else releases them. A task that an interceptor behind this one holds or discards has cost
-/// its token. Tasks that are requeued need a new one only if the reactor has them intercepted.
+/// its token. One that an interceptor in front of this one holds as well waits there only. Tasks that are requeued need a new one only if the reactor has them intercepted.
 ///
 /// It may serve several managers, which then share the buckets.
 public final class RateLimitInterceptor: BatchKeeping {
@@ -36,8 +36,6 @@ public final class RateLimitInterceptor: BatchKeeping {
 
   private struct State {
     var buckets: [String: Bucket] = [:]
-    /// The task of each manager that is going to be held, unless another interceptor decides otherwise, and its key.
-    var pending: [TaskBatch.Key: (identifier: Int, key: String)] = [:]
     var sweepsAt = 64
 
     mutating func makeBucket(_ key: String, now: Timekeeper.Time) {
@@ -90,13 +88,9 @@ public final class RateLimitInterceptor: BatchKeeping {
     return takeToken(key) ? .execute : .hold
   }
 
-  func intercept<T: ManagedTask>(
-    _ task: inout T, identifier: Int, batchCount: Int, in batch: TaskBatch
-  ) async throws -> InterceptCommand? {
-    guard let key = key(task) else { return nil }
-    if takeToken(key) { return nil }
-    if let manager = batch.key { state.withLock { $0.pending[manager] = (identifier, key) } }
-    return .hold
+  func answer<T: ManagedTask>(about task: inout T, batchCount: Int) -> KeeperAnswer? {
+    guard let key = key(task), !takeToken(key) else { return nil }
+    return KeeperAnswer(command: .hold, note: key)
   }
 
   private func takeToken(_ key: String) -> Bool {
@@ -108,14 +102,14 @@ public final class RateLimitInterceptor: BatchKeeping {
     }
   }
 
-  func didHold(identifier: Int, in batch: TaskBatch) {
-    guard let manager = batch.key else { return }
-    let key = state.withLock { state -> String? in
-      guard let (pending, key) = state.pending.removeValue(forKey: manager), pending == identifier else { return nil }
+  func didHold(identifier: Int, note: String?, in batch: TaskBatch) {
+    guard let key = note else { return }
+    let now = timekeeper.now
+    state.withLock { state in
+      state.makeBucket(key, now: now)
       state.buckets[key]?.waiting.append(Waiter(identifier: identifier, batch: batch))
-      return key
     }
-    if let key { setTimer(key) }
+    setTimer(key)
   }
 
   /// Sets a timer for when there is the next token, if one is waited for and none is set.

@@ -48,14 +48,23 @@ public struct TaskBatch: Sendable {
 
 /// An interceptor of this module that knows more of the tasks that it is asked about than others do.
 protocol BatchKeeping: Interceptor {
+  /// Whether it never changes or discards a task, so that there is nothing to ask about one that it has let pass.
+  var onlyHolds: Bool { get }
   /// Decides, as ``Interceptor/intercept(_:batchCount:)`` does. Nil lets the task execute and releases nothing.
-  func intercept<T: ManagedTask>(
-    _ task: inout T, identifier: Int, batchCount: Int, in batch: TaskBatch
-  ) async throws -> InterceptCommand?
+  func answer<T: ManagedTask>(about task: inout T, batchCount: Int) async throws -> KeeperAnswer?
   /// A task is held. Called under no lock, perhaps after it has left again.
-  func didHold(identifier: Int, in batch: TaskBatch)
+  ///
+  /// - Parameter note: that of the answer.
+  func didHold(identifier: Int, note: String?, in batch: TaskBatch)
 }
 
 extension BatchKeeping {
-  func didHold(identifier: Int, in batch: TaskBatch) {}
+  var onlyHolds: Bool { true }
+  func didHold(identifier: Int, note: String?, in batch: TaskBatch) {}
+}
+
+struct KeeperAnswer {
+  let command: InterceptCommand
+  /// What it wants to know about the task when that is held.
+  var note: String?
 }

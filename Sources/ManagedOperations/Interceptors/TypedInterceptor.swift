@@ -41,9 +41,9 @@ public struct TypedInterceptor<Task: ManagedTask>: Interceptor {
 }
 
 extension TypedInterceptor: BatchKeeping {
-  func intercept<T: ManagedTask>(
-    _ task: inout T, identifier: Int, batchCount: Int, in batch: TaskBatch
-  ) async throws -> InterceptCommand? {
-    try await typedCommand(&task, batchCount: batchCount)
+  var onlyHolds: Bool { false }
+
+  func answer<T: ManagedTask>(about task: inout T, batchCount: Int) async throws -> KeeperAnswer? {
+    try await typedCommand(&task, batchCount: batchCount).map { KeeperAnswer(command: $0) }
   }
 }

@@ -23,8 +23,8 @@ public import CompositeOperations
 ///
 /// A reactor reacts once at a time for each ``key(for:)``: tasks that want the same reaction while it is under way wait for it
 /// and share its answer. And an attempt that had started before the last reaction of its key that requeued ended needs no
-/// further one: it is requeued at once. If requeued tasks are intercepted again, it is enough that the interceptors had been
-/// asked before that. So a hundred requests that fail because of one expired token cause one refresh, also those whose answers
+/// further one: it is requeued at once. If requeued tasks are intercepted again, so are those of the key that the interceptors
+/// had let pass before the reaction ended, and that have not started. So a hundred requests that fail because of one expired token cause one refresh, also those whose answers
 /// arrive after it.
 ///
 /// Tasks that were cancelled, or have timed out, are settled without asking anybody.
@@ -49,7 +49,8 @@ public protocol Reactor: Sendable {
   /// What reactions to a task are shared by: all tasks of one key share one reaction. Nil if each task needs its own. The
   /// default is one key for all tasks.
   ///
-  /// Called after ``shouldReact(to:of:handle:)`` said yes, where operations run, under no lock.
+  /// Called after ``shouldReact(to:of:handle:)`` said yes, where operations run, under no lock. If requeued tasks are intercepted
+  /// again, also about each task that interceptors were asked about, after they were.
   func key<T: ManagedTask>(for task: T) -> String?
 
   /// Reacts.
@@ -87,7 +88,8 @@ public struct ReactorConfiguration: Sendable, Equatable {
   /// Whether no further attempt starts, of any task of the manager, while such a reaction is under way. Attempts that have
   /// started go on. A delay of ``Reaction/requeue(after:)`` is not part of the reaction.
   public var suspendsQueue: Bool
-  /// Whether requeued tasks go through the interceptors again.
+  /// Whether requeued tasks go through the interceptors again, and with them those that were let pass before the reaction ended,
+  /// and have not started: what interceptors have made of them, with a token for example, is outdated.
   public var reinterceptsOnRequeue: Bool
   /// How long a reaction may take; nil for no limit. After that the tasks that wait for it fail with ``ManagedTaskError``,
   /// whose code is `reactionTimedOut`.

@@ -118,33 +118,37 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   }
 
   override func intercept(in core: ManagerCore, drain: Int) async {
-    var task = core.withLock { _ in self.task }
+    var (task, isAskedAgain) = core.withLock { (self.task, $0.state.jobs[identifier]?.isAskedAgain == true) }
     var answer = InterceptAnswer()
-    for (index, interceptor) in core.interceptors.enumerated() {
+    var note: String?
+    for (index, interceptor) in core.interceptors.enumerated() where !(isAskedAgain && interceptor.onlyHolds) {
       let batchCount = core.beginQuestion(to: index, about: identifier, drain: drain)
       do {
-        let command: InterceptCommand?
         if let keeper = interceptor.keeper {
-          command = try await keeper.intercept(
-            &task, identifier: identifier, batchCount: batchCount, in: interceptor.batch)
+          let keeperAnswer = try await keeper.answer(about: &task, batchCount: batchCount)
+          let decides = answer.add(keeperAnswer?.command, of: index, batchCount: batchCount)
+          if decides { note = keeperAnswer?.note }
         } else {
-          command = try await interceptor.interceptor.intercept(&task, batchCount: batchCount)
+          let command = try await interceptor.interceptor.intercept(&task, batchCount: batchCount)
+          answer.add(command, of: index, batchCount: batchCount)
         }
-        answer.add(command, of: index, batchCount: batchCount)
       } catch {
         core.interceptionFailed(of: identifier, drain: drain, interceptor: index, error)
         return
       }
       guard core.endQuestion(about: identifier, drain: drain) else { return }
     }
+    let outdatingKeys = core.outdatingReactors.compactMap { reactor in
+      core.reactors[reactor].key(for: task).map { ReactionKey(reactor: reactor, key: $0) }
+    }
     core.input { state in
       guard state.isIntercepting(identifier, drain: drain) else { return }
       swap(&self.task, &task)
-      state.intercepted(identifier, drain: drain, answer)
+      state.intercepted(identifier, drain: drain, answer, outdatingKeys: outdatingKeys)
     }
-    if answer.command == .hold {
+    if answer.command == .hold, !isAskedAgain {
       let holder = core.interceptors[answer.decider]
-      holder.keeper?.didHold(identifier: identifier, in: holder.batch)
+      holder.keeper?.didHold(identifier: identifier, note: note, in: holder.batch)
     }
   }
 

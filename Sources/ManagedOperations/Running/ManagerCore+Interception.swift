@@ -31,8 +31,10 @@ extension ManagerCore {
   }
 
   func interceptionFailed(of identifier: Int, drain: Int, interceptor: Int, _ error: any Error) {
-    withLock { $0.watch.end(drain: drain, identifier: identifier) }
-    input { $0.interceptionFailed(identifier, drain: drain, interceptor: interceptor, error) }
+    change { storage in
+      storage.watch.end(drain: drain, identifier: identifier)
+      storage.state.interceptionFailed(identifier, drain: drain, interceptor: interceptor, error)
+    }
   }
 
   // MARK: - Time
@@ -69,11 +71,14 @@ extension ManagerCore {
 
   private func watchIsDue(_ time: Timekeeper.Time) {
     let now = timekeeper.now
-    let (late, alarm) = withLock { $0.watch.due(time, now: now) }
-    if let alarm { setWatch(alarm) }
-    if let late {
-      input { $0.interceptionTimedOut(late.identifier, drain: late.drain, interceptor: late.interceptor) }
+    let alarm = change { storage in
+      let (late, alarm) = storage.watch.due(time, now: now)
+      if let late {
+        storage.state.interceptionTimedOut(late.identifier, drain: late.drain, interceptor: late.interceptor)
+      }
+      return alarm
     }
+    if let alarm { setWatch(alarm) }
   }
 }
 

@@ -9,6 +9,7 @@ final class ManagerCore: Sendable {
   struct Participant: Sendable {
     let interceptor: any Interceptor
     let keeper: (any BatchKeeping)?
+    let onlyHolds: Bool
     let timeout: Duration?
     let batch: TaskBatch
   }
@@ -27,9 +28,11 @@ final class ManagerCore: Sendable {
   let reactors: [any Reactor]
   let reactorConfigurations: [ReactorConfiguration]
   let timekeeper: Timekeeper
-  // Both are set once, before anybody else sees this.
+  // These are set once, before anybody else sees this.
   nonisolated(unsafe) private(set) var interceptors: [Participant] = []
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
+  /// The reactors after whose reactions the interceptors are asked again, if there is anything to ask.
+  nonisolated(unsafe) private(set) var outdatingReactors: [Int] = []
   private let storage: LockBox<Storage>
 
   init(
@@ -43,9 +46,13 @@ final class ManagerCore: Sendable {
     storage = LockBox(
       Storage(state: ManagerState(interceptorCount: interceptors.count, reactors: reactorConfigurations)))
     self.interceptors = interceptors.enumerated().map { index, interceptor in
-      Participant(
-        interceptor: interceptor, keeper: interceptor as? any BatchKeeping, timeout: interceptor.timeout,
+      let keeper = interceptor as? any BatchKeeping
+      return Participant(
+        interceptor: interceptor, keeper: keeper, onlyHolds: keeper?.onlyHolds ?? false, timeout: interceptor.timeout,
         batch: TaskBatch(of: index, in: self))
+    }
+    if self.interceptors.contains(where: { !$0.onlyHolds }) {
+      outdatingReactors = reactors.indices.filter { reactorConfigurations[$0].reinterceptsOnRequeue }
     }
     engine = makeEngine(operationQueue: operationQueue)
     engine.start()
@@ -67,8 +74,14 @@ final class ManagerCore: Sendable {
   /// Feeds an input to the state machine, and does what it asks for.
   @discardableResult
   func input<R>(_ body: (inout ManagerState<AnyManagedJob>) -> R) -> R {
+    change { body(&$0.state) }
+  }
+
+  /// Changes what is behind the lock, and does what the state machine asks for.
+  @discardableResult
+  func change<R>(_ body: (inout Storage) -> R) -> R {
     let (result, effects) = storage.withLock { storage in
-      let result = body(&storage.state)
+      let result = body(&storage)
       return (result, storage.state.conclude())
     }
     // Before the others, which may call code that takes its time.

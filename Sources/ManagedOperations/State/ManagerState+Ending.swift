@@ -13,8 +13,11 @@ extension ManagerState {
       leaveBatch(interceptor)
     case .reacting:
       leaveReactions(id)
-    case .pending, .waiting, .ready, .concluding, .settling:
-      // In a line it leaves an empty place.
+    case .waiting:
+      line.left()
+    case .ready:
+      ready.left()
+    case .pending, .concluding, .settling:
       break
     }
   }

@@ -17,7 +17,14 @@ extension ManagerState {
   mutating func claim() -> (id: Int, payload: Payload)? {
     tickets -= 1
     guard mayExecute, let id = ready.popFirst() else { return nil }
-    guard var job = jobs[id], job.phase == .ready else { return nil }
+    guard var job = jobs[id], job.phase == .ready else {
+      ready.tookEmptyPlace()
+      return nil
+    }
+    guard !isOutdated(job) else {
+      askAgain(id, job)
+      return nil
+    }
     tick += 1
     job.phase = .executing
     job.attempt += 1

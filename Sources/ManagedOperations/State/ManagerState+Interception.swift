@@ -9,13 +9,27 @@ extension ManagerState {
     effects.actions.append(.startDrain(number))
   }
 
+  mutating func waitForInterceptors(_ id: Int, _ job: Job, isUrgent: Bool) {
+    if line.isSparse {
+      let jobs = jobs
+      line.compact { jobs[$0]?.phase == .waiting }
+    }
+    jobs[id] = job
+    jobs[id]?.phase = .waiting
+    line.append(id, isUrgent: isUrgent)
+    startDrainIfNeeded()
+  }
+
   /// The next task to ask the interceptors about. Nil: the one who asks has nothing more to do.
   mutating func nextToIntercept(drain number: Int) -> (id: Int, payload: Payload)? {
     guard drain == number else { return nil }
     intercepted = nil
     if !drainIsCancelled {
       while let id = line.popFirst() {
-        guard let job = jobs[id], job.phase == .waiting else { continue }
+        guard let job = jobs[id], job.phase == .waiting else {
+          line.tookEmptyPlace()
+          continue
+        }
         tick += 1
         jobs[id]?.phase = .intercepting
         jobs[id]?.interceptTick = tick
@@ -35,16 +49,25 @@ extension ManagerState {
   }
 
   /// The interceptors have answered. Does nothing if the task was cancelled, or has timed out, meanwhile.
-  mutating func intercepted(_ id: Int, drain number: Int, _ answer: InterceptAnswer) {
+  ///
+  /// - Parameter outdatingKeys: what is shared by the reactions that would outdate what they have made of it.
+  mutating func intercepted(
+    _ id: Int, drain number: Int, _ answer: InterceptAnswer, outdatingKeys: [ReactionKey] = []
+  ) {
     guard isIntercepting(id, drain: number), var job = jobs[id] else { return }
     intercepted = nil
+    job.needsInterception = false
+    job.outdatingKeys = outdatingKeys
+    if job.isAskedAgain, answer.command != .discard {
+      job.isAskedAgain = false
+      return makeReady(id, job, isUrgent: true)
+    }
     switch answer.command {
     case .execute, .forceExecute:
-      job.needsInterception = false
       let isUrgent = execute(released(by: answer.releasing), isUrgent: job.isUrgent)
       makeReady(id, job, isUrgent: isUrgent)
     case .hold:
-      job.needsInterception = false
+      job.releasing = answer.releasing.map { ($0, batches[$0].generation) }
       let number = nextNumber()
       job.phase = .held(interceptor: answer.decider, number: number)
       jobs[id] = job
@@ -79,6 +102,19 @@ extension ManagerState {
     guard let drain, !drainIsCancelled else { return }
     drainIsCancelled = true
     effects.actions.append(.cancelDrain(drain))
+  }
+
+  /// Whether what the interceptors have made of a task is from before a reaction after which they are to be asked again.
+  func isOutdated(_ job: Job) -> Bool {
+    guard let tick = job.interceptTick, tick < lastReinterception else { return false }
+    return job.outdatingKeys.contains { key in lastRequeues[key].map { tick < $0.end } ?? false }
+  }
+
+  /// Has the interceptors asked again about a task that they have let pass. It stays ahead of others.
+  mutating func askAgain(_ id: Int, _ job: Job) {
+    var job = job
+    job.isAskedAgain = true
+    waitForInterceptors(id, job, isUrgent: true)
   }
 
   // MARK: - Batches
@@ -120,7 +156,8 @@ extension ManagerState {
     }
   }
 
-  /// Has tasks execute that were held, in their order: if one of them goes ahead of others, all do.
+  /// Has tasks execute that were held, in their order, each after what it releases itself: if one of them goes ahead of others,
+  /// all do.
   ///
   /// - Parameter isUrgent: whether they do anyway.
   /// - Returns: whether they do.
@@ -128,7 +165,11 @@ extension ManagerState {
   private mutating func execute(_ places: [HeldBatch.Place], isUrgent: Bool = false) -> Bool {
     let isUrgent = isUrgent || places.contains { jobs[$0.id]?.isUrgent == true }
     for place in places {
-      guard let job = jobs[place.id] else { continue }
+      guard var job = jobs[place.id] else { continue }
+      for (interceptor, generation) in job.releasing where batches[interceptor].generation == generation {
+        execute(take(.max, of: interceptor), isUrgent: isUrgent)
+      }
+      job.releasing = []
       if case .held(let interceptor, _) = job.phase { note(job, .released(interceptor: interceptor)) }
       makeReady(place.id, job, isUrgent: isUrgent)
     }
@@ -155,13 +196,15 @@ struct InterceptAnswer {
   private(set) var releasing: [Int] = []
 
   /// - Parameter command: nil for one that has no opinion.
-  mutating func add(_ command: InterceptCommand?, of interceptor: Int, batchCount: Int) {
-    guard let command else { return }
-    if command.weight > self.command.weight {
-      self.command = command
-      decider = interceptor
-    }
+  /// - Returns: whether it decides, as far as is known.
+  @discardableResult
+  mutating func add(_ command: InterceptCommand?, of interceptor: Int, batchCount: Int) -> Bool {
+    guard let command else { return false }
     if command == .execute || command == .forceExecute, batchCount > 0 { releasing.append(interceptor) }
+    guard command.weight > self.command.weight else { return false }
+    self.command = command
+    decider = interceptor
+    return true
   }
 }
 

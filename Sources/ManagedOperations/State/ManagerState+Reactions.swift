@@ -48,6 +48,7 @@ extension ManagerState {
     tick += 1
     if case .answered(.requeue(let delay)) = answer, let key = reaction.key {
       lastRequeues[ReactionKey(reactor: reaction.reactor, key: key)] = (tick, delay)
+      if reactors[reaction.reactor].reinterceptsOnRequeue { lastReinterception = tick }
       sweep()
     }
     for id in reaction.members {

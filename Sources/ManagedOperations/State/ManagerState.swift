@@ -9,6 +9,8 @@ import CompositeOperations
 ///      any of them ─cancel, discard, time out, …─▶ settling ◀─────────────── deliver, fail ◀─────────────────────┘
 /// ```
 ///
+/// One that is ready goes back to waiting if a reaction has outdated what the interceptors have made of it.
+///
 /// Every input is a mutating function. What has to be done in consequence is collected in ``effects``, which the caller takes
 /// with ``conclude()`` and carries out when it has left the lock.
 struct ManagerState<Payload> {
@@ -49,6 +51,12 @@ struct ManagerState<Payload> {
     var interceptTick: Int?
     /// Whether it has to be intercepted before it executes next.
     var needsInterception = true
+    /// Whether that is only for what interceptors make of it, since they have let it pass before.
+    var isAskedAgain = false
+    /// What is shared by the reactions that outdate what interceptors have made of it.
+    var outdatingKeys: [ReactionKey] = []
+    /// The batches that it releases when it is let go, and which filling of them.
+    var releasing: [(interceptor: Int, generation: Int)] = []
     /// Whether it goes ahead of others.
     var isUrgent = false
     /// Whether the operation of an attempt is under way.
@@ -108,6 +116,8 @@ struct ManagerState<Payload> {
   var running: [ReactionKey: Int] = [:]
   /// When the last reaction of a key ended that had its tasks requeued.
   var lastRequeues: [ReactionKey: (end: Int, delay: Duration)] = [:]
+  /// When the last of those ended whose tasks are intercepted again.
+  var lastReinterception = 0
   var sweepsAt = 64
   /// How many of the reactions that are under way suspend the queue.
   var suspendingCount = 0
@@ -175,12 +185,8 @@ struct ManagerState<Payload> {
 
   /// Sends a task on its way: to the interceptors, or to its turn.
   mutating func enter(_ id: Int, _ job: Job) {
-    var job = job
     if job.needsInterception, interceptorCount > 0 {
-      job.phase = .waiting
-      jobs[id] = job
-      line.append(id, isUrgent: job.isUrgent)
-      startDrainIfNeeded()
+      waitForInterceptors(id, job, isUrgent: job.isUrgent)
     } else {
       makeReady(id, job, isUrgent: job.isUrgent)
     }
@@ -191,6 +197,10 @@ struct ManagerState<Payload> {
     job.phase = .ready
     jobs[id] = job
     note(job, .queued)
+    if ready.isSparse {
+      let jobs = jobs
+      ready.compact { jobs[$0]?.phase == .ready }
+    }
     ready.append(id, isUrgent: isUrgent)
     issueTickets()
   }

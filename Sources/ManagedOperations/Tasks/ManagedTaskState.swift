@@ -6,7 +6,7 @@
 ///                └────────────── requeued ────────────┴────────────────────────┘
 /// ```
 ///
-/// From each of them a cancel leads to `finished`.
+/// One that is queued is intercepted again if a reaction has outdated what interceptors have made of it. From each of them a cancel leads to `finished`.
 public enum ManagedTaskState: String, Sendable, CaseIterable {
   /// It was added and nobody has started it.
   case pending

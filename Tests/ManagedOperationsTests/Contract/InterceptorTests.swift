@@ -1,8 +1,9 @@
 import CompositeOperations
 import Foundation
-import ManagedOperations
 import TestSupport
 import Testing
+
+@testable import ManagedOperations
 
 @Suite("6 Interceptors", .timeLimit(.minutes(10))) struct InterceptorTests {
   @Test func intercept_changedTask_runsAsChanged() async throws {
@@ -96,5 +97,72 @@ import Testing
     for number in 2...5 { manager.add(Number(number, recorder: recorder)) }
     await recorder.wait(forCount: 6)
     #expect(recorder.events == [0, 1, 2, 3, 4, 5])
+  }
+
+  @Test(
+    "A full batch goes with its last task, though a rate limit holds that; whichever comes first",
+    arguments: [true, false])
+  func batch_lastWaitsForAToken_goesWithIt(batchIsFirst: Bool) async {
+    let clock = ManualClock()
+    let recorder = EventRecorder<Int>()
+    let batch = BatchInterceptor(maxCount: 3)
+    let limit = RateLimitInterceptor(tokens: 2, per: .seconds(4), clock: clock)
+    let manager = OperationManager(interceptors: batchIsFirst ? [batch, limit] : [limit, batch], clock: ManualClock())
+    manager.maxConcurrentOperationCount = 1
+    let handles = (0..<3).map { manager.add(Number($0, recorder: recorder)) }
+    await clock.waitForSleeper(dueIn: .seconds(2))
+    #expect(batch.count == 2 && manager.heldTaskCount == 3)
+    clock.advance(by: .seconds(2))
+    _ = await settled(handles[2])
+    #expect(recorder.events == [0, 1, 2])
+    #expect(manager.heldTaskCount == 0)
+  }
+
+  @Test func batch_lastIsCancelledWhileARateLimitHoldsIt_waitsForAnother() async {
+    let clock = ManualClock()
+    let batch = BatchInterceptor(maxCount: 3)
+    let limit = RateLimitInterceptor(tokens: 2, per: .seconds(4), clock: clock)
+    let manager = OperationManager(interceptors: [batch, limit], clock: ManualClock())
+    let handles = (0..<3).map { manager.add(Number($0)) }
+    await clock.waitForSleeper(dueIn: .seconds(2))
+    handles[2].cancel()
+    clock.advance(by: .seconds(2))
+    #expect(batch.count == 2)
+    #expect(await settled(manager.add(Number(3))).value == 3)
+    #expect(await settled(handles[0]).value == 0)
+    #expect(await settled(handles[1]).value == 1)
+  }
+
+  @Test func batch_forSomeOnly_holdsNoOthers_whoeverAsks() async throws {
+    let batch = BatchInterceptor(where: { ($0 as? Number)?.number == 1 })
+    for (number, command) in [(1, InterceptCommand.hold), (2, .execute)] {
+      var task = Number(number)
+      let answer = try await batch.intercept(&task, batchCount: 0)
+      #expect(answer == command)
+    }
+  }
+
+  @Test(
+    "Another question to the rate limit before the task is held, as after a timeout, leaves nobody waiting for ever")
+  func rateLimit_askedAboutAnotherMeanwhile_releasesTheTask() async {
+    let clock = ManualClock()
+    let limit = RateLimitInterceptor(tokens: 1, per: .seconds(4), clock: clock)
+    let manager = OperationManager(
+      interceptors: [
+        limit,
+        TypedInterceptor(Number.self) { _, _ in
+          var other = Number(99)
+          _ = limit.answer(about: &other, batchCount: 0)
+          return .execute
+        },
+      ], clock: ManualClock())
+    let handles = (1...3).map { manager.add(Number($0)) }
+    #expect(await settled(handles[0]).value == 1)
+    for handle in handles[1...] {
+      await clock.waitForSleeper(dueIn: .seconds(4))
+      clock.advance(by: .seconds(4))
+      _ = await settled(handle)
+    }
+    #expect(handles.map(\.outcome?.value) == [1, 2, 3])
   }
 }

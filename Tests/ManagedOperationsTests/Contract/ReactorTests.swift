@@ -155,6 +155,41 @@ import Testing
     }
   }
 
+  @Test("Tasks that wait while a reaction outdates them are asked about again, but neither held nor counted again")
+  func reintercept_waiting_asksThoseWhoChangeTasks() async throws {
+    let token = Locked(1)
+    let used = EventRecorder<Int>()
+    let clock = ManualClock()
+    let manager = OperationManager(
+      interceptors: [
+        BatchInterceptor(maxCount: 4), RateLimitInterceptor(tokens: 4, per: .seconds(60), clock: clock),
+        TypedInterceptor(Number.self) { task, _ in
+          task.number = token.current
+          return .execute
+        },
+      ],
+      reactors: [
+        TypedReactor(
+          Number.self, configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true),
+          when: { outcome, _ in outcome.value == 1 }
+        ) { _ in
+          token.withLock { $0 = 2 }
+          return .requeue()
+        }
+      ], clock: ManualClock())
+    manager.maxConcurrentOperationCount = 1
+    manager.isSuspended = true
+    let handles = (0..<4).map { _ in manager.add(Number(0, recorder: used)) }
+    while !handles.allSatisfy({ $0.state == .queued }) { await Task.yield() }
+    manager.isSuspended = false
+    for handle in handles[1...] { #expect(try await handle.value == 2) }
+    // The one that was refused is intercepted as a new one is: the batch holds it.
+    while manager.heldTaskCount == 0 { await Task.yield() }
+    #expect(manager.releaseHeldTasks() == 1)
+    #expect(try await handles[0].value == 2)
+    #expect(used.events == [1, 2, 2, 2, 2])
+  }
+
   @Test func cancel_reacting_settlesAtOnceAndCancelsAReactionOfItsOwn() async {
     for key in [nil, "shared"] as [String?] {
       let (reacting, ended) = (Gate(), Gate())

@@ -9,7 +9,11 @@ struct ManagerStateTests {
   private typealias State = ManagerState<Int>
 
   private func started(_ count: Int, in state: inout State) {
-    for id in 1...count {
+    started(from: 1, through: count, in: &state)
+  }
+
+  private func started(from first: Int, through last: Int, in state: inout State) {
+    for id in first...last {
       _ = state.add(id, id)
       _ = state.start(id)
     }
@@ -74,6 +78,41 @@ struct ManagerStateTests {
     #expect(claimAll(&state) == [])
   }
 
+  @Test("What a held task would have released goes when it is let go, unless that has been filled anew")
+  func release_ofTheHeldTrigger_releasesWhatItWouldHave() {
+    for isRefilled in [false, true] {
+      var state = State(interceptorCount: 2)
+      started(5, in: &state)
+      intercept(&state, .hold, nil)
+      intercept(&state, .hold, nil)
+      intercept(&state, .execute, .hold)
+      #expect(claimAll(&state) == [])
+      if isRefilled {
+        #expect(state.release(.max, of: 0) == 2)
+        #expect(claimAll(&state) == [1, 2])
+        intercept(&state, .hold, nil)
+      }
+      let isReleased = state.release(id: 3, of: 1)
+      #expect(isReleased)
+      #expect(claimAll(&state) == (isRefilled ? [3] : [1, 2, 3]))
+      #expect(state.heldCount == (isRefilled ? 1 : 0))
+    }
+  }
+
+  @Test("What two held tasks would have released of each other's batches goes once")
+  func release_triggersOfEachOther_once() {
+    var state = State(interceptorCount: 2)
+    started(4, in: &state)
+    intercept(&state, .hold, nil)
+    intercept(&state, nil, .hold)
+    intercept(&state, .execute, .hold)
+    intercept(&state, .hold, .execute)
+    #expect(state.batches.map(\.count) == [2, 2])
+    #expect(state.release(.max, of: 1) == 2)
+    #expect(claimAll(&state) == [2, 1, 4, 3])
+    #expect(state.heldCount == 0)
+  }
+
   @Test("A cancelled member leaves the count at once, and is not released")
   func cancel_held_leavesTheBatch() {
     var state = State(interceptorCount: 1)
@@ -130,6 +169,36 @@ struct ManagerStateTests {
     #expect(state.attemptEnded(2) == [0])
     state.conclude(2, asks: [(0, "key")])
     #expect(state.reactions.count == 1)
+  }
+
+  @Test("What was intercepted before such a reaction, with what it outdates, is intercepted again before it starts")
+  func claim_outdated_isAskedAboutAgain() {
+    var state = State(interceptorCount: 1, reactors: [ReactorConfiguration(reinterceptsOnRequeue: true)])
+    let keys = ["new": ReactionKey(reactor: 0, key: "key"), "other": ReactionKey(reactor: 0, key: "other")]
+    func intercept(_ command: InterceptCommand, _ key: String) {
+      guard let drain = state.drain, let (id, _) = state.nextToIntercept(drain: drain) else { return }
+      var answer = InterceptAnswer()
+      answer.add(command, of: 0, batchCount: state.batches[0].count)
+      state.intercepted(id, drain: drain, answer, outdatingKeys: [keys[key]!])
+    }
+    started(6, in: &state)
+    for _ in 1...4 { intercept(.execute, "new") }
+    intercept(.execute, "other")
+    #expect(state.claim()?.id == 1)
+    #expect(state.attemptEnded(1) == [0])
+    state.conclude(1, asks: [(0, "key")])
+    state.reactionEnded(state.reactions.keys.first!, .answered(.requeue()))
+    intercept(.execute, "new")
+    #expect(claimAll(&state) == [1, 5])
+    #expect(state.jobs[2]?.attempt == 0 && state.jobs[2]?.phase == .waiting)
+    // They have been let pass before, and release nothing of what came later.
+    intercept(.hold, "new")
+    intercept(.execute, "new")
+    intercept(.discard, "new")
+    #expect(claimAll(&state) == [2, 3])
+    #expect(state.jobs[4]?.phase == .settling)
+    intercept(.hold, "new")
+    #expect(state.heldCount == 1)
   }
 
   @Test("Shut down, no attempt starts any more, though the manager was suspended or reacting")
@@ -205,6 +274,21 @@ struct ManagerStateTests {
     }
     #expect(state.lastRequeues.count <= 64)
     #expect(state.isIdle)
+  }
+
+  @Test("What is cancelled before its turn leaves its place, though nobody takes any", arguments: [0, 1])
+  func cancel_inALine_leavesIt(interceptorCount: Int) {
+    var state = State(interceptorCount: interceptorCount)
+    state.setSuspended(true)
+    for id in 1...10_000 {
+      started(from: id, through: id, in: &state)
+      if !id.isMultiple(of: 1_000) { _ = state.cancel(id) }
+    }
+    #expect(state.line.count + state.ready.count <= 100)
+    for _ in 0..<state.line.count { intercept(&state, .execute) }
+    #expect(state.ready.count <= 100)
+    state.setSuspended(false)
+    #expect(claimAll(&state) == Array(stride(from: 1_000, through: 10_000, by: 1_000)))
   }
 
   @Test("A line gives the requeued ones first, and does not grow for ever")

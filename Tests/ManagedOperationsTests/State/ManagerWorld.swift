@@ -127,7 +127,8 @@ struct ManagerWorld {
           let command: InterceptCommand? = chance(5) ? nil : InterceptCommand.allCases.randomElement(using: &random)
           answer.add(command, of: index, batchCount: state.batches[index].count)
         }
-        state.intercepted(id, drain: drain, answer)
+        let key = ReactionKey(reactor: 1, key: chance(2) ? "a" : "b")
+        state.intercepted(id, drain: drain, answer, outdatingKeys: state.reactors.count > 1 ? [key] : [])
       }
       pending.append(.drain(drain))
     case .timer(let id, let number): state.timerFired(id, number: number)
@@ -183,7 +184,9 @@ struct ManagerWorld {
       reaction.key.map { ReactionKey(reactor: reaction.reactor, key: $0) }
     }
     if Set(keys).count != keys.count { complain("two reactions of one key") }
-    if state.tickets > state.ready.count { complain("\(state.tickets) tickets for \(state.ready.count) places") }
+    let ready = state.jobs.values.count { $0.phase == .ready }
+    if state.mayExecute, state.tickets < ready { complain("\(state.tickets) tickets for \(ready) that are ready") }
+    if ready > state.ready.count { complain("\(state.ready.count) places for \(ready) that are ready") }
     let intercepting = state.jobs.values.count { $0.phase == .intercepting }
     if intercepting > 1 { complain("\(intercepting) are being intercepted") }
   }
