@@ -49,8 +49,8 @@ extension ManagerCore {
   /// An attempt has ended. Returns tickets for what can execute in consequence.
   private func attemptDidSettle(_ identifier: Int) -> [Int] {
     let (asked, job, effects) = withLock { storage in
-      let job = storage.state.jobs[identifier]?.payload
-      let asked = storage.state.attemptEnded(identifier, outcome: job?.lastOutcome ?? .cancelled)
+      let asked = storage.state.attemptEnded(identifier) { $0.lastOutcome ?? .cancelled }
+      let job = asked == nil ? nil : storage.state.jobs[identifier]?.payload
       return (asked, job, storage.state.conclude())
     }
     perform(effects)

@@ -32,9 +32,13 @@ extension ManagerState {
 
   mutating func removeIfDone(_ id: Int) {
     guard let job = jobs[id], job.isAnnounced, !job.isUnderWay else { return }
-    jobs[id] = nil
+    remove(id)
+  }
+
+  mutating func remove(_ id: Int) {
+    guard let job = jobs.removeValue(forKey: id) else { return }
     effects.gone.append(job.payload)
-    effects.goneAnswers += job.verdicts.map(\.answer)
+    if let rare = rareParts.removeValue(forKey: id) { effects.goneAnswers += rare.verdicts.map(\.answer) }
     guard job.isStarted else { return }
     activeCount -= 1
     noteIdle()

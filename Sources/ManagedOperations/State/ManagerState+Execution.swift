@@ -21,7 +21,7 @@ extension ManagerState {
       ready.tookEmptyPlace()
       return nil
     }
-    guard !isOutdated(job) else {
+    guard !isOutdated(id, job) else {
       askAgain(id, job)
       return nil
     }
@@ -47,24 +47,32 @@ extension ManagerState {
   /// be asked.
   ///
   /// - Parameter outcome: how; asked for if somebody watches.
-  mutating func attemptEnded(_ id: Int, outcome: @autoclosure () -> Outcome<any Sendable> = .cancelled) -> [Int]? {
-    guard let job = jobs[id] else { return nil }
-    jobs[id]?.isUnderWay = false
+  mutating func attemptEnded(
+    _ id: Int, outcome: (Payload) -> Outcome<any Sendable> = { _ in .cancelled }
+  ) -> [Int]? {
+    guard var job = jobs[id] else { return nil }
+    job.isUnderWay = false
     guard job.phase == .executing else {
+      jobs[id] = job
       removeIfDone(id)
       return nil
     }
-    dropTimer(id)
-    note(job, .attemptEnded(outcome()))
-    let asked =
-      job.cancelsOperation || closing != nil
-      ? [] : reactors.indices.filter { job.requeues[$0, default: 0] < reactors[$0].maxRequeues }
-    guard !asked.isEmpty else {
-      settle(id, .asLastAttempt)
-      return nil
+    if job.timer != 0 {
+      dropTimer(id)
+      job.timer = 0
     }
-    jobs[id]?.phase = .concluding
-    return asked
+    note(job, .attemptEnded(outcome(job.payload)))
+    var asked: [Int] = []
+    if !reactors.isEmpty, !job.cancelsOperation, closing == nil {
+      let requeues = rareParts[id]?.requeues ?? [:]
+      asked = reactors.indices.filter { requeues[$0, default: 0] < reactors[$0].maxRequeues }
+    }
+    // In one step, for every attempt comes here.
+    job.phase = asked.isEmpty ? .settling : .concluding
+    jobs[id] = job
+    guard asked.isEmpty else { return asked }
+    effects.actions.append(.settle(job.payload, .asLastAttempt))
+    return nil
   }
 
   mutating func setSuspended(_ isSuspended: Bool) {

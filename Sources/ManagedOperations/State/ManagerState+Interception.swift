@@ -57,7 +57,9 @@ extension ManagerState {
     guard isIntercepting(id, drain: number), var job = jobs[id] else { return }
     intercepted = nil
     job.needsInterception = false
-    job.outdatingKeys = outdatingKeys
+    if !outdatingKeys.isEmpty || rareParts[id] != nil {
+      rareParts[id, default: RareParts()].outdatingKeys = outdatingKeys
+    }
     if job.isAskedAgain, answer.command != .discard {
       job.isAskedAgain = false
       return makeReady(id, job, isUrgent: true)
@@ -67,7 +69,9 @@ extension ManagerState {
       let isUrgent = execute(released(by: answer.releasing), isUrgent: job.isUrgent)
       makeReady(id, job, isUrgent: isUrgent)
     case .hold:
-      job.releasing = answer.releasing.map { ($0, batches[$0].generation) }
+      if !answer.releasing.isEmpty {
+        rareParts[id, default: RareParts()].releasing = answer.releasing.map { ($0, batches[$0].generation) }
+      }
       let number = nextNumber()
       job.phase = .held(interceptor: answer.decider, number: number)
       jobs[id] = job
@@ -105,9 +109,9 @@ extension ManagerState {
   }
 
   /// Whether what the interceptors have made of a task is from before a reaction after which they are to be asked again.
-  func isOutdated(_ job: Job) -> Bool {
-    guard let tick = job.interceptTick, tick < lastReinterception else { return false }
-    return job.outdatingKeys.contains { key in lastRequeues[key].map { tick < $0.end } ?? false }
+  func isOutdated(_ id: Int, _ job: Job) -> Bool {
+    guard let tick = job.interceptTick, tick < lastReinterception, let rare = rareParts[id] else { return false }
+    return rare.outdatingKeys.contains { key in lastRequeues[key].map { tick < $0.end } ?? false }
   }
 
   /// Has the interceptors asked again about a task that they have let pass. It stays ahead of others.
@@ -165,11 +169,13 @@ extension ManagerState {
   private mutating func execute(_ places: [HeldBatch.Place], isUrgent: Bool = false) -> Bool {
     let isUrgent = isUrgent || places.contains { jobs[$0.id]?.isUrgent == true }
     for place in places {
-      guard var job = jobs[place.id] else { continue }
-      for (interceptor, generation) in job.releasing where batches[interceptor].generation == generation {
-        execute(take(.max, of: interceptor), isUrgent: isUrgent)
+      guard let job = jobs[place.id] else { continue }
+      if let releasing = rareParts[place.id]?.releasing, !releasing.isEmpty {
+        rareParts[place.id]?.releasing = []
+        for (interceptor, generation) in releasing where batches[interceptor].generation == generation {
+          execute(take(.max, of: interceptor), isUrgent: isUrgent)
+        }
       }
-      job.releasing = []
       if case .held(let interceptor, _) = job.phase { note(job, .released(interceptor: interceptor)) }
       makeReady(place.id, job, isUrgent: isUrgent)
     }

@@ -8,17 +8,15 @@ extension ManagerState {
     guard var job = jobs[id], job.phase == .concluding else { return }
     guard !asks.isEmpty, closing == nil else { return settle(id, .asLastAttempt) }
     job.phase = .reacting
-    job.verdicts = []
-    job.openReactions = []
     jobs[id] = job
     for ask in asks {
       let key = ask.key.map { ReactionKey(reactor: ask.reactor, key: $0) }
       if let key, let number = running[key] {
         reactions[number]?.members.append(id)
-        jobs[id]?.openReactions.insert(number)
+        rareParts[id, default: RareParts()].openReactions.insert(number)
         note(job, .joinedReaction(reactor: ask.reactor, key: ask.key))
       } else if let key, let last = lastRequeues[key], madeReady(job, for: ask.reactor) < last.end {
-        jobs[id]?.verdicts.append((ask.reactor, .answered(.requeue(after: last.delay))))
+        rareParts[id, default: RareParts()].verdicts.append((ask.reactor, .answered(.requeue(after: last.delay))))
       } else {
         startReaction(of: ask.reactor, key: ask.key, for: id, job)
       }
@@ -37,7 +35,7 @@ extension ManagerState {
     reactions[number] = RunningReaction(reactor: reactor, key: key, members: [id])
     if let key { running[ReactionKey(reactor: reactor, key: key)] = number }
     if reactors[reactor].suspendsQueue { suspendingCount += 1 }
-    jobs[id]?.openReactions.insert(number)
+    rareParts[id, default: RareParts()].openReactions.insert(number)
     effects.actions.append(.startReaction(number, reactor: reactor, key: key, job.payload, attempt: job.attempt))
     note(job, .reacting(reactor: reactor, key: key))
   }
@@ -52,9 +50,8 @@ extension ManagerState {
       sweep()
     }
     for id in reaction.members {
-      guard var job = jobs[id], job.openReactions.remove(number) != nil else { continue }
-      job.verdicts.append((reaction.reactor, answer))
-      jobs[id] = job
+      guard rareParts[id]?.openReactions.remove(number) != nil else { continue }
+      rareParts[id]?.verdicts.append((reaction.reactor, answer))
       decideIfComplete(id)
     }
     // After them, so that those that are requeued come first.
@@ -73,9 +70,9 @@ extension ManagerState {
   }
 
   private mutating func decideIfComplete(_ id: Int) {
-    guard let job = jobs[id], job.phase == .reacting, job.openReactions.isEmpty else { return }
-    let verdicts = job.verdicts.sorted { $0.reactor < $1.reactor }
-    jobs[id]?.verdicts = []
+    guard jobs[id]?.phase == .reacting, let rare = rareParts[id], rare.openReactions.isEmpty else { return }
+    let verdicts = rare.verdicts.sorted { $0.reactor < $1.reactor }
+    rareParts[id]?.verdicts = []
     effects.goneAnswers += verdicts.map(\.answer)
     for verdict in verdicts {
       guard let failure = failure(of: verdict) else { continue }
@@ -84,7 +81,7 @@ extension ManagerState {
     var delay: Duration?
     var reintercepts = false
     for case (let reactor, .answered(.requeue(let after))) in verdicts {
-      jobs[id]?.requeues[reactor, default: 0] += 1
+      rareParts[id]?.requeues[reactor, default: 0] += 1
       delay = max(delay ?? .zero, after)
       if reactors[reactor].reinterceptsOnRequeue { reintercepts = true }
     }
@@ -117,8 +114,8 @@ extension ManagerState {
   /// A task does not wait for its reactions any more. One that is for it alone is cancelled; others go on, for whoever comes
   /// next.
   mutating func leaveReactions(_ id: Int) {
-    guard let open = jobs[id]?.openReactions, !open.isEmpty else { return }
-    jobs[id]?.openReactions = []
+    guard let open = rareParts[id]?.openReactions, !open.isEmpty else { return }
+    rareParts[id]?.openReactions = []
     for number in open {
       guard reactions[number]?.key == nil else { continue }
       endReaction(number)

@@ -53,10 +53,6 @@ struct ManagerState<Payload> {
     var needsInterception = true
     /// Whether that is only for what interceptors make of it, since they have let it pass before.
     var isAskedAgain = false
-    /// What is shared by the reactions that outdate what interceptors have made of it.
-    var outdatingKeys: [ReactionKey] = []
-    /// The batches that it releases when it is let go, and which filling of them.
-    var releasing: [(interceptor: Int, generation: Int)] = []
     /// Whether it goes ahead of others.
     var isUrgent = false
     /// Whether the operation of an attempt is under way.
@@ -68,6 +64,14 @@ struct ManagerState<Payload> {
     var isStarted = false
     /// The number of the timer that counts; 0 for none.
     var timer = 0
+  }
+
+  /// What is known of few tasks only. Apart from the others, so that those are small.
+  struct RareParts {
+    /// What is shared by the reactions that outdate what interceptors have made of it.
+    var outdatingKeys: [ReactionKey] = []
+    /// The batches that it releases when it is let go, and which filling of them.
+    var releasing: [(interceptor: Int, generation: Int)] = []
     /// How often each reactor has requeued it.
     var requeues: [Int: Int] = [:]
     /// The reactions that it waits for.
@@ -87,6 +91,7 @@ struct ManagerState<Payload> {
   let reactors: [ReactorConfiguration]
 
   var jobs: [Int: Job] = [:]
+  var rareParts: [Int: RareParts] = [:]
   /// Those that were started and are not gone.
   var activeCount = 0
   var closing: Closing?
@@ -251,9 +256,12 @@ struct ManagerState<Payload> {
       if job.phase == .executing { cancelOperation(id) }
       jobs[id]?.phase = .settling
     }
-    jobs[id]?.isAnnounced = true
     note(job, .finished(outcome()))
-    removeIfDone(id)
+    if jobs[id]?.isUnderWay == true {
+      jobs[id]?.isAnnounced = true
+    } else {
+      remove(id)
+    }
   }
 
   /// The handle of one that nobody has started was released.
