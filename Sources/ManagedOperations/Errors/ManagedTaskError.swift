@@ -70,7 +70,9 @@ extension ManagedTaskError: LocalizedError, CustomStringConvertible {
     case .reactionFailed:
       "\(task) failed, because the reactor \(participant) failed\(cause).\(after)"
     case .reactionTimedOut:
-      "\(task) failed, because the reactor \(participant) did not answer in time.\(after)"
+      "\(task) failed, because the reactor \(participant) did not answer in time. If it waits for a task of the same manager, "
+        + "which does not start while a reaction suspends the queue, run that in another one; or set the timeout of its "
+        + "configuration.\(after)"
     case .operationAlreadyFinished:
       "\(task) made an operation that had finished already. An operation runs once: make a new one in makeOperation() each "
         + "time it is called."

@@ -10,8 +10,8 @@ public import FoundationNetworking
 ///
 /// ```swift
 /// let http = HTTPManager(
-///   interceptors: [HeaderInterceptor { _ in ["Authorization": "Bearer \(await tokens.current)"] }],
-///   reactors: [TokenRefreshReactor { _ in try await tokens.refresh() }])
+///   interceptors: [.headers { _ in ["Authorization": "Bearer \(await tokens.current)"] }],
+///   reactors: [.refreshingToken { _ in try await tokens.refresh() }])
 /// let page = try await http.data(for: URLRequest(url: url))
 /// let forecast = try await http.decode(Forecast.self, for: URLRequest(url: forecastURL))
 /// ```

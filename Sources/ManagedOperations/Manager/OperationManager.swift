@@ -4,7 +4,7 @@ public import Foundation
 /// Runs tasks, and lets others have a say: interceptors before a task executes, reactors when it has.
 ///
 /// ```swift
-/// let manager = OperationManager(interceptors: [BatchInterceptor(maxCount: 20)], reactors: [RetryReactor()])
+/// let manager = OperationManager(interceptors: [.batch(maxCount: 20)], reactors: [.retrying()])
 /// let handle = manager.add(Search(query: "Paris"))
 /// let cities = try await handle.value
 /// ```

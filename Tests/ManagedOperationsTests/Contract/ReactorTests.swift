@@ -102,7 +102,9 @@ import Testing
     #expect(handle.state == .reacting)
     await clock.waitForSleeper(dueIn: .seconds(7))
     clock.advance(by: .seconds(7))
-    #expect(managedError(await settled(handle))?.code == .reactionTimedOut)
+    let error = managedError(await settled(handle))
+    #expect(error?.code == .reactionTimedOut)
+    #expect(error?.errorDescription?.contains("run that in another one") == true)
     await manager.waitUntilIdle()
   }
 
