@@ -27,6 +27,29 @@ private final class TokenStore: Sendable {
   }
 }
 
+/// A server with a secret, and a client that has no valid token yet.
+private struct SecretServer {
+  let server: HTTPServer
+  let tokens = HTTPTokens()
+  let store = TokenStore()
+  let http: HTTPManager
+
+  /// - Parameter refresh: gets a new token; by default from the server.
+  init(
+    on server: HTTPServer,
+    refresh: @escaping @Sendable (TokenStore, HTTPServer) async throws -> Void = { try await $0.refresh(from: $1) }
+  ) {
+    self.server = server
+    server.route("/token", .refreshing(tokens))
+    server.route("/secret", .protected(by: tokens, then: .ok("secret")))
+    http = HTTPManager(
+      interceptors: [store.interceptor],
+      reactors: [.refreshingToken { [store] _ in try await refresh(store, server) }], clock: ManualClock())
+  }
+
+  var request: URLRequest { ManagedOperationsTests.request(server.url("/secret")) }
+}
+
 @Suite("Refreshing tokens", .timeLimit(.minutes(10))) struct TokenRefreshTests {
   @Test(arguments: [nil, 4])
   func hundredRefused_fiftyOfThemAfterTheRefresh_causeOneRefresh(_ width: Int?) async throws {
@@ -66,21 +89,15 @@ private final class TokenStore: Sendable {
 
   @Test func requestsThatWaitedWithTheOldToken_causeNoRefresh() async throws {
     try await withServer { server in
-      let tokens = HTTPTokens()
-      let store = TokenStore()
-      server.route("/token", .refreshing(tokens))
-      server.route("/secret", .protected(by: tokens, then: .ok("secret")))
-      let http = HTTPManager(
-        interceptors: [store.interceptor],
-        reactors: [TokenRefreshReactor { _ in try await store.refresh(from: server) }], clock: ManualClock())
+      let secret = SecretServer(on: server)
       // All are intercepted, with the old token, before the first one is refused.
-      http.operations.maxConcurrentOperationCount = 1
-      http.operations.isSuspended = true
-      let handles = (0..<20).map { _ in http.add(request(server.url("/secret"))) }
+      secret.http.operations.maxConcurrentOperationCount = 1
+      secret.http.operations.isSuspended = true
+      let handles = (0..<20).map { _ in secret.http.add(secret.request) }
       while !handles.allSatisfy({ $0.state == .queued }) { await Task.yield() }
-      http.operations.isSuspended = false
+      secret.http.operations.isSuspended = false
       for handle in handles { #expect(await settled(handle).value?.body == Data("secret".utf8)) }
-      #expect(tokens.refreshCount == 1)
+      #expect(secret.tokens.refreshCount == 1)
       // The first alone was refused: the others are not sent with the token that is known to be old.
       #expect(server.count("/secret") == 21)
     }
@@ -88,18 +105,12 @@ private final class TokenStore: Sendable {
 
   @Test func tokenThatExpiresAgain_isRefreshedAgain() async throws {
     try await withServer { server in
-      let tokens = HTTPTokens()
-      let store = TokenStore()
-      server.route("/token", .refreshing(tokens))
-      server.route("/secret", .protected(by: tokens, then: .ok("secret")))
-      let http = HTTPManager(
-        interceptors: [store.interceptor],
-        reactors: [TokenRefreshReactor { _ in try await store.refresh(from: server) }], clock: ManualClock())
+      let secret = SecretServer(on: server)
       for round in 1...3 {
-        let answer = try await http.data(for: request(server.url("/secret")))
+        let answer = try await secret.http.data(for: secret.request)
         #expect(answer.status == 200)
-        #expect(store.refreshes.count == round)
-        tokens.refresh()
+        #expect(secret.store.refreshes.count == round)
+        secret.tokens.refresh()
       }
     }
   }
@@ -139,23 +150,15 @@ private final class TokenStore: Sendable {
   @Test func refreshThatFails_failsThoseThatWait_andIsTriedAgainByTheNext() async throws {
     struct NoToken: Error {}
     try await withServer { server in
-      let tokens = HTTPTokens()
-      let store = TokenStore()
       let attempts = Locked(0)
-      server.route("/token", .refreshing(tokens))
-      server.route("/secret", .protected(by: tokens, then: .ok("secret")))
-      let http = HTTPManager(
-        interceptors: [store.interceptor],
-        reactors: [
-          TokenRefreshReactor { _ in
-            if attempts.increment() == 1 { throw NoToken() }
-            try await store.refresh(from: server)
-          }
-        ], clock: ManualClock())
-      let error = await settled(http.add(request(server.url("/secret")))).error as? ManagedTaskError
+      let secret = SecretServer(on: server) { store, server in
+        if attempts.increment() == 1 { throw NoToken() }
+        try await store.refresh(from: server)
+      }
+      let error = await settled(secret.http.add(secret.request)).error as? ManagedTaskError
       #expect(error?.code == .reactionFailed && error?.underlying is NoToken)
       #expect((error?.original as? HTTPStatusError)?.status == 401)
-      let answer = try await http.data(for: request(server.url("/secret")))
+      let answer = try await secret.http.data(for: secret.request)
       #expect(answer.status == 200)
     }
   }
