@@ -43,9 +43,9 @@ extension ManagerState {
     return nil
   }
 
-  /// Whether what the interceptors have made of a task counts.
+  /// Whether what the interceptors have made of a task counts: nobody has cancelled or settled it, or given up the one who asks.
   func isIntercepting(_ id: Int, drain number: Int) -> Bool {
-    drain == number && intercepted == id && jobs[id]?.phase == .intercepting
+    drain == number && intercepted == id && !drainIsCancelled
   }
 
   /// The interceptors have answered. Does nothing if the task was cancelled, or has timed out, meanwhile.
