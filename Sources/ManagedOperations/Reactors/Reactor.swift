@@ -100,7 +100,8 @@ public struct ReactorConfiguration: Sendable, Equatable {
   /// Makes a configuration.
   ///
   /// - Parameters:
-  ///   - suspendsQueue: whether no further attempt starts while a reaction is under way.
+  ///   - suspendsQueue: whether no further attempt starts while a reaction is under way, nor while the reactor is asked
+  ///     whether it reacts to a failure.
   ///   - reinterceptsOnRequeue: whether requeued tasks go through the interceptors again.
   ///   - timeout: how long a reaction may take; nil for no limit.
   ///   - maxRequeues: how often one task may be requeued by the reactor.

@@ -4,7 +4,7 @@ import CompositeOperations
 
 extension ManagerState {
   /// No more attempt starts when the manager is shut down, or gone.
-  var mayExecute: Bool { closing == nil && !isSuspended && suspendingCount == 0 }
+  var mayExecute: Bool { closing == nil && !isSuspended && suspendingCount == 0 && suspendingConclusions.isEmpty }
 
   /// Tells the engine how many tasks more can execute. Those that it was told of while nothing may execute are told again.
   mutating func issueTickets() {
@@ -46,7 +46,7 @@ extension ManagerState {
   /// The attempt has ended. Returns the reactors to ask, whose answers ``conclude(_:asks:)`` is told; nil if none is to
   /// be asked.
   ///
-  /// - Parameter outcome: how; asked for if somebody watches.
+  /// - Parameter outcome: how; asked for if somebody watches, or a reactor suspends the queue.
   mutating func attemptEnded(
     _ id: Int, outcome: (Payload) -> Outcome<any Sendable> = { _ in .cancelled }
   ) -> [Int]? {
@@ -70,7 +70,13 @@ extension ManagerState {
     // In one step, for every attempt comes here.
     job.phase = asked.isEmpty ? .settling : .concluding
     jobs[id] = job
-    guard asked.isEmpty else { return asked }
+    guard asked.isEmpty else {
+      // Until it is known whether one of them reacts, nothing starts that its reaction would keep from starting.
+      if asked.contains(where: { reactors[$0].suspendsQueue }), outcome(job.payload).error != nil {
+        suspendingConclusions.insert(id)
+      }
+      return asked
+    }
     effects.actions.append(.settle(job.payload, .asLastAttempt))
     return nil
   }

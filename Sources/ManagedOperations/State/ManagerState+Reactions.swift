@@ -5,6 +5,8 @@ extension ManagerState {
   ///
   /// - Parameter asks: those that want to react, each with what it shares its reactions by.
   mutating func conclude(_ id: Int, asks: [(reactor: Int, key: String?)]) {
+    let mayHaveSuspended = suspendingConclusions.remove(id) != nil
+    defer { if mayHaveSuspended { issueTickets() } }
     guard var job = jobs[id], job.phase == .concluding else { return }
     guard !asks.isEmpty, closing == nil else { return settle(id, .asLastAttempt) }
     job.phase = .reacting

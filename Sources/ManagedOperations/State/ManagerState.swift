@@ -126,6 +126,8 @@ struct ManagerState<Payload> {
   var sweepsAt = 64
   /// How many of the reactions that are under way suspend the queue.
   var suspendingCount = 0
+  /// Tasks whose attempt has failed, while it is not known whether a reactor that suspends the queue reacts.
+  var suspendingConclusions: Set<Int> = []
 
   // Watching
   /// Whether anybody watches. Otherwise nothing is noted.

@@ -212,6 +212,17 @@ struct ManagerStateTests {
     #expect(claimAll(&state) == [])
   }
 
+  @Test("Until a failed attempt's reactor that suspends the queue is asked, nothing starts", arguments: [false, true])
+  func attemptFailed_suspendingReactorNotAsked_claimsNothing(reacts: Bool) {
+    var state = State(reactors: [ReactorConfiguration(suspendsQueue: true)])
+    started(3, in: &state)
+    #expect(state.claim()?.id == 1)
+    #expect(state.attemptEnded(1) { _ in .failure(TestError("refused")) } == [0])
+    #expect(state.claim() == nil)
+    state.conclude(1, asks: reacts ? [(0, "key")] : [])
+    #expect(state.claim()?.id == (reacts ? nil : 2))
+  }
+
   @Test("An attempt that needs no further reaction waits as long as those that had it")
   func reaction_lateAttempt_hasItsDelay() {
     var state = State(reactors: [ReactorConfiguration()])
