@@ -52,51 +52,29 @@ struct ReadyMadeConditionTests {
     #expect(await outcomeOfStarting(inner).error is ConditionError)
   }
 
-  /// A network that tests switch on and off.
-  private final class Network: ReachabilityMonitor {
-    private let continuations = Locked<[AsyncStream<Bool>.Continuation]>([])
-    private let isUp = Locked(false)
-    let asked = Gate()
-    let ended = Gate()
-
-    func reachability() -> AsyncStream<Bool> {
-      AsyncStream { continuation in
-        continuation.yield(isUp.current)
-        continuation.onTermination = { _ in self.ended.open() }
-        continuations.withLock { $0.append(continuation) }
-        asked.open()
-      }
-    }
-
-    func set(_ isUp: Bool) {
-      self.isUp.withLock { $0 = isUp }
-      for continuation in continuations.current { continuation.yield(isUp) }
-    }
-  }
-
   @Test func unreachable_fails_orWaits() async throws {
-    let network = Network()
+    let network = ManualReachabilityMonitor(isReachable: false)
     let error = await outcomeOfStarting(succeeding(1).condition(Reachable(monitor: network))).error as? ConditionError
     #expect(try #require(error).failures[0].error is Reachable.Failure)
-    let waiting = Network()
+    let waiting = ManualReachabilityMonitor(isReachable: false)
     let wrapped = succeeding(1).condition(Reachable(monitor: waiting, waits: true))
     await onWorker { wrapped.start() }
-    await waiting.asked.wait()
+    await waiting.wait(forWatchers: 1)
     #expect(!wrapped.isFinished)
-    waiting.set(false)
-    waiting.set(true)
+    waiting.isReachable = false
+    waiting.isReachable = true
     #expect(await settled(wrapped).value == 1)
-    await waiting.ended.wait()
+    await waiting.wait(forWatchers: 0)
   }
 
   @Test func waitingForTheNetwork_canBeCancelled() async {
-    let network = Network()
+    let network = ManualReachabilityMonitor(isReachable: false)
     let wrapped = succeeding(1).condition(Reachable(monitor: network, waits: true))
     await onWorker { wrapped.start() }
-    await network.asked.wait()
+    await network.wait(forWatchers: 1)
     wrapped.cancel()
     #expect(await settled(wrapped).isCancelled)
-    await network.ended.wait()
+    await network.wait(forWatchers: 0)
   }
 
   #if !canImport(Network)

@@ -1,0 +1,83 @@
+public import CompositeOperations
+
+/// A network that tests switch on and off.
+///
+/// ```swift
+/// let network = ManualReachabilityMonitor(isReachable: false)
+/// let upload = Upload().condition(Reachable(monitor: network, waits: true))
+/// upload.start()
+/// await network.wait(forWatchers: 1)
+/// network.isReachable = true
+/// ```
+///
+/// All of it may be used from any thread, and by any number of tasks at once.
+public final class ManualReachabilityMonitor: ReachabilityMonitor {
+  private struct State {
+    var isReachable: Bool
+    var lastNumber = 0
+    var watchers: [Int: AsyncStream<Bool>.Continuation] = [:]
+    var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
+
+    /// Takes out those who have what they waited for.
+    mutating func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
+      let ready = waiters.filter { $0.count == watchers.count }.map(\.continuation)
+      waiters.removeAll { $0.count == watchers.count }
+      return ready
+    }
+  }
+
+  private let state: LockBox<State>
+
+  /// Makes a network that can be reached, unless told otherwise.
+  public init(isReachable: Bool = true) {
+    state = LockBox(State(isReachable: isReachable))
+  }
+
+  /// Whether the network can be reached. Those who watch are told each value that this is set to, in order.
+  public var isReachable: Bool {
+    get { state.withLock { $0.isReachable } }
+    set {
+      state.withLock { state in
+        state.isReachable = newValue
+        // Inside, so that everyone is told in the same order; this calls nobody, and only fills buffers.
+        for watcher in state.watchers.values { watcher.yield(newValue) }
+      }
+    }
+  }
+
+  /// How many watch now.
+  public var watcherCount: Int { state.withLock { $0.watchers.count } }
+
+  /// Suspends the task until that many watch, no more and no less. Cancelling the task does not end the wait.
+  public func wait(forWatchers count: Int) async {
+    await withUnsafeContinuation { continuation in
+      let ready = state.withLock { state in
+        state.waiters.append((count, continuation))
+        return state.takeWaiters()
+      }
+      for waiter in ready { waiter.resume() }
+    }
+  }
+
+  /// Whether the network can be reached: first as it is now, then each value that ``isReachable`` is set to.
+  public func reachability() -> AsyncStream<Bool> {
+    AsyncStream { continuation in
+      let (number, ready) = state.withLock { state in
+        state.lastNumber += 1
+        state.watchers[state.lastNumber] = continuation
+        continuation.yield(state.isReachable)
+        return (state.lastNumber, state.takeWaiters())
+      }
+      continuation.onTermination = { [weak self] _ in self?.forget(number) }
+      for waiter in ready { waiter.resume() }
+    }
+  }
+
+  private func forget(_ number: Int) {
+    let (watcher, ready) = state.withLock { state in
+      (state.watchers.removeValue(forKey: number), state.takeWaiters())
+    }
+    for waiter in ready { waiter.resume() }
+    withExtendedLifetime(watcher) {}
+  }
+}
