@@ -7,29 +7,42 @@ let package = Package(
   products: [
     .library(name: "CompositeOperations", targets: ["CompositeOperations"]),
     .library(name: "CompositeOperationsTestKit", targets: ["CompositeOperationsTestKit"]),
+    .library(name: "DurableOperations", targets: ["DurableOperations"]),
     .library(name: "HTTPOperations", targets: ["HTTPOperations"]),
     .library(name: "ManagedOperations", targets: ["ManagedOperations"]),
     .library(name: "Pipelines", targets: ["Pipelines"]),
     .library(name: "Workflows", targets: ["Workflows"]),
+    .executable(name: "durable-queue", targets: ["DurableQueueTool"]),
     .executable(name: "Forecast", targets: ["Forecast"]),
     .executable(name: "LinkCheck", targets: ["LinkCheck"]),
+    .executable(name: "Outbox", targets: ["Outbox"]),
     .executable(name: "PhotoOrder", targets: ["PhotoOrder"]),
   ],
   targets: [
     .target(name: "CompositeOperations"),
     .target(name: "CompositeOperationsTestKit", dependencies: ["CompositeOperations"]),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .target(name: "DurableOperations", dependencies: ["CompositeOperations", "CSQLite"]),
     .target(name: "HTTPOperations", dependencies: ["CompositeOperations"]),
     .target(name: "ManagedOperations", dependencies: ["CompositeOperations", "HTTPOperations"]),
     .target(name: "Pipelines", dependencies: ["CompositeOperations", "HTTPOperations"]),
     .target(name: "Workflows", dependencies: ["CompositeOperations"]),
 
-    .target(name: "ExampleSupport", path: "Examples/Support"),
+    .target(name: "CommandLineSupport"),
+    .executableTarget(name: "DurableQueueTool", dependencies: ["CommandLineSupport", "DurableOperations"]),
+
+    .target(name: "ExampleSupport", dependencies: ["CommandLineSupport"], path: "Examples/Support"),
     .executableTarget(
       name: "Forecast",
       dependencies: ["CompositeOperations", "ExampleSupport", "HTTPOperations", "ManagedOperations", "Pipelines"],
       path: "Examples/Forecast"),
     .executableTarget(
       name: "LinkCheck", dependencies: ["CompositeOperations", "ExampleSupport"], path: "Examples/LinkCheck"),
+    .executableTarget(
+      name: "Outbox",
+      dependencies: ["CompositeOperations", "DurableOperations", "ExampleSupport", "HTTPOperations", "Workflows"],
+      path: "Examples/Outbox"),
     .executableTarget(
       name: "PhotoOrder", dependencies: ["CompositeOperations", "ExampleSupport", "Workflows"],
       path: "Examples/PhotoOrder"),
@@ -41,9 +54,18 @@ let package = Package(
       name: "TestSupport", dependencies: ["CompositeOperations", "CompositeOperationsTestKit"],
       path: "Tests/TestSupport"),
     .executableTarget(name: "PlainProgram", dependencies: ["CompositeOperations"], path: "Tests/PlainProgram"),
+    .executableTarget(
+      name: "DurableProgram", dependencies: ["CompositeOperationsTestKit", "DurableOperations"],
+      path: "Tests/DurableProgram"),
     .testTarget(
       name: "CompositeOperationsTests",
       dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
+    .testTarget(
+      name: "DurableOperationsTests",
+      dependencies: ["CompositeOperations", "DurableOperations", "TestSupport", "DurableProgram"]),
+    .testTarget(
+      name: "DurableQueueToolTests",
+      dependencies: ["CommandLineSupport", "DurableOperations", "DurableQueueTool", "TestSupport"]),
     .testTarget(
       name: "HTTPOperationsTests", dependencies: ["CompositeOperations", "HTTPOperations", "TestSupport"]),
     .testTarget(
@@ -54,12 +76,14 @@ let package = Package(
     .testTarget(name: "WorkflowsTests", dependencies: ["CompositeOperations", "Workflows", "TestSupport"]),
     .testTarget(name: "ForecastTests", dependencies: ["ExampleSupport", "Forecast", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
+    .testTarget(
+      name: "OutboxTests", dependencies: ["DurableOperations", "ExampleSupport", "Outbox", "TestSupport"]),
     .testTarget(name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "Workflows", "TestSupport"]),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "CompositeOperations", "CompositeOperationsTestKit", "HTTPOperations", "ManagedOperations", "Pipelines",
-        "TestSupport", "Workflows",
+        "CompositeOperations", "CompositeOperationsTestKit", "CSQLite", "DurableOperations", "HTTPOperations",
+        "ManagedOperations", "Pipelines", "TestSupport", "Workflows",
       ],
       path: "Tests/Benchmarks"),
   ],
@@ -68,7 +92,7 @@ let package = Package(
 
 // Not InternalImportsByDefault: a generic subclass, in another module, of a class that inherits from one of Foundation's
 // crashes when that import is internal (Swift 6.3).
-for target in package.targets {
+for target in package.targets where target.type != .system {
   target.swiftSettings = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),

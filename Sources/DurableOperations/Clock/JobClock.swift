@@ -1,0 +1,60 @@
+import CompositeOperations
+public import Foundation
+
+/// What a queue takes the time from: the date, which jobs are scheduled by, and a clock that timers run on.
+public struct JobClock: Sendable {
+  let now: @Sendable () -> Date
+  /// The time since a moment that does not change when the date is set anew.
+  let uptime: @Sendable () -> Duration
+  /// What that moment is known by: the start of the machine.
+  let bootID: String
+  let timekeeper: Timekeeper
+
+  /// The machine's.
+  public static let system = JobClock(
+    now: { Date() }, uptime: { MachineClock.uptime }, bootID: ProcessIdentity.current.bootID,
+    timekeeper: .of(ContinuousClock()))
+
+  /// A clock of your own: for tests, with a `ManualClock`.
+  ///
+  /// - Parameters:
+  ///   - clock: what timers run on. Kept.
+  ///   - now: the date; nil for one that begins at `start` and goes on as `clock` does.
+  ///   - start: the date when this is called.
+  public init<C: Clock>(
+    _ clock: C, startingAt start: Date = Date(), now: (@Sendable () -> Date)? = nil
+  ) where C.Duration == Duration {
+    let origin = clock.now
+    let elapsed: @Sendable () -> Duration = { origin.duration(to: clock.now) }
+    self.now = now ?? { start.addingTimeInterval(elapsed() / .seconds(1)) }
+    uptime = elapsed
+    bootID = UUID().uuidString
+    timekeeper = .of(clock)
+  }
+
+  private init(
+    now: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration, bootID: String,
+    timekeeper: Timekeeper
+  ) {
+    self.now = now
+    self.uptime = uptime
+    self.bootID = bootID
+    self.timekeeper = timekeeper
+  }
+
+  /// The date in milliseconds since 1970.
+  var milliseconds: Int64 { now().milliseconds }
+}
+
+/// The time since the machine was started, also while it slept.
+enum MachineClock {
+  static var uptime: Duration {
+    var time = timespec()
+    #if canImport(Darwin)
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    #else
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    #endif
+    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+  }
+}

@@ -1,0 +1,118 @@
+import CompositeOperations
+public import Foundation
+
+/// What an attempt at a job knows of itself, and can do besides its work.
+///
+/// It may be used from any thread, as long as the attempt runs. What uses the database does so on the thread of the caller.
+public struct JobContext: Sendable {
+  private let execution: Execution
+  private let core: QueueCore
+  private let box = LockBox<Data?>(nil)
+
+  init(_ execution: Execution, of core: QueueCore) {
+    self.execution = execution
+    self.core = core
+    let checkpoint = execution.job.checkpoint
+    box.withLock { $0 = checkpoint }
+  }
+
+  /// The job's number: give it to servers, so that they can recognise what they got twice.
+  public var id: JobID { execution.job.id }
+  /// The job's kind.
+  public var kind: String { execution.kindName }
+  /// Which attempt this is, from 1. Those that were cut short by a crash, a stop or a snooze are not counted.
+  public var attempt: Int { execution.attempt }
+  /// How many processes have ended while the job ran in them.
+  public var crashes: Int { execution.job.crashes }
+  /// The time of its schedule that a periodic job is for; nil for other jobs.
+  public var occurrence: Date? { execution.job.occurrence }
+  /// Whether the job is dead, or held, if this attempt fails.
+  public var isLastAttempt: Bool { execution.job.maxAttempts.map { attempt >= $0 } ?? false }
+
+  /// Whether the attempt was asked to end: the job was cancelled, its time is over, the queue stops, or another process
+  /// has taken it over. Its operation, or task, is cancelled then too.
+  public var isCancelled: Bool { core.withLock { _ in execution.interruption != nil } }
+
+  /// What this attempt, or one before it, has stored; nil if nothing is.
+  public var checkpoint: Data? { box.withLock { $0 } }
+
+  /// Stores how far the work has got, for the next attempt, in this process or another. It goes when the job is done.
+  ///
+  /// - Parameter data: anything; nil to forget what was stored.
+  /// - Throws: ``JobError/Code/leaseLost`` if another process was given the job, ``DatabaseError``.
+  public func checkpoint(_ data: Data?) throws {
+    let isCurrent = try core.database.sync { store in
+      try store.transaction {
+        try store.setCheckpoint(data, of: id, claim: execution.job.claim)
+      }
+    }
+    guard isCurrent else { throw leaseLost() }
+    box.withLock { $0 = data }
+  }
+
+  /// Makes sure that the job still belongs to this process, and will for a whole lease. Leases are prolonged by
+  /// themselves; call this before something that must not be done twice.
+  ///
+  /// - Throws: ``JobError/Code/leaseLost`` if another process was given the job, ``DatabaseError``.
+  public func heartbeat() throws {
+    let worker = core.withLock { $0.state.worker }
+    let isCurrent = try core.database.sync { store in
+      let until = try core.time(in: store) + core.configuration.leaseDuration.milliseconds
+      return try store.transaction {
+        guard try store.isCurrent(id, claim: execution.job.claim), let worker else { return false }
+        return try store.prolongLease(of: worker, until: until)
+      }
+    }
+    guard isCurrent else { throw leaseLost() }
+  }
+
+  /// Tells those who listen to the queue's events how far the work has got.
+  ///
+  /// - Parameter fraction: the share that is done, from 0 to 1. What is outside is taken for the nearer end.
+  public func reportProgress(_ fraction: Double) {
+    let fraction = fraction.isNaN ? 0 : min(max(fraction, 0), 1)
+    core.events.tell(.progress(id, fraction: fraction))
+  }
+
+  /// Acknowledges the job together with writes of yours, in one transaction: either both are there after a crash, or
+  /// neither. Then the job is done, however its operation ends.
+  ///
+  /// ```swift
+  /// try context.complete { db in
+  ///   try db.execute("UPDATE accounts SET balance = balance - ? WHERE id = ?", 5, 7)
+  /// }
+  /// ```
+  ///
+  /// - Parameter body: the writes, and jobs to be stored with them. Called once, on a thread of the database's.
+  /// - Throws: what the closure throws, ``JobError/Code/leaseLost`` if another process was given the job, and
+  ///   ``DatabaseError``. The job is not done then.
+  public func complete<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
+    let now = core.clock.milliseconds
+    let result = try core.database.sync { store in
+      let transaction = DatabaseTransaction(store, core)
+      defer { transaction.end() }
+      let result = try store.transaction {
+        let done = Acknowledgement(id: id, claim: execution.job.claim, result: .done)
+        let effect = try store.acknowledge(done, keepsDone: core.configuration.retention != .none, now: now)
+        guard effect != .refused else { throw leaseLost() }
+        return try body(transaction)
+      }
+      core.withLock { storage in
+        execution.isComplete = true
+        // What waited for it may run.
+        storage.state.workMayHaveCome()
+      }
+      core.events.tell(.done(id, kind: kind))
+      core.didEnqueue(transaction.jobs, transaction.ids, in: store)
+      core.lookAhead(in: store, now: now)
+      return result
+    }
+    core.pump()
+    return result
+  }
+
+  private func leaseLost() -> JobError {
+    let isComplete = core.withLock { _ in execution.isComplete }
+    return JobError(isComplete ? .wrongState(.done) : .leaseLost, id: id, kind: kind)
+  }
+}

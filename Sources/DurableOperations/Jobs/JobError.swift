@@ -1,0 +1,159 @@
+public import Foundation
+
+/// A job can not be enqueued, or has ended without success for a reason of the queue's.
+///
+/// Switch on ``code``; ``description`` is a sentence that names the job, the cause and the remedy.
+public struct JobError: Error, Sendable, Equatable {
+  /// What was wrong.
+  public enum Code: Sendable, Equatable {
+    /// The job's stored form could not be made.
+    case notEncodable
+    /// The job's stored form is larger than ``DurableQueue/Configuration/maxPayloadSize``.
+    case payloadTooLarge(size: Int, limit: Int)
+    /// Another job has its unique key.
+    case duplicate(JobID)
+    /// A prerequisite is not stored, or is no position in the same call.
+    case unknownPrerequisite(JobID)
+    /// Jobs of one call wait for each other; the positions form the circle.
+    case cycle([Int])
+    /// A job takes the place of one that the prerequisite waits for: the two would wait for each other.
+    case circularPrerequisite(JobID)
+    /// There is no such job.
+    case unknownJob
+    /// The job is in a state in which this can not be done.
+    case wrongState(JobState)
+    /// An attempt took longer than its timeout.
+    case timedOut(Duration)
+    /// The operation of an attempt was cancelled, though nobody cancelled the job.
+    case operationCancelled
+    /// The stored form does not fit the registered type.
+    case undecodable
+    /// The stored form is of a version that this process does not know.
+    case newerVersion(stored: Int, known: Int)
+    /// Another process was given the job, since this one did not prolong its lease in time.
+    case leaseLost
+    /// The processes that ran it ended too often.
+    case tooManyCrashes(Int)
+    /// No process that registered its kind came within the time that ``DurableQueue/UnknownKinds`` allows.
+    case unknownKind
+    /// A prerequisite is dead, cancelled or deleted.
+    case prerequisiteFailed(JobID)
+    /// The queue was called from inside of one of its own transactions.
+    case insideTransaction
+  }
+
+  /// What was wrong, to switch on.
+  public let code: Code
+  /// The job's number, if it has one.
+  public let id: JobID?
+  /// The job's kind, if it is known.
+  public let kind: String?
+  /// The error that this one comes from, as text.
+  public let underlyingDescription: String?
+
+  init(_ code: Code, id: JobID? = nil, kind: String? = nil, underlying: (any Error)? = nil) {
+    self.code = code
+    self.id = id
+    self.kind = kind
+    underlyingDescription = underlying.map { String(describing: $0) }
+  }
+}
+
+extension JobError: LocalizedError, CustomStringConvertible {
+  private var job: String {
+    switch (kind, id) {
+    case (let kind?, let id?): "Job \(id) of the kind “\(kind)”"
+    case (let kind?, nil): "A job of the kind “\(kind)”"
+    case (nil, let id?): "Job \(id)"
+    case (nil, nil): "The job"
+    }
+  }
+
+  /// The sentence: what is wrong with which job, and what to do.
+  public var description: String {
+    let cause = underlyingDescription.map { " (\($0))" } ?? ""
+    return switch code {
+    case .notEncodable:
+      "\(job) can not be stored, for it does not encode as JSON\(cause). Look at its properties: a Double that is not "
+        + "finite is the usual one."
+    case .payloadTooLarge(let size, let limit):
+      "\(job) takes \(size) bytes as JSON, more than the limit of \(limit). Store what is large in a file and its path "
+        + "in the job, or raise maxPayloadSize."
+    case .duplicate(let other):
+      "\(job) was not enqueued: job \(other) has the same unique key. Use whenTaken: .replace if the new one is to take "
+        + "its place."
+    case .unknownPrerequisite(let other):
+      "\(job) depends on job \(other), which is not there: it was never enqueued, or was deleted, or was done and its "
+        + "retention is over. Enqueue the two in one call, or keep done jobs for longer."
+    case .cycle(let positions):
+      "The jobs number \(positions.map(String.init).joined(separator: " → ")) of the same call wait for each other, so "
+        + "none of them could ever run. Nothing was enqueued. Take one of the dependencies away."
+    case .circularPrerequisite(let other):
+      "\(job) depends on job \(other), which waits for the one whose place it is to take: neither could ever run. Nothing "
+        + "was enqueued. Take the dependency away, or use another unique key."
+    case .unknownJob:
+      "\(job) is not there. It was never enqueued, or was deleted, or was done and its retention is over."
+    case .wrongState(let state):
+      "\(job) is \(state), so this can not be done with it."
+    case .timedOut(let timeout):
+      "An attempt of \(job.lowercasedFirst) took longer than its timeout of \(timeout)."
+    case .operationCancelled:
+      "The operation of \(job.lowercasedFirst) was cancelled by somebody else than the queue, which counts as a failed "
+        + "attempt. Use cancel(_:) of the queue to cancel a job."
+    case .undecodable:
+      "The stored form of \(job.lowercasedFirst) does not fit the registered type\(cause). It is kept as dead. Raise the "
+        + "type's version, register an upgrade, and retry the job."
+    case .newerVersion(let stored, let known):
+      "\(job) was stored by a newer program: its version is \(stored), this one knows up to \(known). It is kept as dead. "
+        + "Update this program, and retry the job."
+    case .leaseLost:
+      "\(job) was given to another process, for this one did not prolong its lease in time. What this one still does "
+        + "is not acknowledged."
+    case .tooManyCrashes(let count):
+      "\(job) is dead: \(count) processes ended while it ran in them. Retry it when the reason is mended."
+    case .unknownKind:
+      "\(job) is dead: no process registered its kind for longer than unknownKinds allows."
+    case .prerequisiteFailed(let other):
+      "\(job) will not run, for its prerequisite \(other) is dead, cancelled or deleted."
+    case .insideTransaction:
+      "The queue was called inside of one of its own transactions, where it would wait for itself. Use what the "
+        + "closure is given."
+    }
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}
+
+extension String {
+  fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
+}
+
+/// Throw it, or fail with it, to have the job run again later without losing an attempt.
+///
+/// ```swift
+/// try queue.register(Poll.self) { job, context in
+///   guard try await job.isReady() else { throw JobSnooze(for: .seconds(60)) }
+///   …
+/// }
+/// ```
+public struct JobSnooze: Error, Sendable, Hashable {
+  /// How much later.
+  public let duration: Duration
+
+  /// Makes one.
+  public init(for duration: Duration) {
+    self.duration = duration
+  }
+}
+
+/// Throw it, or fail with it, when further attempts are of no use: the job is dead, or held, at once.
+public struct PermanentJobFailure: Error, Sendable {
+  /// Why.
+  public let underlying: any Error
+
+  /// Makes one from the reason.
+  public init(_ underlying: any Error) {
+    self.underlying = underlying
+  }
+}

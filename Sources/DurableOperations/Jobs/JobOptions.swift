@@ -1,0 +1,142 @@
+import CompositeOperations
+public import Foundation
+
+/// How a job is to run.
+public struct JobOptions: Sendable, Hashable, Codable {
+  /// What runs first. Of jobs with the same priority the one with fewer attempts does, then the one that was enqueued
+  /// first.
+  public var priority: JobPriority
+  /// When the job may run for the first time.
+  public var start: JobStart
+  /// How often the job is tried before it is dead, or held; nil for as often as it takes. At least 1.
+  public var maxAttempts: Int?
+  /// How long to wait before each further attempt; nil for ``DurableQueue/Configuration/backoff``.
+  public var backoff: JobBackoff?
+  /// How long an attempt may take. Its operation is cancelled then, and the attempt has failed with
+  /// ``JobError/Code/timedOut(_:)`` when the operation has ended. Nil for as long as it takes.
+  public var timeout: Duration?
+  /// Whether the job runs only while ``DurableQueue/Configuration/networkMonitor`` says that there is a network.
+  public var requiresNetwork: Bool
+  /// A key that no other job of the same kind may have at the same time; nil for none.
+  public var uniqueKey: UniqueKey?
+  /// Jobs that must be done before this one runs: numbers of stored jobs, or ``JobID/inSameCall(_:)``.
+  public var dependsOn: [JobID]
+  /// What happens to this job if one of those is dead, cancelled or deleted.
+  public var whenPrerequisiteFails: PrerequisiteFailure
+  /// Whether the job is held, not dead, after its last attempt.
+  public var holdsAfterLastAttempt: Bool
+  /// Whether the job is held from the beginning, until somebody retries it.
+  public var startsHeld: Bool
+
+  /// Makes options. What is not given is: normal priority, at once, 20 attempts, the queue's backoff, no timeout.
+  ///
+  /// Traps if `maxAttempts` is below 1, or `timeout` is not positive.
+  public init(
+    priority: JobPriority = .normal, start: JobStart = .atOnce, maxAttempts: Int? = 20, backoff: JobBackoff? = nil,
+    timeout: Duration? = nil, requiresNetwork: Bool = false, uniqueKey: UniqueKey? = nil, dependsOn: [JobID] = [],
+    whenPrerequisiteFails: PrerequisiteFailure = .wait, holdsAfterLastAttempt: Bool = false, startsHeld: Bool = false
+  ) {
+    self.priority = priority
+    self.start = start
+    self.maxAttempts = maxAttempts
+    self.backoff = backoff
+    self.timeout = timeout
+    self.requiresNetwork = requiresNetwork
+    self.uniqueKey = uniqueKey
+    self.dependsOn = dependsOn
+    self.whenPrerequisiteFails = whenPrerequisiteFails
+    self.holdsAfterLastAttempt = holdsAfterLastAttempt
+    self.startsHeld = startsHeld
+    check()
+  }
+
+  func check() {
+    require(
+      maxAttempts ?? 1 >= 1,
+      "JobOptions.maxAttempts is \(maxAttempts ?? 0). Use 1 or more, or nil for as many as it takes.")
+    require(
+      timeout ?? .seconds(1) > .zero, "JobOptions.timeout is \(timeout ?? .zero). Use a positive duration, or nil.")
+  }
+}
+
+/// Which job runs first: the one with the larger major level, among those the one with the larger minor level.
+///
+/// The figures are ZLTaskManager's.
+public struct JobPriority: Sendable, Hashable, Comparable, Codable {
+  /// Compared first.
+  public var major: Int
+  /// Compared where the major levels are equal.
+  public var minor: Int
+
+  /// Makes a priority.
+  public init(major: Int = 10, minor: Int = 10) {
+    self.major = major
+    self.minor = minor
+  }
+
+  /// Before anything that nobody waits for.
+  public static let userInitiated = JobPriority(major: 100_000_000)
+  /// The priority of a job that is not given one: 10 and 10.
+  public static let normal = JobPriority()
+  /// After the others.
+  public static let low = JobPriority(major: 0)
+
+  /// Whether a job with the left priority runs after one with the right.
+  public static func < (left: JobPriority, right: JobPriority) -> Bool {
+    (left.major, left.minor) < (right.major, right.minor)
+  }
+}
+
+/// When a job may run for the first time.
+public enum JobStart: Sendable, Hashable, Codable {
+  /// As soon as there is room.
+  case atOnce
+  /// So much later. A clock that is set anew does not change it.
+  case after(Duration)
+  /// When the system's clock shows this.
+  case at(Date)
+}
+
+/// A key that only one job of a kind may have while it is in certain states.
+public struct UniqueKey: Sendable, Hashable, Codable {
+  /// What happens to a job whose key is taken.
+  public enum Conflict: String, Sendable, Codable {
+    /// It is not enqueued: ``JobError/Code/duplicate(_:)``, which names the job that has the key.
+    case reject
+    /// It takes the place, the number and the dependents of the one that has the key; its attempts begin anew. If that
+    /// one executes, it is stored beside it, and runs after it.
+    case replace
+  }
+
+  /// The states in which a job keeps its key, unless you say others: all in which it can still run.
+  public static let unsettledStates: Set<JobState> = [.waiting, .scheduled, .blocked, .executing, .held]
+
+  /// The key.
+  public var value: String
+  /// What happens if it is taken.
+  public var conflict: Conflict
+  /// The states of other jobs in which their key counts.
+  public var states: Set<JobState>
+
+  /// Makes a key.
+  public init(
+    _ value: String, whenTaken conflict: Conflict = .reject, by states: Set<JobState> = UniqueKey.unsettledStates
+  ) {
+    self.value = value
+    self.conflict = conflict
+    self.states = states
+  }
+}
+
+/// What happens to a job one of whose prerequisites will not be done by itself any more.
+public enum PrerequisiteFailure: Int, Sendable, Codable {
+  /// It stays blocked, until somebody retries the prerequisite and that is done. If the prerequisite is deleted, the job
+  /// is cancelled.
+  case wait = 0
+  /// It is cancelled too.
+  case cancel = 1
+  /// It is dead too.
+  case die = 2
+  /// It runs all the same.
+  case run = 3
+}

@@ -1,0 +1,84 @@
+public import Foundation
+
+/// What is known of a job: a copy of what is stored, made when it was asked for.
+public struct JobRecord: Sendable, Hashable, Identifiable {
+  /// The job's number.
+  public let id: JobID
+  /// Its kind.
+  public let kind: String
+  /// Where it stands.
+  public let state: JobState
+  /// What runs first.
+  public let priority: JobPriority
+  /// How many attempts were charged to it: those that failed, and the one that succeeded.
+  public let attempts: Int
+  /// How many it has; nil for as many as it takes.
+  public let maxAttempts: Int?
+  /// How many processes ended while it ran in them.
+  public let crashes: Int
+  /// The error of the last attempt that failed, or the reason why it is dead, cancelled or held; nil if there is none.
+  public let lastError: String?
+  /// When it was enqueued.
+  public let enqueuedAt: Date
+  /// When it may run: a scheduled job's time. Nil for at once.
+  public let runAt: Date?
+  /// When its last attempt started; nil if none has.
+  public let startedAt: Date?
+  /// When it was done, dead, or cancelled; nil if it is not.
+  public let finishedAt: Date?
+  /// Whether it needs a network.
+  public let requiresNetwork: Bool
+  /// How long an attempt may take.
+  public let timeout: Duration?
+  /// Its key, if it has one.
+  public let uniqueKey: String?
+  /// How many of its prerequisites are not done.
+  public let unmetPrerequisites: Int
+  /// Those of its prerequisites that are not done, in the order of their numbers.
+  public let prerequisites: [JobID]
+  /// Whether it was asked to be cancelled while it executes.
+  public let isCancelRequested: Bool
+  /// Whether it is held, not dead, after its last attempt.
+  public let holdsAfterLastAttempt: Bool
+  /// How many bytes ``JobContext/checkpoint(_:)`` has stored for its next attempt; nil if nothing is stored.
+  public let checkpointSize: Int?
+  /// The version of its stored form.
+  public let version: Int
+  /// Its stored form: JSON.
+  public let payload: Data
+
+  /// The job itself. Throws what the decoder throws if the stored form does not fit.
+  public func decoded<J: Job>(as type: J.Type = J.self) throws -> J {
+    try PayloadCoding.decode(type, from: payload)
+  }
+}
+
+/// How many jobs there are.
+public struct JobCounts: Sendable, Hashable {
+  /// The jobs of a kind.
+  public struct Kind: Sendable, Hashable {
+    /// The kind's name.
+    public let kind: String
+    /// Whether this queue has it registered.
+    public let isRegistered: Bool
+    /// Whether it is paused.
+    public let isPaused: Bool
+    /// How many jobs of it there are in each state; states without any are left out.
+    public let states: [JobState: Int]
+
+    /// How many there are in a state.
+    public subscript(_ state: JobState) -> Int { states[state] ?? 0 }
+    /// How many there are at all.
+    public var total: Int { states.values.reduce(0, +) }
+  }
+
+  /// By kind, in the order of their names. Kinds that are registered, paused, or have jobs.
+  public let kinds: [Kind]
+
+  /// How many there are in a state.
+  public subscript(_ state: JobState) -> Int { kinds.reduce(0) { $0 + $1[state] } }
+  /// The jobs of a kind, if there are any, or it is registered.
+  public subscript(_ kind: String) -> Kind? { kinds.first { $0.kind == kind } }
+  /// How many there are at all.
+  public var total: Int { kinds.reduce(0) { $0 + $1.total } }
+}

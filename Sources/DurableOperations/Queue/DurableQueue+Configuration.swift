@@ -1,0 +1,83 @@
+public import CompositeOperations
+public import Foundation
+
+extension DurableQueue {
+  /// Where the jobs are stored.
+  public enum Location: Sendable, Hashable {
+    /// A file, which is made with its folder if it is not there. SQLite keeps two more beside it, with `-wal` and `-shm`
+    /// at the end of their names. It must be on a local disk. It may be a database that your program uses already.
+    case file(URL)
+    /// A file that a queue has made before: for tools. If there is none, or it is another database, nothing is made or
+    /// changed, and ``DatabaseError/Code/notAQueue`` is thrown.
+    case existingFile(URL)
+    /// Nowhere: for tests. The jobs go when the queue does.
+    case memory
+  }
+
+  /// How sure it is that what was stored is there after the power went.
+  public enum Durability: Sendable, Hashable {
+    /// Every transaction is on the disk when it returns.
+    case full
+    /// The last transactions may be missing after the power went, not after the process ended. The file is sound in both
+    /// cases. Several times faster.
+    case normal
+  }
+
+  /// What becomes of jobs whose kind this process has not registered.
+  public enum UnknownKinds: Sendable, Hashable {
+    /// They stay as they are: another process may know them.
+    case leave
+    /// They are dead when they have waited for so long since they were enqueued.
+    case dead(after: Duration)
+  }
+
+  /// For how long jobs that were done, or cancelled, are kept. Dead and held jobs are kept until somebody decides.
+  public enum Retention: Sendable, Hashable {
+    /// Not at all. The fastest; ``DurableQueue/job(_:)`` does not find done jobs, nor can others depend on them.
+    case none
+    /// So long.
+    case keep(Duration)
+    /// Until they are deleted.
+    case forever
+  }
+
+  /// How a queue works. Processes on one file may differ in everything here.
+  public struct Configuration: Sendable {
+    /// Full, unless you say so.
+    public var durability: Durability = .full
+    /// How many jobs run at once in this process. At least 1. Four, as in ZLTaskManager, or as many as there are
+    /// processors if those are more.
+    public var maxConcurrentJobs: Int = max(4, ProcessInfo.processInfo.activeProcessorCount)
+    /// The queue that the jobs' operations run in; nil for worker threads.
+    public var operationQueue: OperationQueue?
+    /// How long other processes wait until they take the jobs of one that is not heard of any more. It is heard of three
+    /// times as often. One that has ended is noticed at once, where that can be known. A minute.
+    public var leaseDuration: Duration = .seconds(60)
+    /// How often the queue looks for what other processes have done. A second.
+    public var pollInterval: Duration = .seconds(1)
+    /// After how many processes ended while it ran a job is dead; nil for never. Three.
+    public var maxCrashes: Int? = 3
+    /// How long to wait before further attempts of jobs whose options do not say it.
+    public var backoff: JobBackoff = .default
+    /// For how long done jobs are kept. A day.
+    public var retention: Retention = .keep(.seconds(24 * 3600))
+    /// What becomes of jobs whose kind is not registered here.
+    public var unknownKinds: UnknownKinds = .leave
+    /// How many bytes of JSON a job may take. One mebibyte.
+    public var maxPayloadSize: Int = 1 << 20
+    /// How long to wait for another process that has the database locked. Five seconds.
+    public var busyTimeout: Duration = .seconds(5)
+    /// For how long ``DurableQueue/stop(grace:)`` lets running jobs go on, unless it is told. Ten seconds.
+    public var stopGrace: Duration = .seconds(10)
+    /// Knows whether there is a network. Until it has said something, there is none. The system's, which is always online
+    /// on Linux.
+    public var networkMonitor: any ReachabilityMonitor = SystemReachabilityMonitor()
+    /// What the time is taken from.
+    public var clock: JobClock = .system
+    /// Makes the generator that delays are spread with. The system's.
+    public var randomNumberGenerator: @Sendable () -> any RandomNumberGenerator = { SystemRandomNumberGenerator() }
+
+    /// Makes a configuration with the values that are given at each property.
+    public init() {}
+  }
+}

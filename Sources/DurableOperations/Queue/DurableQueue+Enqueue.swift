@@ -1,0 +1,170 @@
+import Foundation
+
+extension DurableQueue {
+  /// Stores a job. When this returns the job is on the disk, as far as ``Configuration/durability`` says.
+  ///
+  /// Its kind need not be registered here.
+  ///
+  /// - Returns: the job's number.
+  /// - Throws: ``JobError`` if the job can not be stored as it is, ``DatabaseError`` if the database can not. Nothing is
+  ///   stored then.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
+    try enqueue(contentsOf: [JobRequest(job, options: options)])[0]
+  }
+
+  /// Stores a job, without using the disk on the thread of the caller: the form that `async` functions get. Jobs that are
+  /// stored so at the same time share a transaction.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
+    let encoded = try core.encode([JobRequest(job, options: options)])
+    return try await core.enqueueLater(encoded)[0]
+  }
+
+  /// Stores jobs of one type, all of them or none.
+  ///
+  /// - Returns: their numbers, in the same order.
+  @discardableResult
+  public func enqueue<J: Job>(contentsOf jobs: [J], options: JobOptions = JobOptions()) throws -> [JobID] {
+    try enqueue(contentsOf: jobs.map { JobRequest($0, options: options) })
+  }
+
+  /// Stores jobs of one type, all of them or none, without using the disk on the thread of the caller.
+  @discardableResult
+  public func enqueue<J: Job>(contentsOf jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
+    try await enqueue(contentsOf: jobs.map { JobRequest($0, options: options) })
+  }
+
+  /// Stores jobs of any types, all of them or none. They may depend on each other: see ``JobID/inSameCall(_:)``.
+  ///
+  /// - Returns: their numbers, in the same order.
+  @discardableResult
+  public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
+    let encoded = try core.encode(requests)
+    let ids = try core.database.sync { store in
+      let now = try core.time(in: store)
+      let ids = try store.transaction { try store.enqueue(encoded, now: now) }
+      core.didEnqueue(encoded, ids, in: store)
+      return ids
+    }
+    core.pump()
+    return ids
+  }
+
+  /// Stores jobs of any types, all of them or none, without using the disk on the thread of the caller.
+  @discardableResult
+  public func enqueue(contentsOf requests: [JobRequest]) async throws -> [JobID] {
+    try await core.enqueueLater(core.encode(requests))
+  }
+
+  // MARK: - Transactions
+
+  /// Does something in one transaction of the queue's database, together with jobs that are stored in it.
+  ///
+  /// ```swift
+  /// try queue.transaction { db in
+  ///   try db.execute("INSERT INTO orders (id, total) VALUES (?, ?)", 7, 12.5)
+  ///   try db.enqueue(SendReceipt(order: 7))
+  /// }
+  /// ```
+  ///
+  /// Nothing of it is there if the closure throws. The closure has the database for itself, and the queue waits for it: keep
+  /// it short. It must leave tables whose names begin with `durable_` alone.
+  ///
+  /// - Parameter body: what to do. Called once, on a thread of the database's. It must not keep what it is given.
+  /// - Throws: what the closure throws, or ``DatabaseError``.
+  public func transaction<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
+    let core = core
+    let result = try core.database.sync { store in
+      let transaction = DatabaseTransaction(store, core)
+      defer { transaction.end() }
+      _ = try core.time(in: store)
+      let result = try store.transaction { try body(transaction) }
+      core.didEnqueue(transaction.jobs, transaction.ids, in: store)
+      return result
+    }
+    core.pump()
+    return result
+  }
+
+  /// The same, without using the disk on the thread of the caller.
+  public func transaction<R: Sendable>(
+    _ body: @escaping @Sendable (DatabaseTransaction) throws -> R
+  ) async throws -> R {
+    let core = core
+    let result = try await core.database.run { store in
+      let transaction = DatabaseTransaction(store, core)
+      defer { transaction.end() }
+      _ = try core.time(in: store)
+      let result = try store.transaction { try body(transaction) }
+      core.didEnqueue(transaction.jobs, transaction.ids, in: store)
+      return result
+    }
+    core.pump()
+    return result
+  }
+}
+
+/// The database of a queue, inside of a transaction. Usable until the closure that was given it returns.
+public final class DatabaseTransaction {
+  private var store: JobStore?
+  private let core: QueueCore
+  private let path: String
+  private(set) var jobs: [EncodedJob] = []
+  private(set) var ids: [JobID] = []
+
+  init(_ store: JobStore, _ core: QueueCore) {
+    self.store = store
+    self.core = core
+    path = store.connection.path
+  }
+
+  func end() { store = nil }
+
+  private func open() throws -> JobStore {
+    guard let store else {
+      throw DatabaseError(.transactionEnded, message: "A transaction of \(path) was used when it was over", path: path)
+    }
+    return store
+  }
+
+  /// Runs a statement, or several if no values are given.
+  ///
+  /// - Parameters:
+  ///   - sql: the statement, with a `?` for each value.
+  ///   - values: the values, in the order of the parameters.
+  /// - Returns: the rows of the result; of the last statement if there are several.
+  /// - Throws: ``DatabaseError``.
+  @discardableResult
+  public func execute(_ sql: String, _ values: SQLValue...) throws -> [SQLRow] {
+    try execute(sql, values: values)
+  }
+
+  /// The same, with the values in an array.
+  @discardableResult
+  public func execute(_ sql: String, values: [SQLValue]) throws -> [SQLRow] {
+    try open().connection.execute(sql, values)
+  }
+
+  /// How many rows the last statement that changes something has changed.
+  public var changeCount: Int { store?.connection.changeCount ?? 0 }
+
+  /// The number of the row that was inserted last.
+  public var lastInsertedRowID: Int64 { store?.connection.lastInsertedRowID ?? 0 }
+
+  /// Stores a job in this transaction.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
+    try enqueue(contentsOf: [JobRequest(job, options: options)])[0]
+  }
+
+  /// Stores jobs of any types in this transaction.
+  @discardableResult
+  public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
+    let encoded = try core.encode(requests)
+    let ids = try open().enqueue(encoded, now: core.clock.milliseconds)
+    jobs += encoded
+    self.ids += ids
+    return ids
+  }
+}

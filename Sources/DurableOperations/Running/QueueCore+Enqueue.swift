@@ -1,0 +1,75 @@
+import CompositeOperations
+import Foundation
+
+/// Jobs that wait to be stored together with others.
+struct PendingEnqueue: Sendable {
+  let jobs: [EncodedJob]
+  let reply: Reply<[JobID]>
+  let continuation: CheckedContinuation<Void, Never>
+}
+
+extension QueueCore {
+  func encode(_ requests: [JobRequest]) throws -> [EncodedJob] {
+    try requests.map { try EncodedJob($0, maxPayloadSize: configuration.maxPayloadSize) }
+  }
+
+  /// Jobs were stored. On the database's queue; a round has to follow.
+  func didEnqueue(_ jobs: [EncodedJob], _ ids: [JobID], in store: JobStore) {
+    guard !jobs.isEmpty else { return }
+    let isRunning = withLock { storage in
+      storage.state.workMayHaveCome()
+      return storage.state.phase == .running
+    }
+    if isRunning, jobs.contains(where: { $0.options.start != .atOnce }) {
+      lookAhead(in: store, now: clock.milliseconds)
+    }
+    guard events.isHeard else { return }
+    for (job, id) in zip(jobs, ids) { events.tell(.enqueued(id, kind: job.kind)) }
+  }
+
+  /// Stores jobs on the database's queue: all that have come until it is their turn in one transaction.
+  func enqueueLater(_ jobs: [EncodedJob]) async throws -> [JobID] {
+    let reply = Reply<[JobID]>()
+    await withCheckedContinuation { continuation in
+      let isFirst = withLock { storage in
+        storage.pendingEnqueues.append(PendingEnqueue(jobs: jobs, reply: reply, continuation: continuation))
+        return storage.pendingEnqueues.count == 1
+      }
+      if isFirst { database.async { [self] store in storePending(in: store) } }
+    }
+    return try reply.take()
+  }
+
+  private func storePending(in store: JobStore) {
+    let pending = withLock { storage in
+      defer { storage.pendingEnqueues = [] }
+      return storage.pendingEnqueues
+    }
+    do {
+      let now = try time(in: store)
+      let ids = try store.transaction { try pending.map { try store.enqueue($0.jobs, now: now) } }
+      finish(zip(pending, ids).map { ($0, .success($1)) }, in: store)
+    } catch let error as DatabaseError where error.code == .busy {
+      // Each of them alone would wait as long.
+      finish(pending.map { ($0, .failure(error)) }, in: store)
+    } catch {
+      // One of them may be wrong; it must not take the others along.
+      finish(
+        pending.map { one in
+          let result = Result {
+            let now = try time(in: store)
+            return try store.transaction { try store.enqueue(one.jobs, now: now) }
+          }
+          return (one, result)
+        }, in: store)
+    }
+    pump()
+  }
+
+  private func finish(_ results: [(PendingEnqueue, Result<[JobID], any Error>)], in store: JobStore) {
+    for (pending, result) in results {
+      if case .success(let ids) = result { didEnqueue(pending.jobs, ids, in: store) }
+      pending.reply.give(result, resuming: pending.continuation)
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import CompositeOperations
+import Foundation
+
+// What a queue looks for from time to time: what other processes did, and what has become due.
+
+/// What was seen the last time.
+struct PollState {
+  var dataVersion: Int64?
+  var clockOffset: Int64?
+  var leaseProlongedAt: Int64?
+  var prunedAt: Int64?
+  var knownUnknownKinds: Set<String> = []
+}
+
+extension QueueCore {
+  /// Looks around. On the database's queue.
+  func poll(_ store: JobStore) {
+    let phase = withLock { $0.state.phase }
+    var isFine = false
+    if phase != .idle {
+      isFine = lookAround(in: store, now: clock.milliseconds)
+      pump()
+    }
+    // What is due still could not be seen to, or is for others to see to: not at once again.
+    if isFine { lookAhead(in: store, now: clock.milliseconds) } else { wakeIdleWaiters(in: store) }
+    // A lease is prolonged three times before it ends.
+    setAlarm(in: min(configuration.pollInterval, max(configuration.leaseDuration / 3, .milliseconds(1))))
+  }
+
+  /// Each part is tried even if another fails. Returns false if one does.
+  private func lookAround(in store: JobStore, now: Int64) -> Bool {
+    let parts = [
+      watchClock, prolongLease, rescue, enqueuePeriodicJobs, promote, prune, lookForUnknownKinds, lookAtOthers,
+    ]
+    var failure: (any Error)?
+    for part in parts {
+      do { try part(store, now) } catch { failure = failure ?? error }
+    }
+    if let failure { events.tell(.databaseFailed(DatabaseError(any: failure))) }
+    return failure == nil
+  }
+
+  private func promote(in store: JobStore, now: Int64) throws {
+    guard let due = try store.nextDue(), due <= now else { return }
+    if try store.transaction({ try store.promote(now: now) }) > 0 { withLock { $0.state.workMayHaveCome() } }
+  }
+
+  private func lookAtOthers(in store: JobStore, now: Int64) throws {
+    let version = try store.dataVersion()
+    let hasChanged = withLock { storage in
+      let hasChanged = storage.watch.dataVersion != version
+      if hasChanged { storage.state.workMayHaveCome() }
+      storage.watch.dataVersion = version
+      return hasChanged
+    }
+    if hasChanged { try readWishes(in: store) }
+  }
+
+  /// What other processes have asked for.
+  func readWishes(in store: JobStore) throws {
+    let paused = try store.pausedKinds()
+    let worker = withLock { storage in
+      storage.state.setPaused(paused)
+      return storage.state.worker
+    }
+    guard let worker else { return }
+    for id in try store.cancelRequests(worker: worker) { interrupt(id, .cancelRequest) }
+  }
+
+  /// Cancels the operation of a job that runs here.
+  func interrupt(_ id: JobID, _ reason: Execution.Interruption) {
+    let execution = withLock { storage in storage.executionNumbers[id].flatMap { storage.executions[$0] } }
+    if let execution { interrupt(execution, reason) }
+  }
+
+  // MARK: - Parts of it
+
+  /// The time to count delays and leases from. What is stored was counted with a clock that shows the same: one that was
+  /// set anew since is noticed here, so that what is stored now does not move with what was stored before.
+  func time(in store: JobStore) throws -> Int64 {
+    let now = clock.milliseconds
+    let offset = now - clock.uptime().milliseconds
+    if isClockKnown(offset: offset) { return now }
+    try store.transaction { try store.clockShows(offset: offset, boot: clock.bootID) }
+    withLock { $0.watch.clockOffset = offset }
+    return now
+  }
+
+  private func isClockKnown(offset: Int64) -> Bool {
+    withLock { $0.watch.clockOffset.map { abs(offset - $0) <= 1000 } ?? false }
+  }
+
+  private func watchClock(in store: JobStore, now: Int64) throws {
+    _ = try time(in: store)
+  }
+
+  private func prolongLease(in store: JobStore, now: Int64) throws {
+    let lease = configuration.leaseDuration.milliseconds
+    let (worker, last) = withLock { ($0.state.worker, $0.watch.leaseProlongedAt) }
+    guard let worker else { return }
+    if let last, now >= last, now - last < lease / 3 { return }
+    let isKept = try store.transaction { try store.prolongLease(of: worker, until: now + lease) }
+    withLock { storage in
+      storage.watch.leaseProlongedAt = now
+      if !isKept { storage.state.workerWasLost() }
+    }
+    if !isKept { interruptAll(.lostLease) }
+  }
+
+  private func rescue(in store: JobStore, now: Int64) throws {
+    let own = withLock { $0.state.worker }
+    // As long as the leases were not moved with the clock they tell nothing.
+    let now = clock.milliseconds
+    let isClockKnown = isClockKnown(offset: now - clock.uptime().milliseconds)
+    let ended = try store.workers().filter { worker in
+      guard worker.id != own else { return false }
+      return worker.identity.liveness() == .dead || isClockKnown && worker.leaseUntil < now
+    }
+    guard !ended.isEmpty else { return }
+    let rescued = try store.transaction {
+      // Another process may have been faster, or theirs may have come back.
+      let still = try store.workers().filter { worker in
+        ended.contains { $0.id == worker.id && $0.leaseUntil == worker.leaseUntil }
+      }
+      return try store.rescue(from: still.map(\.id), maxCrashes: configuration.maxCrashes, now: now)
+    }
+    guard !rescued.all.isEmpty else { return }
+    withLock { $0.state.workMayHaveCome() }
+    events.tell(.rescued(rescued.all))
+    guard events.isHeard, let maxCrashes = configuration.maxCrashes else { return }
+    for id in rescued.dead {
+      let kind = try store.record(id)?.kind ?? ""
+      events.tell(.dead(id, kind: kind, error: JobError(.tooManyCrashes(maxCrashes), id: id, kind: kind)))
+    }
+  }
+
+  private func enqueuePeriodicJobs(in store: JobStore, now: Int64) throws {
+    guard let next = try store.nextOccurrence(), next <= now else { return }
+    let (enqueued, unreadable) = try store.transaction { try store.enqueueOccurrences(now: now) }
+    didEnqueue(enqueued.map(\.0), enqueued.map(\.1), in: store)
+    if let unreadable { throw unreadable }
+  }
+
+  private func prune(in store: JobStore, now: Int64) throws {
+    let duration: Duration
+    switch configuration.retention {
+    case .none: duration = .zero
+    case .keep(let time): duration = time
+    case .forever: return
+    }
+    // As often as half of the time that they are kept for, at most once a minute.
+    let interval = min(max(duration.milliseconds / 2, 1000), 60_000)
+    if let last = withLock({ $0.watch.prunedAt }), now >= last, now - last < interval { return }
+    withLock { $0.watch.prunedAt = now }
+    while try store.transaction({ try store.prune(finishedBefore: now - duration.milliseconds, now: now) }) == 1000 {}
+  }
+
+  private func lookForUnknownKinds(in store: JobStore, now: Int64) throws {
+    let registered = withLock { Set($0.registrations.keys) }
+    guard events.isHeard || configuration.unknownKinds != .leave else { return }
+    for kind in try store.unknownKinds(besides: registered) {
+      let isNew = withLock { $0.watch.knownUnknownKinds.insert(kind.name).inserted }
+      if isNew { events.tell(.unknownKind(kind.name)) }
+      guard case .dead(let after) = configuration.unknownKinds else { continue }
+      let ids = try store.transaction {
+        try store.giveUp(kind: kind.id, name: kind.name, enqueuedBefore: now - after.milliseconds, now: now)
+      }
+      for id in ids {
+        events.tell(.dead(id, kind: kind.name, error: JobError(.unknownKind, id: id, kind: kind.name)))
+      }
+    }
+  }
+
+  // MARK: - The next time
+
+  /// Sets the alarm for what becomes due before the next look, and wakes those who wait until nothing is.
+  func lookAhead(in store: JobStore, now: Int64) {
+    do {
+      let next = try [store.nextDue(), store.nextOccurrence()].compactMap { $0 }.min()
+      if let next { setAlarm(in: .milliseconds(max(next - now, 1))) }
+    } catch {
+      // It is found at the next look.
+    }
+    wakeIdleWaiters(in: store)
+  }
+
+  /// Has `poll` called after a time, or earlier.
+  func setAlarm(in delay: Duration) {
+    let timekeeper = clock.timekeeper
+    let time = timekeeper.now + delay
+    let (number, replaced) = withLock { storage -> (Int?, Timekeeper.Timer?) in
+      guard storage.state.phase != .idle || !storage.idleWaiters.isEmpty else { return (nil, nil) }
+      if let alarm = storage.alarm, alarm.time <= time { return (nil, nil) }
+      storage.lastAlarm += 1
+      defer { storage.alarm = (time, storage.lastAlarm, nil) }
+      return (storage.lastAlarm, storage.alarm?.timer)
+    }
+    guard let number else { return }
+    if let replaced { timekeeper.cancel(replaced) }
+    let timer = timekeeper.at(time) { [weak self] in self?.alarmRang(number) }
+    let isReplaced = withLock { storage in
+      // It may have rung by now, or made room for an earlier one.
+      guard storage.alarm?.number == number else { return true }
+      storage.alarm?.timer = timer
+      return false
+    }
+    if isReplaced { timekeeper.cancel(timer) }
+  }
+
+  private func alarmRang(_ number: Int) {
+    withLock { storage in if storage.alarm?.number == number { storage.alarm = nil } }
+    database.async { [weak self] in self?.poll($0) }
+  }
+
+  // MARK: - Idleness
+
+  func waitUntilIdle() async throws {
+    let reply = Reply<Void>()
+    await withCheckedContinuation { continuation in
+      withLock { $0.idleWaiters.append((reply, continuation)) }
+      database.async { [self] store in
+        wakeIdleWaiters(in: store)
+        setAlarm(in: configuration.pollInterval)
+      }
+    }
+    try reply.take()
+  }
+
+  private func wakeIdleWaiters(in store: JobStore) {
+    let (isAsked, kinds) = withLock { (!$0.idleWaiters.isEmpty, Array($0.registrations.keys)) }
+    guard isAsked else { return }
+    let result = Result { try store.isBusy(with: kinds, now: clock.milliseconds) }
+    if case .success(true) = result { return }
+    let waiters = withLock { storage in
+      defer { storage.idleWaiters = [] }
+      return storage.idleWaiters
+    }
+    for waiter in waiters { waiter.reply.give(result.map { _ in }, resuming: waiter.continuation) }
+  }
+}

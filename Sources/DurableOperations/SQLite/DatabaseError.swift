@@ -1,0 +1,123 @@
+import CSQLite
+public import Foundation
+
+/// The database of a queue could not do what it was asked for.
+///
+/// Switch on ``code``; ``description`` names the file, the cause and the remedy. Nothing that was stored before is lost: a
+/// transaction that fails leaves no trace.
+public struct DatabaseError: Error, Sendable, Equatable {
+  /// What was wrong.
+  public enum Code: Sendable, Equatable {
+    /// Another connection held the lock for longer than ``DurableQueue/Configuration/busyTimeout``.
+    case busy
+    /// There is no room on the disk, or a limit of the file's size is reached.
+    case diskFull
+    /// The file, or its folder, can not be written to.
+    case readOnly
+    /// The file can not be opened, or made.
+    case cannotOpen
+    /// The file is not a database.
+    case notADatabase
+    /// The file was to be one of a queue's, but is not there, or is another database.
+    case notAQueue
+    /// The file is a database that was damaged.
+    case corrupt
+    /// The file was made by a newer version of this library.
+    case newerSchema
+    /// The SQLite of this system is older than 3.35.
+    case sqliteTooOld
+    /// Reading or writing failed.
+    case inputOutput
+    /// A constraint of a table of yours does not hold.
+    case constraint
+    /// The statement is wrong, or something that has no code of its own.
+    case statement
+    /// The closure of a transaction ended the transaction itself, or used it when it was over.
+    case transactionEnded
+  }
+
+  /// What was wrong, to switch on.
+  public let code: Code
+  /// SQLite's extended result code; 0 where the error is not SQLite's.
+  public let extendedCode: Int32
+  /// What SQLite says.
+  public let message: String
+  /// The statement that failed, if it was one.
+  public let sql: String?
+  /// The file, or `:memory:`.
+  public let path: String
+
+  init(_ code: Code, extendedCode: Int32 = 0, message: String, sql: String? = nil, path: String) {
+    self.code = code
+    self.extendedCode = extendedCode
+    self.message = message
+    self.sql = sql
+    self.path = path
+  }
+
+  /// An error of SQLite's.
+  init(resultCode: Int32, message: String, sql: String?, path: String) {
+    self.init(Self.code(for: resultCode), extendedCode: resultCode, message: message, sql: sql, path: path)
+  }
+
+  private static func code(for resultCode: Int32) -> Code {
+    switch resultCode & 0xFF {
+    case SQLITE_BUSY, SQLITE_LOCKED: .busy
+    case SQLITE_FULL: .diskFull
+    case SQLITE_READONLY, SQLITE_PERM: .readOnly
+    case SQLITE_CANTOPEN: .cannotOpen
+    case SQLITE_NOTADB: .notADatabase
+    case SQLITE_CORRUPT: .corrupt
+    case SQLITE_IOERR: .inputOutput
+    case SQLITE_CONSTRAINT: .constraint
+    default: .statement
+    }
+  }
+
+  /// Whether the same may succeed a little later, without anybody's help.
+  var isTransient: Bool { code == .busy || code == .inputOutput || code == .diskFull }
+}
+
+extension DatabaseError: LocalizedError, CustomStringConvertible {
+  /// The sentence: what failed in which file, why, and what to do.
+  public var description: String {
+    let cause = extendedCode == 0 ? message : "\(message), SQLite code \(extendedCode)"
+    let statement = sql.map { " The statement was: \($0)" } ?? ""
+    return switch code {
+    case .busy:
+      "The database \(path) is locked by another connection (\(cause)). Try again, raise busyTimeout, or look for a "
+        + "program that keeps a transaction open." + statement
+    case .diskFull:
+      "There is no room for the database \(path) (\(cause)). Free some; nothing that was stored before is lost."
+    case .readOnly:
+      "The database \(path) can not be written to (\(cause)). Give this user the right to write the file and its "
+        + "folder, where SQLite keeps its write-ahead log."
+    case .cannotOpen:
+      "The database \(path) can not be opened (\(cause)). Check that it is a file, and that this user may read and "
+        + "write it and its folder."
+    case .notADatabase:
+      "\(path) is not a database (\(cause)). It was left as it is. Give the queue another path, or move the file away."
+    case .notAQueue:
+      "\(path) is not the database of a queue (\(cause)). Nothing was made or changed. Check the path."
+    case .corrupt:
+      "The database \(path) is damaged (\(cause)). Stop all programs that use it, keep a copy, and recover it with "
+        + "`sqlite3 FILE .recover`, or start with a new file."
+    case .newerSchema:
+      "The database \(path) was made by a newer version of DurableOperations (\(cause)). It was left as it is. Update "
+        + "this program."
+    case .sqliteTooOld:
+      "The SQLite of this system is too old (\(cause)). DurableOperations needs 3.35 or newer."
+    case .inputOutput:
+      "Reading or writing the database \(path) failed (\(cause)). Check the disk." + statement
+    case .constraint:
+      "A constraint of the database \(path) does not hold (\(cause))." + statement
+    case .statement:
+      "A statement failed in the database \(path) (\(cause))." + statement
+    case .transactionEnded:
+      "\(cause). Leave BEGIN, COMMIT and ROLLBACK to the queue, and use a transaction only inside its closure."
+    }
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

@@ -1,0 +1,104 @@
+public import Foundation
+
+/// What is wrong with a cron expression, in which field, and where.
+///
+/// ```
+/// “61” in the minute field (column 1) of “61 * * * *” is not between 0 and 59.
+/// ```
+public struct CronError: Error, Sendable, Hashable {
+  /// What was wrong.
+  public enum Code: Sendable, Hashable {
+    /// There are more or fewer than five fields.
+    case wrongNumberOfFields
+    /// A word with an `@` is none of the known shorthands.
+    case unknownShorthand
+    /// A value is neither a number nor a name that the field knows.
+    case notAValue
+    /// A number is not among those that the field allows.
+    case outOfRange
+    /// A range ends before it begins.
+    case reversedRange
+    /// A step is not a number, or not one that makes sense in the field.
+    case badStep
+    /// Nothing stands between two commas, or at an end of the list.
+    case emptyEntry
+  }
+
+  /// One of the five fields.
+  public enum Field: Int, Sendable, Hashable, CaseIterable {
+    /// The first field.
+    case minute
+    /// The second field.
+    case hour
+    /// The third field.
+    case dayOfMonth
+    /// The fourth field.
+    case month
+    /// The fifth field.
+    case dayOfWeek
+  }
+
+  /// What was wrong, to switch on.
+  public let code: Code
+  /// The expression as it was given.
+  public let expression: String
+  /// The field in question; nil if it is about all of the expression.
+  public let field: Field?
+  /// The text in question: a part of the expression.
+  public let text: String
+  /// Where that text begins, in characters from 1; one more than there are if something is missing at the end.
+  public let column: Int
+  let detail: String
+}
+
+extension CronError: LocalizedError, CustomStringConvertible {
+  /// The sentence: what is wrong where, and what is allowed.
+  public var description: String {
+    guard let field else { return "\(CronError.quoted(expression)) \(detail)" }
+    let place = "in the \(field) field (column \(column)) of \(CronError.quoted(expression))"
+    return "\(CronError.quoted(text)) \(place) \(detail)"
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+
+  private static func quoted(_ text: String) -> String {
+    let longest = 100
+    return text.count <= longest ? "“\(text)”" : "“\(text.prefix(longest))…”"
+  }
+}
+
+extension CronError.Field: CustomStringConvertible {
+  /// Its name, such as “day of month”.
+  public var description: String {
+    switch self {
+    case .minute: "minute"
+    case .hour: "hour"
+    case .dayOfMonth: "day of month"
+    case .month: "month"
+    case .dayOfWeek: "day of week"
+    }
+  }
+}
+
+extension CronError.Field {
+  /// The values that the field allows.
+  var values: ClosedRange<Int> {
+    switch self {
+    case .minute: 0...59
+    case .hour: 0...23
+    case .dayOfMonth: 1...31
+    case .month: 1...12
+    case .dayOfWeek: 0...7
+    }
+  }
+
+  /// The names of values, from the first on.
+  var names: [String] {
+    switch self {
+    case .minute, .hour, .dayOfMonth: []
+    case .month: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+    case .dayOfWeek: ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import CompositeOperations
+public import Foundation
+
+/// When a periodic job is due.
+///
+/// ```swift
+/// let nightly = try JobSchedule.cron("30 2 * * *", timeZone: TimeZone(identifier: "Europe/Berlin")!)
+/// let quarterly = JobSchedule.interval(.seconds(15 * 60))
+/// ```
+///
+/// A schedule is a rule and has no memory: whoever asks gets the same times, in every process and after every launch, so
+/// that several can agree who does what.
+///
+/// It encodes, for a database, as one of
+///
+/// ```json
+/// {"cron":"30 2 * * *","timeZone":"Europe/Berlin"}
+/// {"everyMilliseconds":900000,"startMilliseconds":0}
+/// ```
+///
+/// where the start is left out if there is none.
+public struct JobSchedule: Sendable, Hashable {
+  enum Rule: Sendable, Hashable {
+    case cron(CronExpression, TimeZone)
+    case interval(AnchoredInterval)
+  }
+
+  let rule: Rule
+
+  /// The times of a cron expression, on the clock of a time zone.
+  ///
+  /// - Parameters:
+  ///   - expression: five fields, or a shorthand such as `@daily`: see ``CronExpression``.
+  ///   - timeZone: the time zone whose clock counts. The default is that of this machine, now; name one if the schedule
+  ///     is to be the same on each machine.
+  /// - Throws: what is wrong with which field of the expression.
+  public static func cron(_ expression: String, timeZone: TimeZone = .current) throws(CronError) -> JobSchedule {
+    cron(try CronExpression(expression), timeZone: timeZone)
+  }
+
+  /// The times of a cron expression, on the clock of a time zone.
+  ///
+  /// - Parameters:
+  ///   - expression: when.
+  ///   - timeZone: the time zone whose clock counts. The default is that of this machine, now; name one if the schedule
+  ///     is to be the same on each machine.
+  public static func cron(_ expression: CronExpression, timeZone: TimeZone = .current) -> JobSchedule {
+    // A zone that follows the machine's settings would not be the same one when it is read back.
+    JobSchedule(rule: .cron(expression, TimeZone(identifier: timeZone.identifier) ?? timeZone))
+  }
+
+  /// The same time over and over: start, start + interval, start + 2 × interval and so on, without drift, whenever the jobs
+  /// run and however long they take.
+  ///
+  /// - Parameters:
+  ///   - every: the time from one to the next, in whole milliseconds: a fraction of one is left out. Traps unless it is at
+  ///     least one millisecond. Counted in real time, through every change of the clock.
+  ///   - startingAt: the first of them, in whole milliseconds too; nil for whole multiples of the interval since 1970 in
+  ///     Greenwich: an interval of 15 minutes is then each quarter of an hour, whoever asks. Traps if it is no real date.
+  public static func interval(_ every: Duration, startingAt: Date? = nil) -> JobSchedule {
+    require(
+      every >= .milliseconds(1),
+      "JobSchedule.interval was given the interval \(every), at which a job would be due all the time. Use at least one "
+        + "millisecond.")
+    require(
+      startingAt.map { AnchoredInterval.allows(start: $0) } ?? true,
+      "JobSchedule.interval was given a start that is no date of this or any near era: "
+        + "\(startingAt!.timeIntervalSince1970) s since 1970. Use a real date, or nil.")
+    return JobSchedule(rule: .interval(AnchoredInterval(every: every, startingAt: startingAt)))
+  }
+
+  /// The first time after an instant, or nil if there is none.
+  ///
+  /// - Parameter instant: the instant after which to look. The result is later, never the same.
+  public func next(after instant: Date) -> Date? {
+    switch rule {
+    case .cron(let expression, let timeZone): expression.next(after: instant, in: timeZone)
+    case .interval(let interval): interval.next(after: instant)
+    }
+  }
+
+  /// The times after one instant, up to another, that one included.
+  ///
+  /// - Parameters:
+  ///   - start: the instant after which to begin; itself left out.
+  ///   - end: the last instant that counts.
+  ///   - limit: how many times there may be; the first ones are given. Traps if it is negative.
+  public func occurrences(after start: Date, through end: Date, limit: Int) -> [Date] {
+    require(limit >= 0, "JobSchedule.occurrences was given the limit \(limit). Use zero or more.")
+    var found: [Date] = []
+    var last = start
+    while found.count < limit, let next = next(after: last), next <= end {
+      found.append(next)
+      last = next
+    }
+    return found
+  }
+
+  /// The last time after one instant, up to another, that one included; found without counting through all of them.
+  func lastOccurrence(after start: Date, through end: Date) -> Date? {
+    guard var last = next(after: start), last <= end else { return nil }
+    switch rule {
+    case .interval(let interval): return interval.last(through: end)
+    case .cron:
+      // The times are at least a second apart. What is after `last` and not after `end` begins nearer and nearer to it.
+      var none = end
+      while none.timeIntervalSince(last) >= 1 {
+        let middle = last.addingTimeInterval(none.timeIntervalSince(last) / 2)
+        if let next = next(after: middle), next <= end {
+          last = next
+        } else if let next = next(after: last), next <= middle {
+          (last, none) = (next, middle)
+        } else {
+          return last
+        }
+      }
+      return last
+    }
+  }
+}
+
+extension JobSchedule: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case cron, timeZone, everyMilliseconds, startMilliseconds
+  }
+
+  /// Reads a schedule from its stored form.
+  ///
+  /// - Throws: a `DecodingError` that names what is wrong: with the expression, an unknown time zone, or an interval that
+  ///   is none.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    if container.contains(.everyMilliseconds) {
+      let every = try container.decode(Int64.self, forKey: .everyMilliseconds)
+      let start = try container.decodeIfPresent(Int64.self, forKey: .startMilliseconds)
+      guard let interval = AnchoredInterval(every: every, start: start) else {
+        throw DecodingError.dataCorruptedError(
+          forKey: .everyMilliseconds, in: container,
+          debugDescription:
+            "An interval of \(every) ms from \(start ?? 0) ms since 1970 is no schedule. The interval must "
+            + "be at least 1 ms, and both at most 10,000 years.")
+      }
+      rule = .interval(interval)
+    } else {
+      let expression = try container.decode(CronExpression.self, forKey: .cron)
+      let identifier = try container.decode(String.self, forKey: .timeZone)
+      guard let timeZone = TimeZone(identifier: identifier) else {
+        throw DecodingError.dataCorruptedError(
+          forKey: .timeZone, in: container,
+          debugDescription: "The time zone “\(identifier)” of the schedule “\(expression)” is not known on this "
+            + "machine. Install its time zone data, or store a schedule with another one.")
+      }
+      rule = .cron(expression, timeZone)
+    }
+  }
+
+  /// Writes the stored form.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch rule {
+    case .cron(let expression, let timeZone):
+      try container.encode(expression, forKey: .cron)
+      try container.encode(timeZone.identifier, forKey: .timeZone)
+    case .interval(let interval):
+      try container.encode(interval.every, forKey: .everyMilliseconds)
+      try container.encodeIfPresent(interval.start, forKey: .startMilliseconds)
+    }
+  }
+}

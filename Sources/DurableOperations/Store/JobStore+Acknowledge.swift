@@ -1,0 +1,145 @@
+import Foundation
+
+/// What becomes of a job after an attempt.
+struct Acknowledgement {
+  enum Result {
+    case done
+    /// It runs again, at a time or at once.
+    case again(runAt: Int64?, isCharged: Bool, error: String?)
+    /// It runs again as if this attempt had not been.
+    case returned
+    case dead(String)
+    case held(String)
+    case cancelled(String?)
+  }
+
+  let id: JobID
+  let claim: Int64
+  let result: Result
+
+  /// What was made of it.
+  enum Effect {
+    case written
+    /// Somebody had asked to cancel the job, which did not succeed.
+    case cancelled
+    /// The job was given to somebody else in between.
+    case refused
+  }
+}
+
+extension JobStore {
+  /// Writes what became of an attempt.
+  func acknowledge(
+    _ acknowledgement: Acknowledgement, keepsDone: Bool, now: Int64
+  ) throws -> Acknowledgement.Effect {
+    let id = acknowledgement.id
+    let written: (state: JobState, flags: Int64)?
+    switch acknowledgement.result {
+    case .done:
+      guard let flags = try acknowledgeDone(acknowledgement, keeps: keepsDone, now: now) else { return .refused }
+      if flags & Schema.Flags.hasCheckpoint != 0 { try removeCheckpoint(of: id) }
+      if flags & Schema.Flags.hasDependents != 0 { try tellDependents(of: id, how: .done, now: now) }
+      return .written
+    case .again(let runAt, let isCharged, let error):
+      // A time that has come is none: the job would stay behind if the clock was set back.
+      let later = runAt.flatMap { $0 > now ? $0 : nil }
+      written = try acknowledge(
+        acknowledgement, later == nil ? .waiting : .scheduled, runAt: later, attempts: isCharged ? 1 : 0, error: error,
+        now: now)
+    case .returned:
+      written = try acknowledge(acknowledgement, .waiting, keepsLane: true, now: now)
+    case .dead(let error):
+      written = try acknowledge(acknowledgement, .dead, attempts: 1, error: error, now: now)
+    case .held(let error):
+      written = try acknowledge(acknowledgement, .held, attempts: 1, error: error, now: now)
+    case .cancelled(let error):
+      written = try acknowledge(acknowledgement, .cancelled, error: error, now: now)
+    }
+    guard let written else { return .refused }
+    if written.state == .waiting { hasFreedJobs = true }
+    if written.flags & Schema.Flags.hasDependents != 0, written.state.isSettled {
+      try tellDependents(of: id, how: .failed, now: now)
+    }
+    return written.state == .cancelled ? .cancelled : .written
+  }
+
+  /// Returns the job's flags; nil if the claim is not the last one.
+  private func acknowledgeDone(_ acknowledgement: Acknowledgement, keeps: Bool, now: Int64) throws -> Int64? {
+    let statement =
+      keeps
+      ? try statement(
+        """
+        UPDATE durable_jobs SET state = 7, worker = NULL, attempts = attempts + 1, finished_at = ?3, error = NULL,
+          run_at = NULL, flags = flags & ~2
+        WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags
+        """)
+      : try statement("DELETE FROM durable_jobs WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags")
+    statement.bind(acknowledgement.id.rawValue, at: 1)
+    statement.bind(acknowledgement.claim, at: 2)
+    if keeps { statement.bind(now, at: 3) }
+    var flags: Int64?
+    try statement.forEachRow { flags = $0.integer(0) }
+    return flags
+  }
+
+  private func acknowledge(
+    _ acknowledgement: Acknowledgement, _ state: JobState, runAt: Int64? = nil, attempts: Int64 = 0,
+    error: String? = nil, keepsLane: Bool = false, now: Int64
+  ) throws -> (JobState, flags: Int64)? {
+    // A job that somebody asked to cancel is cancelled unless it has succeeded.
+    let update = try statement(
+      """
+      UPDATE durable_jobs SET state = CASE WHEN flags & 2 THEN 5 ELSE ?3 END, worker = NULL,
+        lane = CASE WHEN ?6 THEN lane ELSE lane & ~2 END, run_at = CASE WHEN flags & 2 THEN NULL ELSE ?4 END,
+        flags = flags & ~2 | 8, attempts = attempts + ?5, error = coalesce(?7, error),
+        finished_at = CASE WHEN flags & 2 OR ?3 IN (5, 6) THEN ?8 END
+      WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING state, flags
+      """)
+    update.bind(acknowledgement.id.rawValue, at: 1)
+    update.bind(acknowledgement.claim, at: 2)
+    update.bind(state.rawValue, at: 3)
+    update.bind(runAt, at: 4)
+    update.bind(attempts, at: 5)
+    update.bind(keepsLane ? 1 : 0, at: 6)
+    try update.bind(error, at: 7)
+    update.bind(now, at: 8)
+    var written: (JobState, flags: Int64)?
+    try update.forEachRow { row in
+      written = (JobState(rawValue: Int(row.integer(0))) ?? state, row.integer(1))
+    }
+    return written
+  }
+
+  // MARK: - While it runs
+
+  /// Whether an attempt is still the last one of its job. Only reads.
+  func isCurrent(_ id: JobID, claim: Int64) throws -> Bool {
+    let select = try statement("SELECT 1 FROM durable_jobs WHERE id = ?1 AND claim = ?2 AND state = 3")
+    select.bind(id.rawValue, at: 1)
+    select.bind(claim, at: 2)
+    return try select.first { _ in true } ?? false
+  }
+
+  /// Stores what an attempt wants to find again. Returns false if the claim is not the last one.
+  func setCheckpoint(_ data: Data?, of id: JobID, claim: Int64) throws -> Bool {
+    guard try isCurrent(id, claim: claim) else { return false }
+    guard let data else {
+      try removeCheckpoint(of: id)
+      return true
+    }
+    let insert = try statement("INSERT OR REPLACE INTO durable_checkpoints (job, data) VALUES (?1, ?2)")
+    insert.bind(id.rawValue, at: 1)
+    try insert.bind(data, at: 2)
+    try insert.run()
+    let mark = try statement("UPDATE durable_jobs SET flags = flags | 16 WHERE id = ?1 AND flags & 16 = 0")
+    mark.bind(id.rawValue, at: 1)
+    try mark.run()
+    return true
+  }
+
+  func checkpoint(of id: JobID) throws -> Data? {
+    let select = try statement("SELECT data FROM durable_checkpoints WHERE job = ?1")
+    select.bind(id.rawValue, at: 1)
+    return try select.first { $0.data(0) } ?? nil
+  }
+}

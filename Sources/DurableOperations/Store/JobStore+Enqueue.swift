@@ -1,0 +1,260 @@
+import CompositeOperations
+import Foundation
+
+/// A job that is ready to be stored.
+struct EncodedJob: Sendable {
+  let kind: String
+  let version: Int
+  let payload: Data
+  var options: JobOptions
+  /// The time of its schedule that a periodic job is for.
+  var occurrence: Int64?
+
+  init(_ request: JobRequest, maxPayloadSize: Int) throws {
+    kind = request.kind
+    version = request.version
+    options = request.options
+    options.check()
+    do {
+      payload = try request.encode()
+    } catch {
+      throw JobError(.notEncodable, kind: kind, underlying: error)
+    }
+    guard payload.count <= maxPayloadSize else {
+      throw JobError(.payloadTooLarge(size: payload.count, limit: maxPayloadSize), kind: kind)
+    }
+  }
+
+  init(kind: String, version: Int, payload: Data, options: JobOptions, occurrence: Int64?) {
+    self.kind = kind
+    self.version = version
+    self.payload = payload
+    self.options = options
+    self.occurrence = occurrence
+  }
+}
+
+extension JobStore {
+  /// Stores jobs, all of them or none.
+  func enqueue(_ jobs: [EncodedJob], now: Int64) throws -> [JobID] {
+    try refuseCircles(jobs)
+    var ids: [JobID] = []
+    ids.reserveCapacity(jobs.count)
+    // A prerequisite may come later in the call than what depends on it.
+    var later: [(job: Int, prerequisites: [JobID])] = []
+    for (position, job) in jobs.enumerated() {
+      let id = try enqueue(job, after: ids, now: now)
+      if !job.options.dependsOn.isEmpty { later.append((position, job.options.dependsOn)) }
+      ids.append(id)
+    }
+    for (position, prerequisites) in later {
+      let numbers = prerequisites.map { $0.position.map { ids[$0] } ?? $0 }
+      try block(ids[position], by: numbers, of: jobs[position], now: now)
+    }
+    return ids
+  }
+
+  /// Stores one, without its prerequisites. `earlier`: those of the same call that are stored already.
+  private func enqueue(_ job: EncodedJob, after earlier: [JobID], now: Int64) throws -> JobID {
+    let kind = try kindID(job.kind)
+    var running: JobID?
+    if let key = job.options.uniqueKey {
+      switch try holder(of: key, kind: kind) {
+      case nil: break
+      case (let id, let state)?:
+        switch key.conflict {
+        case .reject:
+          // A number that was never given would name nothing.
+          let position = earlier.firstIndex(of: id)
+          throw JobError(.duplicate(position.map { .inSameCall($0) } ?? id), kind: job.kind)
+        case .replace where state == .executing: running = id
+        case .replace:
+          try replace(id, by: job, kind: kind, now: now)
+          return id
+        }
+      }
+    }
+    let insert = try statement(
+      """
+      INSERT INTO durable_jobs (lane, state, major, minor, flags, blockers, max_attempts, timeout, run_at, enqueued_at,
+        version, backoff, unique_key, payload, occurrence)
+      VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+      """)
+    try bind(job, kind: kind, now: now, to: insert)
+    try insert.run()
+    let id = JobID(rawValue: connection.lastInsertedRowID)
+    // Whatever becomes of the one that runs, this one comes after it.
+    if let running { try addPrerequisites([running], to: id, whenFailed: .run) }
+    return id
+  }
+
+  /// Parameters 1 to 14: the same for a new row, and for one whose job is replaced.
+  private func bind(_ job: EncodedJob, kind: Int64, now: Int64, to statement: Statement) throws {
+    let options = job.options
+    let runAt: Int64? =
+      switch options.start {
+      case .atOnce: nil
+      case .after(let delay) where delay <= .zero: nil
+      case .after(let delay): now + delay.milliseconds
+      case .at(let date): date.milliseconds
+      }
+    let state: JobState = options.startsHeld ? .held : runAt ?? now > now ? .scheduled : .waiting
+    var flags = options.holdsAfterLastAttempt ? Schema.Flags.holdsAfterLastAttempt : 0
+    if case .after = options.start { flags |= Schema.Flags.runsAfterDelay }
+    statement.bind(Schema.lane(ofKind: kind) | (options.requiresNetwork ? Schema.networkLane : 0), at: 1)
+    statement.bind(state.rawValue, at: 2)
+    statement.bind(options.priority.major, at: 3)
+    statement.bind(options.priority.minor, at: 4)
+    statement.bind(flags, at: 5)
+    statement.bind(options.maxAttempts.map(Int64.init), at: 6)
+    statement.bind(options.timeout?.milliseconds, at: 7)
+    statement.bind(runAt, at: 8)
+    statement.bind(now, at: 9)
+    statement.bind(job.version, at: 10)
+    try statement.bind(options.backoff?.storedForm, at: 11)
+    try statement.bind(options.uniqueKey?.value, at: 12)
+    try statement.bind(job.payload, at: 13)
+    statement.bind(job.occurrence, at: 14)
+  }
+
+  // MARK: - Unique keys
+
+  /// The last job of a kind whose key counts; one that executes only if there is no other.
+  private func holder(of key: UniqueKey, kind: Int64) throws -> (JobID, JobState)? {
+    let select = try statement(
+      "SELECT id, state FROM durable_jobs WHERE unique_key = ?1 AND lane >> 2 = ?2 ORDER BY state = 3, id DESC")
+    try select.bind(key.value, at: 1)
+    select.bind(kind, at: 2)
+    var found: (JobID, JobState)?
+    try select.forEachRow { row in
+      guard found == nil, let state = JobState(rawValue: Int(row.integer(1))), key.states.contains(state) else {
+        return
+      }
+      found = (JobID(rawValue: row.integer(0)), state)
+    }
+    return found
+  }
+
+  private func replace(_ id: JobID, by job: EncodedJob, kind: Int64, now: Int64) throws {
+    // It keeps waiting for what it waits for.
+    let update = try statement(
+      """
+      UPDATE durable_jobs SET lane = ?1, state = CASE WHEN blockers > 0 AND ?2 <> 4 THEN 2 ELSE ?2 END, major = ?3,
+        minor = ?4, flags = ?5 | (flags & 1), max_attempts = ?6, timeout = ?7, run_at = ?8, enqueued_at = ?9,
+        version = ?10, backoff = ?11, unique_key = ?12, payload = ?13, occurrence = ?14, attempts = 0, crashes = 0, error = NULL,
+        started_at = NULL, finished_at = NULL
+      WHERE id = ?15
+      """)
+    try bind(job, kind: kind, now: now, to: update)
+    update.bind(id.rawValue, at: 15)
+    try update.run()
+    try removeCheckpoint(of: id)
+  }
+
+  // MARK: - Prerequisites
+
+  /// Of jobs of one call that wait for each other none could ever run.
+  private func refuseCircles(_ jobs: [EncodedJob]) throws {
+    guard jobs.contains(where: { $0.options.dependsOn.contains { $0.position != nil } }) else { return }
+    var prerequisites: [[Int]] = []
+    for job in jobs {
+      prerequisites.append(
+        try job.options.dependsOn.compactMap { id in
+          guard let position = id.position else { return nil }
+          guard jobs.indices.contains(position) else { throw JobError(.unknownPrerequisite(id), kind: job.kind) }
+          return position
+        })
+    }
+    if let circle = Self.circle(in: prerequisites) { throw JobError(.cycle(circle)) }
+  }
+
+  /// A path through prerequisites that ends where it begins; nil if there is none.
+  static func circle(in prerequisites: [[Int]]) -> [Int]? {
+    var isFinished = [Bool](repeating: false, count: prerequisites.count)
+    var place = [Int?](repeating: nil, count: prerequisites.count)
+    for root in prerequisites.indices where !isFinished[root] {
+      // The path to where the search is, each with how many of its prerequisites were looked at.
+      var path = [(job: root, next: 0)]
+      place[root] = 0
+      while let (job, next) = path.last {
+        guard next < prerequisites[job].count else {
+          isFinished[job] = true
+          place[job] = nil
+          path.removeLast()
+          continue
+        }
+        path[path.count - 1].next += 1
+        let prerequisite = prerequisites[job][next]
+        if let start = place[prerequisite] { return path[start...].map(\.job) + [prerequisite] }
+        guard !isFinished[prerequisite] else { continue }
+        place[prerequisite] = path.count
+        path.append((prerequisite, 0))
+      }
+    }
+    return nil
+  }
+
+  private func block(_ id: JobID, by prerequisites: [JobID], of job: EncodedJob, now: Int64) throws {
+    let select = try statement("SELECT state FROM durable_jobs WHERE id = ?1")
+    var unmet: [JobID] = []
+    for prerequisite in Set(prerequisites).sorted() {
+      select.bind(prerequisite.rawValue, at: 1)
+      guard prerequisite != id, let state = try select.first({ JobState(rawValue: Int($0.integer(0))) }), let state
+      else { throw JobError(.unknownPrerequisite(prerequisite), kind: job.kind) }
+      if state != .done { unmet.append(prerequisite) }
+    }
+    // A new job has no dependents; one that was replaced keeps its own, and must not wait for them.
+    for prerequisite in unmet where try isWaiting(prerequisite, for: id) {
+      throw JobError(.circularPrerequisite(prerequisite), kind: job.kind)
+    }
+    try addPrerequisites(unmet, to: id, whenFailed: job.options.whenPrerequisiteFails)
+    // One may have failed long ago.
+    for prerequisite in unmet {
+      select.bind(prerequisite.rawValue, at: 1)
+      let state = try select.first { JobState(rawValue: Int($0.integer(0))) } ?? nil
+      if state == .dead || state == .cancelled { try tellDependents(of: prerequisite, how: .failed, now: now) }
+    }
+  }
+
+  /// Whether a job waits for another, be it through others.
+  private func isWaiting(_ id: JobID, for other: JobID) throws -> Bool {
+    let flags = try statement("SELECT 1 FROM durable_jobs WHERE id = ?1 AND flags & 1")
+    flags.bind(other.rawValue, at: 1)
+    guard try flags.first({ _ in true }) == true else { return false }
+    let select = try statement(
+      """
+      WITH RECURSIVE later (id) AS (
+        SELECT dependent FROM durable_dependencies WHERE prerequisite = ?2
+        UNION SELECT dependent FROM durable_dependencies JOIN later ON prerequisite = later.id)
+      SELECT 1 FROM later WHERE id = ?1
+      """)
+    select.bind(id.rawValue, at: 1)
+    select.bind(other.rawValue, at: 2)
+    return try select.first { _ in true } ?? false
+  }
+
+  private func addPrerequisites(
+    _ prerequisites: [JobID], to id: JobID, whenFailed failing: PrerequisiteFailure
+  ) throws {
+    guard !prerequisites.isEmpty else { return }
+    let insert = try statement(
+      "INSERT OR IGNORE INTO durable_dependencies (prerequisite, dependent, failing) VALUES (?1, ?2, ?3)")
+    let mark = try statement("UPDATE durable_jobs SET flags = flags | 1 WHERE id = ?1")
+    var added: Int64 = 0
+    for prerequisite in prerequisites {
+      insert.bind(prerequisite.rawValue, at: 1)
+      insert.bind(id.rawValue, at: 2)
+      insert.bind(failing.rawValue, at: 3)
+      try insert.run()
+      added += Int64(connection.changeCount)
+      mark.bind(prerequisite.rawValue, at: 1)
+      try mark.run()
+    }
+    let count = try statement(
+      "UPDATE durable_jobs SET blockers = blockers + ?2, state = CASE WHEN state IN (0, 1) THEN 2 ELSE state END WHERE id = ?1"
+    )
+    count.bind(id.rawValue, at: 1)
+    count.bind(added, at: 2)
+    try count.run()
+  }
+}

@@ -1,0 +1,223 @@
+import Foundation
+
+/// Which jobs are meant.
+struct JobFilter: Sendable {
+  var kind: String?
+  var states: Set<JobState>?
+}
+
+extension JobStore {
+  // MARK: - One job
+
+  func state(of id: JobID) throws -> JobState? {
+    let select = try statement("SELECT state FROM durable_jobs WHERE id = ?1")
+    select.bind(id.rawValue, at: 1)
+    return try select.first { JobState(rawValue: Int($0.integer(0))) } ?? nil
+  }
+
+  /// The state of a job that must be there.
+  private func stateOrThrow(of id: JobID) throws -> JobState {
+    guard let state = try state(of: id) else { throw JobError(.unknownJob, id: id) }
+    return state
+  }
+
+  /// Cancels a job. Returns its state before; one that executes is asked to end, and is cancelled then.
+  func cancel(_ id: JobID, now: Int64) throws -> JobState {
+    let state = try stateOrThrow(of: id)
+    switch state {
+    case .cancelled: return state
+    case .done, .dead: throw JobError(.wrongState(state), id: id)
+    case .executing:
+      let update = try statement("UPDATE durable_jobs SET flags = flags | 2 WHERE id = ?1")
+      update.bind(id.rawValue, at: 1)
+      try update.run()
+    case .waiting, .scheduled, .blocked, .held:
+      let update = try statement("UPDATE durable_jobs SET state = 5, finished_at = ?2 WHERE id = ?1")
+      update.bind(id.rawValue, at: 1)
+      update.bind(now, at: 2)
+      try update.run()
+      try tellDependents(of: id, how: .failed, now: now)
+    }
+    return state
+  }
+
+  /// Has a job that is held, dead, cancelled or scheduled run at once, with all its attempts before it.
+  func retry(_ id: JobID) throws {
+    let state = try stateOrThrow(of: id)
+    guard [.held, .dead, .cancelled, .scheduled].contains(state) else { throw JobError(.wrongState(state), id: id) }
+    if state == .dead || state == .cancelled, let other = try heir(of: id) { throw JobError(.duplicate(other), id: id) }
+    try retry(where: "id = \(id.rawValue)")
+  }
+
+  /// The same for all jobs that are held, or dead. Returns how many.
+  func retryAll(_ state: JobState, kind: String?) throws -> Int {
+    guard let condition = try condition(JobFilter(kind: kind, states: [state])) else { return 0 }
+    guard state != .held else { return try retry(where: condition) }
+    // Of several with the same key the last, if no other has it by now.
+    return try retry(
+      where: """
+        \(condition) AND (unique_key IS NULL OR NOT EXISTS (
+          SELECT 1 FROM durable_jobs AS other
+          WHERE other.unique_key = durable_jobs.unique_key AND other.lane >> 2 = durable_jobs.lane >> 2
+            AND (other.state IN (0, 1, 2, 3, 4) OR other.state = \(state.rawValue) AND other.id > durable_jobs.id)))
+        """)
+  }
+
+  /// The job that has the unique key of one that has ended.
+  private func heir(of id: JobID) throws -> JobID? {
+    let select = try statement(
+      """
+      SELECT other.id FROM durable_jobs AS job JOIN durable_jobs AS other ON other.unique_key = job.unique_key
+      WHERE job.id = ?1 AND other.lane >> 2 = job.lane >> 2 AND other.state IN (0, 1, 2, 3, 4) LIMIT 1
+      """)
+    select.bind(id.rawValue, at: 1)
+    return try select.first { JobID(rawValue: $0.integer(0)) }
+  }
+
+  @discardableResult
+  private func retry(where condition: String) throws -> Int {
+    try connection.execute(
+      """
+      UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, run_at = NULL, attempts = 0,
+        crashes = 0, lane = lane & ~2, flags = flags & ~2, finished_at = NULL
+      WHERE \(condition)
+      """)
+    return connection.changeCount
+  }
+
+  /// Keeps a job that does not run yet from running.
+  func hold(_ id: JobID) throws {
+    let state = try stateOrThrow(of: id)
+    guard [.waiting, .scheduled, .blocked, .held].contains(state) else { throw JobError(.wrongState(state), id: id) }
+    try connection.execute("UPDATE durable_jobs SET state = 4 WHERE id = ?", [.integer(id.rawValue)])
+  }
+
+  func setPriority(_ priority: JobPriority, of id: JobID) throws {
+    try connection.execute(
+      "UPDATE durable_jobs SET major = ?, minor = ? WHERE id = ?",
+      [SQLValue(priority.major), SQLValue(priority.minor), .integer(id.rawValue)])
+    if connection.changeCount == 0 { throw JobError(.unknownJob, id: id) }
+  }
+
+  func setPriority(_ priority: JobPriority, kind: String) throws -> Int {
+    guard let condition = try condition(JobFilter(kind: kind)) else { return 0 }
+    try connection.execute(
+      "UPDATE durable_jobs SET major = ?, minor = ? WHERE \(condition) AND state NOT IN (5, 7)",
+      [SQLValue(priority.major), SQLValue(priority.minor)])
+    return connection.changeCount
+  }
+
+  func delete(_ id: JobID, now: Int64) throws {
+    let state = try stateOrThrow(of: id)
+    guard state != .executing else { throw JobError(.wrongState(state), id: id) }
+    try tellDependents(of: id, how: state == .done ? .done : .deleted, now: now)
+    try remove(id)
+  }
+
+  private func remove(_ id: JobID) throws {
+    for sql in [
+      "DELETE FROM durable_dependencies WHERE dependent = ?", "DELETE FROM durable_checkpoints WHERE job = ?",
+      "DELETE FROM durable_jobs WHERE id = ?",
+    ] { try connection.execute(sql, [.integer(id.rawValue)]) }
+  }
+
+  /// Deletes jobs, a thousand at once. Returns how many.
+  func deleteSome(_ filter: JobFilter, now: Int64) throws -> Int {
+    guard let condition = try condition(filter) else { return 0 }
+    let rows = try connection.execute(
+      "SELECT id FROM durable_jobs WHERE \(condition) AND state <> 3 ORDER BY id DESC LIMIT 1000")
+    // What depends on others goes before them: numbers are given in that order, but for those of one call.
+    for row in rows {
+      let id = JobID(rawValue: row[0].integerValue ?? 0)
+      if try state(of: id) != nil { try delete(id, now: now) }
+    }
+    return rows.count
+  }
+
+  // MARK: - Questions, which only read
+
+  func record(_ id: JobID) throws -> JobRecord? {
+    let select = try kept("record", "SELECT \(Schema.recordColumns) FROM durable_jobs WHERE id = ?1")
+    select.bind(id.rawValue, at: 1)
+    return try select.first(record)
+  }
+
+  func records(_ filter: JobFilter, after: JobID?, limit: Int) throws -> [JobRecord] {
+    guard let condition = try condition(filter) else { return [] }
+    let select = try connection.prepare(
+      "SELECT \(Schema.recordColumns) FROM durable_jobs WHERE \(condition) AND id > ?1 ORDER BY id LIMIT ?2",
+      isKept: false)
+    select.bind(after?.rawValue ?? 0, at: 1)
+    select.bind(limit, at: 2)
+    var records: [JobRecord] = []
+    try select.forEachRow { records.append(try record($0)) }
+    return records
+  }
+
+  func records(uniqueKey: String, kind: String) throws -> [JobRecord] {
+    guard let kind = try knownKindID(kind) else { return [] }
+    let select = try kept(
+      "unique",
+      "SELECT \(Schema.recordColumns) FROM durable_jobs WHERE unique_key = ?1 AND lane >> 2 = ?2 ORDER BY id")
+    try select.bind(uniqueKey, at: 1)
+    select.bind(kind, at: 2)
+    var records: [JobRecord] = []
+    try select.forEachRow { records.append(try record($0)) }
+    return records
+  }
+
+  func counts(registered: Set<String>) throws -> JobCounts {
+    var states: [Int64: [JobState: Int]] = [:]
+    try statement("SELECT lane >> 2, state, count(*) FROM durable_jobs GROUP BY 1, 2").forEachRow { row in
+      guard let state = JobState(rawValue: Int(row.integer(1))) else { return }
+      states[row.integer(0), default: [:]][state] = Int(row.integer(2))
+    }
+    var kinds: [String: JobCounts.Kind] = [:]
+    for name in registered {
+      kinds[name] = JobCounts.Kind(kind: name, isRegistered: true, isPaused: false, states: [:])
+    }
+    try statement("SELECT id, name, paused FROM durable_kinds").forEachRow { row in
+      let name = row.text(1) ?? "", isPaused = row.integer(2) != 0
+      let counts = states[row.integer(0)] ?? [:]
+      guard isPaused || !counts.isEmpty || registered.contains(name) else { return }
+      kinds[name] = JobCounts.Kind(
+        kind: name, isRegistered: registered.contains(name), isPaused: isPaused, states: counts)
+    }
+    return JobCounts(kinds: kinds.values.sorted { $0.kind < $1.kind })
+  }
+
+  /// Nil if no job can be meant.
+  private func condition(_ filter: JobFilter) throws -> String? {
+    var parts = ["1"]
+    if let kind = filter.kind {
+      guard let number = try knownKindID(kind) else { return nil }
+      parts.append("lane BETWEEN \(Schema.lane(ofKind: number)) AND \(Schema.lane(ofKind: number) + 3)")
+    }
+    if let states = filter.states {
+      parts.append("state IN (\(states.map { String($0.rawValue) }.sorted().joined(separator: ", ")))")
+    }
+    return parts.joined(separator: " AND ")
+  }
+
+  private func record(_ row: Statement) throws -> JobRecord {
+    let lane = row.integer(1)
+    func date(_ column: Int32) -> Date? { row.optionalInteger(column).map { Date(milliseconds: $0) } }
+    return JobRecord(
+      id: JobID(rawValue: row.integer(0)), kind: try kindName(Schema.kind(ofLane: lane)),
+      state: JobState(rawValue: Int(row.integer(2))) ?? .dead,
+      priority: JobPriority(major: Int(row.integer(3)), minor: Int(row.integer(4))), attempts: Int(row.integer(5)),
+      maxAttempts: row.optionalInteger(6).map(Int.init), crashes: Int(row.integer(7)), lastError: row.text(8),
+      enqueuedAt: Date(milliseconds: row.integer(9)), runAt: date(10), startedAt: date(11), finishedAt: date(12),
+      requiresNetwork: lane & Schema.networkLane != 0,
+      timeout: row.optionalInteger(13).map { .milliseconds($0) }, uniqueKey: row.text(14),
+      unmetPrerequisites: Int(row.integer(15)), prerequisites: Self.numbers(row.text(19)),
+      isCancelRequested: row.integer(16) & Schema.Flags.isCancelRequested != 0,
+      holdsAfterLastAttempt: row.integer(16) & Schema.Flags.holdsAfterLastAttempt != 0,
+      checkpointSize: row.optionalInteger(20).map(Int.init), version: Int(row.integer(17)),
+      payload: row.data(18) ?? Data())
+  }
+
+  private static func numbers(_ list: String?) -> [JobID] {
+    (list ?? "").split(separator: ",").compactMap { Int64($0).map(JobID.init) }.sorted()
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+
+/// A periodic job as it is stored.
+struct PeriodicRow {
+  let name: String
+  let kind: String
+  let version: Int
+  let payload: Data
+  let options: JobOptions
+  let schedule: JobSchedule
+  let catchUp: JobCatchUp
+  /// The last occurrence that was enqueued, or when the job was scheduled.
+  let lastAt: Int64
+  let nextAt: Int64?
+}
+
+extension JobStore {
+  private static let columns = "name, kind, version, payload, options, schedule, catch_up, last_at, next_at"
+
+  /// Stores a periodic job, or changes it. Its next time stays as it is if its schedule does.
+  func schedule(_ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, now: Int64)
+    throws
+  {
+    let text = try Self.text(of: schedule)
+    var options = job.options
+    (options.start, options.dependsOn) = (.atOnce, [])
+    let next = schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
+    try connection.execute(
+      """
+      INSERT INTO durable_periodic (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, version = excluded.version, payload = excluded.payload,
+        options = excluded.options, catch_up = excluded.catch_up,
+        last_at = CASE WHEN schedule = excluded.schedule THEN last_at ELSE excluded.last_at END,
+        next_at = CASE WHEN schedule = excluded.schedule THEN next_at ELSE excluded.next_at END,
+        schedule = excluded.schedule
+      """,
+      [
+        .text(name), .text(job.kind), SQLValue(job.version), .blob(job.payload), .text(try Self.text(of: options)),
+        .text(text), .text(catchUp.rawValue), .integer(now), next.map { .integer($0) } ?? .null,
+      ])
+  }
+
+  /// Returns false if there is none.
+  func unschedule(_ name: String) throws -> Bool {
+    try connection.execute("DELETE FROM durable_periodic WHERE name = ?", [.text(name)])
+    return connection.changeCount == 1
+  }
+
+  /// In the order of their names. Only reads.
+  func periodicJobs() throws -> [PeriodicRow] {
+    try periodicJobs(where: "1").map { try $0.get() }
+  }
+
+  /// When the next periodic job is due; nil if there is none. Only reads.
+  func nextOccurrence() throws -> Int64? {
+    try statement("SELECT min(next_at) FROM durable_periodic").first { $0.optionalInteger(0) } ?? nil
+  }
+
+  /// Enqueues what is due. In one transaction with what is remembered of it, so that no two processes do the same.
+  /// `unreadable`: why one of those that are due can not be read, such as a time zone that this machine does not know.
+  func enqueueOccurrences(now: Int64) throws -> (enqueued: [(EncodedJob, JobID)], unreadable: (any Error)?) {
+    var enqueued: [(EncodedJob, JobID)] = []
+    var unreadable: (any Error)?
+    for result in try periodicJobs(where: "next_at <= \(now)") {
+      guard case .success(let row) = result else {
+        if case .failure(let error) = result { unreadable = error }
+        continue
+      }
+      let last = Date(milliseconds: row.lastAt), end = Date(milliseconds: now)
+      let due =
+        switch row.catchUp {
+        case .latest: row.schedule.lastOccurrence(after: last, through: end).map { [$0] } ?? []
+        // What is left comes at the next look.
+        case .all: row.schedule.occurrences(after: last, through: end, limit: 1000)
+        }
+      for time in due {
+        let job = EncodedJob(
+          kind: row.kind, version: row.version, payload: row.payload, options: row.options,
+          occurrence: time.milliseconds)
+        do {
+          enqueued.append((job, try enqueue([job], now: now)[0]))
+        } catch let error as JobError {
+          // The one before has its key still: this one is left out.
+          guard case .duplicate = error.code else { throw error }
+        }
+      }
+      let reached = due.last ?? end
+      let next = row.schedule.next(after: reached).map(\.milliseconds)
+      try connection.execute(
+        "UPDATE durable_periodic SET last_at = ?, next_at = ? WHERE name = ?",
+        [.integer(reached.milliseconds), next.map { .integer($0) } ?? .null, .text(row.name)])
+    }
+    return (enqueued, unreadable)
+  }
+
+  private func periodicJobs(where condition: String) throws -> [Result<PeriodicRow, any Error>] {
+    let select = try connection.prepare(
+      "SELECT \(Self.columns) FROM durable_periodic WHERE \(condition) ORDER BY name", isKept: false)
+    var rows: [Result<PeriodicRow, any Error>] = []
+    try select.forEachRow { row in rows.append(Result { try Self.periodicRow(row) }) }
+    return rows
+  }
+
+  private static func periodicRow(_ row: Statement) throws -> PeriodicRow {
+    let decoder = JSONDecoder()
+    func decoded<T: Decodable>(_ column: Int32) throws -> T {
+      try decoder.decode(T.self, from: Data((row.text(column) ?? "").utf8))
+    }
+    return PeriodicRow(
+      name: row.text(0) ?? "", kind: row.text(1) ?? "", version: Int(row.integer(2)), payload: row.data(3) ?? Data(),
+      options: try decoded(4), schedule: try decoded(5), catchUp: JobCatchUp(rawValue: row.text(6) ?? "") ?? .latest,
+      lastAt: row.integer(7), nextAt: row.optionalInteger(8))
+  }
+
+  private static func text(of value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}

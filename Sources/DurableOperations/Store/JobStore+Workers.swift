@@ -1,0 +1,176 @@
+import Foundation
+
+/// A process that runs jobs of the file, or did.
+struct WorkerRow: Sendable {
+  let id: Int64
+  let identity: ProcessIdentity
+  let leaseUntil: Int64
+}
+
+extension JobStore {
+  /// Takes the process in among those that run jobs. Returns its number.
+  func addWorker(_ identity: ProcessIdentity, leaseUntil: Int64) throws -> Int64 {
+    try connection.execute(
+      """
+      INSERT INTO durable_workers (boot, namespace, host, process, started, lease_until) VALUES (?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .text(identity.bootID), SQLValue(identity.pidNamespace), .text(identity.hostName), .integer(identity.processID),
+        .integer(identity.startTime), .integer(leaseUntil),
+      ])
+    return connection.lastInsertedRowID
+  }
+
+  /// Prolongs a lease. Returns false if it was taken away.
+  func prolongLease(of worker: Int64, until: Int64) throws -> Bool {
+    let update = try statement("UPDATE durable_workers SET lease_until = ?2 WHERE id = ?1")
+    update.bind(worker, at: 1)
+    update.bind(until, at: 2)
+    try update.run()
+    return connection.changeCount == 1
+  }
+
+  /// Whether others still count on a worker. Only reads.
+  func hasWorker(_ worker: Int64) throws -> Bool {
+    let select = try statement("SELECT 1 FROM durable_workers WHERE id = ?1")
+    select.bind(worker, at: 1)
+    return try select.first { _ in true } ?? false
+  }
+
+  /// The process runs nothing any more.
+  func removeWorker(_ id: Int64) throws {
+    try connection.execute("DELETE FROM durable_workers WHERE id = ?", [.integer(id)])
+  }
+
+  /// All of them. Only reads.
+  func workers() throws -> [WorkerRow] {
+    var workers: [WorkerRow] = []
+    try statement("SELECT id, boot, namespace, host, process, started, lease_until FROM durable_workers")
+      .forEachRow { row in
+        let identity = ProcessIdentity(
+          bootID: row.text(1) ?? "", pidNamespace: row.text(2), hostName: row.text(3) ?? "",
+          processID: row.integer(4), startTime: row.integer(5))
+        workers.append(WorkerRow(id: row.integer(0), identity: identity, leaseUntil: row.integer(6)))
+      }
+    return workers
+  }
+
+  /// Takes the jobs from workers that have ended: they wait again, each to run alone the next time, or are dead after too
+  /// many crashes. Returns the jobs, and those of them that are dead.
+  func rescue(from workers: [Int64], maxCrashes: Int?, now: Int64) throws -> (all: [JobID], dead: [JobID]) {
+    let update = try statement(
+      """
+      UPDATE durable_jobs SET worker = NULL, crashes = crashes + 1, lane = lane | 2, flags = flags & ~2,
+        state = CASE WHEN flags & 2 THEN 5 WHEN crashes + 1 >= ?2 THEN 6 ELSE 0 END,
+        finished_at = CASE WHEN flags & 2 OR crashes + 1 >= ?2 THEN ?3 END,
+        error = CASE WHEN flags & 2 = 0 AND crashes + 1 >= ?2 THEN ?4 ELSE error END
+      WHERE state = 3 AND worker = ?1
+      RETURNING id, state, flags
+      """)
+    var rescued: [(id: JobID, state: Int64, flags: Int64)] = []
+    for worker in workers {
+      update.bind(worker, at: 1)
+      update.bind(maxCrashes.map(Int64.init), at: 2)
+      update.bind(now, at: 3)
+      try update.bind(maxCrashes.map { JobError(.tooManyCrashes($0)).description }, at: 4)
+      try update.forEachRow { rescued.append((JobID(rawValue: $0.integer(0)), $0.integer(1), $0.integer(2))) }
+      try removeWorker(worker)
+    }
+    for (id, state, flags) in rescued where state != 0 && flags & Schema.Flags.hasDependents != 0 {
+      try tellDependents(of: id, how: .failed, now: now)
+    }
+    return (rescued.map(\.id), rescued.filter { $0.state == 6 }.map(\.id))
+  }
+
+  /// Jobs that execute here, and were asked to be cancelled. Only reads.
+  func cancelRequests(worker: Int64) throws -> [JobID] {
+    let select = try statement("SELECT id FROM durable_jobs WHERE state = 3 AND worker = ?1 AND flags & 2")
+    select.bind(worker, at: 1)
+    var ids: [JobID] = []
+    try select.forEachRow { ids.append(JobID(rawValue: $0.integer(0))) }
+    return ids
+  }
+
+  // MARK: - Idleness, only reads
+
+  /// Whether a job of one of these kinds executes anywhere, or is due.
+  func isBusy(with kinds: [Int64], now: Int64) throws -> Bool {
+    let own = Set(kinds)
+    var isBusy = false
+    try statement("SELECT DISTINCT lane >> 2 FROM durable_jobs WHERE state = 3").forEachRow { row in
+      if own.contains(row.integer(0)) { isBusy = true }
+    }
+    if isBusy { return true }
+    let due = try statement("SELECT lane >> 2 FROM durable_jobs WHERE state = 1 AND run_at <= ?1")
+    due.bind(now, at: 1)
+    try due.forEachRow { if own.contains($0.integer(0)) { isBusy = true } }
+    if isBusy { return true }
+    return try isAnyWaiting(kinds, bits: 0, isOnline: true)
+      || isAnyWaiting(kinds, bits: Schema.aloneLane, isOnline: true)
+  }
+
+  // MARK: - Maintenance
+
+  /// Deletes jobs that were done or cancelled before a time, a thousand at once.
+  func prune(finishedBefore: Int64, now: Int64) throws -> Int {
+    // Not what others wait for: somebody may retry it.
+    let select = try statement(
+      """
+      SELECT id FROM durable_jobs WHERE state IN (5, 7) AND finished_at < ?1
+        AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM durable_dependencies WHERE prerequisite = id))
+      ORDER BY finished_at LIMIT 1000
+      """)
+    select.bind(finishedBefore, at: 1)
+    var ids: [Int64] = []
+    try select.forEachRow { ids.append($0.integer(0)) }
+    for id in ids { try delete(JobID(rawValue: id), now: now) }
+    return ids.count
+  }
+
+  /// Kinds that have jobs due but are not among those registered here. Only reads.
+  func unknownKinds(besides registered: Set<Int64>) throws -> [(id: Int64, name: String)] {
+    var kinds: [(id: Int64, name: String)] = []
+    try statement("SELECT id, name FROM durable_kinds").forEachRow { row in
+      if !registered.contains(row.integer(0)) { kinds.append((row.integer(0), row.text(1) ?? "")) }
+    }
+    return try kinds.filter { kind in
+      try isAnyWaiting([kind.id], bits: 0, isOnline: true)
+        || isAnyWaiting([kind.id], bits: Schema.aloneLane, isOnline: true)
+    }
+  }
+
+  /// Jobs that have waited too long for a process that knows them are dead.
+  func giveUp(kind: Int64, name: String, enqueuedBefore: Int64, now: Int64) throws -> [JobID] {
+    let rows = try connection.execute(
+      """
+      UPDATE durable_jobs SET state = 6, finished_at = ?, error = ?
+      WHERE state = 0 AND lane BETWEEN ? AND ? AND enqueued_at < ? RETURNING id
+      """,
+      [
+        .integer(now), .text(JobError(.unknownKind, kind: name).description), .integer(Schema.lane(ofKind: kind)),
+        .integer(Schema.lane(ofKind: kind) + 3), .integer(enqueuedBefore),
+      ])
+    let ids = rows.map { JobID(rawValue: $0[0].integerValue ?? 0) }
+    for id in ids { try tellDependents(of: id, how: .failed, now: now) }
+    return ids
+  }
+
+  /// The clock was set anew: delays and leases move with it, once, whichever process notices it first. `offset` is what
+  /// the clock shows when the machine's time since its start is zero.
+  func clockShows(offset: Int64, boot: String) throws {
+    let rows = try connection.execute("SELECT key, value FROM durable_meta WHERE key IN ('clock', 'boot')")
+    let stored = Dictionary(rows.map { ($0[0].textValue ?? "", $0[1]) }, uniquingKeysWith: { $1 })
+    if stored["boot"]?.textValue == boot, let before = stored["clock"]?.integerValue {
+      let jump = offset - before
+      // Clocks are corrected by little all the time.
+      guard abs(jump) > 1000 else { return }
+      try connection.execute(
+        "UPDATE durable_jobs SET run_at = run_at + ? WHERE run_at IS NOT NULL AND flags & 8 AND state IN (1, 2, 4)",
+        [.integer(jump)])
+      try connection.execute("UPDATE durable_workers SET lease_until = lease_until + ?", [.integer(jump)])
+    }
+    try connection.execute(
+      "INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('clock', ?), ('boot', ?)",
+      [.integer(offset), .text(boot)])
+  }
+}

@@ -1,0 +1,104 @@
+/// The tables. Their names begin with `durable_`, so that tables of the user's can stand in the same file.
+///
+/// Times are milliseconds since 1970. A lane is what is claimed from together: four for each kind.
+enum Schema {
+  /// The steps from an empty file to the tables of today. What was released is never changed: a further step is added.
+  static let migrations = [
+    """
+    CREATE TABLE durable_kinds (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      paused INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE durable_jobs (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      lane INTEGER NOT NULL,
+      state INTEGER NOT NULL,
+      major INTEGER NOT NULL,
+      minor INTEGER NOT NULL,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      crashes INTEGER NOT NULL DEFAULT 0,
+      claim INTEGER NOT NULL DEFAULT 0,
+      worker INTEGER,
+      flags INTEGER NOT NULL,
+      blockers INTEGER NOT NULL,
+      max_attempts INTEGER,
+      timeout INTEGER,
+      run_at INTEGER,
+      occurrence INTEGER,
+      enqueued_at INTEGER NOT NULL,
+      started_at INTEGER,
+      finished_at INTEGER,
+      version INTEGER NOT NULL,
+      backoff TEXT,
+      unique_key TEXT,
+      error TEXT,
+      payload BLOB NOT NULL
+    );
+    CREATE INDEX durable_paused ON durable_kinds (id) WHERE paused = 1;
+    CREATE INDEX durable_ready ON durable_jobs (lane, major DESC, minor DESC, attempts) WHERE state = 0;
+    CREATE INDEX durable_alone ON durable_jobs (lane) WHERE state = 0 AND lane & 2;
+    CREATE INDEX durable_scheduled ON durable_jobs (run_at) WHERE state = 1;
+    CREATE INDEX durable_executing ON durable_jobs (worker) WHERE state = 3;
+    CREATE INDEX durable_finished ON durable_jobs (finished_at) WHERE state IN (5, 7);
+    CREATE INDEX durable_unique ON durable_jobs (unique_key) WHERE unique_key IS NOT NULL;
+    CREATE TABLE durable_dependencies (
+      prerequisite INTEGER NOT NULL,
+      dependent INTEGER NOT NULL,
+      failing INTEGER NOT NULL,
+      PRIMARY KEY (prerequisite, dependent)
+    ) WITHOUT ROWID;
+    CREATE INDEX durable_prerequisites ON durable_dependencies (dependent);
+    CREATE TABLE durable_checkpoints (
+      job INTEGER PRIMARY KEY,
+      data BLOB NOT NULL
+    );
+    CREATE TABLE durable_workers (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      boot TEXT NOT NULL,
+      namespace TEXT,
+      host TEXT NOT NULL,
+      process INTEGER NOT NULL,
+      started INTEGER NOT NULL,
+      lease_until INTEGER NOT NULL
+    );
+    CREATE TABLE durable_periodic (
+      name TEXT PRIMARY KEY,
+      kind TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      payload BLOB NOT NULL,
+      options TEXT NOT NULL,
+      schedule TEXT NOT NULL,
+      catch_up TEXT NOT NULL,
+      last_at INTEGER NOT NULL,
+      next_at INTEGER
+    ) WITHOUT ROWID;
+    """
+  ]
+
+  static var version: Int { migrations.count }
+
+  /// Bits of a lane, below the number of the kind.
+  static let networkLane: Int64 = 1, aloneLane: Int64 = 2
+  static func lane(ofKind kind: Int64) -> Int64 { kind << 2 }
+  static func kind(ofLane lane: Int64) -> Int64 { lane >> 2 }
+
+  /// Bits of `flags`.
+  enum Flags {
+    static let hasDependents: Int64 = 1
+    static let isCancelRequested: Int64 = 2
+    static let holdsAfterLastAttempt: Int64 = 4
+    /// `run_at` was given as a delay, so a clock that is set anew moves it.
+    static let runsAfterDelay: Int64 = 8
+    static let hasCheckpoint: Int64 = 16
+  }
+
+  /// Columns of a record, in the order in which `JobStore.record` reads them.
+  static let recordColumns = """
+    id, lane, state, major, minor, attempts, max_attempts, crashes, error, enqueued_at, run_at, started_at, \
+    finished_at, timeout, unique_key, blockers, flags, version, payload, \
+    CASE WHEN blockers > 0 THEN (SELECT group_concat(prerequisite) FROM durable_dependencies \
+    WHERE dependent = durable_jobs.id) END, \
+    CASE WHEN flags & 16 THEN (SELECT length(data) FROM durable_checkpoints WHERE job = durable_jobs.id) END
+    """
+}

@@ -1,0 +1,110 @@
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct EnqueueTests {
+  private struct Odd: Job {
+    static let kind = "odd"
+    var number: Double
+  }
+
+  @Test func oneOfManyIsBad_noneIsStored() throws {
+    var configuration = DurableQueue.Configuration()
+    configuration.maxPayloadSize = 40
+    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let good = JobRequest(Count(number: 1))
+    let bad: [(JobRequest, JobError.Code)] = [
+      (JobRequest(Odd(number: .nan)), .notEncodable),
+      (JobRequest(Send(text: String(repeating: "x", count: 40))), .payloadTooLarge(size: 51, limit: 40)),
+      (
+        JobRequest(Count(number: 2), options: JobOptions(dependsOn: [JobID(rawValue: 99)])),
+        .unknownPrerequisite(JobID(rawValue: 99))
+      ),
+      (JobRequest(Count(number: 2), options: JobOptions(dependsOn: [.inSameCall(1)])), .cycle([1, 1])),
+    ]
+    for (request, code) in bad {
+      #expect(jobErrorCode { try queue.enqueue(contentsOf: [good, request, good]) } == code)
+    }
+    #expect(try queue.counts().total == 0)
+    #expect(try queue.enqueue(contentsOf: [good, good]).count == 2)
+    #expect(try queue.enqueue(contentsOf: [JobRequest]()).isEmpty)
+  }
+
+  @Test func errors_nameJobCauseAndRemedy() throws {
+    let queue = try DurableQueue(location: .memory)
+    let error = #expect(throws: JobError.self) { try queue.enqueue(Odd(number: .infinity)) }
+    #expect(error?.description.contains("“odd”") == true)
+    #expect(error?.errorDescription == error?.description)
+    #expect(error?.description.contains("finite") == true)
+    let circle = #expect(throws: JobError.self) {
+      try queue.enqueue(contentsOf: [
+        JobRequest(Count(number: 1), options: JobOptions(dependsOn: [.inSameCall(1)])),
+        JobRequest(Count(number: 2), options: JobOptions(dependsOn: [.inSameCall(0)])),
+      ])
+    }
+    #expect(circle?.description.contains("0 → 1 → 0") == true)
+  }
+
+  @Test func aThousandTasksAtOnce_allAreStoredButTheBadOne() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let results = await withTaskGroup(of: (Int, Result<JobID, any Error>).self) { group in
+      for number in 0..<1000 {
+        group.addTask {
+          do {
+            // One waits for a job that is not there.
+            let options = number == 500 ? JobOptions(dependsOn: [JobID(rawValue: 99_999)]) : JobOptions()
+            return (number, .success(try await queue.enqueue(Count(number: number), options: options)))
+          } catch {
+            return (number, .failure(error))
+          }
+        }
+      }
+      return await group.reduce(into: [Int: Result<JobID, any Error>]()) { $0[$1.0] = $1.1 }
+    }
+    #expect(try queue.counts()[.waiting] == 999)
+    for (number, result) in results {
+      if number == 500 {
+        #expect(jobErrorCode { _ = try result.get() } == .unknownPrerequisite(JobID(rawValue: 99_999)))
+      } else {
+        #expect(try queue.job(result.get())?.decoded(as: Count.self).number == number)
+      }
+    }
+  }
+
+  @Test func severalTypesInOneCall_runInTheirOrder() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let seen = EventRecorder<String>()
+    try queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }
+    try queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
+    queue.start()
+    // The first waits for the last, the last for the second.
+    try await queue.enqueue(contentsOf: [
+      JobRequest(Count(number: 1), options: JobOptions(dependsOn: [.inSameCall(2)])), JobRequest(Send(text: "two")),
+      JobRequest(Send(text: "three"), options: JobOptions(dependsOn: [.inSameCall(1)])),
+    ])
+    while seen.count < 3 { await seen.wait(forCount: 3) }
+    #expect(seen.events == ["two", "three", "1"])
+    await queue.stop()
+  }
+
+  @Test func farFuture_isStoredAndNothingOverflows() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    queue.start()
+    let starts: [JobStart] = [
+      .after(.seconds(Int64.max)), .at(.distantFuture), .at(Date(timeIntervalSince1970: .infinity)),
+    ]
+    for start in starts {
+      let id = try await queue.enqueue(
+        Count(number: 1), options: JobOptions(start: start, timeout: .seconds(Int64.max)))
+      #expect(try queue.job(id)?.state == .scheduled)
+    }
+    let past = try await queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(Int64.min))))
+    let patient = try await queue.enqueue(Count(number: 1), options: JobOptions(timeout: .seconds(Int64.max)))
+    try await queue.waitUntilIdle()
+    #expect(try queue.job(past)?.state == .done)
+    #expect(try queue.job(patient)?.state == .done)
+    await queue.stop()
+  }
+}

@@ -1,0 +1,250 @@
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct ManageTests {
+  /// A queue that runs nothing, and a job in each of the states that can be had without running.
+  private func queue() throws -> (DurableQueue, waiting: JobID, scheduled: JobID, blocked: JobID, held: JobID) {
+    let queue = try DurableQueue(location: .memory)
+    let waiting = try queue.enqueue(Count(number: 1))
+    let scheduled = try queue.enqueue(Count(number: 2), options: JobOptions(start: .after(.seconds(9000))))
+    let blocked = try queue.enqueue(Count(number: 3), options: JobOptions(dependsOn: [waiting]))
+    let held = try queue.enqueue(Count(number: 4), options: JobOptions(startsHeld: true))
+    return (queue, waiting, scheduled, blocked, held)
+  }
+
+  @Test func cancelled_whateverItWaitsFor() throws {
+    let (queue, waiting, scheduled, blocked, held) = try queue()
+    for id in [scheduled, blocked, held, waiting] {
+      try queue.cancel(id)
+      let record = try #require(try queue.job(id))
+      #expect(record.state == .cancelled && record.finishedAt != nil)
+      try queue.cancel(id)
+    }
+    #expect(jobErrorCode { try queue.cancel(JobID(rawValue: 99)) } == .unknownJob)
+  }
+
+  @Test func cancelledWhileExecuting_operationIsCancelled() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let never = NeverFinishingOperation<Void>(), started = Gate(), proceed = Gate()
+    try queue.register(Count.self) { _, _ in never }
+    try queue.register(Send.self) { _, context async throws in
+      started.open()
+      await proceed.wait()
+      #expect(context.isCancelled)
+      try context.complete { _ in }
+    }
+    queue.start()
+    let first = try await queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
+    let second = try await queue.enqueue(Send(text: "stubborn"))
+    await never.started.wait()
+    await started.wait()
+    for id in [first, second] { try queue.cancel(id) }
+    await never.cancelRequested.wait()
+    #expect(try queue.job(second)?.state == .executing)
+    #expect(try queue.job(second)?.isCancelRequested == true)
+    #expect(jobErrorCode { try queue.delete(second) } == .wrongState(.executing))
+    #expect(jobErrorCode { try queue.hold(second) } == .wrongState(.executing))
+    #expect(jobErrorCode { try queue.retry(second) } == .wrongState(.executing))
+    proceed.open()
+    try await queue.waitUntilIdle()
+    #expect(try queue.job(first)?.state == .cancelled)
+    #expect(try queue.job(first)?.attempts == 0)
+    // It succeeded all the same.
+    #expect(try queue.job(second)?.state == .done)
+    #expect(try queue.job(second)?.isCancelRequested == false)
+    #expect(jobErrorCode { try queue.cancel(second) } == .wrongState(.done))
+    #expect(jobErrorCode { try queue.retry(second) } == .wrongState(.done))
+    await queue.stop()
+  }
+
+  @Test func retriedAtOnce_scheduledHeldAndCancelled() throws {
+    let (queue, waiting, scheduled, blocked, held) = try queue()
+    #expect(jobErrorCode { try queue.retry(waiting) } == .wrongState(.waiting))
+    #expect(jobErrorCode { try queue.retry(blocked) } == .wrongState(.blocked))
+    try queue.retry(scheduled)
+    try queue.retry(held)
+    #expect(try queue.job(scheduled)?.state == .waiting)
+    #expect(try queue.job(scheduled)?.runAt == nil)
+    #expect(try queue.job(held)?.state == .waiting)
+    try queue.cancel(blocked)
+    try queue.retry(blocked)
+    #expect(try queue.job(blocked)?.state == .blocked)
+  }
+
+  @Test func held_doesNotRunUntilRetried() async throws {
+    let (queue, waiting, scheduled, blocked, held) = try queue()
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    for id in [waiting, scheduled, blocked, held] { try queue.hold(id) }
+    let free = try await queue.enqueue(Count(number: 5))
+    queue.start()
+    try await queue.waitUntilIdle()
+    #expect(try queue.job(free)?.state == .done)
+    #expect(try queue.counts()[.held] == 4)
+    #expect(jobErrorCode { try queue.hold(free) } == .wrongState(.done))
+    #expect(try queue.retryAll(.held, kind: "send") == 0)
+    #expect(try queue.retryAll(.held) == 4)
+    try await queue.waitUntilIdle()
+    #expect(try queue.counts()[.done] == 5)
+    await queue.stop()
+  }
+
+  @Test func drained_onlyWhatRunsIsLeft() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let never = NeverFinishingOperation<Void>()
+    try queue.register(Send.self) { _, _ in never }
+    queue.start()
+    let running = try await queue.enqueue(Send(text: "runs"))
+    await never.started.wait()
+    let first = try await queue.enqueue(Count(number: 1), options: JobOptions(startsHeld: true))
+    try await queue.enqueue(contentsOf: (0..<2500).map { Count(number: $0) }, options: JobOptions(dependsOn: [first]))
+    try await queue.enqueue(contentsOf: [
+      JobRequest(Count(number: 1), options: JobOptions(dependsOn: [.inSameCall(1)])), JobRequest(Count(number: 2)),
+    ])
+    let dependent = try await queue.enqueue(Send(text: "waits"), options: JobOptions(dependsOn: [first]))
+    #expect(try queue.drain(kind: "count") == 2503)
+    #expect(try queue.counts()["count"]?.total ?? 0 == 0)
+    #expect(try queue.job(dependent)?.state == .cancelled)
+    #expect(try queue.drain() == 0)
+    #expect(try queue.job(running)?.state == .executing)
+    #expect(try queue.deleteAll(in: [.executing]) == 0)
+    #expect(try queue.deleteAll(in: [.executing, .cancelled]) == 1)
+    await queue.stop(grace: .zero)
+  }
+
+  @Test func priorityChanged_decidesWhatRunsNext() async throws {
+    var configuration = DurableQueue.Configuration()
+    configuration.maxConcurrentJobs = 1
+    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let seen = EventRecorder<String>()
+    try queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }
+    try queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
+    try await queue.enqueue(contentsOf: [Count(number: 1), Count(number: 2)])
+    let third = try await queue.enqueue(Count(number: 3))
+    try await queue.enqueue(contentsOf: [Send(text: "a"), Send(text: "b")])
+    try queue.setPriority(.userInitiated, of: third)
+    #expect(try queue.setPriority(JobPriority(major: 20), kind: "send") == 2)
+    #expect(try queue.setPriority(.low, kind: "nobody") == 0)
+    #expect(jobErrorCode { try queue.setPriority(.low, of: JobID(rawValue: 99)) } == .unknownJob)
+    queue.start()
+    try await queue.waitUntilIdle()
+    #expect(seen.events == ["3", "a", "b", "1", "2"])
+    await queue.stop()
+  }
+
+  @Test func listed_inPages_byKindAndState() throws {
+    let queue = try DurableQueue(location: .memory)
+    let ids = try queue.enqueue(contentsOf: (0..<25).map { Count(number: $0) })
+    let others = try queue.enqueue(contentsOf: [Send(text: "a"), Send(text: "b")])
+    try queue.hold(others[0])
+    var pages: [[JobID]] = []
+    var last: JobID?
+    repeat {
+      let page = try queue.jobs(kind: "count", after: last, limit: 10).map(\.id)
+      pages.append(page)
+      last = page.last
+    } while last != nil
+    #expect(pages.map(\.count) == [10, 10, 5, 0])
+    #expect(Array(pages.joined()) == ids)
+    #expect(try queue.jobs(in: [.held]).map(\.id) == [others[0]])
+    #expect(try queue.jobs(in: []).isEmpty)
+    #expect(try queue.jobs(kind: "nobody").isEmpty)
+    #expect(try queue.jobs(limit: 0).isEmpty)
+    let counts = try queue.counts()
+    #expect(counts["send"]?[.held] == 1 && counts["send"]?[.waiting] == 1 && counts["count"]?.total == 25)
+    #expect(counts.total == 27 && counts[.waiting] == 26)
+    #expect(counts.kinds.map(\.kind) == ["count", "send"])
+  }
+
+  @Test func record_tellsWhatIsKnown() async throws {
+    let harness = try Harness()
+    let first = try await harness.queue.enqueue(Count(number: 1))
+    let id = try await harness.queue.enqueue(
+      Count(number: 2),
+      options: JobOptions(
+        priority: JobPriority(major: 3, minor: 4), start: .after(.seconds(5)), maxAttempts: nil, timeout: .seconds(6),
+        requiresNetwork: true, uniqueKey: UniqueKey("k"), dependsOn: [first], holdsAfterLastAttempt: true))
+    let record = try #require(try harness.queue.job(id))
+    #expect(record.id == id && record.kind == "count" && record.state == .blocked)
+    #expect(record.priority == JobPriority(major: 3, minor: 4))
+    #expect(record.attempts == 0 && record.maxAttempts == nil && record.crashes == 0 && record.lastError == nil)
+    #expect(record.enqueuedAt == harness.start && record.runAt == harness.start.addingTimeInterval(5))
+    #expect(record.startedAt == nil && record.finishedAt == nil)
+    #expect(record.requiresNetwork && record.timeout == .seconds(6) && record.uniqueKey == "k")
+    #expect(record.prerequisites == [first] && record.unmetPrerequisites == 1)
+    #expect(record.holdsAfterLastAttempt && record.checkpointSize == nil && record.version == 1)
+    #expect(try record.decoded(as: Count.self) == Count(number: 2))
+    #expect(throws: DecodingError.self) { try record.decoded(as: Send.self) }
+    #expect(try harness.queue.jobs(Count.self, uniqueKey: "k").map(\.id) == [id])
+    #expect(try harness.queue.jobs(Send.self, uniqueKey: "k").isEmpty)
+    #expect(try harness.queue.job(JobID(rawValue: 99)) == nil)
+  }
+
+  @Test func exported_eachLineIsJSON() throws {
+    let queue = try DurableQueue(location: .memory)
+    let texts = ["plain", "two\nlines\r\n", "“\u{2028}” \u{85} \u{0}", "é 👩‍👩‍👧", "\"quoted\" \\ /"]
+    for text in texts { try queue.enqueue(Send(text: text), options: JobOptions(uniqueKey: UniqueKey(text))) }
+    try queue.enqueue(contentsOf: (0..<1200).map { Count(number: $0) })
+    var lines: [String] = []
+    #expect(try queue.export { lines.append($0) } == 1205)
+    for (line, text) in zip(lines, texts) {
+      #expect(!line.utf8.contains { $0 == 10 || $0 == 13 })
+      let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      #expect((object["payload"] as? [String: Any])?["text"] as? String == text)
+      #expect(object["uniqueKey"] as? String == text)
+      #expect(object["state"] as? String == "waiting")
+    }
+    #expect(lines.count == 1205)
+    #expect(try queue.export(kind: "send", in: [.held]) { _ in } == 0)
+    #expect(throws: TestFailure()) { try queue.export { _ in throw TestFailure() } }
+  }
+
+  @Test func retentionNone_nothingOfADoneOrCancelledJobIsKept() async throws {
+    let harness = try Harness { $0.retention = .none }
+    try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+    let cancelled = try await harness.queue.enqueue(Count(number: 0))
+    try harness.queue.cancel(cancelled)
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 1))
+    try await harness.queue.waitUntilIdle()
+    #expect(try harness.queue.job(id) == nil)
+    harness.clock.advance(by: .seconds(2))
+    while try harness.queue.job(cancelled) != nil {
+      harness.clock.advance(by: .seconds(1))
+      await Task.yield()
+    }
+    #expect(
+      jobErrorCode { try harness.queue.enqueue(contentsOf: [Count(number: 2)], options: JobOptions(dependsOn: [id])) }
+        == .unknownPrerequisite(id))
+    await harness.queue.stop()
+  }
+
+  @Test func retentionOver_doneAndCancelledGo_deadAndHeldStay() async throws {
+    for isForever in [false, true] {
+      let harness = try Harness { $0.retention = isForever ? .forever : .keep(.seconds(3600)) }
+      try harness.queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }
+      harness.queue.start()
+      let done = try await harness.queue.enqueue(Count(number: 1))
+      let dead = try await harness.queue.enqueue(Count(number: 2), options: JobOptions(maxAttempts: 1))
+      let held = try await harness.queue.enqueue(Count(number: 3), options: JobOptions(startsHeld: true))
+      let cancelled = try await harness.queue.enqueue(Count(number: 4), options: JobOptions(startsHeld: true))
+      try harness.queue.cancel(cancelled)
+      try await harness.queue.waitUntilIdle()
+      harness.clock.advance(by: .seconds(3000))
+      let witness = try await harness.queue.enqueue(Count(number: 5), options: JobOptions(start: .after(.seconds(1))))
+      await harness.advance(by: .seconds(1), until: .done, of: witness)
+      #expect(try harness.queue.job(done)?.state == .done)
+      harness.clock.advance(by: .seconds(700))
+      if !isForever {
+        while try harness.queue.job(done) != nil || harness.queue.job(cancelled) != nil {
+          harness.clock.advance(by: .seconds(1))
+          await Task.yield()
+        }
+      }
+      let states = try [done, dead, held, cancelled].map { try harness.queue.job($0)?.state }
+      #expect(states == [isForever ? .done : nil, .dead, .held, isForever ? .cancelled : nil])
+      await harness.queue.stop()
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+import Testing
+
+/// Mistakes of the programmer's end the program, with a sentence that says what to do.
+@Suite(.timeLimit(.minutes(10))) struct MisuseTests {
+  private func expect(_ result: ExitTest.Result?, says text: String) {
+    let error = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(error.contains(text), "\(error)")
+  }
+
+  @Test func kindRegisteredTwice() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let queue = try DurableQueue(location: .memory)
+        try queue.register(Count.self) { _, _ in BlockOperation {} }
+        try queue.register(Count.self) { _, _ in BlockOperation {} }
+      }, says: "The kind “count” was registered twice.")
+  }
+
+  @Test func limitBelowOne() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        try DurableQueue(location: .memory).register(Count.self, maxConcurrent: 0) { _, _ in BlockOperation {} }
+      }, says: "registered with maxConcurrent 0")
+  }
+
+  @Test func emptyKind() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        try DurableQueue(location: .memory).register(Nameless.self) { _, _ in BlockOperation {} }
+      }, says: "empty kind")
+  }
+
+  @Test func noConcurrency() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        var configuration = DurableQueue.Configuration()
+        configuration.maxConcurrentJobs = 0
+        _ = try DurableQueue(location: .memory, configuration: configuration)
+      }, says: "maxConcurrentJobs is 0")
+  }
+
+  @Test func noLease() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        var configuration = DurableQueue.Configuration()
+        configuration.leaseDuration = .zero
+        _ = try DurableQueue(location: .memory, configuration: configuration)
+      }, says: "leaseDuration is")
+  }
+
+  @Test func noAttempts() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = JobOptions(maxAttempts: 0)
+      }, says: "JobOptions.maxAttempts is 0")
+  }
+
+  @Test func noAttemptsSetLater() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        var options = JobOptions()
+        options.timeout = .zero
+        _ = try await DurableQueue(location: .memory).enqueue(Count(number: 1), options: options)
+      }, says: "JobOptions.timeout is")
+  }
+
+  @Test func negativePage() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = try DurableQueue(location: .memory).jobs(limit: -1)
+      }, says: "limit -1")
+  }
+}
+
+private struct Nameless: Job {
+  static let kind = ""
+}

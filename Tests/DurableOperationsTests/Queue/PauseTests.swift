@@ -1,0 +1,81 @@
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct PauseTests {
+  @Test func paused_waitsUntilResumed() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let seen = EventRecorder<String>()
+    try queue.register(Count.self) { _, _ in BlockOperation { seen.record("count") } }
+    try queue.register(Send.self) { _, _ in BlockOperation { seen.record("send") } }
+    queue.start()
+    try queue.pause(kind: "count")
+    let paused = try await queue.enqueue(Count(number: 1))
+    try await queue.enqueue(Send(text: "x"))
+    await seen.wait(for: "send")
+    #expect(try queue.job(paused)?.state == .waiting)
+    #expect(try queue.counts()["count"]?.isPaused == true)
+    try queue.resume(kind: "count")
+    try await queue.waitUntilIdle()
+    #expect(seen.events == ["send", "count"])
+    await queue.stop()
+  }
+
+  @Test func paused_isStillWhenTheFileIsOpenedAgain() async throws {
+    try await withDatabaseFile { file in
+      let id: JobID
+      do {
+        let queue = try DurableQueue(location: .file(file))
+        // A kind that nobody has registered yet.
+        try queue.pause(kind: "count")
+        id = try await queue.enqueue(Count(number: 1))
+      }
+      for _ in 0..<20 {
+        let queue = try DurableQueue(location: .file(file))
+        let seen = EventRecorder<String>()
+        try queue.register(Count.self) { _, _ in BlockOperation { seen.record("count") } }
+        try queue.register(Send.self) { _, _ in BlockOperation { seen.record("send") } }
+        queue.start()
+        // Begins a round, maybe before the first look around.
+        try await queue.enqueue(Send(text: "x"))
+        await seen.wait(for: "send")
+        await queue.stop()
+        #expect(seen.events == ["send"])
+        #expect(try queue.job(id)?.state == .waiting)
+      }
+      let queue = try DurableQueue(location: .file(file))
+      try queue.register(Count.self) { _, _ in BlockOperation {} }
+      queue.start()
+      try queue.resume(kind: "count")
+      try await queue.waitUntilIdle()
+      #expect(try queue.job(id)?.state == .done)
+      await queue.stop()
+    }
+  }
+
+  @Test func pausedByAnotherQueueOnTheFile_isSeen() async throws {
+    try await withDatabaseFile { file in
+      let harness = try Harness(.file(file))
+      let other = try DurableQueue(location: .file(file))
+      try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+      harness.queue.start()
+      try await harness.queue.waitUntilIdle()
+      try other.pause(kind: "count")
+      let id = try await other.enqueue(Count(number: 1))
+      let witness = try await other.enqueue(Count(number: 2), options: JobOptions(startsHeld: true))
+      for _ in 0..<5 {
+        await harness.clock.waitForSleeper()
+        harness.clock.advance(by: .seconds(1))
+      }
+      #expect(try harness.queue.job(id)?.state == .waiting)
+      try other.resume(kind: "count")
+      while try harness.queue.job(id)?.state != .done {
+        harness.clock.advance(by: .seconds(1))
+        await Task.yield()
+      }
+      #expect(try harness.queue.job(witness)?.state == .held)
+      await harness.queue.stop()
+    }
+  }
+}

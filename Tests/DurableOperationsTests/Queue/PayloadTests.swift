@@ -1,0 +1,99 @@
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+import Testing
+
+/// The stored form of a job changes from one version of a program to the next.
+@Suite(.timeLimit(.minutes(10))) struct PayloadTests {
+  private struct Mail1: Job {
+    static let kind = "mail"
+    var to: String
+  }
+
+  private struct Mail2: Job {
+    static let kind = "mail"
+    static let version = 2
+    var recipients: [String]
+  }
+
+  private func upgrade(_ data: Data, _ version: Int) throws -> Data {
+    #expect(version == 1)
+    let old = try JSONDecoder().decode(Mail1.self, from: data)
+    return try JSONEncoder().encode(Mail2(recipients: [old.to]))
+  }
+
+  @Test func older_isUpgraded() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let seen = EventRecorder<[String]>()
+    try queue.register(Mail2.self, upgrade: upgrade) { mail, _ in BlockOperation { seen.record(mail.recipients) } }
+    try await queue.enqueue(Mail1(to: "ada"))
+    try await queue.enqueue(Mail2(recipients: ["bob"]))
+    queue.start()
+    try await queue.waitUntilIdle()
+    #expect(Set(seen.events) == [["ada"], ["bob"]])
+    await queue.stop()
+  }
+
+  @Test func newer_isDeadWithTheReason_andRunsInAProgramThatKnowsIt() async throws {
+    try await withDatabaseFile { file in
+      let id: JobID
+      do {
+        let queue = try DurableQueue(location: .file(file))
+        try queue.register(Mail1.self) { _, _ in BlockOperation {} }
+        id = try await queue.enqueue(Mail2(recipients: []))
+        queue.start()
+        try await queue.waitUntilIdle()
+        let record = try #require(try queue.job(id))
+        #expect(record.state == .dead)
+        #expect(record.lastError?.contains("its version is 2, this one knows up to 1") == true)
+        await queue.stop()
+      }
+      let queue = try DurableQueue(location: .file(file))
+      try queue.register(Mail2.self) { _, _ in BlockOperation {} }
+      queue.start()
+      try queue.retry(id)
+      try await queue.waitUntilIdle()
+      #expect(try queue.job(id)?.state == .done)
+      await queue.stop()
+    }
+  }
+
+  @Test func undecodable_isDeadAtOnceThoughItWouldBeHeld_andRetriable() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let isUpgraded = Flag()
+    try queue.register(
+      Mail2.self,
+      upgrade: { data, version in
+        if !isUpgraded.isSet { throw TestFailure(text: "not yet") }
+        return try self.upgrade(data, version)
+      }
+    ) { _, _ in BlockOperation {} }
+    let events = queue.events()
+    queue.start()
+    let id = try await queue.enqueue(Mail1(to: "ada"), options: JobOptions(holdsAfterLastAttempt: true))
+    try await queue.waitUntilIdle()
+    let record = try #require(try queue.job(id))
+    #expect(record.state == .dead)
+    #expect(record.attempts == 1)
+    #expect(record.lastError?.contains("not yet") == true)
+    isUpgraded.set()
+    try queue.retry(id)
+    try await queue.waitUntilIdle()
+    #expect(try queue.job(id)?.state == .done)
+    #expect(
+      await texts(of: events, through: "done \(id)")
+        == ["enqueued \(id)", "started \(id) 1", "dead \(id)", "started \(id) 1", "done \(id)"])
+    await queue.stop()
+  }
+
+  @Test func closureThatMakesTheOperationThrows_attemptFails() async throws {
+    let harness = try Harness()
+    try harness.queue.register(Count.self) { job, _ -> Operation in throw TestFailure(text: "no \(job.number)") }
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 7), options: JobOptions(maxAttempts: 1))
+    try await harness.queue.waitUntilIdle()
+    #expect(try harness.queue.job(id)?.state == .dead)
+    #expect(try harness.queue.job(id)?.lastError?.contains("no 7") == true)
+    await harness.queue.stop()
+  }
+}

@@ -1,0 +1,180 @@
+import CompositeOperationsTestKit
+import Foundation
+import Testing
+
+@testable import DurableOperations
+
+@Suite(.timeLimit(.minutes(10))) struct PeriodicTests {
+  private let utc = TimeZone(identifier: "UTC")!
+
+  private func runner(_ harness: Harness) throws -> EventRecorder<Double> {
+    let seen = EventRecorder<Double>()
+    let start = harness.start
+    try harness.queue.register(Count.self) { _, context in
+      let occurrence = context.occurrence!.timeIntervalSince(start)
+      return BlockOperation { seen.record(occurrence) }
+    }
+    return seen
+  }
+
+  /// Moves the time on a little, until that many jobs have run.
+  private func advance(_ harness: Harness, by step: Duration, until count: Int, of seen: EventRecorder<Double>) async {
+    while seen.count < count {
+      await harness.clock.waitForSleeper()
+      harness.clock.advance(by: step)
+      for _ in 0..<20 where seen.count < count { await Task.yield() }
+    }
+  }
+
+  @Test func interval_isEnqueuedAtEachOfItsTimes() async throws {
+    let harness = try Harness()
+    let seen = try runner(harness)
+    harness.queue.start()
+    try harness.queue.schedule(
+      Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start), catchUp: .all)
+    #expect(try harness.queue.periodicJobs().map(\.nextAt) == [harness.start.addingTimeInterval(60)])
+    await advance(harness, by: .seconds(20), until: 3, of: seen)
+    #expect(seen.events.prefix(3) == [60, 120, 180])
+    #expect(try harness.queue.unschedule(named: "tick"))
+    #expect(try !harness.queue.unschedule(named: "tick"))
+    #expect(try harness.queue.periodicJobs().isEmpty)
+    await harness.queue.stop()
+  }
+
+  @Test func cron_isEnqueuedAtEachOfItsTimes() async throws {
+    let harness = try Harness()
+    let seen = try runner(harness)
+    harness.queue.start()
+    // The start is 08:00 in Greenwich.
+    try harness.queue.schedule(
+      Count(number: 1), named: "quarter", try .cron("*/15 * * * *", timeZone: utc), catchUp: .all)
+    await advance(harness, by: .seconds(60), until: 2, of: seen)
+    #expect(seen.events.prefix(2) == [900, 1800])
+    await harness.queue.stop()
+  }
+
+  @Test(arguments: [JobCatchUp.latest, .all])
+  func missedTimes_areCaughtUpAsAsked(_ catchUp: JobCatchUp) async throws {
+    try await withDatabaseFile { file in
+      let first = try Harness(.file(file))
+      try first.queue.schedule(
+        Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: first.start), catchUp: catchUp)
+      let harness = try Harness(.file(file))
+      harness.clock.advance(by: .seconds(330))
+      let seen = try runner(harness)
+      harness.queue.start()
+      await seen.wait(forCount: catchUp == .latest ? 1 : 5)
+      try await harness.queue.waitUntilIdle()
+      #expect(seen.events.sorted() == (catchUp == .latest ? [300] : [60, 120, 180, 240, 300]))
+      #expect(try harness.queue.periodicJobs()[0].nextAt == harness.start.addingTimeInterval(360))
+      await harness.queue.stop()
+    }
+  }
+
+  @Test func moreThanAThousandMissed_allAreCaughtUp() async throws {
+    let harness = try Harness()
+    let seen = try runner(harness)
+    try harness.queue.schedule(
+      Count(number: 1), named: "tick", .interval(.seconds(1), startingAt: harness.start), catchUp: .all)
+    harness.clock.advance(by: .seconds(2345))
+    harness.queue.start()
+    await advance(harness, by: .milliseconds(1), until: 2345, of: seen)
+    #expect(Set(seen.events).count == seen.count)
+    await harness.queue.stop()
+  }
+
+  @Test func sameScheduleAgain_keepsItsTime_anotherBeginsAnew() throws {
+    let harness = try Harness()
+    let schedule = JobSchedule.interval(.seconds(3600), startingAt: harness.start)
+    try harness.queue.schedule(Count(number: 1), named: "tick", schedule)
+    harness.clock.advance(by: .seconds(4000))
+    // The time that has passed is still due.
+    try harness.queue.schedule(Count(number: 2), named: "tick", schedule, catchUp: .all)
+    var job = try #require(try harness.queue.periodicJobs().first)
+    #expect(job.nextAt == harness.start.addingTimeInterval(3600))
+    #expect(job.catchUp == .all && job.name == "tick" && job.id == "tick" && job.kind == "count")
+    try harness.queue.schedule(
+      Count(number: 2), named: "tick", .interval(.seconds(60), startingAt: harness.start))
+    job = try #require(try harness.queue.periodicJobs().first)
+    #expect(job.nextAt == harness.start.addingTimeInterval(4020))
+  }
+
+  @Test func uniqueKey_leavesTimesOutWhileTheOneBeforeHasNotEnded() async throws {
+    let harness = try Harness()
+    harness.queue.start()
+    try harness.queue.schedule(
+      Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start),
+      options: JobOptions(uniqueKey: UniqueKey("tick")), catchUp: .all)
+    for _ in 0..<10 {
+      await harness.clock.waitForSleeper()
+      harness.clock.advance(by: .seconds(60))
+    }
+    while try harness.queue.periodicJobs()[0].nextAt! < harness.start.addingTimeInterval(600) {
+      harness.clock.advance(by: .seconds(1))
+      await Task.yield()
+    }
+    // Nothing is registered, so the first one waits.
+    #expect(try harness.queue.counts().total == 1)
+    await harness.queue.stop()
+  }
+
+  @Test func twoQueuesOnOneFile_neverDoubleATime() async throws {
+    try await withDatabaseFile { file in
+      let clock = ManualClock()
+      let first = try Harness(.file(file), clock: clock) { $0.leaseDuration = .seconds(1_000_000) }
+      let second = try Harness(.file(file), clock: clock) { $0.leaseDuration = .seconds(1_000_000) }
+      let seen = EventRecorder<Double>()
+      for harness in [first, second] {
+        let start = harness.start
+        try harness.queue.register(Count.self) { _, context in
+          seen.record(context.occurrence!.timeIntervalSince(start))
+          return BlockOperation {}
+        }
+        try harness.queue.schedule(
+          Count(number: 1), named: "tick", .interval(.seconds(1), startingAt: harness.start), catchUp: .all)
+        harness.queue.start()
+      }
+      while seen.count < 100 {
+        await clock.waitForSleeper()
+        clock.advance(by: .milliseconds(500))
+        await Task.yield()
+      }
+      for harness in [first, second] { await harness.queue.stop() }
+      #expect(Set(seen.events).count == seen.count)
+    }
+  }
+
+  @Test func dependencies_doNotCount_andNothingElseStops() async throws {
+    let harness = try Harness()
+    let seen = try runner(harness)
+    try harness.queue.schedule(
+      Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start),
+      options: JobOptions(start: .after(.seconds(900)), dependsOn: [JobID(rawValue: 77)]), catchUp: .all)
+    harness.queue.start()
+    await advance(harness, by: .seconds(20), until: 2, of: seen)
+    #expect(seen.events.prefix(2) == [60, 120])
+    await harness.queue.stop()
+  }
+
+  @Test func unreadablePeriodicJob_isTold_andTheOthersGoOn() async throws {
+    let harness = try Harness()
+    let seen = try runner(harness)
+    let events = harness.queue.events()
+    for name in ["a", "b", "c"] {
+      try harness.queue.schedule(
+        Count(number: 1), named: name, .interval(.seconds(60), startingAt: harness.start), catchUp: .all)
+    }
+    try await harness.queue.transaction {
+      _ = try $0.execute("UPDATE durable_periodic SET schedule = replace(schedule, 'every', 'eery') WHERE name = 'b'")
+    }
+    try harness.queue.register(Send.self) { _, _ in BlockOperation {} }
+    let later = try await harness.queue.enqueue(Send(text: "x"), options: JobOptions(start: .after(.seconds(30))))
+    harness.queue.start()
+    harness.clock.advance(by: .seconds(61))
+    await seen.wait(forCount: 2)
+    await harness.wait(for: .done, of: later)
+    #expect(seen.events == [60, 60])
+    #expect(await texts(of: events, through: "databaseFailed statement").count > 1)
+    await harness.queue.stop()
+  }
+}

@@ -1,0 +1,129 @@
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct TransactionTests {
+  private func queue() throws -> DurableQueue {
+    let queue = try DurableQueue(location: .memory)
+    try queue.transaction { _ = try $0.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)") }
+    return queue
+  }
+
+  private func orders(_ queue: DurableQueue) throws -> Int64? {
+    try queue.transaction { try $0.execute("SELECT count(*) FROM orders")[0][0].integerValue }
+  }
+
+  @Test func returns_bothAreStored() throws {
+    let queue = try queue()
+    let (id, row) = try queue.transaction { db in
+      try db.execute("INSERT INTO orders (note) VALUES (?)", "first")
+      #expect(db.changeCount == 1)
+      return (try db.enqueue(Count(number: 1)), db.lastInsertedRowID)
+    }
+    #expect(row >= 1)
+    #expect(try queue.job(id)?.decoded(as: Count.self).number == 1)
+    #expect(try orders(queue) == 1)
+  }
+
+  @Test func throws_nothingIsStored() throws {
+    let queue = try queue()
+    #expect(throws: TestFailure()) {
+      try queue.transaction { db in
+        try db.execute("INSERT INTO orders (note) VALUES (?)", "first")
+        try db.enqueue(Count(number: 1))
+        throw TestFailure()
+      }
+    }
+    #expect(try orders(queue) == 0)
+    #expect(try queue.counts().total == 0)
+    // A kind that was new then is new again.
+    let id = try queue.enqueue(Count(number: 2))
+    #expect(try queue.job(id)?.kind == "count")
+  }
+
+  @Test func jobOfIt_runsWhenItIsOver() async throws {
+    let queue = try queue()
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    queue.start()
+    let id = try await queue.transaction { db in try db.enqueue(Count(number: 1)) }
+    try await queue.waitUntilIdle()
+    #expect(try queue.job(id)?.state == .done)
+    await queue.stop()
+  }
+
+  @Test func badJobInside_canBeCaught() throws {
+    let queue = try queue()
+    try queue.transaction { db in
+      try db.execute("INSERT INTO orders (note) VALUES ('kept')")
+      #expect(jobErrorCode { try db.enqueue(Odd(number: .nan)) } == .notEncodable)
+      try db.enqueue(Count(number: 1))
+    }
+    #expect(try orders(queue) == 1)
+    #expect(try queue.counts().total == 1)
+  }
+
+  @Test(arguments: ["COMMIT", "ROLLBACK", "END"])
+  func endedInside_isAnError(_ sql: String) throws {
+    let queue = try queue()
+    let code = databaseErrorCode {
+      try queue.transaction { db in
+        try db.execute("INSERT INTO orders (note) VALUES ('x')")
+        try db.execute(sql)
+      }
+    }
+    #expect(code == .transactionEnded)
+    // The queue works as before.
+    _ = try queue.enqueue(Count(number: 1))
+  }
+
+  @Test func begunInside_isAnError() throws {
+    let queue = try queue()
+    #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute("BEGIN") } } == .statement)
+    #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute("SELECT ?", 1, 2) } } == .statement)
+  }
+
+  @Test func usedAfterItsEnd_isAnError() throws {
+    let queue = try queue()
+    var kept: DatabaseTransaction?
+    try queue.transaction { kept = $0 }
+    #expect(databaseErrorCode { _ = try kept?.execute("SELECT 1") } == .transactionEnded)
+    #expect(databaseErrorCode { _ = try kept?.enqueue(Count(number: 1)) } == .transactionEnded)
+    #expect(kept?.changeCount == 0)
+  }
+
+  @Test func sqlWithAZeroByte_ends() throws {
+    let queue = try queue()
+    let rows = try queue.transaction { try $0.execute("SELECT 7;\0 and more") }
+    #expect(rows.first?[0].integerValue == 7)
+    _ = try queue.transaction { try $0.execute("\0") }
+    #expect(try queue.transaction { try $0.execute("SELECT 1; SELECT 2; -- the end") }.first?[0].integerValue == 2)
+  }
+
+  @Test(arguments: [false, true])
+  func queueCalledInside_isAnError(_ isInFile: Bool) async throws {
+    try await withDatabaseFile { file in
+      let queue = try DurableQueue(location: isInFile ? .file(file) : .memory)
+      let id = try await queue.enqueue(Count(number: 1))
+      try callInside(queue, id)
+    }
+  }
+
+  private func callInside(_ queue: DurableQueue, _ id: JobID) throws {
+    try queue.transaction { _ in
+      let calls: [() throws -> Void] = [
+        { _ = try queue.enqueue(Count(number: 2)) }, { _ = try queue.job(id) }, { _ = try queue.counts() },
+        { try queue.cancel(id) }, { try queue.transaction { _ in } }, { try queue.pause(kind: "count") },
+        { try queue.register(Count.self) { _, _ in BlockOperation {} } }, { _ = try queue.periodicJobs() },
+        { _ = try queue.jobs() },
+      ]
+      for call in calls { #expect(jobErrorCode(call) == .insideTransaction) }
+    }
+  }
+}
+
+/// A job that does not always encode.
+private struct Odd: Job {
+  static let kind = "odd"
+  var number: Double
+}

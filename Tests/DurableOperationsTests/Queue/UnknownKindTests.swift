@@ -1,0 +1,47 @@
+import CompositeOperationsTestKit
+import Foundation
+import Testing
+
+@testable import DurableOperations
+
+@Suite(.timeLimit(.minutes(10))) struct UnknownKindTests {
+  @Test func left_untilSomebodyRegistersIt() async throws {
+    let harness = try Harness()
+    let events = harness.queue.events()
+    let id = try await harness.queue.enqueue(Send(text: "x"))
+    harness.queue.start()
+    #expect(await texts(of: events, through: "unknownKind send").last == "unknownKind send")
+    try await harness.queue.waitUntilIdle()
+    #expect(try harness.queue.job(id)?.state == .waiting)
+    let counts = try #require(try harness.queue.counts()["send"])
+    #expect(!counts.isRegistered && counts[.waiting] == 1)
+    try harness.queue.register(Send.self) { _, _ in BlockOperation {} }
+    try await harness.queue.waitUntilIdle()
+    #expect(try harness.queue.job(id)?.state == .done)
+    await harness.queue.stop()
+  }
+
+  @Test func deadAfterATime_withTheReason() async throws {
+    let harness = try Harness { $0.unknownKinds = .dead(after: .seconds(60)) }
+    let old = try await harness.queue.enqueue(Send(text: "x"))
+    let dependent = try await harness.queue.enqueue(
+      Count(number: 1), options: JobOptions(dependsOn: [old], whenPrerequisiteFails: .die))
+    harness.clock.advance(by: .seconds(50))
+    let young = try await harness.queue.enqueue(Send(text: "y"))
+    harness.queue.start()
+    harness.clock.advance(by: .seconds(11))
+    await harness.wait(for: .dead, of: old)
+    #expect(try harness.queue.job(old)?.lastError?.contains("no process registered its kind") == true)
+    #expect(try harness.queue.job(dependent)?.state == .dead)
+    #expect(try harness.queue.job(young)?.state == .waiting)
+    await harness.queue.stop()
+  }
+
+  @Test func jobThatIsToRunAlone_countsToo() throws {
+    let harness = try StoreHarness()
+    try harness.enqueue("old")
+    _ = try harness.claim(["old": 1])
+    _ = try harness.change { try $0.rescue(from: [harness.worker], maxCrashes: nil, now: harness.now) }
+    #expect(try harness.store.unknownKinds(besides: []).map(\.name) == ["old"])
+  }
+}

@@ -1,0 +1,176 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// The system's clock is set anew, by an hour forward or back.
+@Suite(.timeLimit(.minutes(10))) struct ClockJumpTests {
+  /// A clock whose date can be set.
+  private struct Setting {
+    let clock = ManualClock()
+    let start = Date(timeIntervalSince1970: 1_800_000_000)
+    let shift = LockBox(0.0)
+
+    let jobClock: JobClock
+
+    init() {
+      let clock = clock, start = start, shift = shift
+      jobClock = JobClock(
+        clock,
+        now: { start.addingTimeInterval(clock.now.offset / .seconds(1) + shift.withLock { $0 }) })
+    }
+
+    func jump(_ seconds: Double) { shift.withLock { $0 += seconds } }
+
+    func queue(_ location: DurableQueue.Location = .memory) throws -> DurableQueue {
+      var configuration = DurableQueue.Configuration()
+      configuration.clock = jobClock
+      return try DurableQueue(location: location, configuration: configuration)
+    }
+
+    /// Moves the time by a second at a time, until a job is done. Returns how far.
+    func advance(until id: JobID, isDoneIn queue: DurableQueue, atMost limit: Int) async throws -> Int {
+      for second in 0..<limit {
+        for _ in 0..<200 {
+          if try queue.job(id)?.state == .done { return second }
+          await Task.yield()
+        }
+        await clock.waitForSleeper()
+        clock.advance(by: .seconds(1))
+      }
+      return limit
+    }
+  }
+
+  @Test("A delay keeps its length", arguments: [-3600.0, 3600.0], [false, true])
+  func delay_keepsItsLength(jump: Double, isRunning: Bool) async throws {
+    let setting = Setting(), queue = try setting.queue()
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    if isRunning { queue.start() }
+    let id = try await queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(100))))
+    setting.jump(jump)
+    queue.start()
+    let time = try await setting.advance(until: id, isDoneIn: queue, atMost: 300)
+    #expect((99...105).contains(time))
+    await queue.stop()
+  }
+
+  @Test(
+    "A delay that is stored after the jump, before the queue looked at the clock",
+    arguments: [-3600.0, 3600.0], [false, true])
+  func delayStoredAfterTheJump_keepsItsLength(jump: Double, isAsync: Bool) async throws {
+    let setting = Setting(), queue = try setting.queue()
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    queue.start()
+    let first = try await queue.enqueue(Count(number: 1))
+    while try queue.job(first)?.state != .done { await Task.yield() }
+    setting.jump(jump)
+    let options = JobOptions(start: .after(.seconds(100)))
+    let id =
+      isAsync
+      ? try await queue.enqueue(Count(number: 2), options: options) : try enqueueAtOnce(options, in: queue)
+    let time = try await setting.advance(until: id, isDoneIn: queue, atMost: 300)
+    #expect((99...105).contains(time))
+    await queue.stop()
+  }
+
+  @Test func date_followsTheClock() async throws {
+    let setting = Setting(), queue = try setting.queue()
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    queue.start()
+    let id = try await queue.enqueue(
+      Count(number: 1), options: JobOptions(start: .at(setting.start.addingTimeInterval(3700))))
+    setting.jump(3600)
+    let time = try await setting.advance(until: id, isDoneIn: queue, atMost: 300)
+    #expect((90...105).contains(time))
+    await queue.stop()
+  }
+
+  @Test("A lease keeps its length: nothing runs twice", arguments: [-3600.0, 3600.0])
+  func lease_keepsItsLength(jump: Double) async throws {
+    try await withDatabaseFile { file in
+      let setting = Setting()
+      let queues = [try setting.queue(.file(file)), try setting.queue(.file(file))]
+      let started = EventRecorder<Int>(), release = Gate()
+      for queue in queues {
+        try queue.register(Count.self, maxConcurrent: 1) { job, _ async throws in
+          started.record(job.number)
+          await release.wait()
+        }
+      }
+      let rescued = EventRecorder<Int>()
+      let listeners = queues.map { queue in
+        let events = queue.events()
+        return Task {
+          for await event in events {
+            switch event {
+            case .rescued, .leaseLost: rescued.record(1)
+            default: break
+            }
+          }
+        }
+      }
+      for queue in queues { queue.start() }
+      try await queues[0].enqueue(contentsOf: [Count(number: 1), Count(number: 2)])
+      while started.count < 2 {
+        setting.clock.advance(by: .seconds(1))
+        for queue in queues { await queue.hasLookedAround() }
+      }
+      setting.jump(jump)
+      let inspection = try Inspection(file)
+      for _ in 0..<150 {
+        setting.clock.advance(by: .seconds(1))
+        for queue in queues { await queue.hasLookedAround() }
+      }
+      #expect(try inspection.count(in: .executing) == 2)
+      #expect(rescued.events == [])
+      release.open()
+      for queue in queues { await queue.stop() }
+      #expect(started.count == 2)
+      for listener in listeners { listener.cancel() }
+    }
+  }
+
+  @Test("A lease that is shorter than the time between two looks is prolonged in time")
+  func shortLease_isProlonged() async throws {
+    try await withDatabaseFile { file in
+      let setting = Setting()
+      var configuration = DurableQueue.Configuration()
+      configuration.clock = setting.jobClock
+      let other = try DurableQueue(location: .file(file), configuration: configuration)
+      configuration.leaseDuration = .seconds(6)
+      configuration.pollInterval = .seconds(60)
+      let queue = try DurableQueue(location: .file(file), configuration: configuration)
+      let started = Gate(), release = Gate()
+      try queue.register(Count.self) { _, _ async throws in
+        started.open()
+        await release.wait()
+      }
+      for queue in [queue, other] { queue.start() }
+      let id = try await queue.enqueue(Count(number: 1))
+      await started.wait()
+      for _ in 0..<30 {
+        setting.clock.advance(by: .seconds(1))
+        for queue in [queue, other] { await queue.hasLookedAround() }
+      }
+      #expect(try other.job(id)?.state == .executing)
+      release.open()
+      for queue in [queue, other] { await queue.stop() }
+      #expect(try other.job(id)?.crashes == 0)
+    }
+  }
+
+  private func enqueueAtOnce(_ options: JobOptions, in queue: DurableQueue) throws -> JobID {
+    try queue.enqueue(Count(number: 2), options: options)
+  }
+}
+
+extension DurableQueue {
+  /// Waits until the queue has looked around at the time that its clock shows.
+  fileprivate func hasLookedAround() async {
+    let timekeeper = core.clock.timekeeper
+    while core.withLock({ $0.alarm.map { $0.time <= timekeeper.now } ?? true }) { await Task.yield() }
+  }
+}

@@ -1,0 +1,191 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// A disk, a file, or another program that does not do what the queue needs.
+@Suite(.timeLimit(.minutes(10))) struct FaultTests {
+  @Test("A file that may not grow: a typed error, nothing is lost, and all goes on when there is room")
+  func fullDisk_losesNothing() async throws {
+    try await withDatabaseFile { file in
+      let log = file.deletingLastPathComponent().appending(path: "attempts.log")
+      let child = try DurableChild(file, "log=\(log.path)", "poll=10")
+      await child.tell("start", until: "started")
+      child.tell("enqueue 2 hold")
+      await child.wait(forCount: 2, of: "holds")
+      let room = try FileManager.default.attributesOfItem(atPath: file.path + "-wal")[.size] as? Int ?? 0
+      await child.tell("limit \(room + 20_000)", until: "did limit")
+      // Until it is full.
+      var asked = 0
+      while child.numbers(after: "failed").isEmpty, !child.lines.events.contains(where: { $0.hasPrefix("error") }) {
+        child.tell("enqueue 20 run")
+        asked += 1
+        await child.lines.wait { [asked] lines in
+          lines.count { $0.hasPrefix("error") } > 0 || lines.count { $0.hasPrefix("enqueued") } >= 2 + 20 * asked
+        }
+      }
+      let error = try #require(child.lines.events.first { $0.hasPrefix("error") || $0.hasPrefix("failed") })
+      #expect(["diskFull", "inputOutput"].contains(String(error.split(separator: " ")[1])), "\(error)")
+      child.tell("release")
+      await child.lines.wait { $0.contains { $0.hasPrefix("failed") } }
+      await child.tell("limit none", until: "did limit")
+      await child.wait(for: "done 1")
+      await child.wait(for: "done 2")
+      child.tell("enqueue 1 run")
+      await child.tell("settle", until: "settled")
+      let stored = Set(child.numbers(after: "enqueued"))
+      await child.exit()
+      let inspection = try Inspection(file)
+      #expect(try inspection.integrity() == "ok")
+      #expect(try inspection.ids(in: .done) == stored)
+      let notes = AttemptNotes(log)
+      #expect(notes.notes.count { $0.what == "S" } == stored.count, "nothing ran again")
+    }
+  }
+
+  @Test("A file, or a folder, that may not be written to", .enabled(if: getuid() == 0), arguments: ["file", "folder"])
+  func readOnly_isATypedError(what: String) async throws {
+    try await withDatabaseFile { file in
+      let folder = file.deletingLastPathComponent()
+      if what == "file" {
+        try await Harness(.file(file)).queue.enqueue(Count(number: 1))
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: file.path)
+      } else {
+        try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: folder.path)
+      }
+      let before = try? Data(contentsOf: file)
+      // The superuser may write everywhere.
+      let child = try DurableChild(file, "user=65534")
+      #expect(await child.end() == -1)
+      let line = try #require(child.lines.events.first)
+      #expect(line.hasPrefix(what == "file" ? "error readOnly" : "error cannotOpen"), "\(line)")
+      #expect(line.contains(file.path))
+      #expect((try? Data(contentsOf: file)) == before)
+    }
+  }
+
+  @Test("No database, a damaged header: typed errors, and the file stays as it is")
+  func noDatabase_isLeftAsItIs() async throws {
+    try await withDatabaseFile { file in
+      let long = Data("This is a letter, not a database. ".utf8 + (0..<5000).map { UInt8($0 % 251) })
+      for contents in [long, Data("not one".utf8)] {
+        try contents.write(to: file)
+        #expect { try Harness(.file(file)) } throws: { ($0 as? DatabaseError)?.code == .notADatabase }
+        #expect(try Data(contentsOf: file) == contents)
+        #expect(Self.names(beside: file) == [file.lastPathComponent])
+        try FileManager.default.removeItem(at: file)
+      }
+      try await makeDatabase(file, jobs: 10)
+      var contents = try Data(contentsOf: file)
+      contents.replaceSubrange(0..<16, with: repeatElement(0xAA, count: 16))
+      try contents.write(to: file)
+      #expect { try Harness(.file(file)) } throws: { ($0 as? DatabaseError)?.code == .notADatabase }
+      #expect(try Data(contentsOf: file) == contents)
+    }
+  }
+
+  @Test func damagedInTheMiddle_isATypedError() async throws {
+    try await withDatabaseFile { file in
+      try await makeDatabase(file, jobs: 3000)
+      var contents = try Data(contentsOf: file)
+      contents.replaceSubrange(4096..<contents.count, with: repeatElement(0xAA, count: contents.count - 4096))
+      try contents.write(to: file)
+      var found: DatabaseError?
+      do {
+        let queue = try DurableQueue(location: .file(file))
+        try queue.register(Count.self) { _, _ in BlockOperation {} }
+        let events = queue.events()
+        queue.start()
+        do {
+          try await queue.enqueue(Count(number: 1))
+        } catch let error as DatabaseError {
+          found = error
+        }
+        // The queue says so as well.
+        for await event in events {
+          if case .databaseFailed(let error) = event {
+            #expect(error.code == .corrupt)
+            break
+          }
+        }
+        await queue.stop(grace: .zero)
+      } catch let error as DatabaseError {
+        found = error
+      }
+      #expect(found?.code == .corrupt, "\(String(describing: found))")
+      #expect(found?.description.contains(".recover") == true)
+    }
+  }
+
+  @Test func newerSchema_isRefused_andNothingIsTouched() async throws {
+    try await withDatabaseFile { file in
+      try await makeDatabase(file, jobs: 10)
+      do {
+        let inspection = try Inspection(file)
+        try inspection.connection.execute("UPDATE durable_meta SET value = value + 1 WHERE key = 'schema'")
+      }
+      let contents = try Data(contentsOf: file)
+      for location in [DurableQueue.Location.file(file), .existingFile(file)] {
+        #expect { try Harness(location) } throws: { ($0 as? DatabaseError)?.code == .newerSchema }
+        #expect(try Data(contentsOf: file) == contents)
+        #expect(Self.names(beside: file) == [file.lastPathComponent])
+      }
+    }
+  }
+
+  @Test func lockedByAnother_isBusy_andTheRunnerGoesOnAfterwards() async throws {
+    try await withDatabaseFile { file in
+      var configuration = DurableQueue.Configuration()
+      configuration.busyTimeout = .milliseconds(20)
+      configuration.pollInterval = .milliseconds(20)
+      let queue = try DurableQueue(location: .file(file), configuration: configuration)
+      let seen = EventRecorder<Int>(), started = Gate(), release = Gate()
+      try queue.register(Count.self) { job, _ async throws in
+        seen.record(job.number)
+        guard job.number == 1 else { return }
+        started.open()
+        await release.wait()
+      }
+      let events = queue.events()
+      queue.start()
+      let first = try await queue.enqueue(Count(number: 1))
+      await started.wait()
+      let lock = try Inspection(file)
+      try lock.connection.execute("BEGIN EXCLUSIVE")
+      #expect { try enqueueAtOnce(Count(number: 2), in: queue) } throws: { ($0 as? DatabaseError)?.code == .busy }
+      await #expect { try await queue.enqueue(Count(number: 3)) } throws: { ($0 as? DatabaseError)?.code == .busy }
+      release.open()
+      for await event in events {
+        guard case .databaseFailed(let error) = event else { continue }
+        #expect(error.code == .busy)
+        break
+      }
+      // Reading goes on.
+      #expect(try queue.job(first)?.state == .executing)
+      try lock.connection.execute("COMMIT")
+      try await queue.enqueue(Count(number: 4))
+      try await queue.waitUntilIdle()
+      #expect(seen.events == [1, 4])
+      #expect(try queue.counts()[.done] == 2)
+      await queue.stop()
+    }
+  }
+
+  private func enqueueAtOnce(_ job: Count, in queue: DurableQueue) throws { try queue.enqueue(job) }
+
+  private func makeDatabase(_ file: URL, jobs: Int) async throws {
+    do {
+      let queue = try DurableQueue(location: .file(file))
+      try await queue.enqueue(contentsOf: (1...jobs).map { Count(number: $0) })
+    }
+    // The connections are closed when nobody uses the queue any more; then the log goes.
+    while Self.names(beside: file) != [file.lastPathComponent] { await Task.yield() }
+  }
+
+  private static func names(beside file: URL) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path))?.sorted() ?? []
+  }
+}

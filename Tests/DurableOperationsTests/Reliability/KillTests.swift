@@ -1,0 +1,132 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+@Suite(.timeLimit(.minutes(60))) struct KillTests {
+  /// `DURABLE_KILLS`: how often a process is killed in each case. 12 unless it is set; 200 in full.
+  static let kills = ProcessInfo.processInfo.environment["DURABLE_KILLS"].flatMap { Int($0) } ?? 12
+
+  @Test(
+    "Killed at random moments: the file stays sound, all that was stored runs, nothing acknowledged runs again",
+    arguments: [1, 3], ["full", "normal"])
+  func killedAtRandomMoments_losesAndRepeatsNothing(processes: Int, durability: String) async throws {
+    let seed = ProcessInfo.processInfo.environment["DURABLE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...999_999)
+    print("kill test, \(processes) at once, \(durability): DURABLE_KILLS=\(Self.kills) DURABLE_SEED=\(seed)")
+    try await withDatabaseFile { file in
+      let test = KillRound(file, durability, seed: seed)
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<processes { group.addTask { await test.killAgainAndAgain(Self.kills) } }
+      }
+      let children = try (0..<processes).map { try test.spawn(number: 1_000_000 + $0, death: nil) }
+      for child in children {
+        child.tell("churn 100")
+        await child.tell("start", until: "started")
+      }
+      for child in children { await child.tell("settle", until: "settled") }
+      for child in children { await child.exit() }
+
+      let file = try Inspection(file)
+      #expect(try file.integrity() == "ok")
+      let notes = AttemptNotes(test.log)
+      let all = Set(try file.numbers("SELECT id FROM durable_jobs"))
+      let ran = notes.ids("S")
+      #expect(notes.ids("E").subtracting(all).isEmpty, "a job that was stored is not there")
+      #expect(try file.ids(in: .done) == all, "a job is stuck")
+      #expect(all.subtracting(ran).isEmpty, "a job is done that never ran")
+      #expect(notes.startsAfterDone().isEmpty)
+      #expect(notes.startsWhileRunning().isEmpty)
+      #expect(try file.numbers("SELECT count(worker) FROM durable_jobs") == [0])
+      #expect(ran.count > Self.kills, "nothing to speak of ran")
+      #expect(test.failures.withLock { $0 } == [])
+      let early = test.seenEarly.withLock { $0 }
+      print("\(all.count) jobs, \(notes.notes.count { $0.what == "S" }) attempts, \(early) kills before it was open")
+    }
+  }
+}
+
+/// The processes of one case.
+private final class KillRound: Sendable {
+  let file: URL
+  let log: URL
+  let failures = LockBox<[String]>([])
+  let seenEarly = LockBox(0)
+  private let durability: String
+  private let random: LockBox<SeededRandomNumberGenerator>
+  /// The jobs that were seen done.
+  private let noted = LockBox<Set<Int64>>([])
+  private let count = LockBox((begun: 0, ended: 0))
+
+  init(_ file: URL, _ durability: String, seed: UInt64) {
+    self.file = file
+    self.durability = durability
+    log = file.deletingLastPathComponent().appending(path: "attempts.log")
+    random = LockBox(SeededRandomNumberGenerator(seed: seed))
+  }
+
+  func spawn(number: Int, death: Int?) throws -> DurableChild {
+    try DurableChild(
+      file, "durability=\(durability)", "log=\(log.path)", "run=\(number)", "concurrent=8",
+      death.map { "death=\($0)" } ?? "lives=on")
+  }
+
+  /// Has one process after the other killed, as long as there are kills left.
+  func killAgainAndAgain(_ kills: Int) async {
+    while let number = next(kills) {
+      do {
+        try await kill(number)
+      } catch {
+        failures.withLock { $0.append("kill \(number): \(error)") }
+      }
+    }
+  }
+
+  private func next(_ kills: Int) -> Int? {
+    count.withLock { count in
+      guard count.begun < kills else { return nil }
+      count.begun += 1
+      return count.begun
+    }
+  }
+
+  private func kill(_ number: Int) async throws {
+    // Some while the file is opened, most while there is work.
+    let (death, jobs) = random.withLock { random in
+      (random.chance(10) ? random.number(100...20_000) : random.number(20_000...400_000), random.number(50...300))
+    }
+    let child = try spawn(number: number, death: death)
+    child.tell("churn \(jobs)")
+    child.tell("start")
+    let signal = await child.end()
+    if signal != SIGKILL { fail(number, "the process ended with \(signal) by itself: \(child.lines.events.suffix(5))") }
+    if !child.lines.contains("open") { seenEarly.withLock { $0 += 1 } }
+    for line in child.lines.events where line.hasPrefix("error") || line.hasPrefix("failed") { fail(number, line) }
+    guard FileManager.default.fileExists(atPath: file.path) else { return }
+    let inspection = try Inspection(file)
+    if try inspection.integrity() != "ok" { fail(number, "the file is damaged") }
+    try checkDone(inspection, number)
+  }
+
+  private func checkDone(_ inspection: Inspection, _ number: Int) throws {
+    let tables = try inspection.numbers("SELECT count(*) FROM sqlite_master WHERE name = 'durable_jobs'")
+    guard tables == [1] else { return }
+    // Whoever did it had noted its start before. So a start that is noted after this is one too many.
+    let done = try inspection.ids(in: .done)
+    let new = noted.withLock { noted in
+      defer { noted.formUnion(done) }
+      return done.subtracting(noted)
+    }
+    let lines = Array(new.map { "D \($0) test\(number)\n" }.joined().utf8)
+    let descriptor = open(log.path, O_WRONLY | O_APPEND)
+    defer { close(descriptor) }
+    if descriptor >= 0, write(descriptor, lines, lines.count) != lines.count {
+      fail(number, "the log can not be written")
+    }
+  }
+
+  private func fail(_ number: Int, _ text: String) {
+    failures.withLock { $0.append("kill \(number): \(text)") }
+  }
+}

@@ -1,0 +1,248 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+@Suite(.timeLimit(.minutes(10))) struct StopTests {
+  @Test func grace_letsWorkFinish() async throws {
+    let harness = try Harness()
+    let started = Gate(), release = Gate()
+    try harness.queue.register(Count.self) { _, _ async throws in
+      started.open()
+      try await release.waitUnlessCancelled()
+    }
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 1))
+    await started.wait()
+    async let stopped: Void = harness.queue.stop(grace: .seconds(10))
+    harness.clock.advance(by: .seconds(9))
+    release.open()
+    await stopped
+    #expect(try harness.queue.job(id)?.state == .done)
+    let later = try await harness.queue.enqueue(Count(number: 2))
+    #expect(try harness.queue.job(later)?.state == .waiting)
+  }
+
+  @Test func graceIsOver_jobsWaitAgainUncharged() async throws {
+    let harness = try Harness()
+    let started = Gate()
+    try harness.queue.register(Count.self) { _, _ in
+      started.open()
+      return NeverFinishingOperation<Void>()
+    }
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
+    await started.wait()
+    let events = harness.queue.events()
+    async let stopped: Void = harness.queue.stop(grace: .seconds(10))
+    await harness.clock.waitForSleeper()
+    while try harness.queue.job(id)?.state == .executing {
+      harness.clock.advance(by: .seconds(1))
+      await Task.yield()
+    }
+    await stopped
+    let record = try #require(try harness.queue.job(id))
+    #expect(record.state == .waiting)
+    #expect(record.attempts == 0 && record.crashes == 0 && record.lastError == nil)
+    for await event in events {
+      guard case .returned(let returned, _) = event else { continue }
+      #expect(returned == id)
+      break
+    }
+  }
+
+  @Test func neverStarted_returns() async throws {
+    let queue = try DurableQueue(location: .memory)
+    await queue.stop()
+    try await queue.enqueue(Count(number: 1))
+    await queue.stop(grace: .zero)
+    queue.start()
+    await queue.stop()
+    await queue.stop()
+  }
+
+  /// What is claimed while the queue is being stopped is cancelled with the rest.
+  @Test func withoutGrace_whileJobsAreClaimed_ends() async throws {
+    for round in 0..<100 {
+      let queue = try DurableQueue(location: .memory)
+      try queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
+      try await queue.enqueue(contentsOf: (1...10).map { Count(number: $0) })
+      queue.start()
+      for _ in 0..<round { await Task.yield() }
+      await queue.stop(grace: .zero)
+      #expect(try queue.counts()[.waiting] == 10)
+    }
+  }
+
+  @Test func pause_whileJobsAreClaimed_holdsAtOnce() async throws {
+    for round in 0..<100 {
+      let queue = try DurableQueue(location: .memory)
+      try queue.register(Count.self) { _, _ in BlockOperation {} }
+      try await queue.enqueue(contentsOf: (1...50).map { Count(number: $0) })
+      queue.start()
+      for _ in 0..<round { await Task.yield() }
+      try queue.pause(kind: Count.kind)
+      let waiting = try queue.counts()[.waiting]
+      while try queue.counts()[.executing] > 0 { await Task.yield() }
+      #expect(try queue.counts()[.waiting] == waiting)
+      await queue.stop()
+    }
+  }
+
+  @Test func startedWhileStopping_goesOn() async throws {
+    let harness = try Harness()
+    let started = Gate(), release = Gate()
+    try harness.queue.register(Count.self) { job, _ async throws in
+      guard job.number == 1 else { return }
+      started.open()
+      try await release.waitUnlessCancelled()
+    }
+    harness.queue.start()
+    try await harness.queue.enqueue(Count(number: 1))
+    await started.wait()
+    async let stopped: Void = harness.queue.stop(grace: .seconds(10))
+    // It stops when a grace time is set.
+    while harness.queue.core.withLock({ $0.state.phase }) != .stopping { await Task.yield() }
+    let second = try await harness.queue.enqueue(Count(number: 2))
+    harness.queue.start()
+    await stopped
+    await harness.wait(for: .done, of: second)
+    harness.clock.advance(by: .seconds(20))
+    release.open()
+    try await harness.queue.waitUntilIdle()
+    #expect(try harness.queue.counts()[.done] == 2)
+    await harness.queue.stop()
+  }
+
+  @Test func startAndStop_manyTimes_loseNothing() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let runs = EventRecorder<Int>()
+    try queue.register(Count.self) { job, _ async throws in
+      await Task.yield()
+      try Task.checkCancellation()
+      runs.record(job.number)
+    }
+    try await queue.enqueue(contentsOf: (1...500).map { Count(number: $0) }, options: JobOptions(maxAttempts: 1))
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<4 {
+        group.addTask {
+          for round in 0..<50 {
+            queue.start()
+            await Task.yield()
+            if (round + task) % 2 == 0 { await queue.stop(grace: round % 4 < 2 ? .zero : .seconds(1)) }
+          }
+        }
+      }
+    }
+    queue.start()
+    try await queue.waitUntilIdle()
+    #expect(try queue.counts()[.done] == 500)
+    #expect(Set(runs.events).count == 500)
+    await queue.stop()
+  }
+
+  @Test func queueReleasedWhileJobsRun_theyWaitAgain() async throws {
+    try await withDatabaseFile { file in
+      let started = Gate()
+      do {
+        let queue = try DurableQueue(location: .file(file))
+        // Neither keeps the queue alive.
+        try queue.register(Count.self) { _, _ in
+          started.open()
+          return NeverFinishingOperation<Void>()
+        }
+        queue.start()
+        try await queue.enqueue(Count(number: 1))
+        await started.wait()
+      }
+      let inspection = try Inspection(file)
+      try await inspection.wait { try $0.count(in: .waiting) == 1 }
+      try await inspection.wait { try $0.numbers("SELECT count(*) FROM durable_workers") == [0] }
+      #expect(try inspection.numbers("SELECT attempts + crashes FROM durable_jobs") == [0])
+    }
+  }
+
+  @Test func queueReleasedWhileJobsRun_theirResultsAreWritten() async throws {
+    try await withDatabaseFile { file in
+      let started = Gate(), release = Gate()
+      do {
+        let queue = try DurableQueue(location: .file(file))
+        // Neither keeps the queue alive, nor hears that it is cancelled.
+        try queue.register(Count.self) { _, _ in
+          BlockOperation {
+            started.open()
+            release.waitBlocking()
+          }
+        }
+        queue.start()
+        try await queue.enqueue(Count(number: 1))
+        await started.wait()
+      }
+      release.open()
+      let inspection = try Inspection(file)
+      try await inspection.wait { try $0.count(in: .executing) == 0 }
+      // It did not hear that it was cancelled, or it did: both are right, but it is not stuck.
+      #expect(try inspection.count(in: .done) + inspection.count(in: .waiting) == 1)
+    }
+  }
+
+  @Test("A program that stops at SIGTERM leaves nothing behind")
+  func program_thatStops_leavesNothing() async throws {
+    try await withDatabaseFile { file in
+      let child = try DurableChild(file, "concurrent=2")
+      await child.tell("start", until: "started")
+      child.tell("enqueue 3 hold")
+      await child.wait(forCount: 2, of: "holds")
+      child.signal(SIGTERM)
+      #expect(await child.end() == 0)
+      let inspection = try Inspection(file)
+      #expect(try inspection.count(in: .waiting) == 3)
+      #expect(try inspection.numbers("SELECT sum(attempts + crashes) FROM durable_jobs") == [0])
+      #expect(try inspection.numbers("SELECT count(*) FROM durable_workers") == [0])
+    }
+  }
+
+  @Test func resultsThatCanNotBeWritten_stopReturnsAllTheSame() async throws {
+    try await withDatabaseFile { file in
+      let harness = try Harness(.file(file)) { $0.busyTimeout = .milliseconds(1) }
+      let started = Gate(), release = Gate()
+      try harness.queue.register(Count.self) { _, _ async throws in
+        started.open()
+        await release.wait()
+      }
+      let events = harness.queue.events()
+      harness.queue.start()
+      let id = try await harness.queue.enqueue(Count(number: 1))
+      await started.wait()
+      let lock = try Inspection(file)
+      try lock.connection.execute("BEGIN EXCLUSIVE")
+      release.open()
+      let isOver = LockBox(false)
+      async let stopped: Void = {
+        await harness.queue.stop(grace: .seconds(1))
+        isOver.withLock { $0 = true }
+      }()
+      while !isOver.withLock({ $0 }) {
+        harness.clock.advance(by: .seconds(1))
+        await Task.yield()
+      }
+      await stopped
+      for await event in events {
+        guard case .databaseFailed(let error) = event else { continue }
+        #expect(error.code == .busy)
+        break
+      }
+      try lock.connection.execute("COMMIT")
+      #expect(try harness.queue.job(id)?.state == .executing)
+      // It runs again when the lease is over, or at once in the next process.
+      harness.queue.start()
+      while try harness.queue.job(id)?.state != .done {
+        harness.clock.advance(by: .seconds(1))
+        await Task.yield()
+      }
+      await harness.queue.stop()
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+import Testing
+
+/// Checkpoints, heartbeats, and finishing a job together with writes of the user's.
+@Suite(.timeLimit(.minutes(10))) struct CompleteTests {
+  @Test func completed_writesAndJobTogether_whateverTheOperationDoes() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try await queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
+    try queue.register(Count.self) { job, context async throws in
+      try context.complete { db in
+        try db.execute("INSERT INTO sent VALUES (?)", SQLValue(job.number))
+        try db.enqueue(Send(text: "next"))
+      }
+      #expect(jobErrorCode { try context.complete { _ in } } == .wrongState(.done))
+      #expect(jobErrorCode { try context.checkpoint(Data()) } == .wrongState(.done))
+      throw TestFailure()
+    }
+    let events = queue.events()
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 7), options: JobOptions(maxAttempts: 1))
+    let dependent = try await queue.enqueue(Send(text: "after"), options: JobOptions(dependsOn: [id]))
+    try await queue.waitUntilIdle()
+    await queue.stop()
+    #expect(try queue.job(id)?.state == .done)
+    #expect(try queue.job(id)?.attempts == 1)
+    #expect(try queue.job(dependent)?.state == .waiting)
+    #expect(try queue.counts()["send"]?[.waiting] == 2)
+    #expect(try await queue.transaction { try $0.execute("SELECT number FROM sent") }.map { $0[0].integerValue } == [7])
+    let texts = await texts(of: events, through: "enqueued #3").filter { !$0.hasPrefix("enqueued #2") }
+    #expect(texts == ["enqueued #1", "started #1 1", "done #1", "enqueued #3"])
+  }
+
+  @Test func throwsInside_notDone() async throws {
+    let harness = try Harness()
+    try await harness.queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
+    try harness.queue.register(Count.self) { job, context async throws in
+      try context.complete { db in
+        try db.execute("INSERT INTO sent VALUES (?)", SQLValue(job.number))
+        throw TestFailure()
+      }
+    }
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 7), options: JobOptions(maxAttempts: 1))
+    try await harness.queue.waitUntilIdle()
+    #expect(try harness.queue.job(id)?.state == .dead)
+    #expect(try await harness.queue.transaction { try $0.execute("SELECT * FROM sent") }.isEmpty)
+    await harness.queue.stop()
+  }
+
+  @Test func checkpoint_isFoundByTheNextAttempt_andAfterARelaunch_andGoneWhenDone() async throws {
+    try await withDatabaseFile { file in
+      let id: JobID
+      do {
+        let harness = try Harness(.file(file))
+        try harness.queue.register(Count.self) { _, context async throws in
+          let number = (context.checkpoint?.first ?? 0) + 1
+          try context.checkpoint(Data([number]))
+          #expect(context.checkpoint == Data([number]))
+          if number == 2 { throw PermanentJobFailure(TestFailure()) }
+          throw TestFailure()
+        }
+        harness.queue.start()
+        id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(backoff: .noDelay))
+        await harness.wait(for: .dead, of: id)
+        #expect(try harness.queue.job(id)?.checkpointSize == 1)
+        await harness.queue.stop()
+      }
+      let harness = try Harness(.file(file))
+      let seen = EventRecorder<Data?>()
+      try harness.queue.register(Count.self) { _, context in
+        seen.record(context.checkpoint)
+        return BlockOperation {}
+      }
+      harness.queue.start()
+      try harness.queue.retry(id)
+      try await harness.queue.waitUntilIdle()
+      #expect(seen.events == [Data([2])])
+      #expect(try harness.queue.job(id)?.checkpointSize == nil)
+      let left = try await harness.queue.transaction { try $0.execute("SELECT * FROM durable_checkpoints") }
+      #expect(left.isEmpty)
+      await harness.queue.stop()
+    }
+  }
+
+  @Test func heartbeat_holdsAsLongAsTheJobIsHere() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let kept = EventRecorder<Int64>(), box = Contexts()
+    try queue.register(Count.self) { _, context async throws in
+      try context.heartbeat()
+      try context.checkpoint(Data([1]))
+      try context.checkpoint(nil)
+      context.reportProgress(0.5)
+      box.add(context)
+      kept.record(context.id.rawValue)
+    }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1))
+    try await queue.waitUntilIdle()
+    #expect(kept.events == [id.rawValue])
+    let context = try #require(box.all.first)
+    #expect(jobErrorCode { try context.heartbeat() } == .leaseLost)
+    #expect(jobErrorCode { try context.checkpoint(Data()) } == .leaseLost)
+    #expect(jobErrorCode { try context.complete { _ in } } == .leaseLost)
+    await queue.stop()
+  }
+}

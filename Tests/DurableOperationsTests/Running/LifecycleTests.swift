@@ -1,0 +1,236 @@
+import CompositeOperations
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// Starting, stopping, listening, waiting, and what is left when all is released.
+@Suite(.timeLimit(.minutes(10))) struct LifecycleTests {
+  @Test func neverStarted_stopReturns() async throws {
+    let queue = try DurableQueue(location: .memory)
+    await queue.stop()
+    try await queue.waitUntilIdle()
+  }
+
+  @Test func stopped_runningJobsMayFinishWithinTheGrace() async throws {
+    let harness = try Harness()
+    let started = Gate(), proceed = Gate()
+    try harness.queue.register(Count.self) { _, _ async throws in
+      started.open()
+      await proceed.wait()
+    }
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 1))
+    await started.wait()
+    async let stopped: Void = harness.queue.stop(grace: .seconds(60))
+    proceed.open()
+    await stopped
+    #expect(try harness.queue.job(id)?.state == .done)
+  }
+
+  @Test func graceOver_jobsWaitAgainWithoutLosingAnAttempt() async throws {
+    let harness = try Harness()
+    let never = NeverFinishingOperation<Void>()
+    try harness.queue.register(Count.self) { _, context in context.attempt == 1 ? never : BlockOperation {} }
+    let events = harness.queue.events()
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
+    await never.started.wait()
+    async let stopped: Void = harness.queue.stop(grace: .seconds(60))
+    while !never.isFinished {
+      harness.clock.advance(by: .seconds(10))
+      await Task.yield()
+    }
+    await stopped
+    let record = try #require(try harness.queue.job(id))
+    #expect(record.state == .waiting && record.attempts == 0)
+    #expect(await texts(of: events, through: "returned \(id)").last == "returned \(id)")
+  }
+
+  @Test func stoppedWhileAJobIsClaimed_isCancelledToo() async throws {
+    for _ in 0..<100 {
+      let queue = try DurableQueue(location: .memory)
+      try queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
+      let id = try await queue.enqueue(Count(number: 1))
+      queue.start()
+      await queue.stop(grace: .zero)
+      #expect(try queue.job(id)?.state == .waiting)
+    }
+  }
+
+  @Test func startedAgain_goesOn() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    for number in 1...20 {
+      queue.start()
+      let id = try await queue.enqueue(Count(number: number))
+      if number.isMultiple(of: 2) { try await queue.waitUntilIdle() }
+      async let stopped: Void = queue.stop(grace: .zero)
+      if number.isMultiple(of: 3) { queue.resume() }
+      await stopped
+      queue.resume()
+      try await queue.waitUntilIdle()
+      #expect(try queue.job(id)?.state == .done)
+      await queue.stop()
+    }
+  }
+
+  @Test func events_ofEachJobComeInOrder_andEndWithTheQueue() async throws {
+    var queue: DurableQueue? = try DurableQueue(location: .memory)
+    try queue?.register(Count.self) { _, context async throws in context.reportProgress(2) }
+    let events = try #require(queue?.events()), second = try #require(queue?.events())
+    queue?.start()
+    try await queue?.enqueue(contentsOf: (0..<100).map { Count(number: $0) })
+    try await queue?.waitUntilIdle()
+    await queue?.stop()
+    queue = nil
+    var words: [String: [String]] = [:]
+    for await event in events {
+      let parts = event.text.split(separator: " ")
+      words["\(parts[1])", default: []].append("\(parts[0])")
+    }
+    #expect(words.count == 100)
+    #expect(words.values.allSatisfy { $0 == ["enqueued", "started", "progress", "done"] })
+    var count = 0
+    for await _ in second { count += 1 }
+    #expect(count == 400)
+  }
+
+  @Test func waitUntilIdle_countsWhatIsDueAlone() async throws {
+    let harness = try Harness()
+    let seen = EventRecorder<Int>()
+    try harness.queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
+    try await harness.queue.enqueue(Count(number: 1), options: JobOptions(startsHeld: true))
+    let later = try await harness.queue.enqueue(Count(number: 2), options: JobOptions(start: .after(.seconds(9))))
+    try await harness.queue.enqueue(Count(number: 3), options: JobOptions(dependsOn: [later]))
+    try await harness.queue.enqueue(Send(text: "unknown here"))
+    harness.queue.start()
+    try await harness.queue.waitUntilIdle()
+    #expect(seen.count == 0)
+    // A paused one counts: the wait ends when it has run.
+    try harness.queue.pause(kind: "count")
+    try await harness.queue.enqueue(Count(number: 4))
+    async let idle: Void = harness.queue.waitUntilIdle()
+    try harness.queue.resume(kind: "count")
+    try await idle
+    #expect(seen.events == [4])
+    await harness.queue.stop()
+  }
+
+  @Test func processThatWasThoughtDead_claimsAnewWhatItLost() async throws {
+    try await withDatabaseFile { file in
+      let harness = try Harness(.file(file)) { $0.leaseDuration = .seconds(60) }
+      let started = Gate(), runs = Locked(0)
+      try harness.queue.register(Count.self) { _, _ async throws in
+        if runs.increment() > 1 { return }
+        started.open()
+        try await Gate().waitUnlessCancelled()
+      }
+      try harness.queue.register(Send.self) { _, _ in BlockOperation {} }
+      let events = harness.queue.events()
+      harness.queue.start()
+      let id = try await harness.queue.enqueue(Count(number: 1))
+      await started.wait()
+      // Another process, an hour later.
+      let clock = ManualClock()
+      var configuration = DurableQueue.Configuration()
+      configuration.clock = JobClock(clock, startingAt: harness.start.addingTimeInterval(3600))
+      let other = try DurableQueue(location: .file(file), configuration: configuration)
+      let rescues = other.events()
+      other.start()
+      #expect(await texts(of: rescues, through: "rescued \(id)").last == "rescued \(id)")
+      await other.stop()
+      let next = try await harness.queue.enqueue(Send(text: "claimed by nobody's worker"))
+      await harness.wait(for: .done, of: id)
+      await harness.wait(for: .done, of: next)
+      #expect(try harness.queue.job(id)?.crashes == 1)
+      #expect(try harness.queue.job(id)?.attempts == 1)
+      #expect(await texts(of: events, through: "leaseLost \(id)").last == "leaseLost \(id)")
+      // What it claims now is its own: a look around takes nothing away.
+      for _ in 0..<5 {
+        await harness.clock.waitForSleeper()
+        harness.clock.advance(by: .seconds(10))
+      }
+      try await harness.queue.waitUntilIdle()
+      await harness.queue.stop()
+    }
+  }
+
+  @Test func dateSetBack_delaysDoNotChange() async throws {
+    let clock = ManualClock(), origin = Date(timeIntervalSince1970: 1_800_000_000), shift = Locked(0.0)
+    var configuration = DurableQueue.Configuration()
+    let begin = clock.now
+    configuration.clock = JobClock(
+      clock, now: { origin.addingTimeInterval(begin.duration(to: clock.now) / .seconds(1) + shift.current) })
+    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    queue.start()
+    try await queue.waitUntilIdle()
+    let id = try await queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(100))))
+    let at = try await queue.enqueue(
+      Count(number: 2), options: JobOptions(start: .at(origin.addingTimeInterval(100))))
+    shift.withLock { $0 = -3600 }
+    while try queue.job(id)?.state != .done {
+      await clock.waitForSleeper()
+      clock.advance(by: .seconds(1))
+      await Task.yield()
+    }
+    #expect(clock.now.offset >= .seconds(100))
+    #expect(try queue.job(at)?.state == .scheduled)
+    await queue.stop()
+  }
+
+  @Test func released_nothingIsLeft() async throws {
+    weak var core: QueueCore?
+    weak var operation: Operation?
+    for isStopped in [true, false] {
+      do {
+        let queue = try DurableQueue(location: .memory)
+        core = queue.core
+        let started = Gate(), never = NeverFinishingOperation<Void>()
+        operation = never
+        try queue.register(Count.self) { _, _ in
+          started.open()
+          return never
+        }
+        queue.start()
+        try await queue.enqueue(Count(number: 1))
+        await started.wait()
+        if isStopped { await queue.stop(grace: .zero) }
+      }
+      while core != nil { await Task.yield() }
+    }
+    #expect(core == nil)
+    _ = operation
+  }
+
+  @Test func doneJobs_operationsAreReleased() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let operations = Weaks()
+    try queue.register(Count.self) { _, _ in operations.add(AsyncOperation {}) }
+    queue.start()
+    try await queue.enqueue(contentsOf: (0..<50).map { Count(number: $0) })
+    try await queue.waitUntilIdle()
+    while operations.aliveCount > 0 { await Task.yield() }
+    #expect(operations.count == 50)
+    await queue.stop()
+  }
+}
+
+/// Operations that are not kept.
+private final class Weaks: Sendable {
+  private struct Weak: @unchecked Sendable {  // only asked whether it is nil
+    weak var operation: Operation?
+  }
+  private let weaks = Locked<[Weak]>([])
+
+  var count: Int { weaks.withLock { $0.count } }
+  var aliveCount: Int { weaks.withLock { $0.filter { $0.operation != nil }.count } }
+
+  func add<O: Operation>(_ operation: O) -> O {
+    weaks.withLock { $0.append(Weak(operation: operation)) }
+    return operation
+  }
+}

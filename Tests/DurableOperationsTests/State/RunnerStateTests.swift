@@ -1,0 +1,218 @@
+import Foundation
+import Testing
+
+@testable import DurableOperations
+
+@Suite(.timeLimit(.minutes(10))) struct RunnerStateTests {
+  private func state(_ kinds: [Int64: Int] = [1: .max], width: Int = 4) -> Runner {
+    var state = RunnerState(maxConcurrentJobs: width)
+    for (kind, limit) in kinds { state.register(kind: kind, name: "\(kind)", limit: limit) }
+    return Runner(state)
+  }
+
+  private func job(_ id: Int64, kind: Int64 = 1, isAlone: Bool = false) -> ClaimedJob {
+    ClaimedJob(
+      id: JobID(rawValue: id), kind: kind, claim: 1, attempts: 0, crashes: 0, maxAttempts: nil, timeout: nil,
+      backoff: nil, holdsAfterLastAttempt: false, isAlone: isAlone, version: 1, payload: Data(), occurrence: nil)
+  }
+
+  private func acknowledgement(_ id: Int64) -> PendingAcknowledgement {
+    PendingAcknowledgement(
+      acknowledgement: Acknowledgement(id: JobID(rawValue: id), claim: 1, result: .done), kind: "1",
+      event: .done(JobID(rawValue: id), kind: "1"))
+  }
+
+  @Test func idle_hasNoRound() {
+    let state = state()
+    #expect(state.nextRound() == nil)
+    #expect(!state.stop())
+    #expect(state.start())
+    #expect(!state.start())
+    #expect(state.nextRound() != nil)
+    #expect(state.nextRound() == nil, "one at a time")
+  }
+
+  @Test func claimedFewerThanThereIsRoom_asksAgainOnlyWhenWorkMayHaveCome() throws {
+    let state = state()
+    _ = state.start()
+    let round = try #require(state.nextRound())
+    #expect(round.limit == 4)
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1)]), hasFreed: false, worker: 7)
+    #expect(state.worker == 7)
+    #expect(state.nextRound() == nil)
+    state.workMayHaveCome()
+    let next = try #require(state.nextRound())
+    #expect(next.limit == 3)
+    #expect(!next.mayRunAlone)
+    // What comes while a round is under way is not missed.
+    state.workMayHaveCome()
+    state.roundSucceeded(next, claim: Claim(), hasFreed: false, worker: 7)
+    #expect(state.nextRound() != nil)
+  }
+
+  @Test func full_asksAgainWhenOneEnds() throws {
+    let state = state(width: 2)
+    _ = state.start()
+    let round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1), job(2)]), hasFreed: false, worker: 7)
+    #expect(state.nextRound() == nil)
+    state.ended(kind: 1, isAlone: false, acknowledgement(1))
+    let next = try #require(state.nextRound())
+    #expect(next.acknowledgements.map(\.acknowledgement.id.rawValue) == [1])
+    #expect(next.claimable?.map(\.kind) == [1])
+    #expect(next.limit == 1)
+  }
+
+  @Test func kindAtItsLimit_isLeftOut() throws {
+    let state = state([1: 1, 2: 5], width: 8)
+    _ = state.start()
+    let round = try #require(state.nextRound())
+    #expect(round.claimable?.map(\.limit) == [1, 5])
+    state.roundSucceeded(
+      round, claim: Claim(jobs: [job(1), job(2, kind: 2)]), hasFreed: true, worker: 7)
+    let next = try #require(state.nextRound())
+    #expect(next.claimable?.map(\.kind) == [2])
+    #expect(next.claimable?.map(\.limit) == [4])
+  }
+
+  @Test func pausedKind_isLeftOutUntilResumed() {
+    let state = state([1: .max, 2: .max])
+    state.setPaused([1, 9])
+    _ = state.start()
+    let round = state.nextRound()
+    #expect(round?.claimable?.map(\.kind) == [2])
+    state.roundSucceeded(round!, claim: Claim(), hasFreed: false, worker: 7)
+    #expect(state.nextRound() == nil)
+    state.setPaused([2])
+    #expect(state.nextRound()?.claimable?.map(\.kind) == [1])
+  }
+
+  @Test func jobThatRunsAlone_keepsOthersOutUntilItHasEnded() throws {
+    let state = state()
+    _ = state.start()
+    var round = try #require(state.nextRound())
+    #expect(round.mayRunAlone)
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1, isAlone: true)]), hasFreed: false, worker: 7)
+    state.workMayHaveCome()
+    #expect(state.nextRound() == nil)
+    state.ended(kind: 1, isAlone: true, nil)
+    round = try #require(state.nextRound())
+    #expect(round.limit == 4 && round.mayRunAlone)
+  }
+
+  @Test func jobThatWaitsToRunAlone_getsTheRoomThatBecomesFree() throws {
+    let state = state()
+    _ = state.start()
+    var round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1), job(2)]), hasFreed: true, worker: 7)
+    round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(waitsToRunAlone: true), hasFreed: false, worker: 7)
+    state.ended(kind: 1, isAlone: false, nil)
+    state.workMayHaveCome()
+    #expect(state.nextRound() == nil)
+    state.ended(kind: 1, isAlone: false, nil)
+    round = try #require(state.nextRound())
+    #expect(round.mayRunAlone)
+    state.roundSucceeded(round, claim: Claim(), hasFreed: false, worker: 7)
+    state.workMayHaveCome()
+    #expect(state.nextRound()?.claimable != nil)
+  }
+
+  @Test func failedRound_isBegunAnewAfterThePauseWithItsAcknowledgements() throws {
+    let state = state(width: 1)
+    _ = state.start()
+    var round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1)]), hasFreed: false, worker: 7)
+    state.ended(kind: 1, isAlone: false, acknowledgement(1))
+    round = try #require(state.nextRound())
+    state.roundFailed(round)
+    state.workMayHaveCome()
+    #expect(state.nextRound() == nil)
+    state.pauseIsOver()
+    round = try #require(state.nextRound())
+    #expect(round.acknowledgements.map(\.acknowledgement.id.rawValue) == [1])
+    #expect(round.claimable != nil)
+  }
+
+  @Test func stop_writesWhatEndsAndTakesTheProcessOutLast() throws {
+    let state = state()
+    _ = state.start()
+    var round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1), job(2)]), hasFreed: false, worker: 7)
+    #expect(state.stop())
+    #expect(state.nextRound() == nil)
+    state.ended(kind: 1, isAlone: false, acknowledgement(1))
+    round = try #require(state.nextRound())
+    #expect(round.claimable == nil && !round.isLast)
+    state.ended(kind: 1, isAlone: false, acknowledgement(2))
+    state.roundSucceeded(round, claim: Claim(), hasFreed: true, worker: 7)
+    round = try #require(state.nextRound())
+    #expect(round.isLast && round.acknowledgements.count == 1)
+    state.roundSucceeded(round, claim: Claim(), hasFreed: false, worker: nil)
+    #expect(state.phase == .idle && state.worker == nil)
+    #expect(!state.stop())
+  }
+
+  @Test func startedDuringTheLastRound_goesOn() throws {
+    let state = state()
+    _ = state.start()
+    _ = state.stop()
+    let round = try #require(state.nextRound())
+    #expect(round.isLast)
+    #expect(state.start())
+    state.roundSucceeded(round, claim: Claim(), hasFreed: false, worker: nil)
+    #expect(state.phase == .running)
+    #expect(state.nextRound()?.claimable != nil)
+  }
+
+  @Test func stopped_claimOfARoundUnderWayCounts() throws {
+    let state = state()
+    _ = state.start()
+    let round = try #require(state.nextRound())
+    _ = state.stop()
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1)]), hasFreed: false, worker: 7)
+    #expect(state.phase == .stopping)
+    #expect(state.nextRound() == nil)
+    state.ended(kind: 1, isAlone: false, acknowledgement(1))
+    #expect(state.nextRound()?.isLast == true)
+  }
+
+  @Test func givenUp_beginsAnewWithoutWhatCouldNotBeWritten() throws {
+    let state = state()
+    _ = state.start()
+    var round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1)]), hasFreed: false, worker: 7)
+    _ = state.stop()
+    state.ended(kind: 1, isAlone: false, acknowledgement(1))
+    round = try #require(state.nextRound())
+    state.roundFailed(round)
+    state.giveUp()
+    #expect(state.phase == .idle && state.worker == nil)
+    #expect(state.start())
+    #expect(state.nextRound()?.acknowledgements.isEmpty == true)
+  }
+}
+
+/// A state that expectations can call: they can not change a value.
+private final class Runner {
+  private var state: RunnerState
+
+  init(_ state: RunnerState) { self.state = state }
+
+  var phase: RunnerState.Phase { state.phase }
+  var worker: Int64? { state.worker }
+  func start() -> Bool { state.start() }
+  func stop() -> Bool { state.stop() }
+  func setPaused(_ paused: Set<Int64>) { state.setPaused(paused) }
+  func workMayHaveCome() { state.workMayHaveCome() }
+  func ended(kind: Int64, isAlone: Bool, _ acknowledgement: PendingAcknowledgement?) {
+    state.ended(kind: kind, isAlone: isAlone, acknowledgement)
+  }
+  func nextRound() -> RunnerState.Round? { state.nextRound() }
+  func roundSucceeded(_ round: RunnerState.Round, claim: Claim, hasFreed: Bool, worker: Int64?) {
+    state.roundSucceeded(round, claim: claim, hasFreed: hasFreed, worker: worker)
+  }
+  func roundFailed(_ round: RunnerState.Round) { state.roundFailed(round) }
+  func pauseIsOver() { state.pauseIsOver() }
+  func giveUp() { state.giveUp() }
+}

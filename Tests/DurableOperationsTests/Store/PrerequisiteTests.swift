@@ -1,0 +1,186 @@
+import Foundation
+import Testing
+
+@testable import DurableOperations
+
+@Suite(.timeLimit(.minutes(10))) struct PrerequisiteTests {
+  @Test func allDone_isReleased() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue(), second = try harness.enqueue()
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first, second, first]))
+    #expect(try harness.record(dependent)?.unmetPrerequisites == 2)
+    #expect(try harness.record(dependent)?.prerequisites == [first, second])
+    try harness.run(first)
+    #expect(try harness.state(dependent) == .blocked)
+    #expect(try harness.record(dependent)?.prerequisites == [second])
+    try harness.run(second, keepsDone: false)
+    #expect(try harness.state(dependent) == .waiting)
+    #expect(try harness.record(dependent)?.prerequisites == [])
+  }
+
+  @Test func doneBefore_doesNotBlock() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue()
+    try harness.run(first)
+    #expect(try harness.state(harness.enqueue("b", JobOptions(dependsOn: [first]))) == .waiting)
+  }
+
+  @Test func delayed_isScheduledWhenReleasedBeforeItsTime() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue()
+    let later = try harness.enqueue("b", JobOptions(start: .after(.seconds(60)), dependsOn: [first]))
+    let soon = try harness.enqueue("b", JobOptions(start: .after(.seconds(1)), dependsOn: [first]))
+    #expect(try harness.state(later) == .blocked)
+    harness.now += 30_000
+    try harness.run(first)
+    #expect(try harness.state(later) == .scheduled)
+    #expect(try harness.state(soon) == .waiting)
+  }
+
+  @Test(arguments: [
+    (PrerequisiteFailure.wait, JobState.blocked, JobState.cancelled),
+    (.cancel, .cancelled, .cancelled), (.die, .dead, .dead), (.run, .waiting, .waiting),
+  ])
+  func failedOrDeleted_dependentDoesAsItsOptionsSay(
+    _ policy: PrerequisiteFailure, failed: JobState, deleted: JobState
+  ) throws {
+    let options = { (id: JobID) in JobOptions(dependsOn: [id], whenPrerequisiteFails: policy) }
+    for end in ["dead", "cancelled", "deleted", "long ago"] {
+      let harness = try StoreHarness()
+      let first = try harness.enqueue()
+      var dependent = JobID(rawValue: 0), further = dependent
+      let enqueue = {
+        dependent = try harness.enqueue("b", options(first))
+        further = try harness.enqueue("c", JobOptions(dependsOn: [dependent], whenPrerequisiteFails: .cancel))
+      }
+      if end != "long ago" { try enqueue() }
+      switch end {
+      case "cancelled": _ = try harness.change { try $0.cancel(first, now: harness.now) }
+      case "deleted": try harness.change { try $0.delete(first, now: harness.now) }
+      default: try harness.run(first, .dead("no"))
+      }
+      if end == "long ago" { try enqueue() }
+      let expected = end == "deleted" ? deleted : failed
+      #expect(try harness.state(dependent) == expected, "\(policy) \(end)")
+      #expect(try harness.state(further) == (expected.isSettled ? .cancelled : .blocked), "\(policy) \(end)")
+      if expected.isSettled {
+        #expect(try harness.record(dependent)?.lastError?.contains("\(first)") == true)
+        #expect(try harness.record(dependent)?.finishedAt == Date(milliseconds: harness.now))
+      }
+    }
+  }
+
+  @Test func failedPrerequisiteRetried_waitingDependentRuns() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue()
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
+    try harness.run(first, .dead("no"))
+    try harness.change { try $0.retry(first) }
+    try harness.run(first)
+    #expect(try harness.state(dependent) == .waiting)
+  }
+
+  @Test func cancelledDependent_retried_waitsForItsPrerequisite() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue()
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
+    _ = try harness.change { try $0.cancel(dependent, now: harness.now) }
+    try harness.change { try $0.retry(dependent) }
+    #expect(try harness.state(dependent) == .blocked)
+    _ = try harness.change { try $0.cancel(dependent, now: harness.now) }
+    try harness.run(first)
+    #expect(try harness.state(dependent) == .cancelled)
+    try harness.change { try $0.retry(dependent) }
+    #expect(try harness.state(dependent) == .waiting)
+  }
+
+  @Test func heldDependent_staysHeldWhenReleased() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue()
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
+    let born = try harness.enqueue("b", JobOptions(dependsOn: [first], startsHeld: true))
+    try harness.change { try $0.hold(dependent) }
+    try harness.run(first)
+    #expect(try harness.state(dependent) == .held)
+    #expect(try harness.state(born) == .held)
+    try harness.change { try $0.retry(dependent) }
+    #expect(try harness.state(dependent) == .waiting)
+  }
+
+  @Test func heldDependent_failsWithItsPrerequisite() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue(), second = try harness.enqueue()
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: .cancel))
+    let waiting = try harness.enqueue("b", JobOptions(dependsOn: [second]))
+    for id in [dependent, waiting] { try harness.change { try $0.hold(id) } }
+    try harness.run(first, .dead("no"))
+    #expect(try harness.state(dependent) == .cancelled)
+    try harness.change { try $0.delete(second, now: harness.now) }
+    #expect(try harness.state(waiting) == .cancelled)
+  }
+
+  @Test func cancelledWithDependents_isNotPruned() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue()
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
+    _ = try harness.change { try $0.cancel(first, now: harness.now) }
+    harness.now += 100_000
+    #expect(try harness.change { try $0.prune(finishedBefore: harness.now - 50_000, now: harness.now) } == 0)
+    #expect(try harness.state(first) == .cancelled)
+    #expect(try harness.state(dependent) == .blocked)
+    // Deleted by hand it takes the other along, now.
+    try harness.change { try $0.delete(first, now: harness.now) }
+    #expect(try harness.record(dependent)?.finishedAt == Date(milliseconds: harness.now))
+  }
+
+  @Test func unknown_isRefusedAndNothingStored() throws {
+    let harness = try StoreHarness()
+    for unknown in [JobID(rawValue: 77), JobID(rawValue: 0), .inSameCall(2), .inSameCall(.max)] {
+      let jobs = [StoreHarness.job(), StoreHarness.job("a", JobOptions(dependsOn: [unknown]))]
+      #expect(harness.code { _ = try harness.enqueue(all: jobs) } == .unknownPrerequisite(unknown))
+    }
+    #expect(try harness.store.counts(registered: []).total == 0)
+  }
+
+  @Test func circleInOneCall_namesThePositions() throws {
+    let harness = try StoreHarness()
+    func jobs(_ prerequisites: [[Int]]) -> [EncodedJob] {
+      prerequisites.map { StoreHarness.job("a", JobOptions(dependsOn: $0.map { .inSameCall($0) })) }
+    }
+    #expect(harness.code { _ = try harness.enqueue(all: jobs([[0]])) } == .cycle([0, 0]))
+    #expect(harness.code { _ = try harness.enqueue(all: jobs([[], [2], [3, 0], [1]])) } == .cycle([1, 2, 3, 1]))
+    #expect(try harness.store.counts(registered: []).total == 0)
+    let ids = try harness.enqueue(all: jobs([[1], [2], []]))
+    #expect(try harness.claimed() == [ids[2]])
+  }
+
+  @Test func circle_isFoundInRandomGraphsIfThereIsOne() {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<2000 {
+      let count = Int.random(in: 1...8, using: &generator)
+      let graph = (0..<count).map { _ in
+        (0..<Int.random(in: 0...2, using: &generator)).map { _ in Int.random(in: 0..<count, using: &generator) }
+      }
+      // What has no prerequisites left is taken away until nothing changes: what stays are circles and what follows them.
+      var left = Set(graph.indices)
+      while let next = left.first(where: { job in graph[job].allSatisfy { !left.contains($0) } }) { left.remove(next) }
+      let circle = JobStore.circle(in: graph)
+      #expect((circle == nil) == left.isEmpty, "\(graph)")
+      guard let circle else { continue }
+      #expect(circle.first == circle.last && circle.count > 1, "\(graph)")
+      for (job, prerequisite) in zip(circle, circle.dropFirst()) { #expect(graph[job].contains(prerequisite)) }
+    }
+  }
+
+  @Test func longChainInOneCall_isStored() throws {
+    let harness = try StoreHarness()
+    let jobs = (0..<20_000).map { number in
+      StoreHarness.job(
+        "a",
+        number == 0 ? JobOptions() : JobOptions(dependsOn: [.inSameCall(number - 1)], whenPrerequisiteFails: .cancel))
+    }
+    let ids = try harness.enqueue(all: jobs)
+    _ = try harness.change { try $0.cancel(ids[0], now: harness.now) }
+    #expect(try harness.store.counts(registered: [])[.cancelled] == 20_000)
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+@testable import DurableOperations
+
+@Suite(.timeLimit(.minutes(10))) struct UniqueKeyTests {
+  private func options(
+    _ conflict: UniqueKey.Conflict = .reject, states: Set<JobState> = UniqueKey.unsettledStates,
+    _ change: (inout JobOptions) -> Void = { _ in }
+  ) -> JobOptions {
+    var options = JobOptions(uniqueKey: UniqueKey("k", whenTaken: conflict, by: states))
+    change(&options)
+    return options
+  }
+
+  @Test func taken_isRejectedByNumber_untilItHasEnded() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue("a", options())
+    #expect(harness.code { try harness.enqueue("a", options()) } == .duplicate(first))
+    // Another kind has keys of its own.
+    try harness.enqueue("b", options())
+    #expect(try harness.claimed() == [first])
+    #expect(harness.code { try harness.enqueue("a", options()) } == .duplicate(first))
+    try harness.end(first, .done)
+    let second = try harness.enqueue("a", options())
+    #expect(second > first)
+    #expect(try harness.store.records(uniqueKey: "k", kind: "a").map(\.id) == [first, second])
+  }
+
+  @Test(arguments: [JobState.waiting, .scheduled, .blocked, .executing, .held, .cancelled, .dead, .done])
+  func stateThatCounts_isTheOneGiven(_ state: JobState) throws {
+    for counts in [true, false] {
+      let harness = try StoreHarness()
+      let other = try harness.enqueue("b")
+      let first = try harness.enqueue(
+        "a",
+        options {
+          if state == .scheduled { $0.start = .after(.seconds(9)) }
+          if state == .blocked { $0.dependsOn = [other] }
+          $0.startsHeld = state == .held
+        })
+      switch state {
+      case .executing: _ = try harness.claimed()
+      case .cancelled: _ = try harness.change { try $0.cancel(first, now: harness.now) }
+      case .dead: try harness.run(first, .dead("no"))
+      case .done: try harness.run(first)
+      default: break
+      }
+      #expect(try harness.state(first) == state)
+      let states = counts ? [state] : Set(JobState.allCases).subtracting([state])
+      let code = harness.code { try harness.enqueue("a", options(states: states)) }
+      #expect(code == (counts ? .duplicate(first) : nil))
+    }
+  }
+
+  @Test func takenWithinOneCall_namesThePosition() throws {
+    let harness = try StoreHarness()
+    let jobs = [StoreHarness.job("a"), StoreHarness.job("a", options()), StoreHarness.job("a", options())]
+    #expect(harness.code { _ = try harness.enqueue(all: jobs) } == .duplicate(.inSameCall(1)))
+    #expect(try harness.store.counts(registered: []).total == 0)
+  }
+
+  @Test func replaced_takesNumberDependentsAndAllOptions() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue("a", options(.replace) { $0.maxAttempts = 7 })
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
+    try harness.run(first, .again(runAt: harness.now + 1000, isCharged: true, error: "e"))
+    let second = try harness.enqueue(
+      "a",
+      options(.replace) {
+        $0.maxAttempts = 1
+        $0.holdsAfterLastAttempt = true
+        $0.timeout = .seconds(3)
+        $0.priority = .low
+      })
+    #expect(second == first)
+    let record = try #require(try harness.record(first))
+    #expect(record.attempts == 0 && record.maxAttempts == 1 && record.lastError == nil && record.startedAt == nil)
+    #expect(record.timeout == .seconds(3) && record.priority == .low && record.state == .waiting)
+    let job = try #require(try harness.claim().jobs.first)
+    #expect(job.holdsAfterLastAttempt)
+    try harness.end(first, .done)
+    #expect(try harness.state(dependent) == .waiting)
+  }
+
+  @Test func replacedByALaterOne_keepsItsDelayWhenTheClockIsSetAnew() throws {
+    let harness = try StoreHarness()
+    try harness.change { try $0.clockShows(offset: 0, boot: "b") }
+    let id = try harness.enqueue("a", options(.replace))
+    try harness.enqueue("a", options(.replace) { $0.start = .after(.seconds(60)) })
+    try harness.change { try $0.clockShows(offset: 3_600_000, boot: "b") }
+    #expect(try harness.record(id)?.runAt == Date(milliseconds: harness.now + 3_660_000))
+  }
+
+  @Test func replacedWhileExecuting_runsAfterIt_andIsReplacedItself() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [first])
+    let second = try harness.enqueue("a", options(.replace))
+    #expect(second != first)
+    #expect(try harness.state(second) == .blocked)
+    let third = try harness.enqueue("a", options(.replace) { $0.maxAttempts = 3 })
+    #expect(third == second)
+    #expect(try harness.state(second) == .blocked)
+    #expect(harness.code { try harness.enqueue("a", options()) } == .duplicate(second))
+    try harness.end(first, .dead("no"))
+    #expect(try harness.claimed() == [second])
+  }
+
+  @Test func replacedByOneThatWaitsForItsOwnDependent_isRefused() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue("a", options(.replace))
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
+    let further = try harness.enqueue("b", JobOptions(dependsOn: [dependent]))
+    #expect(
+      harness.code { try harness.enqueue("a", options(.replace) { $0.dependsOn = [further] }) }
+        == .circularPrerequisite(further))
+    #expect(try harness.state(first) == .waiting)
+    // So is one of the same call.
+    let jobs = [
+      StoreHarness.job("c", options(.replace)), StoreHarness.job("b", JobOptions(dependsOn: [.inSameCall(0)])),
+      StoreHarness.job("c", options(.replace) { $0.dependsOn = [.inSameCall(1)] }),
+    ]
+    #expect(harness.code { _ = try harness.enqueue(all: jobs) } != nil)
+    #expect(try harness.store.counts(registered: [])["c"] == nil)
+  }
+
+  @Test func retriedWhileAnotherHasItsKey_isRefused() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue("a", options())
+    try harness.run(first, .dead("no"))
+    let second = try harness.enqueue("a", options())
+    #expect(harness.code { try harness.change { try $0.retry(first) } } == .duplicate(second))
+    #expect(try harness.change { try $0.retryAll(.dead, kind: nil) } == 0)
+    try harness.run(second, .dead("no"))
+    // Of two that could, the later one.
+    #expect(try harness.change { try $0.retryAll(.dead, kind: nil) } == 1)
+    #expect(try harness.state(first) == .dead)
+    #expect(try harness.state(second) == .waiting)
+  }
+}

@@ -1,0 +1,97 @@
+import CompositeOperations
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+
+/// A queue in memory, or in a file, whose time the test moves.
+struct Harness {
+  let clock: ManualClock
+  let start = Date(timeIntervalSince1970: 1_800_000_000)
+  let queue: DurableQueue
+
+  init(
+    _ location: DurableQueue.Location = .memory, clock: ManualClock = ManualClock(),
+    _ change: (inout DurableQueue.Configuration) -> Void = { _ in }
+  ) throws {
+    self.clock = clock
+    var configuration = DurableQueue.Configuration()
+    configuration.clock = JobClock(clock, startingAt: start)
+    change(&configuration)
+    queue = try DurableQueue(location: location, configuration: configuration)
+  }
+
+  /// Waits until a job is in a state, and moves the time then.
+  func advance(by duration: Duration, when state: JobState, of id: JobID) async {
+    await wait(for: state, of: id)
+    let before = attempt(of: id)
+    clock.advance(by: duration)
+    // Not until it is in another state: it may be in the same again by then.
+    while attempt(of: id) == before {
+      // The alarm may have been set only after the time was moved.
+      clock.advance(by: .milliseconds(1))
+      await Task.yield()
+    }
+  }
+
+  private func attempt(of id: JobID) -> [AnyHashable?] {
+    let record = try? queue.job(id)
+    return [record?.state, record?.attempts, record?.startedAt]
+  }
+
+  /// Moves the time, and waits until a job is in a state.
+  func advance(by duration: Duration, until state: JobState, of id: JobID) async {
+    clock.advance(by: duration)
+    await wait(for: state, of: id)
+  }
+
+  /// Waits until a job is in a state.
+  func wait(for state: JobState, of id: JobID) async {
+    while (try? queue.job(id)?.state) != state { await Task.yield() }
+  }
+}
+
+/// How many were inside at once, at most.
+final class Peak: Sendable {
+  private let counts = LockBox((now: 0, peak: 0))
+
+  func enter() {
+    counts.withLock { counts in
+      counts.now += 1
+      counts.peak = max(counts.peak, counts.now)
+    }
+  }
+
+  func leave() { counts.withLock { $0.now -= 1 } }
+
+  var peak: Int { counts.withLock(\.peak) }
+}
+
+/// Something that happens once.
+final class Flag: Sendable {
+  private let flag = LockBox(false)
+
+  var isSet: Bool { flag.withLock { $0 } }
+
+  func set() { flag.withLock { $0 = true } }
+}
+
+/// Contexts that are kept after their attempts.
+final class Contexts: Sendable {
+  private let contexts = LockBox<[JobContext]>([])
+
+  var all: [JobContext] { contexts.withLock { $0 } }
+
+  func add(_ context: JobContext) { contexts.withLock { $0.append(context) } }
+}
+
+/// Numbers that grow each time one is asked for.
+final class Contested: Sendable {
+  private let number = LockBox(0.0)
+
+  func next() -> Double {
+    number.withLock { number in
+      number += 1
+      return number
+    }
+  }
+}

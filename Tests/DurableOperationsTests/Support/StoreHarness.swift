@@ -1,0 +1,80 @@
+import Foundation
+
+@testable import DurableOperations
+
+/// A store in memory whose jobs nobody runs but the test.
+final class StoreHarness {
+  let store: JobStore
+  var now: Int64 = 1_800_000_000_000
+  private(set) var worker: Int64 = 0
+
+  init() throws {
+    store = try JobStore(path: ":memory:", configuration: DurableQueue.Configuration(), mustExist: false)
+    worker = try store.transaction { try store.addWorker(.current, leaseUntil: now + 60_000) }
+  }
+
+  static func job(_ kind: String = "a", _ options: JobOptions = JobOptions()) -> EncodedJob {
+    EncodedJob(kind: kind, version: 1, payload: Data("{}".utf8), options: options, occurrence: nil)
+  }
+
+  @discardableResult
+  func enqueue(_ kind: String = "a", _ options: JobOptions = JobOptions()) throws -> JobID {
+    try enqueue(all: [Self.job(kind, options)])[0]
+  }
+
+  func enqueue(all jobs: [EncodedJob]) throws -> [JobID] {
+    try store.transaction { try store.enqueue(jobs, now: now) }
+  }
+
+  /// Claims of these kinds, each with its limit, or of one.
+  func claim(
+    _ limits: KeyValuePairs<String, Int> = ["a": .max], limit: Int = 100, isOnline: Bool = true,
+    mayRunAlone: Bool = true
+  ) throws -> Claim {
+    try store.transaction {
+      try store.claim(
+        ClaimRequest(
+          kinds: try limits.map { (kind: try store.kindID($0.key), limit: $0.value) }, limit: limit, isOnline: isOnline,
+          mayRunAlone: mayRunAlone, worker: worker, now: now))
+    }
+  }
+
+  func claimed(_ limits: KeyValuePairs<String, Int> = ["a": .max], limit: Int = 100, isOnline: Bool = true) throws
+    -> [JobID]
+  {
+    try claim(limits, limit: limit, isOnline: isOnline).jobs.map(\.id)
+  }
+
+  /// Writes how the attempt of a job that was claimed last has ended.
+  @discardableResult
+  func end(_ id: JobID, _ result: Acknowledgement.Result, keepsDone: Bool = true) throws -> Bool {
+    let claim = try store.connection.execute("SELECT claim FROM durable_jobs WHERE id = ?", [.integer(id.rawValue)])
+    let acknowledgement = Acknowledgement(id: id, claim: claim[0][0].integerValue ?? 0, result: result)
+    let effect = try store.transaction { try store.acknowledge(acknowledgement, keepsDone: keepsDone, now: now) }
+    return effect != .refused
+  }
+
+  /// Claims a job that is the only one that can be, and ends it.
+  func run(_ id: JobID, _ result: Acknowledgement.Result = .done, keepsDone: Bool = true) throws {
+    guard try claimed(limit: 1) == [id] else { throw TestFailure(text: "another job came first") }
+    try end(id, result, keepsDone: keepsDone)
+  }
+
+  func change<R>(_ body: (JobStore) throws -> R) throws -> R {
+    try store.transaction { try body(store) }
+  }
+
+  func state(_ id: JobID) throws -> JobState? { try store.state(of: id) }
+
+  func record(_ id: JobID) throws -> JobRecord? { try store.record(id) }
+
+  /// The code of the error that something throws.
+  func code(_ body: () throws -> Void) -> JobError.Code? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return (error as? JobError)?.code
+    }
+  }
+}

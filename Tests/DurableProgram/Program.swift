@@ -1,0 +1,191 @@
+import CompositeOperationsTestKit
+import DurableOperations
+import Foundation
+
+/// What the jobs of the program do.
+struct Work: Job {
+  static let kind = "work"
+  /// `run`; `hold`: goes on until it is told or cancelled; `deaf`: the same, but does not hear that it is cancelled;
+  /// `trap`; `fail`.
+  var what: String
+}
+
+/// Prints a line at once, whatever becomes of the process.
+func say(_ line: String) {
+  let bytes = Array("\(line)\n".utf8)
+  _ = write(STDOUT_FILENO, bytes, bytes.count)
+}
+
+func code(of error: any Error) -> String {
+  switch error {
+  case let error as DatabaseError: "\(error.code)"
+  case let error as JobError: "\(error.code)"
+  default: "\(type(of: error))"
+  }
+}
+
+/// A queue that does what it is told by lines of text.
+final class Program: Sendable {
+  private let options: ProgramOptions
+  private let queue: DurableQueue
+  private let log: AttemptLog
+  private let released = Gate()
+
+  init(_ options: ProgramOptions) throws {
+    self.options = options
+    log = AttemptLog(options)
+    queue = try DurableQueue(location: .file(options.file), configuration: options.configuration)
+    try queue.register(Work.self) { [log, released] work, context in
+      try await Self.perform(work, context, log, released)
+    }
+    let events = queue.events()
+    Task { [log] in for await event in events { Self.tell(event, log) } }
+  }
+
+  /// Ends in good order at SIGTERM.
+  func stopsWhenTerminated() -> any DispatchSourceSignal {
+    signal(SIGTERM, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM)
+    source.setEventHandler { [queue] in
+      Task {
+        await queue.stop(grace: .zero)
+        exit(0)
+      }
+    }
+    source.resume()
+    return source
+  }
+
+  private static func perform(_ work: Work, _ context: JobContext, _ log: AttemptLog, _ released: Gate) async throws {
+    log.note("S", context.id)
+    switch work.what {
+    case "trap": fatalError("a trap")
+    case "fail": throw PermanentJobFailure(CancellationError())
+    case "hold":
+      say("holds \(context.id.rawValue)")
+      try await released.waitUnlessCancelled()
+    case "deaf":
+      say("holds \(context.id.rawValue)")
+      await released.wait()
+    default: await Task.yield()
+    }
+    log.note("F", context.id)
+  }
+
+  private static func tell(_ event: JobEvent, _ log: AttemptLog) {
+    switch event {
+    case .done(let id, _):
+      log.note("D", id)
+      say("done \(id.rawValue)")
+    case .cancelled(let id, _): say("cancelled \(id.rawValue)")
+    case .returned(let id, _): say("returned \(id.rawValue)")
+    case .leaseLost(let id, _): say("leaseLost \(id.rawValue)")
+    case .dead(let id, _, _): say("dead \(id.rawValue)")
+    case .rescued(let ids): for id in ids { say("rescued \(id.rawValue)") }
+    case .databaseFailed(let error): say("failed \(error.code)")
+    default: break
+    }
+  }
+
+  /// Commands follow each other; those that wait for something are under way together.
+  func perform(_ command: [String]) async {
+    do {
+      try await perform(command[0], Array(command.dropFirst()))
+    } catch {
+      say("error \(code(of: error)) \(error)")
+    }
+  }
+
+  private func perform(_ name: String, _ arguments: [String]) async throws {
+    switch name {
+    case "start":
+      queue.start()
+      say("started")
+    case "stop":
+      let grace = Duration.milliseconds(Int(arguments[0]) ?? 0)
+      Task { [queue] in
+        await queue.stop(grace: grace)
+        say("stopped")
+      }
+    case "exit": exit(0)
+    case "enqueue":
+      let jobs = Array(repeating: Work(what: arguments[1]), count: Int(arguments[0]) ?? 1)
+      for id in try await queue.enqueue(contentsOf: jobs) { say("enqueued \(id.rawValue)") }
+    case "churn":
+      let count = Int(arguments[0]) ?? 1
+      Task { [self] in await churn(count) }
+    case "settle":
+      Task { [self] in
+        try? await settle()
+        say("settled")
+      }
+    case "release": released.open()
+    case "cancel": try queue.cancel(JobID(rawValue: Int64(arguments[0]) ?? 0))
+    case "pause": try queue.pause(kind: Work.kind)
+    case "resume": try queue.resume(kind: Work.kind)
+    case "schedule":
+      try queue.schedule(
+        Work(what: "run"), named: "often", .interval(.milliseconds(Int(arguments[0]) ?? 1000)), catchUp: .all)
+    case "unschedule": try queue.unschedule(named: "often")
+    case "limit": limitFileSize(arguments[0] == "none" ? nil : rlim_t(arguments[0]))
+    default: say("unknown command \(name)")
+    }
+    if ["cancel", "pause", "resume", "schedule", "unschedule", "limit"].contains(name) { say("did \(name)") }
+  }
+
+  /// Stores jobs in all ways at once, and notes those that are stored for sure.
+  private func churn(_ count: Int) async {
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<count {
+        group.addTask { [self] in
+          do {
+            for id in try await store(number) { log.note("E", id) }
+          } catch {
+            say("error \(code(of: error)) \(error)")
+          }
+        }
+      }
+    }
+  }
+
+  private func store(_ number: Int) async throws -> [JobID] {
+    let job = Work(what: "run")
+    switch number % 8 {
+    case 0: return try await queue.enqueue(contentsOf: Array(repeating: job, count: 10))
+    case 1: return [try await queue.transaction { db in try db.enqueue(job) }]
+    case 2: return [try storeAtOnce(job, JobOptions(start: .after(.milliseconds(number % 50))))]
+    case 3: return [try storeAtOnce(job, JobOptions(priority: .userInitiated))]
+    case 4:
+      return try await queue.enqueue(contentsOf: [
+        JobRequest(job), JobRequest(job, options: JobOptions(dependsOn: [.inSameCall(0)])),
+      ])
+    default: return [try await queue.enqueue(job)]
+    }
+  }
+
+  private func storeAtOnce(_ job: Work, _ options: JobOptions) throws -> JobID {
+    try queue.enqueue(job, options: options)
+  }
+
+  /// Waits until no job can run any more.
+  private func settle() async throws {
+    while true {
+      try await queue.waitUntilIdle()
+      let counts = try queue.counts()
+      if counts[.waiting] + counts[.scheduled] + counts[.blocked] + counts[.executing] == 0 { return }
+      await Task.yield()
+    }
+  }
+
+  private func limitFileSize(_ size: rlim_t?) {
+    var limit = rlimit()
+    #if canImport(Darwin)
+    let resource = RLIMIT_FSIZE
+    #else
+    let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+    #endif
+    getrlimit(resource, &limit)
+    limit.rlim_cur = size ?? limit.rlim_max
+    if setrlimit(resource, &limit) != 0 { say("error setrlimit") }
+  }
+}

@@ -1,0 +1,50 @@
+import DurableOperations
+import Foundation
+
+/// What the program was started with: `name=value` each.
+struct ProgramOptions {
+  private let values: [String: String]
+
+  init(_ arguments: some Sequence<String>) {
+    var values: [String: String] = [:]
+    for argument in arguments {
+      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+      if parts.count == 2 { values[parts[0]] = parts[1] }
+    }
+    self.values = values
+  }
+
+  var file: URL { URL(fileURLWithPath: values["file"] ?? "jobs.sqlite") }
+  /// The file that attempts are noted in; nil for none.
+  var log: String? { values["log"] }
+  /// What this run is called there.
+  var run: String { values["run"] ?? "0" }
+
+  func number(_ name: String) -> Int? { values[name].flatMap { Int($0) } }
+
+  var configuration: DurableQueue.Configuration {
+    var configuration = DurableQueue.Configuration()
+    configuration.durability = values["durability"] == "normal" ? .normal : .full
+    configuration.maxConcurrentJobs = number("concurrent") ?? 4
+    configuration.maxCrashes = number("crashes")
+    configuration.leaseDuration = .milliseconds(number("lease") ?? 600_000)
+    configuration.pollInterval = .milliseconds(number("poll") ?? 20)
+    configuration.busyTimeout = .milliseconds(number("busy") ?? 60_000)
+    configuration.retention = .forever
+    return configuration
+  }
+
+  /// Gives up the rights of the superuser, who may write everywhere.
+  func dropRights() {
+    guard let user = number("user") else { return }
+    guard setgid(gid_t(user)) == 0, setuid(uid_t(user)) == 0 else { fatalError("can not become user \(user)") }
+  }
+
+  /// Has the process killed after a time, whatever it does then.
+  func setDeath() {
+    guard let time = number("death") else { return }
+    DispatchQueue.global(qos: .userInteractive).asyncAfter(deadline: .now() + .microseconds(time)) {
+      kill(getpid(), SIGKILL)
+    }
+  }
+}
