@@ -69,9 +69,3 @@ struct TokenAnswer: Codable, Equatable, Sendable {
     case tokenType = "token_type"
   }
 }
-
-/// What stands in the body of an answer that is none.
-struct ProblemAnswer: Codable, Equatable, Sendable {
-  var error = true
-  var reason: String
-}

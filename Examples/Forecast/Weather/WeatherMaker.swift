@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// Makes forecasts of climates: the same ones for the same seed, city and day.
@@ -45,26 +46,4 @@ struct WeatherMaker: Sendable {
   }
 
   private func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 }
-}
-
-/// Random numbers that are the same for the same seed.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  /// A number for a text, the same one in each process.
-  static func hash(_ text: String) -> UInt64 {
-    text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
-  }
 }

@@ -1,3 +1,5 @@
+import ExampleSupport
+
 extension Report {
   /// The report for people: a table per kind of finding, and one line that sums up.
   var text: String {

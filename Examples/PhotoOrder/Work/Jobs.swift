@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// *Create Project*: makes the folder for the copies, and takes down what is ordered.

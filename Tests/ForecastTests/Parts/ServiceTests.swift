@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Testing
 
@@ -116,6 +117,6 @@ import Testing
     var answer = service.answer(request)
     if answer.status == 503 { answer = service.answer(request) }
     #expect(answer.status == status)
-    #expect(try !JSONDecoder().decode(ProblemAnswer.self, from: answer.body).reason.isEmpty)
+    #expect(try !JSONDecoder().decode(ServerProblem.self, from: answer.body).reason.isEmpty)
   }
 }

@@ -1,5 +1,5 @@
 /// The SHA-256 checksum of bytes that come piece by piece (FIPS 180-4).
-struct SHA256 {
+package struct SHA256 {
   private var state: [UInt32] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
   ]
@@ -8,15 +8,17 @@ struct SHA256 {
   private var count: UInt64 = 0
   private var schedule = [UInt32](repeating: 0, count: 64)
 
+  package init() {}
+
   /// The checksum of one piece, in hexadecimal.
-  static func hex(of bytes: some Sequence<UInt8>) -> String {
+  package static func hex(of bytes: some Sequence<UInt8>) -> String {
     var checksum = SHA256()
     checksum.add(Array(bytes))
     return checksum.finish()
   }
 
   /// Adds the next bytes.
-  mutating func add(_ bytes: [UInt8]) {
+  package mutating func add(_ bytes: [UInt8]) {
     count += UInt64(bytes.count)
     var start = 0
     if !rest.isEmpty {
@@ -34,7 +36,7 @@ struct SHA256 {
   }
 
   /// The checksum of everything that was added, in hexadecimal. Nothing can be added afterwards.
-  mutating func finish() -> String {
+  package mutating func finish() -> String {
     let bits = count * 8
     var end: [UInt8] = [0x80]
     end += [UInt8](repeating: 0, count: (119 - rest.count) % 64)

@@ -5,13 +5,13 @@ import Darwin
 #endif
 
 /// The few calls of the socket interface that the server needs. None of them waits.
-struct ServerSocket: Sendable {
-  struct Failure: Error, CustomStringConvertible {
+package struct ServerSocket: Sendable {
+  package struct Failure: Error, CustomStringConvertible {
     let call: String
     let code: Int32
 
-    var description: String {
-      "The bundled server can not be started (\(call): \(String(cString: strerror(code)))). Name another with --server."
+    package var description: String {
+      "No server can be started (\(call): \(String(cString: strerror(code)))). Choose another port, or another server."
     }
   }
 
@@ -34,8 +34,8 @@ struct ServerSocket: Sendable {
     #endif
   }
 
-  /// A socket that listens on 127.0.0.1, at a port that the system chooses.
-  static func listening() throws(Failure) -> (socket: ServerSocket, port: UInt16) {
+  /// A socket that listens on 127.0.0.1, at a port; the system chooses one for 0.
+  static func listening(port: UInt16) throws(Failure) -> (socket: ServerSocket, port: UInt16) {
     #if canImport(Glibc)
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -43,7 +43,11 @@ struct ServerSocket: Sendable {
     #endif
     guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
     let listener = ServerSocket(descriptor: descriptor)
+    var isReused: Int32 = 1
+    // A server may come back at once at the port that it had.
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
+    address.sin_port = port.bigEndian
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)

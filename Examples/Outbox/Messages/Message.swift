@@ -1,0 +1,53 @@
+import DurableOperations
+import ExampleSupport
+import Foundation
+
+/// A message to be sent: the name and the content of a file.
+struct Message: Job {
+  static let kind = "message"
+
+  var name: String
+  var content: Data
+  /// Of the content: SHA-256 in hexadecimal.
+  var checksum: String
+
+  init(name: String, content: Data) {
+    self.name = name
+    self.content = content
+    checksum = SHA256.hex(of: content)
+  }
+
+  /// A message can run any number of times, but it is stored once: not even when it was sent may it be stored again.
+  var options: JobOptions {
+    JobOptions(
+      maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maximum: .seconds(30)),
+      timeout: .seconds(60), requiresNetwork: true,
+      uniqueKey: UniqueKey("\(name) \(checksum.prefix(16))", by: Set(JobState.allCases)))
+  }
+
+  /// By which the server knows a message that comes again. The number is that of the job; another database may have the
+  /// same one, but hardly with the same content.
+  static func key(of id: JobID, checksum: String) -> String {
+    "\(id.rawValue)-\(checksum.prefix(12))"
+  }
+}
+
+/// A digest of messages: how long each of them is. It is made when they are sent.
+struct Digest: Job {
+  static let kind = "digest"
+
+  var messages: [JobID]
+
+  /// One that can not be sent does not keep the digest from being made.
+  var options: JobOptions {
+    JobOptions(
+      maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maximum: .seconds(30)), requiresNetwork: true,
+      uniqueKey: UniqueKey(String(checksum.prefix(16)), by: Set(JobState.allCases)), dependsOn: messages,
+      whenPrerequisiteFails: .run)
+  }
+
+  /// The same for the same messages.
+  var checksum: String {
+    SHA256.hex(of: messages.map { "\($0.rawValue)" }.joined(separator: " ").utf8)
+  }
+}

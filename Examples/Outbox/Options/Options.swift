@@ -1,0 +1,36 @@
+import Foundation
+
+/// What the command line asks for.
+enum Invocation: Equatable, Sendable {
+  case help
+  case enqueue(folder: String, database: String)
+  case digest(database: String)
+  case run(RunOptions)
+  case status(database: String)
+  case serve(ServeOptions)
+}
+
+/// How messages are sent.
+struct RunOptions: Equatable, Sendable {
+  static let defaultDatabase = "outbox.sqlite"
+
+  var database = RunOptions.defaultDatabase
+  var server: URL
+  /// How many messages are sent at the same time.
+  var width = 4
+  /// How long each step takes at least, so that there is something to watch, and to kill.
+  var pace = Duration.zero
+  /// How long messages that are under way may go on when the program is asked to end.
+  var grace = Duration.seconds(5)
+  /// Whether the program stays when everything is sent.
+  var stays = false
+}
+
+/// How the bundled server works.
+struct ServeOptions: Equatable, Sendable {
+  var port: UInt16 = 8025
+  var log = "received.jsonl"
+  /// The share of requests that something happens to.
+  var failure = 0.0
+  var seed: UInt64 = 1
+}

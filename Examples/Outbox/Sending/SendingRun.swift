@@ -1,0 +1,106 @@
+import CompositeOperations
+import DurableOperations
+import ExampleSupport
+import Foundation
+
+/// Sends what is stored, until that is done or somebody asks to end.
+struct SendingRun {
+  private enum End: Sendable {
+    case everythingIsSettled
+    case signal
+    case failure(any Error)
+  }
+
+  let options: RunOptions
+
+  init(_ options: RunOptions) {
+    self.options = options
+  }
+
+  /// Returns the exit status.
+  func run() async throws -> Int32 {
+    // Servers of this machine are asked directly, whatever the environment says about other addresses.
+    setenv("no_proxy", "127.0.0.1,localhost", 1)
+    let queue = try Database.open(options.database, width: options.width)
+    let sender = Sender(options)
+    try queue.register(Message.self) { message, context in sender.operation(sending: message, context) }
+    try queue.register(Digest.self, maxConcurrent: 1) { [weak queue] digest, context in
+      guard let queue else { throw CancellationError() }
+      return try DigestWorkflow(of: digest, from: queue, context, sender).makeOperation()
+    }
+    for kind in try queue.counts().kinds where kind.isPaused {
+      OutboxCommand.tell("The kind “\(kind.kind)” is paused: durable-queue resume \(options.database) \(kind.kind)")
+    }
+    tellOfRescues(queue.events())
+
+    let (ends, end) = AsyncStream.makeStream(of: End.self)
+    let signals = GracefulEnd { _ in end.yield(.signal) }
+    let unsent = try queue.counts()[Message.kind].map { $0.total - $0[.done] } ?? 0
+    OutboxCommand.tell("\(Wording.count(unsent, "message")) to be sent to \(options.server)")
+    queue.start()
+    Task { [options] in
+      do {
+        try await Self.waitUntilSettled(queue)
+        if !options.stays { end.yield(.everythingIsSettled) }
+      } catch {
+        end.yield(.failure(error))
+      }
+    }
+    let first = await ends.first { _ in true }
+    if case .signal = first { OutboxCommand.tell("Asked to end; a second time ends it at once.") }
+    // What is under way may go on for a while; what does not end by then waits, and loses no attempt.
+    await queue.stop(grace: options.grace)
+    withExtendedLifetime(signals) {}
+    return try await conclude(first, queue, sender)
+  }
+
+  /// Returns when no message will be sent any more, neither now nor later.
+  private static func waitUntilSettled(_ queue: DurableQueue) async throws {
+    while true {
+      try await queue.waitUntilIdle()
+      let later = try queue.jobs(in: [.scheduled, .waiting, .executing], limit: 100)
+      if later.isEmpty { return }
+      // Those that are put off are idle until their time comes.
+      let next = later.compactMap(\.runAt).min().map { $0.timeIntervalSinceNow } ?? 0
+      try await Task.sleep(for: .seconds(min(max(next, 0.02), 1)))
+    }
+  }
+
+  private func tellOfRescues(_ events: AsyncStream<JobEvent>) {
+    Task {
+      for await event in events {
+        switch event {
+        case .rescued(let ids):
+          OutboxCommand.tell("Taken over from a process that has ended: \(Wording.count(ids.count, "job")).")
+        case .databaseFailed(let error): OutboxCommand.complain("\(error)")
+        default: break
+        }
+      }
+    }
+  }
+
+  private func conclude(_ end: End?, _ queue: DurableQueue, _ sender: Sender) async throws -> Int32 {
+    if case .failure(let error) = end { throw error }
+    let counts = try queue.counts()[Message.kind]
+    OutboxCommand.tell(Status.sentence(counts) + ".")
+    if case .signal = end {
+      OutboxCommand.tell("Run it again to go on.")
+      return OutboxCommand.ExitStatus.good
+    }
+    if let tally = await sender.tally() {
+      let again =
+        switch tally.duplicates {
+        case 0: "none came again"
+        case 1: "1 came again, and was recognised by its id"
+        default: "\(tally.duplicates) came again, and were recognised by their ids"
+        }
+      OutboxCommand.tell("The server has \(Wording.count(tally.accepted, "message")), each once; \(again).")
+    }
+    let all = try queue.counts()
+    let unsent = all.total - all[.done]
+    guard unsent > 0 else { return OutboxCommand.ExitStatus.good }
+    OutboxCommand.complain(
+      "\(Wording.count(unsent, "job")) could not be done: Outbox status --database \(options.database) tells why.")
+    return OutboxCommand.ExitStatus.failed
+  }
+}

@@ -1,0 +1,32 @@
+import ExampleSupport
+import Foundation
+
+/// Runs the bundled server, until somebody asks it to end.
+struct Serving {
+  let options: ServeOptions
+
+  init(_ options: ServeOptions) {
+    self.options = options
+  }
+
+  /// Returns the exit status.
+  func run() async throws -> Int32 {
+    let log = try ArrivalLog(path: options.log)
+    let service = Shared(
+      MessageService(failure: options.failure, seed: options.seed, arrivals: log.arrivals))
+    let server = try LocalServer(port: options.port, longestBody: 64 << 20) { request in
+      service.withLock { $0.answer(request, write: log.write) }
+    }
+    let percent = Int((options.failure * 100).rounded())
+    OutboxCommand.tell(
+      "\(server.url)  \(percent) % of the requests fail (seed \(options.seed)), the log is \(options.log)")
+    let (signals, signal) = AsyncStream.makeStream(of: Int32.self)
+    let end = GracefulEnd { signal.yield($0) }
+    _ = await signals.first { _ in true }
+    withExtendedLifetime((server, end)) {}
+    let tally = service.withLock(\.tally)
+    OutboxCommand.tell(
+      "\(Wording.count(tally.accepted, "message")) arrived, \(tally.duplicates) came again.")
+    return OutboxCommand.ExitStatus.good
+  }
+}

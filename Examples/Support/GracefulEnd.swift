@@ -1,0 +1,32 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Calls a closure at the first SIGTERM or Ctrl-C. The second one ends the program at once.
+package final class GracefulEnd: @unchecked Sendable {  // `sources` is a constant, and what is in it is thread-safe
+  private let sources: [any DispatchSourceSignal]
+
+  package init(_ handler: @escaping @Sendable (_ signal: Int32) -> Void) {
+    let isFirst = Shared(true)
+    let queue = DispatchQueue(label: "GracefulEnd")
+    sources = [SIGTERM, SIGINT].map { number in
+      // Otherwise the signal would end the program before the source can tell of it.
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler {
+        let first = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        guard first else { _exit(128 + number) }
+        handler(number)
+      }
+      source.activate()
+      return source
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import CommandLineSupport
+import DurableOperations
+import Foundation
+
+extension DurableQueueCommand {
+  /// Jobs, a page of them.
+  func list(_ page: Page, of queue: DurableQueue, _ request: Request) throws {
+    // One more, to know whether there is another page.
+    let found = try queue.jobs(
+      kind: page.filter.kind, in: page.filter.states, after: page.after, limit: page.limit + 1)
+    let jobs = found.prefix(page.limit)
+    if request.isJSON {
+      return try output(JSONText.array(jobs.map { .verbatim($0.jsonLine) }).text + "\n")
+    }
+    guard let last = jobs.last else {
+      try output("No jobs.\n")
+      return try hint(page.filter.kind, in: queue)
+    }
+    var table = Table(sides: [.right, .left, .left, .right, .right], indentation: "")
+    table.add("id", "kind", "state", "priority", "attempts", "when", "key and error")
+    for job in jobs { table.add(row(job)) }
+    try output(
+      table.text.split(separator: "\n").map { line in
+        width.map { Wording.shortened(String(line), to: $0) } ?? String(line)
+      }.joined(separator: "\n") + "\n")
+    guard found.count > page.limit else { return }
+    try output("There are more: --after \(last.id.rawValue) shows the next.\n")
+  }
+
+  private func row(_ job: JobRecord) -> [String] {
+    let attempts = job.maxAttempts.map { "\(job.attempts) of \($0)" } ?? "\(job.attempts)"
+    let error = job.lastError.map(Wording.plain)
+    let note = [job.uniqueKey.map { "[\(Wording.plain($0))]" }, error].compactMap(\.self).joined(separator: " ")
+    return [
+      "\(job.id.rawValue)", Wording.shortened(Wording.plain(job.kind), to: 40), job.state.description,
+      job.priority.text, attempts, when(job), width == nil ? Wording.shortened(note, to: 120) : note,
+    ]
+  }
+
+  /// The time that says most about a job in its state.
+  private func when(_ job: JobRecord) -> String {
+    func age(_ date: Date?) -> String { date.map { Wording.age(of: $0, at: now) } ?? "" }
+    return switch job.state {
+    case .waiting, .blocked, .held: "stored \(age(job.enqueuedAt))"
+    case .scheduled: "due \(age(job.runAt))"
+    case .executing: "started \(age(job.startedAt))\(job.isCancelRequested ? ", to be cancelled" : "")"
+    case .cancelled, .dead, .done: age(job.finishedAt)
+    }
+  }
+
+  /// A kind without jobs may be misspelt.
+  func hint(_ kind: String?, in queue: DurableQueue) throws {
+    guard let kind else { return }
+    let known = try queue.counts().kinds.map(\.kind)
+    guard !known.contains(kind) else { return }
+    let nearest = Suggestion.nearest(to: kind, among: known)
+    complain("There are no jobs of the kind “\(kind)”." + (nearest.map { " Did you mean \($0)?" } ?? ""))
+  }
+}
+
+extension JobPriority {
+  /// As the command line takes it.
+  var text: String { minor == JobPriority.normal.minor ? "\(major)" : "\(major),\(minor)" }
+}

@@ -1,0 +1,64 @@
+import CommandLineSupport
+import DurableOperations
+import Foundation
+
+extension DurableQueueCommand {
+  /// All that is known of jobs. Returns the exit status.
+  func show(_ ids: [JobID], of queue: DurableQueue, _ request: Request) throws -> Int32 {
+    let jobs = try ids.compactMap { try queue.job($0) }
+    if request.isJSON {
+      try output(JSONText.array(jobs.map { .verbatim($0.jsonLine) }).text + "\n")
+    } else if !jobs.isEmpty {
+      try output(jobs.map(description).joined(separator: "\n"))
+    }
+    let missing = ids.filter { id in !jobs.contains { $0.id == id } }
+    for id in missing { complain("There is no job \(id). It may have been deleted, or done some time ago.") }
+    return missing.isEmpty ? ExitStatus.good : ExitStatus.failed
+  }
+
+  private func description(_ job: JobRecord) -> String {
+    var table = Table(indentation: "")
+    func add(_ label: String, _ value: String?) {
+      if let value { table.add(label, value) }
+    }
+    func add(_ label: String, _ date: Date?) {
+      add(label, date.map { "\(Wording.timestamp(of: $0))  \(Wording.age(of: $0, at: now))" })
+    }
+    add("job", "\(job.id)")
+    add("kind", Wording.plain(job.kind) + (job.version == 1 ? "" : ", version \(job.version)"))
+    add("state", job.state.description + (job.isCancelRequested ? ", asked to be cancelled" : ""))
+    add("priority", job.priority.text)
+    add("attempts", "\(job.attempts)" + (job.maxAttempts.map { " of \($0)" } ?? ", of as many as it takes"))
+    if job.crashes > 0 { add("crashes", "\(job.crashes)") }
+    if job.unmetPrerequisites > 0 { add("waits for", Wording.count(job.unmetPrerequisites, "job")) }
+    add("stored", job.enqueuedAt)
+    add("due", job.runAt)
+    add("started", job.startedAt)
+    add("ended", job.finishedAt)
+    add("timeout", job.timeout.map { "\($0)" })
+    if job.requiresNetwork { add("network", "needed") }
+    add("key", job.uniqueKey.map(Wording.plain))
+    add("error", job.lastError.map(Wording.plain))
+    let text = payloadText(job)
+    add("payload", Wording.size(job.payload.count) + (text == nil ? ", in Base64 for it is no text" : ""))
+    return table.text + "  " + Wording.plain(text ?? job.payload.base64EncodedString()) + "\n"
+  }
+
+  /// What is stored of a job, if it is text.
+  private func payloadText(_ job: JobRecord) -> String? {
+    String(validating: job.payload, as: UTF8.self)
+  }
+
+  /// All jobs that are meant, each in a line.
+  func export(_ filter: Filter, of queue: DurableQueue) throws {
+    var lines = ""
+    let count = try queue.export(kind: filter.kind, in: filter.states) { line in
+      lines += line + "\n"
+      guard lines.utf8.count >= 65_536 else { return }
+      try output(lines)
+      lines = ""
+    }
+    try output(lines)
+    if count == 0 { try hint(filter.kind, in: queue) }
+  }
+}

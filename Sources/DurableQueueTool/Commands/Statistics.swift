@@ -1,0 +1,43 @@
+import CommandLineSupport
+import DurableOperations
+import Foundation
+
+extension DurableQueueCommand {
+  /// How many jobs there are.
+  func statistics(of queue: DurableQueue, _ request: Request) throws {
+    let counts = try queue.counts()
+    let bytes = QueueFile.size(request.file)
+    try output(request.isJSON ? json(counts, bytes, request).text + "\n" : text(counts, bytes, request))
+  }
+
+  private func text(_ counts: JobCounts, _ bytes: Int, _ request: Request) -> String {
+    let title = "\(request.file)  \(Wording.size(bytes)), \(Wording.count(counts.total, "job"))\n"
+    guard !counts.kinds.isEmpty else { return title }
+    let states = JobState.allCases.filter { counts[$0] > 0 }
+    var table = Table(sides: [.left] + states.map { _ in .right } + [.right], indentation: "")
+    table.add(["kind"] + states.map(\.description) + ["total", ""])
+    for kind in counts.kinds {
+      let numbers = states.map { kind[$0] == 0 ? "-" : "\(kind[$0])" }
+      table.add([Wording.plain(kind.kind)] + numbers + ["\(kind.total)", kind.isPaused ? "paused" : ""])
+    }
+    if counts.kinds.count > 1 { table.add(["total"] + states.map { "\(counts[$0])" } + ["\(counts.total)", ""]) }
+    return title + "\n" + table.text
+  }
+
+  private func json(_ counts: JobCounts, _ bytes: Int, _ request: Request) -> JSONText {
+    func states(_ count: (JobState) -> Int) -> JSONText {
+      .object(JobState.allCases.map { ($0.description, JSONText(count($0))) })
+    }
+    return [
+      "file": .string(request.file), "bytes": JSONText(bytes), "total": JSONText(counts.total),
+      "states": states { counts[$0] },
+      "kinds": .array(
+        counts.kinds.map { kind in
+          [
+            "kind": .string(kind.kind), "paused": .bool(kind.isPaused), "total": JSONText(kind.total),
+            "states": states { kind[$0] },
+          ]
+        }),
+    ]
+  }
+}

@@ -1,0 +1,58 @@
+import CommandLineSupport
+import DurableOperations
+import Foundation
+
+/// The program: reads the command line, does what it says, and tells the exit status.
+struct DurableQueueCommand {
+  enum ExitStatus {
+    static let good: Int32 = 0
+    static let failed: Int32 = 1
+    static let usage = UsageError.exitStatus
+  }
+
+  /// How many characters a line may have; nil for as many as it takes.
+  var width: Int?
+  /// The time that ages are told at.
+  var now = Date()
+  /// Takes what was asked for.
+  var output: (String) throws -> Void
+  /// Takes complaints.
+  var errors: (String) -> Void
+
+  /// Does what arguments, without the name of the program, say. Returns the exit status.
+  func run(_ arguments: [String]) -> Int32 {
+    do {
+      switch try OptionParser.parse(arguments) {
+      case .help(let verb):
+        try output(verb.map(Help.text(of:)) ?? Help.text)
+        return ExitStatus.good
+      case .run(let request): return try run(request)
+      }
+    } catch let failure as StandardStream.Failure where failure.isBrokenPipe {
+      // Whoever read has seen enough.
+      return ExitStatus.good
+    } catch let error as UsageError {
+      complain("\(error.problem) \(error.remedy)")
+      return ExitStatus.usage
+    } catch {
+      complain("\(error)")
+      return ExitStatus.failed
+    }
+  }
+
+  private func run(_ request: Request) throws -> Int32 {
+    let queue = try QueueFile.open(request.file)
+    switch request.action {
+    case .list(let page): try list(page, of: queue, request)
+    case .show(let ids): return try show(ids, of: queue, request)
+    case .stats: try statistics(of: queue, request)
+    case .export(let filter): try export(filter, of: queue)
+    case .change(let change): return try perform(change, on: queue, request)
+    }
+    return ExitStatus.good
+  }
+
+  func complain(_ text: String) {
+    errors("durable-queue: \(text)\n")
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+
+/// JSON whose keys stand in the order in which they are given.
+enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByNilLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  case number(Double)
+  case string(String)
+  case array([JSONText])
+  case object([(String, JSONText)])
+  /// Text that is JSON already, in one line.
+  case verbatim(String)
+
+  init(nilLiteral: ()) { self = .null }
+  init(booleanLiteral value: Bool) { self = .bool(value) }
+  init(integerLiteral value: Int64) { self = .integer(value) }
+  init(stringLiteral value: String) { self = .string(value) }
+  init(arrayLiteral elements: JSONText...) { self = .array(elements) }
+  init(dictionaryLiteral elements: (String, JSONText)...) { self = .object(elements) }
+
+  init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
+  init(_ value: String?) { self = value.map { .string($0) } ?? .null }
+
+  static func == (left: JSONText, right: JSONText) -> Bool { left.text == right.text }
+
+  /// In one line.
+  var text: String {
+    var text = ""
+    write(to: &text)
+    return text
+  }
+
+  private func write(to text: inout String) {
+    switch self {
+    case .null: text += "null"
+    case .bool(let value): text += value ? "true" : "false"
+    case .integer(let value): text += String(value)
+    case .number(let value): text += value.isFinite ? Self.short(value) : "null"
+    case .string(let value): Self.write(value, to: &text)
+    case .verbatim(let value): text += value
+    case .array(let elements):
+      text += "["
+      for (index, element) in elements.enumerated() {
+        if index > 0 { text += "," }
+        element.write(to: &text)
+      }
+      text += "]"
+    case .object(let pairs):
+      text += "{"
+      for (index, (key, value)) in pairs.enumerated() {
+        if index > 0 { text += "," }
+        Self.write(key, to: &text)
+        text += ":"
+        value.write(to: &text)
+      }
+      text += "}"
+    }
+  }
+
+  private static func short(_ value: Double) -> String {
+    value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+  }
+
+  private static func write(_ value: String, to text: inout String) {
+    text += "\""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\n": text += "\\n"
+      case "\r": text += "\\r"
+      case "\t": text += "\\t"
+      // The line separators of Unicode end a line for some readers.
+      case "\u{0}"..<" ", "\u{7F}"..<"\u{A0}", "\u{2028}", "\u{2029}":
+        let digits = String(scalar.value, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    text += "\""
+  }
+}

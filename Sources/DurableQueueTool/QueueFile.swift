@@ -1,0 +1,29 @@
+import DurableOperations
+import Foundation
+
+/// Opens files that are there: a tool that looks at queues makes none.
+enum QueueFile {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  static func open(_ path: String) throws -> DurableQueue {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw Failure(
+        description: "There is no file \(path). Check the spelling; a queue makes its file when it is opened.")
+    }
+    guard !isFolder.boolValue else {
+      throw Failure(description: "\(path) is a folder. Name the database file of a queue.")
+    }
+    return try DurableQueue(location: .existingFile(URL(fileURLWithPath: path)))
+  }
+
+  /// How many bytes a database takes, with its log.
+  static func size(_ path: String) -> Int {
+    ["", "-wal"].reduce(0) { sum, suffix in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
+      return sum + ((attributes?[.size] as? NSNumber)?.intValue ?? 0)
+    }
+  }
+}

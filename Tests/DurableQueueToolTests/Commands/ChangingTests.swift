@@ -1,0 +1,120 @@
+import DurableOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableQueueTool
+
+@Suite(.timeLimit(.minutes(10))) struct ChangingTests {
+  private func state(_ id: JobID?, _ sample: Sample) throws -> JobState? {
+    try sample.queue().job(try #require(id))?.state
+  }
+
+  @Test func retry_hasJobsWait() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let (dead, held) = (try #require(ids[.dead]), try #require(ids[.held]))
+    let ran = tool("retry", sample.path, "\(dead.rawValue)", "\(held)")
+    #expect(ran.status == 0)
+    #expect(ran.output == "\(dead)  will run again\n\(held)  will run again\n")
+    #expect(try state(dead, sample) == .waiting)
+    #expect(try state(held, sample) == .waiting)
+  }
+
+  @Test(arguments: [("--all-dead", JobState.dead, JobState.held), ("--all-held", .held, .dead)])
+  func retryAll_hasThoseOfAStateWait(_ option: String, _ state: JobState, _ other: JobState) async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let none = tool("retry", sample.path, option, "--kind", "resize")
+    #expect(none.status == 0)
+    #expect(none.output == "0 jobs  will run again\n")
+    let ran = tool("retry", sample.path, option, "--kind", "mail", "--json")
+    #expect(ran.output == "{\"command\":\"retry\",\"count\":1,\"jobs\":null,\"failures\":[]}\n")
+    #expect(try self.state(ids[state], sample) == .waiting)
+    #expect(try self.state(ids[other], sample) == other)
+  }
+
+  @Test func cancelHoldAndDelete() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let (scheduled, waiting, done) = (
+      try #require(ids[.scheduled]), try #require(ids[.waiting]), try #require(ids[.done])
+    )
+    #expect(tool("cancel", sample.path, "\(scheduled.rawValue)").output == "\(scheduled)  cancelled\n")
+    #expect(try state(scheduled, sample) == .cancelled)
+    #expect(tool("hold", sample.path, "\(waiting.rawValue)").output == "\(waiting)  held\n")
+    #expect(try state(waiting, sample) == .held)
+    #expect(tool("delete", sample.path, "\(done.rawValue)").output == "\(done)  deleted\n")
+    #expect(try state(done, sample) == nil)
+  }
+
+  @Test func whatCanNotBeDoneWithOne_keepsNoOtherFromIt() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let (done, waiting) = (try #require(ids[.done]), try #require(ids[.waiting]))
+    let ran = tool("hold", sample.path, "\(done.rawValue)", "99", "\(waiting.rawValue)", "--json")
+    #expect(ran.status == 1)
+    let result = try #require(try ran.json() as? [String: Any])
+    #expect(result["command"] as? String == "hold")
+    #expect(result["count"] as? Int == 1)
+    #expect(result["jobs"] as? [Int] == [Int(waiting.rawValue)])
+    let failures = try #require(result["failures"] as? [[String: Any]])
+    #expect(failures.compactMap { $0["id"] as? Int } == [Int(done.rawValue), 99])
+    #expect(ran.errors.split(separator: "\n").count == 2)
+    #expect(ran.errors.contains("Job \(done) is done, so this can not be done with it."), "\(ran.errors)")
+  }
+
+  @Test func jobThatExecutes_isAskedToEnd() async throws {
+    let sample = try Sample()
+    let queue = try sample.queue()
+    let (began, ended) = (Gate(), Gate())
+    try queue.register(Mail.self) { _, _ in
+      began.open()
+      await withTaskCancellationHandler {
+        await ended.wait()
+      } onCancel: {
+        ended.open()
+      }
+      try Task.checkCancellation()
+    }
+    let events = queue.events()
+    queue.start()
+    let id = try await queue.enqueue(Mail(to: "ada"))
+    await began.wait()
+    #expect(tool("list", sample.path).output.contains("executing"))
+    #expect(tool("delete", sample.path, "\(id)").status == 1)
+    #expect(tool("cancel", sample.path, "\(id)").output == "\(id)  asked to end\n")
+    for await event in events {
+      if case .cancelled(id, _) = event { break }
+    }
+    #expect(try queue.job(id)?.state == .cancelled)
+    await queue.stop()
+  }
+
+  @Test func priority_isSet() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let waiting = try #require(ids[.waiting])
+    #expect(tool("priority", sample.path, "\(waiting.rawValue)", "20").status == 0)
+    #expect(try sample.queue().job(waiting)?.priority == JobPriority(major: 20))
+    #expect(tool("priority", sample.path, "\(waiting.rawValue)", "-5,3").output.contains("-5,3"))
+    #expect(try sample.queue().job(waiting)?.priority == JobPriority(major: -5, minor: 3))
+    #expect(tool("priority", sample.path, "99", "1").status == 1)
+  }
+
+  @Test func pauseAndResume_areKept() async throws {
+    let sample = try Sample()
+    try await sample.queue().enqueue(Mail(to: "ada"))
+    #expect(tool("pause", sample.path, "mail").output == "mail  paused\n")
+    #expect(try sample.queue().counts()["mail"]?.isPaused == true)
+    let ran = tool("resume", sample.path, "mail", "--json")
+    #expect(ran.output == "{\"command\":\"resume\",\"count\":1,\"kinds\":[\"mail\"]}\n")
+    #expect(try sample.queue().counts()["mail"]?.isPaused == false)
+    #expect(tool("pause", sample.path, "mails").errors.hasSuffix("Did you mean mail?\n"))
+  }
+
+  @Test func drain_deletesWhatDoesNotRunYet() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    #expect(tool("drain", sample.path, "--kind", "resize").output == "1 job  deleted\n")
+    #expect(tool("drain", sample.path).status == 0)
+    let left = try sample.queue().counts()
+    #expect((left[.waiting], left[.scheduled], left[.blocked], left[.held]) == (0, 0, 0, 0))
+    #expect((left[.done], left[.dead]) == (1, 1))
+    #expect(try state(ids[.scheduled], sample) == nil)
+  }
+}

@@ -1,0 +1,91 @@
+import DurableOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Outbox
+
+@Suite(.timeLimit(.minutes(10))) struct KillTests {
+  private func arrivals(in folder: TemporaryFolder) throws -> [MessageService.Arrival] {
+    try folder.text("received.jsonl").split(separator: "\n").map {
+      try JSONDecoder().decode(MessageService.Arrival.self, from: Data($0.utf8))
+    }
+  }
+
+  @Test(arguments: [1, UInt64.random(in: 2...1_000_000)])
+  func killedAtAnyMoment_everyMessageArrivesOnce_andDuplicatesAreRecognised(_ seed: UInt64) async throws {
+    print("OutboxTests: the seed of the kills is \(seed)")
+    var random = SeededRandomNumberGenerator(seed: seed)
+    let folder = try TemporaryFolder.withLetters(40)
+    var server = try await Server("--fail", "0.3", "--seed", "\(seed)", in: folder)
+    let enqueued = try await Program.run("enqueue", "letters", in: folder)
+    #expect(enqueued.lines == ["40 messages stored."])
+    for round in 0..<5 {
+      let run = try Program(["run", "--server", server.url, "--pace", "0.02"], in: folder)
+      await run.wait(forLines: Int.random(in: 0...10, using: &random))
+      run.send(SIGKILL)
+      if round == 2 {
+        // The server too may be killed; it comes back.
+        let port = server.port
+        server.program.send(SIGKILL)
+        _ = try await server.program.result()
+        server = try await Server("--fail", "0.3", "--seed", "\(seed + 1)", in: folder, port: port)
+      }
+      _ = try await run.result()
+    }
+    let last = try await Program.run("run", "--server", server.url, in: folder)
+    #expect(last.status == 0)
+    #expect(last.errors == "")
+    #expect(last.lines.contains("40 messages: 40 sent."))
+
+    let arrivals = try arrivals(in: folder)
+    let accepted = arrivals.filter { !$0.isDuplicate }
+    #expect(accepted.map(\.name).sorted() == (1...40).map { "\($0).txt" }.sorted())
+    #expect(Set(accepted.map(\.id)).count == 40)
+    // What came again has the id and the content of one that was there.
+    let known = Dictionary(uniqueKeysWithValues: accepted.map { ($0.id, $0.checksum) })
+    let duplicates = arrivals.filter(\.isDuplicate)
+    for duplicate in duplicates { #expect(known[duplicate.id] == duplicate.checksum) }
+    let sentence = try #require(last.lines.first { $0.hasPrefix("The server has ") })
+    #expect(
+      sentence.hasPrefix(
+        "The server has 40 messages, each once; \(duplicates.isEmpty ? "none" : "\(duplicates.count)") "))
+
+    // What was acknowledged is never sent again, and never stored anew.
+    let again = try await Program.run("run", "--server", server.url, in: folder)
+    #expect(again.lines.prefix(2) == ["0 messages to be sent to \(server.url)", "40 messages: 40 sent."])
+    #expect(try self.arrivals(in: folder).count == arrivals.count)
+    let twice = try await Program.run("enqueue", "letters", in: folder)
+    #expect(twice.lines == ["0 messages stored, 40 were there already."])
+    #expect(try await server.stop().status == 0)
+  }
+
+  @Test func digestThatWasKilled_goesOnAfterItsFinishedTasks() async throws {
+    let folder = try TemporaryFolder.withLetters(30)
+    let server = try await Server(in: folder)
+    _ = try await Program.run("enqueue", "letters", in: folder)
+    #expect(try await Program.run("run", "--server", server.url, in: folder).status == 0)
+    let enqueued = try await Program.run("digest", in: folder)
+    #expect(enqueued.lines == ["Digest #31 of 30 messages stored."])
+
+    // A task takes a second: this is killed long before the last.
+    let first = try Program(["run", "--server", server.url, "--pace", "1"], in: folder)
+    await first.wait(forLines: 3, with: "#31 digest  read ")
+    first.send(SIGKILL)
+    let killed = try await first.result()
+    #expect(killed.wasKilled)
+    let done = killed.lines.filter { $0.hasPrefix("#31 digest  read ") }
+
+    let second = try await Program.run("run", "--server", server.url, in: folder)
+    #expect(second.status == 0)
+    let sentence = try #require(second.lines.first { $0.hasPrefix("#31 digest  goes on after ") })
+    let count = try #require(Int(sentence.split(separator: " ")[5]))
+    // One more may have been noted than was told.
+    #expect(count >= done.count && count <= done.count + 2)
+    #expect(Set(second.lines).isDisjoint(with: done))
+    #expect(second.lines.count { $0.hasPrefix("#31 digest  read ") } == 30 - count)
+    #expect(second.lines.contains("#31 digest  sent, of 30 messages"))
+    #expect(try arrivals(in: folder).count { $0.folder == "digests" } == 1)
+    _ = try await server.stop()
+  }
+}

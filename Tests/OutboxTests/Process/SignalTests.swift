@@ -1,0 +1,60 @@
+import DurableOperations
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct SignalTests {
+  private func counts(in folder: TemporaryFolder) throws -> JobCounts {
+    try DurableQueue(location: .file(URL(fileURLWithPath: folder.path + "/outbox.sqlite"))).counts()
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func signal_letsWhatIsUnderWayEnd_andExitsWithZero(_ signal: Int32) async throws {
+    let folder = try TemporaryFolder.withLetters(300)
+    let server = try await Server(in: folder)
+    _ = try await Program.run("enqueue", "letters", in: folder)
+    let run = try Program(
+      ["run", "--server", server.url, "--pace", "1", "--width", "2", "--grace", "3600"], in: folder)
+    await run.wait(forLines: 2, with: "  sent")
+    run.send(signal)
+    let result = try await run.result()
+    #expect(!result.wasKilled)
+    #expect(result.status == 0)
+    #expect(result.lines.last == "Run it again to go on.")
+    let counts = try counts(in: folder)
+    #expect(counts[.done] == result.lines.count { $0.hasSuffix("  sent") })
+    #expect(counts[.done] + counts[.waiting] == 300)
+    _ = try await server.stop()
+  }
+
+  @Test func signalWithoutGrace_putsBackWhatIsUnderWay_withoutAnAttempt() async throws {
+    let folder = try TemporaryFolder.withLetters(10)
+    _ = try await Program.run("enqueue", "letters", in: folder)
+    // Nothing is sent for an hour.
+    let run = try Program(
+      ["run", "--server", "http://127.0.0.1:9", "--pace", "3600", "--grace", "0"], in: folder)
+    await run.wait(forLines: 1)
+    run.send(SIGTERM)
+    let result = try await run.result()
+    #expect(result.status == 0)
+    #expect(result.lines.contains("10 messages: 10 waiting."))
+    let queue = try DurableQueue(location: .file(URL(fileURLWithPath: folder.path + "/outbox.sqlite")))
+    #expect(try queue.jobs().allSatisfy { $0.attempts == 0 && $0.crashes == 0 && $0.state == .waiting })
+  }
+
+  @Test func secondSignal_endsItAtOnce() async throws {
+    let folder = try TemporaryFolder.withLetters(10)
+    _ = try await Program.run("enqueue", "letters", in: folder)
+    try await withServer { server in
+      server.route("/messages", HTTPAnswer.ok().held(by: Gate()))
+      let run = try Program(["run", "--server", server.url("").description, "--grace", "3600"], in: folder)
+      await server.requests.wait(forCount: 1)
+      run.send(SIGTERM)
+      await run.wait(forLines: 1, with: "Asked to end; a second time ends it at once.")
+      run.send(SIGTERM)
+      let result = try await run.result()
+      #expect(!result.wasKilled)
+      #expect(result.status == 128 + SIGTERM)
+    }
+  }
+}

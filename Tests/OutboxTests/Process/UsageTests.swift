@@ -1,0 +1,84 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct UsageTests {
+  @Test(arguments: [
+    ([], "No command was given. For example: Outbox enqueue letters"),
+    (["sned"], "“sned” is not a command."),
+    (["runs"], "“runs” is not a command. Did you mean run?"),
+    (["enqueue"], "No folder with messages was given. For example: Outbox enqueue letters"),
+    (["enqueue", "a", "b"], "enqueue takes no “b”."),
+    (["status", "a"], "status takes no “a”."),
+    (["run"], "No server was given. Start one with `Outbox serve`, and name it, for example: --server http://"),
+    (["run", "--server", "nowhere"], "--server can not be “nowhere”. Give an http or https address"),
+    (["run", "--server", "http://h", "--width", "0"], "--width can not be “0”. Give a whole number from 1 to 1000"),
+    (["run", "--server", "http://h", "--pace", "x"], "--pace can not be “x”. Give a number from 0 to 3600"),
+    (["serve", "--port", "70000"], "--port can not be “70000”. Give a whole number from 0 to 65535"),
+    (["serve", "--fail", "1"], "--fail can not be “1”. Give a number from 0 to 0.9"),
+    (["serve", "--seed", "-1"], "--seed can not be “-1”. Give a whole number from 0 on"),
+    (["serve", "--sed", "1"], "--sed is not an option of Outbox serve. Did you mean --seed?"),
+  ])
+  func wrongArguments_areToldInASentence(_ arguments: [String], _ problem: String) async throws {
+    let folder = try TemporaryFolder()
+    let result = try await Program(arguments, in: folder).result()
+    #expect(result.status == 64)
+    #expect(result.lines.isEmpty)
+    #expect(result.errors.hasPrefix("Outbox: " + problem), "\(result.errors)")
+    #expect(result.errors.count { $0 == "\n" } == 1)
+  }
+
+  @Test(arguments: [
+    (["enqueue", "nowhere"], "There is no folder nowhere. Check the spelling."),
+    (["enqueue", "a.txt"], "a.txt is a file. Name the folder that it is in."),
+    (["status"], "There is no database outbox.sqlite. Store messages first: Outbox enqueue FOLDER"),
+    (["digest"], "There is no database outbox.sqlite."),
+    (["run", "--server", "http://127.0.0.1:9", "--database", "x"], "There is no database x."),
+    (["status", "--database", "a.txt"], "a.txt is not a database"),
+    (["serve", "--log", "nowhere/log"], "The log nowhere/log can not be made."),
+  ])
+  func whatCanNotBeUsed_isTold(_ arguments: [String], _ problem: String) async throws {
+    let folder = try TemporaryFolder(["a.txt": "This is no database, but a text."])
+    let result = try await Program(arguments, in: folder).result()
+    #expect(result.status == 1)
+    #expect(result.errors.contains(problem), "\(result.errors)")
+    #expect(try folder.list().filter { !$0.contains("errors-") } == ["a.txt"])
+  }
+
+  @Test(arguments: ["--help", "-h"]) func help_tellsCommandsAndOptions(_ option: String) async throws {
+    let result = try await Program.run(option, in: TemporaryFolder())
+    #expect(result.status == 0)
+    for word in ["enqueue", "run", "digest", "status", "serve", "--database", "--grace", "--seed", "64"] {
+      #expect(result.lines.contains { $0.contains(word) }, "\(word) is missing")
+    }
+    #expect(result.lines.allSatisfy { $0.count <= 120 })
+  }
+
+  @Test func enqueue_takesVisibleFiles_andTellsOfTheOthers() async throws {
+    let folder = try TemporaryFolder([
+      "letters/a.txt": "a", "letters/.hidden": "h", "letters/sub/b.txt": "b",
+      "letters/large": String(repeating: "x", count: 2_000_000),
+    ])
+    let result = try await Program.run("enqueue", "letters", in: folder)
+    #expect(result.status == 1)
+    #expect(result.lines == ["1 message stored."])
+    #expect(result.errors.hasPrefix("Outbox: large: A job of the kind “message” takes "), "\(result.errors)")
+    let status = try await Program.run("status", in: folder)
+    #expect(status.lines == ["1 message: 1 waiting", "  #1  a.txt  waiting"])
+  }
+
+  @Test func messageThatIsRefused_isDead_andTold() async throws {
+    let folder = try TemporaryFolder.withLetters(2)
+    let server = try await Server(in: folder)
+    _ = try await Program.run("enqueue", "letters", in: folder)
+    let result = try await Program.run("run", "--server", server.url + "/nowhere", in: folder)
+    #expect(result.status == 1)
+    #expect(result.lines.contains("2 messages: 2 dead."))
+    #expect(
+      result.errors
+        == "Outbox: 2 jobs could not be done: Outbox status --database outbox.sqlite tells why.\n")
+    let status = try await Program.run("status", in: folder)
+    #expect(status.lines.count { $0.contains("dead") && $0.contains("404") } == 2)
+    _ = try await server.stop()
+  }
+}

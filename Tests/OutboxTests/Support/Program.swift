@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built Outbox executable, run as a process of its own in a folder.
+final class Program: @unchecked Sendable {  // `process` is only asked for its number, and how it ended
+  struct Result: Sendable {
+    let status: Int32
+    /// Whether a signal ended the process, instead of its own exit.
+    let wasKilled: Bool
+    let lines: [String]
+    let errors: String
+  }
+
+  private enum Event: Equatable, Sendable {
+    case line(String)
+    case end
+  }
+
+  private let process = Process()
+  private let folder: TemporaryFolder
+  private let errors: String
+  private let events = EventRecorder<Event>()
+  private let ended = Gate()
+
+  init(_ arguments: [String], in folder: TemporaryFolder) throws {
+    self.folder = folder
+    errors = "errors-\(UUID().uuidString)"
+    try folder.write("", to: errors)
+    process.executableURL = try BuiltExecutable.url(of: "Outbox")
+    process.arguments = arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+    process.standardInput = FileHandle.nullDevice
+    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.path + "/" + errors))
+    process.terminationHandler = { [ended] _ in ended.open() }
+    let output = try LinePipe(path: folder.path + "/output-" + errors) { [events] line in
+      events.record(line.map(Event.line) ?? .end)
+    }
+    process.standardOutput = output.input
+    try process.run()
+    // Otherwise the end of the output never comes.
+    try output.input.close()
+  }
+
+  /// Runs Outbox in `folder` to its end.
+  static func run(_ arguments: String..., in folder: TemporaryFolder) async throws -> Result {
+    try await Program(arguments, in: folder).result()
+  }
+
+  /// What it has printed so far.
+  var lines: [String] {
+    events.events.compactMap { event in
+      guard case .line(let line) = event else { return nil }
+      return line
+    }
+  }
+
+  /// Waits until it has printed so many lines with a text in them, or has ended.
+  func wait(forLines count: Int, with text: String = "") async {
+    await events.wait { events in
+      events.last == .end
+        || events.count { event in
+          guard case .line(let line) = event else { return false }
+          return text.isEmpty || line.contains(text)
+        } >= count
+    }
+  }
+
+  func send(_ signal: Int32) {
+    kill(process.processIdentifier, signal)
+  }
+
+  /// Waits for the end of the process.
+  func result() async throws -> Result {
+    await ended.wait()
+    await events.wait(for: .end)
+    return Result(
+      status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal, lines: lines,
+      errors: try folder.text(errors))
+  }
+}
+
+/// `Outbox serve`, on a port that is free.
+struct Server: Sendable {
+  let program: Program
+  let url: String
+
+  init(_ arguments: String..., in folder: TemporaryFolder, port: String = "0") async throws {
+    program = try Program(["serve", "--port", port] + arguments, in: folder)
+    await program.wait(forLines: 1)
+    url = try #require(program.lines.first?.split(separator: " ").first.map(String.init))
+  }
+
+  var port: String { String(url.split(separator: ":").last ?? "") }
+
+  /// Asks it to end.
+  func stop() async throws -> Program.Result {
+    program.send(SIGTERM)
+    return try await program.result()
+  }
+}
