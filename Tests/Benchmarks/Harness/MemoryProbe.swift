@@ -1,4 +1,5 @@
 import CompositeOperations
+import DurableOperations
 import Foundation
 
 /// One measurement of memory, made in a process of its own: what other rows left on the heap would hide it.
@@ -11,6 +12,8 @@ enum MemoryProbe: String, CaseIterable, Sendable {
   case blocks
   /// A sequence of steps that each give a number; the peak, with the finished sequence held.
   case steps
+  /// Jobs that wait in a file, some of which are run; the peak.
+  case jobs
 
   /// Does the measurement here: the bytes that `count` children or steps added.
   func measure(_ count: Int) throws -> Int {
@@ -31,6 +34,10 @@ enum MemoryProbe: String, CaseIterable, Sendable {
     case .steps:
       let composite = finish(CompositeOperation(sequence: NumberSequence(end: count)))
       return try withExtendedLifetime(composite) { try ResidentMemory.peak() } - before
+    case .jobs:
+      let durable = try Durable(.normal, stored: count)
+      _ = Stopwatch.nanoseconds(.async { await durable.enqueueAndRun(1_000) })
+      return try withExtendedLifetime(durable) { try ResidentMemory.peak() } - before
     }
   }
 

@@ -5,7 +5,7 @@ enum Table {
 
   static let rows: [Row] =
     parallel + recorded + sequential + single + bodies + nested + exclusion + time + workflows + pipelines + http
-    + managed
+    + managed + durable
     + growth + memory
 
   static func name(_ count: Int, _ things: String) -> String {

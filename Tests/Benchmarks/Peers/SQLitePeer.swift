@@ -1,0 +1,101 @@
+import CSQLite
+import Foundation
+
+/// The same statements as the queue's, through SQLite's C functions in a bare loop: the least that a queue can take.
+final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
+  private let database: OpaquePointer
+  private let begin: OpaquePointer
+  private let commit: OpaquePointer
+  private let insert: OpaquePointer
+  private let claim: OpaquePointer
+  private let acknowledge: OpaquePointer
+
+  /// Opens a file whose tables a queue has made.
+  init(file: URL, isFull: Bool) {
+    var database: OpaquePointer?
+    precondition(sqlite3_open_v2(file.path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK)
+    self.database = database!
+    precondition(
+      sqlite3_exec(database, "PRAGMA synchronous = \(isFull ? "FULL" : "NORMAL")", nil, nil, nil) == SQLITE_OK)
+    func prepare(_ sql: String) -> OpaquePointer {
+      var statement: OpaquePointer?
+      precondition(
+        sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil) == SQLITE_OK,
+        String(cString: sqlite3_errmsg(database)))
+      return statement!
+    }
+    begin = prepare("BEGIN IMMEDIATE")
+    commit = prepare("COMMIT")
+    insert = prepare(
+      """
+      INSERT INTO durable_jobs (lane, state, major, minor, flags, blockers, max_attempts, timeout, run_at, enqueued_at,
+        version, backoff, unique_key, payload, occurrence)
+      VALUES (4, 0, 10, 10, 0, 0, 20, NULL, NULL, ?1, 1, NULL, NULL, ?2, NULL)
+      """)
+    claim = prepare(
+      """
+      UPDATE durable_jobs SET state = 3, worker = 1, claim = claim + 1, started_at = ?1
+      WHERE id IN (SELECT id FROM durable_jobs WHERE state = 0 AND lane = 4
+        ORDER BY major DESC, minor DESC, attempts, id LIMIT ?2)
+      RETURNING id, claim, payload
+      """)
+    acknowledge = prepare(
+      """
+      UPDATE durable_jobs SET state = 7, worker = NULL, attempts = attempts + 1, finished_at = ?3, error = NULL
+      WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags
+      """)
+  }
+
+  deinit {
+    for statement in [begin, commit, insert, claim, acknowledge] { sqlite3_finalize(statement) }
+    sqlite3_close_v2(database)
+  }
+
+  private func run(_ statement: OpaquePointer) {
+    while sqlite3_step(statement) == SQLITE_ROW {}
+    precondition(sqlite3_reset(statement) == SQLITE_OK)
+  }
+
+  private func transaction(_ body: () -> Void) {
+    run(begin)
+    body()
+    run(commit)
+  }
+
+  /// Inserts jobs, so many in each transaction.
+  func enqueue(_ count: Int, payload: [UInt8], inBatchesOf size: Int) {
+    for first in stride(from: 0, to: count, by: size) {
+      transaction {
+        for _ in first..<min(first + size, count) {
+          sqlite3_bind_int64(insert, 1, 1_800_000_000_000)
+          sqlite3_bind_blob64(insert, 2, payload, UInt64(payload.count), csqlite_transient())
+          run(insert)
+        }
+      }
+    }
+  }
+
+  /// Claims so many jobs in one transaction, and acknowledges them in another. Returns how many there were.
+  @discardableResult
+  func claimAndAcknowledge(_ size: Int, acknowledges: Bool = true) -> Int {
+    var claimed: [(id: Int64, claim: Int64)] = []
+    transaction {
+      sqlite3_bind_int64(claim, 1, 1_800_000_000_000)
+      sqlite3_bind_int64(claim, 2, Int64(size))
+      while sqlite3_step(claim) == SQLITE_ROW {
+        claimed.append((sqlite3_column_int64(claim, 0), sqlite3_column_int64(claim, 1)))
+      }
+      sqlite3_reset(claim)
+    }
+    guard acknowledges else { return claimed.count }
+    transaction {
+      for (id, number) in claimed {
+        sqlite3_bind_int64(acknowledge, 1, id)
+        sqlite3_bind_int64(acknowledge, 2, number)
+        sqlite3_bind_int64(acknowledge, 3, 1_800_000_000_000)
+        run(acknowledge)
+      }
+    }
+    return claimed.count
+  }
+}

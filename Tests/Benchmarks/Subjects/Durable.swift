@@ -1,0 +1,112 @@
+import CompositeOperations
+import DurableOperations
+import Foundation
+
+/// A job of about a hundred bytes.
+struct Letter: Job {
+  static let kind = "letter"
+  var number = 1
+  var text = String(repeating: "x", count: 80)
+}
+
+/// The package's side of the rows about durable jobs: a queue on a file of its own, and a bare connection to another one
+/// that is like it.
+final class Durable: Sendable {
+  /// Made when it is needed, for that takes its time.
+  final class Lazy: @unchecked Sendable {  // rows are measured one at a time
+    private let make: @Sendable () throws -> Durable
+    private(set) lazy var value: Durable = {
+      do { return try make() } catch { preconditionFailure("\(error)") }
+    }()
+
+    init(_ mode: DurableQueue.Durability, stored: Int = 0) {
+      make = { try Durable(mode, stored: stored) }
+    }
+
+    static let million = Lazy(.normal, stored: 1_000_000)
+    static let thousand = Lazy(.normal, stored: 1_000)
+  }
+
+  private let folder: URL
+  private let queue: DurableQueue
+  private let peer: SQLitePeer
+  private let payload: [UInt8]
+  /// How many jobs have run, and whom to tell when it is so many.
+  private let runs = LockBox((count: 0, target: 0, waiter: UnsafeContinuation<Void, Never>?.none))
+  /// How many jobs wait.
+  private let waiting = LockBox(0)
+  private let waitingAtPeer = LockBox(0)
+
+  init(_ mode: DurableQueue.Durability, stored: Int = 0) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "Benchmarks-\(UUID().uuidString)")
+    self.folder = folder
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    var configuration = DurableQueue.Configuration()
+    configuration.durability = mode
+    configuration.maxConcurrentJobs = 200
+    queue = try DurableQueue(location: .file(folder.appending(path: "queue.sqlite")), configuration: configuration)
+    // The tables, with a kind whose lane is 4.
+    let other = try DurableQueue(location: .file(folder.appending(path: "peer.sqlite")), configuration: configuration)
+    try other.register(Letter.self) { _, _ in emptyOperation() }
+    peer = SQLitePeer(file: folder.appending(path: "peer.sqlite"), isFull: mode == .full)
+    payload = Array(try JSONEncoder().encode(Letter()))
+    try queue.register(Letter.self) { [runs] _, _ in
+      SimpleOperation {
+        let waiter = runs.withLock { runs in
+          runs.count += 1
+          return runs.count == runs.target ? runs.waiter.take() : nil
+        }
+        waiter?.resume()
+        $0.finish()
+      }
+    }
+    if stored > 0 { enqueue(stored, inBatchesOf: min(stored, 10_000)) }
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  func enqueue(_ count: Int, inBatchesOf size: Int) {
+    do {
+      if size == 1 {
+        for _ in 0..<count { try queue.enqueue(Letter()) }
+      } else {
+        let letters = (0..<size).map { _ in Letter() }
+        for _ in 0..<count / size { try queue.enqueue(contentsOf: letters) }
+      }
+    } catch { preconditionFailure("\(error)") }
+    waiting.withLock { $0 += count }
+  }
+
+  func enqueueAtPeer(_ count: Int, inBatchesOf size: Int) {
+    peer.enqueue(count, payload: payload, inBatchesOf: size)
+    waitingAtPeer.withLock { $0 += count }
+  }
+
+  /// Runs so many of the jobs that are stored, and a few more that were claimed with them. If there are not enough, some
+  /// are stored before, which makes the round a slow one.
+  func run(_ count: Int) async {
+    if waiting.withLock({ $0 }) < count + 1_000 { enqueue(20 * count, inBatchesOf: 1_000) }
+    await runStored(count)
+  }
+
+  func runAtPeer(_ count: Int) {
+    if waitingAtPeer.withLock({ $0 }) < count { enqueueAtPeer(20 * count, inBatchesOf: 1_000) }
+    for _ in 0..<count / 100 { peer.claimAndAcknowledge(100) }
+    waitingAtPeer.withLock { $0 -= count }
+  }
+
+  func enqueueAndRun(_ count: Int) async {
+    enqueue(count, inBatchesOf: 100)
+    await runStored(count)
+  }
+
+  private func runStored(_ count: Int) async {
+    await withUnsafeContinuation { continuation in
+      runs.withLock { $0 = (0, count, continuation) }
+      queue.start()
+    }
+    await queue.stop()
+    let ran = runs.withLock(\.count)
+    waiting.withLock { $0 -= ran }
+  }
+}
