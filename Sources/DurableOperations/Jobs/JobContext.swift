@@ -41,11 +41,16 @@ public struct JobContext: Sendable {
   /// - Parameter data: anything; nil to forget what was stored.
   /// - Throws: ``JobError/Code/leaseLost`` if another process was given the job, ``DatabaseError``.
   public func checkpoint(_ data: Data?) throws {
-    let isCurrent = try core.database.sync { store in
-      try store.transaction {
-        try store.setCheckpoint(data, of: id, claim: execution.job.claim)
-      }
-    }
+    try core.database.sync { try storeCheckpoint(data, in: $0) }
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func checkpoint(_ data: Data?) async throws {
+    try await core.database.run { try storeCheckpoint(data, in: $0) }
+  }
+
+  private func storeCheckpoint(_ data: Data?, in store: JobStore) throws {
+    let isCurrent = try store.transaction { try store.setCheckpoint(data, of: id, claim: execution.job.claim) }
     guard isCurrent else { throw leaseLost() }
     box.withLock { $0 = data }
   }
@@ -55,13 +60,20 @@ public struct JobContext: Sendable {
   ///
   /// - Throws: ``JobError/Code/leaseLost`` if another process was given the job, ``DatabaseError``.
   public func heartbeat() throws {
+    try core.database.sync { try prolongLease(in: $0) }
+  }
+
+  /// The same, without using the disk on the thread of the caller.
+  public func heartbeat() async throws {
+    try await core.database.run { try prolongLease(in: $0) }
+  }
+
+  private func prolongLease(in store: JobStore) throws {
     let worker = core.withLock { $0.state.worker }
-    let isCurrent = try core.database.sync { store in
-      let until = try core.time(in: store) + core.configuration.leaseDuration.milliseconds
-      return try store.transaction {
-        guard try store.isCurrent(id, claim: execution.job.claim), let worker else { return false }
-        return try store.prolongLease(of: worker, until: until)
-      }
+    let until = try core.time(in: store) + core.configuration.leaseDuration.milliseconds
+    let isCurrent = try store.transaction {
+      guard try store.isCurrent(id, claim: execution.job.claim), let worker else { return false }
+      return try store.prolongLease(of: worker, until: until)
     }
     guard isCurrent else { throw leaseLost() }
   }
@@ -87,27 +99,36 @@ public struct JobContext: Sendable {
   /// - Throws: what the closure throws, ``JobError/Code/leaseLost`` if another process was given the job, and
   ///   ``DatabaseError``. The job is not done then.
   public func complete<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
-    let now = core.clock.milliseconds
-    let result = try core.database.sync { store in
-      let transaction = DatabaseTransaction(store, core)
-      defer { transaction.end() }
-      let result = try store.transaction {
-        let done = Acknowledgement(id: id, claim: execution.job.claim, result: .done)
-        let effect = try store.acknowledge(done, keepsDone: core.configuration.retention != .none, now: now)
-        guard effect != .refused else { throw leaseLost() }
-        return try body(transaction)
-      }
-      core.withLock { storage in
-        execution.isComplete = true
-        // What waited for it may run.
-        storage.state.workMayHaveCome()
-      }
-      core.events.tell(.done(id, kind: kind))
-      core.didEnqueue(transaction.jobs, transaction.ids, in: store)
-      core.lookAhead(in: store, now: now)
-      return result
-    }
+    let result = try core.database.sync { try complete(in: $0, body) }
     core.pump()
+    return result
+  }
+
+  /// The same, without using the disk on the thread of the caller.
+  public func complete<R: Sendable>(
+    _ body: @escaping @Sendable (DatabaseTransaction) throws -> R
+  ) async throws -> R {
+    let result = try await core.database.run { try complete(in: $0, body) }
+    core.pump()
+    return result
+  }
+
+  private func complete<R>(in store: JobStore, _ body: (DatabaseTransaction) throws -> R) throws -> R {
+    let now = core.clock.milliseconds
+    let done = Acknowledgement(
+      id: id, kind: kind, claim: execution.job.claim, result: .done, event: .done(id, kind: kind))
+    let result = try core.transact(in: store) { transaction in
+      guard try store.acknowledge(done, keepsDone: core.configuration.retention != .none, now: now) else {
+        throw leaseLost()
+      }
+      return try body(transaction)
+    }
+    core.withLock { storage in
+      execution.isComplete = true
+      // What waited for it may run.
+      storage.state.workMayHaveCome()
+    }
+    core.lookAhead(in: store, now: now)
     return result
   }
 

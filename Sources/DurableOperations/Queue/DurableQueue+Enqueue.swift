@@ -44,7 +44,7 @@ extension DurableQueue {
     let ids = try core.database.sync { store in
       let now = try core.time(in: store)
       let ids = try store.transaction { try store.enqueue(encoded, now: now) }
-      core.didEnqueue(encoded, ids, in: store)
+      core.didEnqueue(encoded, in: store)
       return ids
     }
     core.pump()
@@ -74,15 +74,7 @@ extension DurableQueue {
   /// - Parameter body: what to do. Called once, on a thread of the database's. It must not keep what it is given.
   /// - Throws: what the closure throws, or ``DatabaseError``.
   public func transaction<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
-    let core = core
-    let result = try core.database.sync { store in
-      let transaction = DatabaseTransaction(store, core)
-      defer { transaction.end() }
-      _ = try core.time(in: store)
-      let result = try store.transaction { try body(transaction) }
-      core.didEnqueue(transaction.jobs, transaction.ids, in: store)
-      return result
-    }
+    let result = try core.database.sync { try core.transact(in: $0, body) }
     core.pump()
     return result
   }
@@ -91,15 +83,7 @@ extension DurableQueue {
   public func transaction<R: Sendable>(
     _ body: @escaping @Sendable (DatabaseTransaction) throws -> R
   ) async throws -> R {
-    let core = core
-    let result = try await core.database.run { store in
-      let transaction = DatabaseTransaction(store, core)
-      defer { transaction.end() }
-      _ = try core.time(in: store)
-      let result = try store.transaction { try body(transaction) }
-      core.didEnqueue(transaction.jobs, transaction.ids, in: store)
-      return result
-    }
+    let result = try await core.database.run { [core] in try core.transact(in: $0, body) }
     core.pump()
     return result
   }
@@ -111,7 +95,6 @@ public final class DatabaseTransaction {
   private let core: QueueCore
   private let path: String
   private(set) var jobs: [EncodedJob] = []
-  private(set) var ids: [JobID] = []
 
   init(_ store: JobStore, _ core: QueueCore) {
     self.store = store
@@ -164,7 +147,6 @@ public final class DatabaseTransaction {
     let encoded = try core.encode(requests)
     let ids = try open().enqueue(encoded, now: core.clock.milliseconds)
     jobs += encoded
-    self.ids += ids
     return ids
   }
 }

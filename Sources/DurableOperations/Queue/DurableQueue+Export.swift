@@ -33,7 +33,7 @@ extension JobRecord {
       "id": id.rawValue, "kind": kind, "state": state.description, "majorPriority": priority.major,
       "minorPriority": priority.minor, "attempts": attempts, "crashes": crashes, "requiresNetwork": requiresNetwork,
       "unmetPrerequisites": unmetPrerequisites, "cancelRequested": isCancelRequested, "version": version,
-      "enqueuedAt": Self.text(of: enqueuedAt),
+      "holdsAfterLastAttempt": holdsAfterLastAttempt, "enqueuedAt": Self.text(of: enqueuedAt),
     ]
     object["maxAttempts"] = maxAttempts
     object["lastError"] = lastError
@@ -42,6 +42,8 @@ extension JobRecord {
     object["finishedAt"] = finishedAt.map(Self.text)
     object["timeout"] = timeout.map { $0 / .seconds(1) }
     object["uniqueKey"] = uniqueKey
+    if !prerequisites.isEmpty { object["prerequisites"] = prerequisites.map(\.rawValue) }
+    object["checkpointSize"] = checkpointSize
     // JSON that is not UTF-8 could not stand in the line.
     let text = String(validating: payload, as: UTF8.self)
     let isJSON = text != nil && (try? JSONSerialization.jsonObject(with: payload, options: .fragmentsAllowed)) != nil

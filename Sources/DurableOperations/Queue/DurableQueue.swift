@@ -60,7 +60,7 @@ public final class DurableQueue: Sendable {
   /// started.
   ///
   /// It waits for an operation that ignores that it was cancelled, for another process must not begin the job before it has
-  /// ended.
+  /// ended. A job that waits for this waits for itself, as long as the grace goes on: have it done by somebody else.
   ///
   /// - Parameter grace: how long running jobs may go on; nil for ``Configuration/stopGrace``.
   public func stop(grace: Duration? = nil) async {
@@ -70,9 +70,9 @@ public final class DurableQueue: Sendable {
   /// Returns when no due job of a kind that is registered here waits or executes, in whichever process. Jobs that are
   /// held, dead, blocked or scheduled for later do not count; those of a paused kind, and those that wait for a network, do.
   /// The jobs of a process that has ended count until they are taken over. On a queue that was not started it waits until
-  /// others have run what is due.
+  /// others have run what is due. A job that waits for this waits for itself.
   ///
-  /// - Throws: ``DatabaseError`` if the database can not be asked.
+  /// - Throws: ``DatabaseError`` if the database can not be asked; `CancellationError` when the task is cancelled.
   public func waitUntilIdle() async throws {
     try await core.waitUntilIdle()
   }

@@ -30,7 +30,7 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
   func acknowledgement(
     of outcome: Outcome<any Sendable>, interruptedBy interruption: Interruption?, now: Date,
     delay: (Int) -> Duration
-  ) -> PendingAcknowledgement? {
+  ) -> Acknowledgement? {
     switch (outcome, interruption) {
     case (_, .lostLease): return nil
     case (.success, _): return acknowledgement(.done, .done(job.id, kind: kindName))
@@ -50,7 +50,7 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
     }
   }
 
-  private func failed(_ error: any Error, now: Date, delay: (Int) -> Duration) -> PendingAcknowledgement {
+  private func failed(_ error: any Error, now: Date, delay: (Int) -> Duration) -> Acknowledgement {
     let permanent = (error as? PermanentJobFailure)?.underlying
     let isUnreadable = (error as? JobError).map { $0.id == job.id && $0.isAboutStoredForm } ?? false
     if isUnreadable { return acknowledgement(.dead(Self.text(of: error)), .dead(job.id, kind: kindName, error: error)) }
@@ -67,9 +67,8 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
     return acknowledgement(.dead(Self.text(of: reason)), .dead(job.id, kind: kindName, error: reason))
   }
 
-  private func acknowledgement(_ result: Acknowledgement.Result, _ event: JobEvent) -> PendingAcknowledgement {
-    PendingAcknowledgement(
-      acknowledgement: Acknowledgement(id: job.id, claim: job.claim, result: result), kind: kindName, event: event)
+  private func acknowledgement(_ result: Acknowledgement.Result, _ event: JobEvent) -> Acknowledgement {
+    Acknowledgement(id: job.id, kind: kindName, claim: job.claim, result: result, event: event)
   }
 
   /// An error as it is stored: its own sentence if it has one, and not without end.

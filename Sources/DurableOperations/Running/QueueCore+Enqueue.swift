@@ -14,7 +14,7 @@ extension QueueCore {
   }
 
   /// Jobs were stored. On the database's queue; a round has to follow.
-  func didEnqueue(_ jobs: [EncodedJob], _ ids: [JobID], in store: JobStore) {
+  func didEnqueue(_ jobs: [EncodedJob], in store: JobStore) {
     guard !jobs.isEmpty else { return }
     let isRunning = withLock { storage in
       storage.state.workMayHaveCome()
@@ -23,8 +23,16 @@ extension QueueCore {
     if isRunning, jobs.contains(where: { $0.options.start != .atOnce }) {
       lookAhead(in: store, now: clock.milliseconds)
     }
-    guard events.isHeard else { return }
-    for (job, id) in zip(jobs, ids) { events.tell(.enqueued(id, kind: job.kind)) }
+  }
+
+  /// Does something of the user's in a transaction. On the database's queue; a round has to follow.
+  func transact<R>(in store: JobStore, _ body: (DatabaseTransaction) throws -> R) throws -> R {
+    let transaction = DatabaseTransaction(store, self)
+    defer { transaction.end() }
+    _ = try time(in: store)
+    let result = try store.transaction { try body(transaction) }
+    didEnqueue(transaction.jobs, in: store)
+    return result
   }
 
   /// Stores jobs on the database's queue: all that have come until it is their turn in one transaction.
@@ -68,7 +76,7 @@ extension QueueCore {
 
   private func finish(_ results: [(PendingEnqueue, Result<[JobID], any Error>)], in store: JobStore) {
     for (pending, result) in results {
-      if case .success(let ids) = result { didEnqueue(pending.jobs, ids, in: store) }
+      if case .success = result { didEnqueue(pending.jobs, in: store) }
       pending.reply.give(result, resuming: pending.continuation)
     }
   }

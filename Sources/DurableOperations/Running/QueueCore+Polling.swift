@@ -30,7 +30,8 @@ extension QueueCore {
   /// Each part is tried even if another fails. Returns false if one does.
   private func lookAround(in store: JobStore, now: Int64) -> Bool {
     let parts = [
-      watchClock, prolongLease, rescue, enqueuePeriodicJobs, promote, prune, lookForUnknownKinds, lookAtOthers,
+      watchClock, prolongLease, rescue, enqueuePeriodicJobs, promote, pruneNowAndThen, lookForUnknownKinds,
+      lookAtOthers,
     ]
     var failure: (any Error)?
     for part in parts {
@@ -112,36 +113,33 @@ extension QueueCore {
     // As long as the leases were not moved with the clock they tell nothing.
     let now = clock.milliseconds
     let isClockKnown = isClockKnown(offset: now - clock.uptime().milliseconds)
-    let ended = try store.workers().filter { worker in
-      guard worker.id != own else { return false }
-      return worker.identity.liveness() == .dead || isClockKnown && worker.leaseUntil < now
+    let lost = try store.workers().compactMap { worker -> (row: WorkerRow, hasCrashed: Bool)? in
+      guard worker.id != own else { return nil }
+      let liveness = worker.identity.liveness()
+      guard liveness == .dead || isClockKnown && worker.leaseUntil < now else { return nil }
+      // One that is there for sure stood still: its jobs did nothing wrong.
+      return (worker, liveness != .alive)
     }
-    guard !ended.isEmpty else { return }
-    let rescued = try store.transaction {
+    guard !lost.isEmpty else { return }
+    let hasRescued = try store.transaction {
       // Another process may have been faster, or theirs may have come back.
-      let still = try store.workers().filter { worker in
-        ended.contains { $0.id == worker.id && $0.leaseUntil == worker.leaseUntil }
-      }
-      return try store.rescue(from: still.map(\.id), maxCrashes: configuration.maxCrashes, now: now)
+      let leases = try Dictionary(uniqueKeysWithValues: store.workers().map { ($0.id, $0.leaseUntil) })
+      return try lost.filter { leases[$0.row.id] == $0.row.leaseUntil }.map { worker in
+        try store.rescue(
+          from: worker.row.id, hasCrashed: worker.hasCrashed, maxCrashes: configuration.maxCrashes, now: now)
+      }.contains(true)
     }
-    guard !rescued.all.isEmpty else { return }
-    withLock { $0.state.workMayHaveCome() }
-    events.tell(.rescued(rescued.all))
-    guard events.isHeard, let maxCrashes = configuration.maxCrashes else { return }
-    for id in rescued.dead {
-      let kind = try store.record(id)?.kind ?? ""
-      events.tell(.dead(id, kind: kind, error: JobError(.tooManyCrashes(maxCrashes), id: id, kind: kind)))
-    }
+    if hasRescued { withLock { $0.state.workMayHaveCome() } }
   }
 
   private func enqueuePeriodicJobs(in store: JobStore, now: Int64) throws {
     guard let next = try store.nextOccurrence(), next <= now else { return }
     let (enqueued, unreadable) = try store.transaction { try store.enqueueOccurrences(now: now) }
-    didEnqueue(enqueued.map(\.0), enqueued.map(\.1), in: store)
+    didEnqueue(enqueued, in: store)
     if let unreadable { throw unreadable }
   }
 
-  private func prune(in store: JobStore, now: Int64) throws {
+  private func pruneNowAndThen(in store: JobStore, now: Int64) throws {
     let duration: Duration
     switch configuration.retention {
     case .none: duration = .zero
@@ -152,7 +150,18 @@ extension QueueCore {
     let interval = min(max(duration.milliseconds / 2, 1000), 60_000)
     if let last = withLock({ $0.watch.prunedAt }), now >= last, now - last < interval { return }
     withLock { $0.watch.prunedAt = now }
-    while try store.transaction({ try store.prune(finishedBefore: now - duration.milliseconds, now: now) }) == 1000 {}
+    try prune(in: store, finishedBefore: now - duration.milliseconds)
+  }
+
+  /// Rounds go on in between, however many there are.
+  private func prune(in store: JobStore, finishedBefore time: Int64) throws {
+    guard try store.transaction({ try store.prune(finishedBefore: time) }) else { return }
+    database.async { [weak self] store in
+      guard let self else { return }
+      do { try prune(in: store, finishedBefore: time) } catch {
+        events.tell(.databaseFailed(DatabaseError(any: error)))
+      }
+    }
   }
 
   private func lookForUnknownKinds(in store: JobStore, now: Int64) throws {
@@ -162,11 +171,8 @@ extension QueueCore {
       let isNew = withLock { $0.watch.knownUnknownKinds.insert(kind.name).inserted }
       if isNew { events.tell(.unknownKind(kind.name)) }
       guard case .dead(let after) = configuration.unknownKinds else { continue }
-      let ids = try store.transaction {
+      try store.transaction {
         try store.giveUp(kind: kind.id, name: kind.name, enqueuedBefore: now - after.milliseconds, now: now)
-      }
-      for id in ids {
-        events.tell(.dead(id, kind: kind.name, error: JobError(.unknownKind, id: id, kind: kind.name)))
       }
     }
   }
@@ -215,15 +221,30 @@ extension QueueCore {
   // MARK: - Idleness
 
   func waitUntilIdle() async throws {
+    let number = withLock { storage in
+      storage.lastIdleWaiter += 1
+      return storage.lastIdleWaiter
+    }
     let reply = Reply<Void>()
-    await withCheckedContinuation { continuation in
-      withLock { $0.idleWaiters.append((reply, continuation)) }
-      database.async { [self] store in
-        wakeIdleWaiters(in: store)
-        setAlarm(in: configuration.pollInterval)
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        withLock { $0.idleWaiters[number] = (reply, continuation) }
+        // It may have been cancelled before there was anybody to wake.
+        if Task.isCancelled { return endWaitingForIdleness(number) }
+        database.async { [self] store in
+          wakeIdleWaiters(in: store)
+          setAlarm(in: configuration.pollInterval)
+        }
       }
+    } onCancel: {
+      endWaitingForIdleness(number)
     }
     try reply.take()
+  }
+
+  private func endWaitingForIdleness(_ number: Int) {
+    let waiter = withLock { $0.idleWaiters.removeValue(forKey: number) }
+    if let waiter { waiter.reply.give(.failure(CancellationError()), resuming: waiter.continuation) }
   }
 
   private func wakeIdleWaiters(in store: JobStore) {
@@ -232,8 +253,8 @@ extension QueueCore {
     let result = Result { try store.isBusy(with: kinds, now: clock.milliseconds) }
     if case .success(true) = result { return }
     let waiters = withLock { storage in
-      defer { storage.idleWaiters = [] }
-      return storage.idleWaiters
+      defer { storage.idleWaiters = [:] }
+      return Array(storage.idleWaiters.values)
     }
     for waiter in waiters { waiter.reply.give(result.map { _ in }, resuming: waiter.continuation) }
   }

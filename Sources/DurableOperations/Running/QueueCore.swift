@@ -11,7 +11,8 @@ final class QueueCore: Sendable {
     var executionNumbers: [JobID: Int] = [:]
     var lastExecution = 0
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    var idleWaiters: [(reply: Reply<Void>, continuation: CheckedContinuation<Void, Never>)] = []
+    var idleWaiters: [Int: (reply: Reply<Void>, continuation: CheckedContinuation<Void, Never>)] = [:]
+    var lastIdleWaiter = 0
     var graceTimer: Timekeeper.Timer?
     /// Whether what runs was told to end, and what is still claimed has to be.
     var isGraceOver = false
@@ -38,15 +39,16 @@ final class QueueCore: Sendable {
     self.configuration = configuration
     switch location {
     case .memory:
-      database = try SerialDatabase(path: ":memory:", configuration: configuration, label: "memory")
+      database = try SerialDatabase(path: ":memory:", configuration: configuration, events: events, label: "memory")
       reader = database
     case .file(let url), .existingFile(let url):
       try Self.prepare(location, at: url)
       let name = url.lastPathComponent
       let mustExist = location == .existingFile(url)
-      database = try SerialDatabase(path: url.path, configuration: configuration, label: name, mustExist: mustExist)
+      database = try SerialDatabase(
+        path: url.path, configuration: configuration, events: events, label: name, mustExist: mustExist)
       reader = try SerialDatabase(
-        path: url.path, configuration: configuration, label: "\(name).reader", mustExist: true,
+        path: url.path, configuration: configuration, events: events, label: "\(name).reader", mustExist: true,
         besides: database)
     }
     var state = RunnerState(maxConcurrentJobs: configuration.maxConcurrentJobs)
@@ -65,12 +67,18 @@ final class QueueCore: Sendable {
       }
       return
     }
+    let folder = url.deletingLastPathComponent()
     do {
-      try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     } catch {
       throw DatabaseError(
-        .cannotOpen, message: "its folder can not be made: \(error.localizedDescription)", path: url.path)
+        .cannotOpen,
+        message: "the folder \(folder.path) is not there and can not be made: \(error.localizedDescription)",
+        path: url.path)
     }
+    // SQLite would write over a file of a single byte.
+    let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? Int
+    if size == 1 { throw DatabaseError(.notADatabase, message: "it is a single byte long", path: url.path) }
   }
 
   deinit {
@@ -105,12 +113,11 @@ final class QueueCore: Sendable {
     var worker = withLock { $0.state.worker }
     var hasLostWorker = false
     var claim = Claim()
-    var effects: [Acknowledgement.Effect] = []
     var paused: Set<Int64>?
     store.hasFreedJobs = false
     try store.transaction {
-      effects = try round.acknowledgements.map { pending in
-        try store.acknowledge(pending.acknowledgement, keepsDone: configuration.retention != .none, now: now)
+      for acknowledgement in round.acknowledgements {
+        try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none, now: now)
       }
       // Kinds may have been paused since the round began, or all of it stopped.
       let claimable = withLock { storage in
@@ -132,14 +139,6 @@ final class QueueCore: Sendable {
       if round.isLast, let last = worker {
         try store.removeWorker(last)
         worker = nil
-      }
-    }
-    for (pending, effect) in zip(round.acknowledgements, effects) {
-      let id = pending.acknowledgement.id
-      switch effect {
-      case .written: events.tell(pending.event)
-      case .cancelled: events.tell(.cancelled(id, kind: pending.kind))
-      case .refused: events.tell(.leaseLost(id, kind: pending.kind))
       }
     }
     if hasLostWorker { interruptAll(.lostLease) }

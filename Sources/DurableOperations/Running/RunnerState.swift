@@ -27,7 +27,7 @@ struct RunnerState {
   private(set) var runningCount = 0
   private var isRunningAlone = false
   private var waitsToRunAlone = false
-  private var acknowledgements: [PendingAcknowledgement] = []
+  private var acknowledgements: [Acknowledgement] = []
   /// Whether a round is under way.
   private var isInRound = false
   /// Whether this process has to be taken in among, or out of, those that run jobs.
@@ -42,7 +42,7 @@ struct RunnerState {
 
   /// What a round does.
   struct Round {
-    var acknowledgements: [PendingAcknowledgement]
+    var acknowledgements: [Acknowledgement]
     /// Kinds with room for more; nil if nothing may be claimed.
     var claimable: [(kind: Int64, limit: Int)]?
     var limit: Int
@@ -83,7 +83,7 @@ struct RunnerState {
   }
 
   /// A job's operation has ended.
-  mutating func ended(kind: Int64, isAlone: Bool, _ acknowledgement: PendingAcknowledgement?) {
+  mutating func ended(kind: Int64, isAlone: Bool, _ acknowledgement: Acknowledgement?) {
     runningCount -= 1
     kinds[kind]?.running -= 1
     if isAlone { isRunningAlone = false }
@@ -158,11 +158,4 @@ struct RunnerState {
 
   /// Other processes think that this one has ended: it has to be taken in anew.
   mutating func workerWasLost() { worker = nil }
-}
-
-/// What has to be written of an attempt, and what is told when it is.
-struct PendingAcknowledgement {
-  let acknowledgement: Acknowledgement
-  let kind: String
-  let event: JobEvent
 }

@@ -14,32 +14,29 @@ struct Acknowledgement {
   }
 
   let id: JobID
+  let kind: String
   let claim: Int64
   let result: Result
-
-  /// What was made of it.
-  enum Effect {
-    case written
-    /// Somebody had asked to cancel the job, which did not succeed.
-    case cancelled
-    /// The job was given to somebody else in between.
-    case refused
-  }
+  /// What is told when it is written.
+  let event: JobEvent
 }
 
 extension JobStore {
-  /// Writes what became of an attempt.
-  func acknowledge(
-    _ acknowledgement: Acknowledgement, keepsDone: Bool, now: Int64
-  ) throws -> Acknowledgement.Effect {
+  /// Writes what became of an attempt. Returns false if the job was given to somebody else in between.
+  @discardableResult
+  func acknowledge(_ acknowledgement: Acknowledgement, keepsDone: Bool, now: Int64) throws -> Bool {
     let id = acknowledgement.id
     let written: (state: JobState, flags: Int64)?
     switch acknowledgement.result {
     case .done:
-      guard let flags = try acknowledgeDone(acknowledgement, keeps: keepsDone, now: now) else { return .refused }
+      guard let flags = try acknowledgeDone(acknowledgement, keeps: keepsDone, now: now) else {
+        tell(.leaseLost(id, kind: acknowledgement.kind))
+        return false
+      }
+      tell(acknowledgement.event)
       if flags & Schema.Flags.hasCheckpoint != 0 { try removeCheckpoint(of: id) }
       if flags & Schema.Flags.hasDependents != 0 { try tellDependents(of: id, how: .done, now: now) }
-      return .written
+      return true
     case .again(let runAt, let isCharged, let error):
       // A time that has come is none: the job would stay behind if the clock was set back.
       let later = runAt.flatMap { $0 > now ? $0 : nil }
@@ -55,12 +52,17 @@ extension JobStore {
     case .cancelled(let error):
       written = try acknowledge(acknowledgement, .cancelled, error: error, now: now)
     }
-    guard let written else { return .refused }
+    guard let written else {
+      tell(.leaseLost(id, kind: acknowledgement.kind))
+      return false
+    }
+    // Somebody may have asked to cancel it.
+    tell(written.state == .cancelled ? .cancelled(id, kind: acknowledgement.kind) : acknowledgement.event)
     if written.state == .waiting { hasFreedJobs = true }
     if written.flags & Schema.Flags.hasDependents != 0, written.state.isSettled {
       try tellDependents(of: id, how: .failed, now: now)
     }
-    return written.state == .cancelled ? .cancelled : .written
+    return true
   }
 
   /// Returns the job's flags; nil if the claim is not the last one.

@@ -52,14 +52,20 @@ extension JobStore {
       UPDATE durable_jobs SET finished_at = ?2, error = ?3, state = CASE d.failing WHEN 2 THEN 6 ELSE 5 END
       FROM durable_dependencies AS d
       WHERE d.prerequisite = ?1 AND d.dependent = durable_jobs.id AND state IN (2, 4) AND (d.failing IN (1, 2) OR ?4)
-      RETURNING durable_jobs.id
+      RETURNING durable_jobs.id, lane, state
       """)
     update.bind(id.rawValue, at: 1)
     update.bind(now, at: 2)
     try update.bind(JobError(.prerequisiteFailed(id)).description, at: 3)
     update.bind(isDeleted ? 1 : 0, at: 4)
     var failed: [JobID] = []
-    try update.forEachRow { failed.append(JobID(rawValue: $0.integer(0))) }
+    try update.forEachRow { row in
+      let dependent = JobID(rawValue: row.integer(0))
+      failed.append(dependent)
+      let kind = try kindName(Schema.kind(ofLane: row.integer(1)))
+      let error = JobError(.prerequisiteFailed(id), id: dependent, kind: kind)
+      tell(row.integer(2) == 6 ? .dead(dependent, kind: kind, error: error) : .cancelled(dependent, kind: kind))
+    }
     // What was deleted will never be done: nobody waits for it any more.
     if isDeleted {
       let unblock = try statement(

@@ -70,6 +70,7 @@ extension JobStore {
         case .replace where state == .executing: running = id
         case .replace:
           try replace(id, by: job, kind: kind, now: now)
+          tell(.enqueued(id, kind: job.kind))
           return id
         }
       }
@@ -83,6 +84,7 @@ extension JobStore {
     try bind(job, kind: kind, now: now, to: insert)
     try insert.run()
     let id = JobID(rawValue: connection.lastInsertedRowID)
+    tell(.enqueued(id, kind: job.kind))
     // Whatever becomes of the one that runs, this one comes after it.
     if let running { try addPrerequisites([running], to: id, whenFailed: .run) }
     return id

@@ -32,10 +32,12 @@ extension JobStore {
       update.bind(id.rawValue, at: 1)
       try update.run()
     case .waiting, .scheduled, .blocked, .held:
-      let update = try statement("UPDATE durable_jobs SET state = 5, finished_at = ?2 WHERE id = ?1")
+      let update = try statement("UPDATE durable_jobs SET state = 5, finished_at = ?2 WHERE id = ?1 RETURNING lane")
       update.bind(id.rawValue, at: 1)
       update.bind(now, at: 2)
-      try update.run()
+      try update.forEachRow { row in
+        try tell(.cancelled(id, kind: kindName(Schema.kind(ofLane: row.integer(0)))))
+      }
       try tellDependents(of: id, how: .failed, now: now)
     }
     return state
@@ -114,11 +116,16 @@ extension JobStore {
     try remove(id)
   }
 
-  private func remove(_ id: JobID) throws {
-    for sql in [
-      "DELETE FROM durable_dependencies WHERE dependent = ?", "DELETE FROM durable_checkpoints WHERE job = ?",
-      "DELETE FROM durable_jobs WHERE id = ?",
-    ] { try connection.execute(sql, [.integer(id.rawValue)]) }
+  /// Deletes a job that nobody waits for.
+  func remove(_ id: JobID) throws {
+    for delete in [
+      try statement("DELETE FROM durable_dependencies WHERE dependent = ?1"),
+      try statement("DELETE FROM durable_checkpoints WHERE job = ?1"),
+      try statement("DELETE FROM durable_jobs WHERE id = ?1"),
+    ] {
+      delete.bind(id.rawValue, at: 1)
+      try delete.run()
+    }
   }
 
   /// Deletes jobs, a thousand at once. Returns how many.

@@ -58,8 +58,8 @@ extension JobStore {
 
   /// Enqueues what is due. In one transaction with what is remembered of it, so that no two processes do the same.
   /// `unreadable`: why one of those that are due can not be read, such as a time zone that this machine does not know.
-  func enqueueOccurrences(now: Int64) throws -> (enqueued: [(EncodedJob, JobID)], unreadable: (any Error)?) {
-    var enqueued: [(EncodedJob, JobID)] = []
+  func enqueueOccurrences(now: Int64) throws -> (enqueued: [EncodedJob], unreadable: (any Error)?) {
+    var enqueued: [EncodedJob] = []
     var unreadable: (any Error)?
     for result in try periodicJobs(where: "next_at <= \(now)") {
       guard case .success(let row) = result else {
@@ -78,7 +78,8 @@ extension JobStore {
           kind: row.kind, version: row.version, payload: row.payload, options: row.options,
           occurrence: time.milliseconds)
         do {
-          enqueued.append((job, try enqueue([job], now: now)[0]))
+          _ = try enqueue([job], now: now)
+          enqueued.append(job)
         } catch let error as JobError {
           // The one before has its key still: this one is left out.
           guard case .duplicate = error.code else { throw error }

@@ -55,9 +55,32 @@ extension JobStore {
     return workers
   }
 
-  /// Takes the jobs from workers that have ended: they wait again, each to run alone the next time, or are dead after too
-  /// many crashes. Returns the jobs, and those of them that are dead.
-  func rescue(from workers: [Int64], maxCrashes: Int?, now: Int64) throws -> (all: [JobID], dead: [JobID]) {
+  /// Takes the jobs from a worker, which is one no more: they wait again. Returns whether there were any.
+  ///
+  /// - Parameters:
+  ///   - hasCrashed: whether its process has ended, or may have. Each of its jobs runs alone the next time then, or is dead
+  ///     after too many crashes.
+  @discardableResult
+  func rescue(from worker: Int64, hasCrashed: Bool, maxCrashes: Int?, now: Int64) throws -> Bool {
+    let rescued =
+      hasCrashed
+      ? try takeFromCrashed(worker, maxCrashes: maxCrashes, now: now) : try takeFromAlive(worker, now: now)
+    try removeWorker(worker)
+    guard !rescued.isEmpty else { return false }
+    hasFreedJobs = true
+    tell(.rescued(rescued.map(\.id)))
+    for (id, lane, state, flags) in rescued where state != .waiting {
+      let kind = try kindName(Schema.kind(ofLane: lane))
+      let error = JobError(.tooManyCrashes(maxCrashes ?? 0), id: id, kind: kind)
+      tell(state == .dead ? .dead(id, kind: kind, error: error) : .cancelled(id, kind: kind))
+      if flags & Schema.Flags.hasDependents != 0 { try tellDependents(of: id, how: .failed, now: now) }
+    }
+    return true
+  }
+
+  private typealias Rescued = (id: JobID, lane: Int64, state: JobState, flags: Int64)
+
+  private func takeFromCrashed(_ worker: Int64, maxCrashes: Int?, now: Int64) throws -> [Rescued] {
     let update = try statement(
       """
       UPDATE durable_jobs SET worker = NULL, crashes = crashes + 1, lane = lane | 2, flags = flags & ~2,
@@ -65,21 +88,36 @@ extension JobStore {
         finished_at = CASE WHEN flags & 2 OR crashes + 1 >= ?2 THEN ?3 END,
         error = CASE WHEN flags & 2 = 0 AND crashes + 1 >= ?2 THEN ?4 ELSE error END
       WHERE state = 3 AND worker = ?1
-      RETURNING id, state, flags
+      RETURNING id, lane, state, flags
       """)
-    var rescued: [(id: JobID, state: Int64, flags: Int64)] = []
-    for worker in workers {
-      update.bind(worker, at: 1)
-      update.bind(maxCrashes.map(Int64.init), at: 2)
-      update.bind(now, at: 3)
-      try update.bind(maxCrashes.map { JobError(.tooManyCrashes($0)).description }, at: 4)
-      try update.forEachRow { rescued.append((JobID(rawValue: $0.integer(0)), $0.integer(1), $0.integer(2))) }
-      try removeWorker(worker)
+    update.bind(worker, at: 1)
+    update.bind(maxCrashes.map(Int64.init), at: 2)
+    update.bind(now, at: 3)
+    try update.bind(maxCrashes.map { JobError(.tooManyCrashes($0)).description }, at: 4)
+    return try rescued(update)
+  }
+
+  /// As if they had never been claimed.
+  private func takeFromAlive(_ worker: Int64, now: Int64) throws -> [Rescued] {
+    let update = try statement(
+      """
+      UPDATE durable_jobs SET worker = NULL, flags = flags & ~2, state = CASE WHEN flags & 2 THEN 5 ELSE 0 END,
+        finished_at = CASE WHEN flags & 2 THEN ?2 END
+      WHERE state = 3 AND worker = ?1
+      RETURNING id, lane, state, flags
+      """)
+    update.bind(worker, at: 1)
+    update.bind(now, at: 2)
+    return try rescued(update)
+  }
+
+  private func rescued(_ update: Statement) throws -> [Rescued] {
+    var rescued: [Rescued] = []
+    try update.forEachRow { row in
+      let state = JobState(rawValue: Int(row.integer(2))) ?? .waiting
+      rescued.append((JobID(rawValue: row.integer(0)), row.integer(1), state, row.integer(3)))
     }
-    for (id, state, flags) in rescued where state != 0 && flags & Schema.Flags.hasDependents != 0 {
-      try tellDependents(of: id, how: .failed, now: now)
-    }
-    return (rescued.map(\.id), rescued.filter { $0.state == 6 }.map(\.id))
+    return rescued
   }
 
   /// Jobs that execute here, and were asked to be cancelled. Only reads.
@@ -111,8 +149,8 @@ extension JobStore {
 
   // MARK: - Maintenance
 
-  /// Deletes jobs that were done or cancelled before a time, a thousand at once.
-  func prune(finishedBefore: Int64, now: Int64) throws -> Int {
+  /// Deletes jobs that were done or cancelled before a time, a thousand at once. Returns whether there may be more.
+  func prune(finishedBefore: Int64) throws -> Bool {
     // Not what others wait for: somebody may retry it.
     let select = try statement(
       """
@@ -123,8 +161,8 @@ extension JobStore {
     select.bind(finishedBefore, at: 1)
     var ids: [Int64] = []
     try select.forEachRow { ids.append($0.integer(0)) }
-    for id in ids { try delete(JobID(rawValue: id), now: now) }
-    return ids.count
+    for id in ids { try remove(JobID(rawValue: id)) }
+    return ids.count == 1000
   }
 
   /// Kinds that have jobs due but are not among those registered here. Only reads.
@@ -140,7 +178,7 @@ extension JobStore {
   }
 
   /// Jobs that have waited too long for a process that knows them are dead.
-  func giveUp(kind: Int64, name: String, enqueuedBefore: Int64, now: Int64) throws -> [JobID] {
+  func giveUp(kind: Int64, name: String, enqueuedBefore: Int64, now: Int64) throws {
     let rows = try connection.execute(
       """
       UPDATE durable_jobs SET state = 6, finished_at = ?, error = ?
@@ -150,9 +188,11 @@ extension JobStore {
         .integer(now), .text(JobError(.unknownKind, kind: name).description), .integer(Schema.lane(ofKind: kind)),
         .integer(Schema.lane(ofKind: kind) + 3), .integer(enqueuedBefore),
       ])
-    let ids = rows.map { JobID(rawValue: $0[0].integerValue ?? 0) }
-    for id in ids { try tellDependents(of: id, how: .failed, now: now) }
-    return ids
+    for row in rows {
+      let id = JobID(rawValue: row[0].integerValue ?? 0)
+      tell(.dead(id, kind: name, error: JobError(.unknownKind, id: id, kind: name)))
+      try tellDependents(of: id, how: .failed, now: now)
+    }
   }
 
   /// The clock was set anew: delays and leases move with it, once, whichever process notices it first. `offset` is what

@@ -7,6 +7,9 @@ import Foundation
 /// What writes is called inside of a transaction, unless its comment says otherwise.
 final class JobStore {
   let connection: Connection
+  private let events: EventHub
+  /// What is told when the transaction is over.
+  private var pendingEvents: [JobEvent] = []
   /// Statements that were prepared, by their text.
   private var statements: [StaticText: Statement] = [:]
   private var composedStatements: [String: Statement] = [:]
@@ -16,7 +19,8 @@ final class JobStore {
   private var kindNames: [Int64: String] = [:]
 
   /// Opens the database at a path, and brings its tables up to date.
-  init(path: String, configuration: DurableQueue.Configuration, mustExist: Bool) throws {
+  init(path: String, configuration: DurableQueue.Configuration, events: EventHub, mustExist: Bool) throws {
+    self.events = events
     connection = try Connection(path: path, busyTimeout: configuration.busyTimeout, mustExist: mustExist)
     // Before anything is changed.
     try refuseNewerSchema()
@@ -99,15 +103,26 @@ final class JobStore {
     return statement
   }
 
+  // MARK: - Transactions
+
   func transaction<R>(_ body: () throws -> R) throws -> R {
     do {
-      return try connection.transaction(body)
+      let result = try connection.transaction(body)
+      for event in pendingEvents { events.tell(event) }
+      pendingEvents.removeAll(keepingCapacity: true)
+      return result
     } catch {
+      pendingEvents = []
       // They may have been given their numbers in this transaction.
       kindIDs = [:]
       kindNames = [:]
       throw error
     }
+  }
+
+  /// Tells something when the transaction has succeeded.
+  func tell(_ event: @autoclosure () throws -> JobEvent) rethrows {
+    if events.isHeard { pendingEvents.append(try event()) }
   }
 
   /// Changes whenever another connection has written.

@@ -10,10 +10,10 @@ final class SerialDatabase: @unchecked Sendable {  // the store is used on the q
   private static let current = DispatchSpecificKey<ObjectIdentifier>()
 
   init(
-    path: String, configuration: DurableQueue.Configuration, label: String, mustExist: Bool = false,
+    path: String, configuration: DurableQueue.Configuration, events: EventHub, label: String, mustExist: Bool = false,
     besides writer: SerialDatabase? = nil
   ) throws {
-    store = try JobStore(path: path, configuration: configuration, mustExist: mustExist)
+    store = try JobStore(path: path, configuration: configuration, events: events, mustExist: mustExist)
     queue = DispatchQueue(label: "DurableOperations.\(label)", qos: .userInitiated)
     group = writer?.group ?? ObjectIdentifier(store)
     queue.setSpecific(key: Self.current, value: group)

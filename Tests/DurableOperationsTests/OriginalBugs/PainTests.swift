@@ -9,8 +9,8 @@ import Testing
   @Test("13: a job of an unknown kind is parked, and runs when its kind is known")
   func pain13() async throws {
     try await withDatabaseFile { file in
-      let id = try await DurableQueue(location: .file(file)).enqueue(Send(text: "x"))
-      let queue = try DurableQueue(location: .file(file))
+      let id = try await DurableQueue.patient(file).enqueue(Send(text: "x"))
+      let queue = try DurableQueue.patient(file)
       let seen = EventRecorder<String>()
       queue.start()
       try await queue.waitUntilIdle()
@@ -28,18 +28,18 @@ import Testing
     let harness = try StoreHarness()
     let id = try harness.enqueue()
     let old = try harness.claim().jobs[0]
-    _ = try harness.change { try $0.rescue(from: [harness.worker], maxCrashes: nil, now: harness.now) }
+    _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: nil, now: harness.now) }
     let new = try harness.claim().jobs[0]
     #expect(new.claim > old.claim)
-    let late = Acknowledgement(id: id, claim: old.claim, result: .done)
-    #expect(try harness.change { try $0.acknowledge(late, keepsDone: true, now: harness.now) } == .refused)
+    let late = StoreHarness.acknowledgement(of: id, claim: old.claim)
+    #expect(try !harness.change { try $0.acknowledge(late, keepsDone: true, now: harness.now) })
     #expect(try harness.state(id) == .executing)
   }
 
   @Test("15: several queues on one file write at the same time without an error")
   func pain15() async throws {
     try await withDatabaseFile { file in
-      let queues = try (0..<4).map { _ in try DurableQueue(location: .file(file)) }
+      let queues = try (0..<4).map { _ in try DurableQueue.patient(file) }
       for queue in queues {
         try queue.register(Count.self) { _, _ in BlockOperation {} }
         queue.start()
@@ -68,7 +68,7 @@ import Testing
   @Test("16: of many that enqueue one unique job at once a single one succeeds")
   func pain16() async throws {
     try await withDatabaseFile { file in
-      let queues = try (0..<3).map { _ in try DurableQueue(location: .file(file)) }
+      let queues = try (0..<3).map { _ in try DurableQueue.patient(file) }
       let ids = await withTaskGroup(of: JobID?.self) { group in
         for queue in queues {
           for number in 0..<20 {

@@ -49,7 +49,7 @@ import Testing
   func bug3() async throws {
     try await withDatabaseFile { file in
       let seen = EventRecorder<Int>()
-      let queues = try (0..<3).map { _ in try DurableQueue(location: .file(file)) }
+      let queues = try (0..<3).map { _ in try DurableQueue.patient(file) }
       for queue in queues {
         try queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
         queue.start()
@@ -114,7 +114,7 @@ import Testing
     let id = try harness.enqueue()
     for _ in 0..<3 {
       _ = try harness.claim()
-      _ = try harness.change { try $0.rescue(from: [harness.worker], maxCrashes: 3, now: harness.now) }
+      _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: 3, now: harness.now) }
     }
     let record = try #require(try harness.record(id))
     #expect(record.state == .dead && record.crashes == 3 && record.attempts == 0)
@@ -146,7 +146,7 @@ import Testing
   func bug9() async throws {
     try await withDatabaseFile { file in
       let inside = file.deletingLastPathComponent().appending(path: "new/folder/jobs.sqlite")
-      let queue = try DurableQueue(location: .file(inside))
+      let queue = try DurableQueue.patient(inside)
       #expect(queue.location == .file(inside))
       #expect(FileManager.default.fileExists(atPath: inside.path))
     }
@@ -233,7 +233,7 @@ import Testing
   @Test("15: the asynchronous enqueue leaves the disk to the database's own thread")
   func bug15() async throws {
     try await withDatabaseFile { file in
-      let queue = try DurableQueue(location: .file(file))
+      let queue = try DurableQueue.patient(file)
       let ids = try await withThrowingTaskGroup(of: JobID.self) { group in
         for number in 0..<200 { group.addTask { try await queue.enqueue(Count(number: number)) } }
         return try await group.reduce(into: Set<JobID>()) { $0.insert($1) }

@@ -33,7 +33,7 @@ import Testing
       started.open()
       await proceed.wait()
       #expect(context.isCancelled)
-      try context.complete { _ in }
+      try await context.complete { _ in }
     }
     queue.start()
     let first = try await queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
@@ -196,6 +196,13 @@ import Testing
       #expect(object["state"] as? String == "waiting")
     }
     #expect(lines.count == 1205)
+    #expect(lines.allSatisfy { !$0.contains("prerequisites") && $0.contains("\"holdsAfterLastAttempt\":false") })
+    let first = try queue.enqueue(Send(text: "1")), second = try queue.enqueue(Send(text: "2"))
+    let last = try queue.enqueue(
+      Send(text: "3"), options: JobOptions(dependsOn: [second, first], holdsAfterLastAttempt: true))
+    let line = try #require(try queue.job(last)?.jsonLine)
+    #expect(line.contains("\"prerequisites\":[\(first.rawValue),\(second.rawValue)]"))
+    #expect(line.contains("\"holdsAfterLastAttempt\":true"))
     #expect(try queue.export(kind: "send", in: [.held]) { _ in } == 0)
     #expect(throws: TestFailure()) { try queue.export { _ in throw TestFailure() } }
   }
@@ -217,6 +224,21 @@ import Testing
     #expect(
       jobErrorCode { try harness.queue.enqueue(contentsOf: [Count(number: 2)], options: JobOptions(dependsOn: [id])) }
         == .unknownPrerequisite(id))
+    await harness.queue.stop()
+  }
+
+  @Test func retentionOver_thousandsGo() async throws {
+    let harness = try Harness { $0.retention = .keep(.seconds(3600)) }
+    try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+    harness.queue.start()
+    try await harness.queue.enqueue(contentsOf: (0..<2500).map { Count(number: $0) })
+    try await harness.queue.waitUntilIdle()
+    #expect(try harness.queue.counts()[.done] == 2500)
+    harness.clock.advance(by: .seconds(3700))
+    while try harness.queue.counts().total > 0 {
+      harness.clock.advance(by: .seconds(1))
+      await Task.yield()
+    }
     await harness.queue.stop()
   }
 

@@ -26,13 +26,13 @@ import Testing
     try await withDatabaseFile { file in
       let id: JobID
       do {
-        let queue = try DurableQueue(location: .file(file))
+        let queue = try DurableQueue.patient(file)
         // A kind that nobody has registered yet.
         try queue.pause(kind: "count")
         id = try await queue.enqueue(Count(number: 1))
       }
       for _ in 0..<20 {
-        let queue = try DurableQueue(location: .file(file))
+        let queue = try DurableQueue.patient(file)
         let seen = EventRecorder<String>()
         try queue.register(Count.self) { _, _ in BlockOperation { seen.record("count") } }
         try queue.register(Send.self) { _, _ in BlockOperation { seen.record("send") } }
@@ -44,7 +44,7 @@ import Testing
         #expect(seen.events == ["send"])
         #expect(try queue.job(id)?.state == .waiting)
       }
-      let queue = try DurableQueue(location: .file(file))
+      let queue = try DurableQueue.patient(file)
       try queue.register(Count.self) { _, _ in BlockOperation {} }
       queue.start()
       try queue.resume(kind: "count")
@@ -57,7 +57,7 @@ import Testing
   @Test func pausedByAnotherQueueOnTheFile_isSeen() async throws {
     try await withDatabaseFile { file in
       let harness = try Harness(.file(file))
-      let other = try DurableQueue(location: .file(file))
+      let other = try DurableQueue.patient(file)
       try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
       harness.queue.start()
       try await harness.queue.waitUntilIdle()

@@ -38,7 +38,7 @@ import Testing
     try await withDatabaseFile { file in
       let id: JobID
       do {
-        let queue = try DurableQueue(location: .file(file))
+        let queue = try DurableQueue.patient(file)
         try queue.register(Mail1.self) { _, _ in BlockOperation {} }
         id = try await queue.enqueue(Mail2(recipients: []))
         queue.start()
@@ -48,7 +48,7 @@ import Testing
         #expect(record.lastError?.contains("its version is 2, this one knows up to 1") == true)
         await queue.stop()
       }
-      let queue = try DurableQueue(location: .file(file))
+      let queue = try DurableQueue.patient(file)
       try queue.register(Mail2.self) { _, _ in BlockOperation {} }
       queue.start()
       try queue.retry(id)

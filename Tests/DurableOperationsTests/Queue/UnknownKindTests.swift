@@ -41,7 +41,7 @@ import Testing
     let harness = try StoreHarness()
     try harness.enqueue("old")
     _ = try harness.claim(["old": 1])
-    _ = try harness.change { try $0.rescue(from: [harness.worker], maxCrashes: nil, now: harness.now) }
+    _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: nil, now: harness.now) }
     #expect(try harness.store.unknownKinds(besides: []).map(\.name) == ["old"])
   }
 }

@@ -131,6 +131,7 @@ import Testing
       await slow.exit()
       await other.exit()
       #expect(try inspection.ids(in: .done) == [1, 2])
+      #expect(try inspection.numbers("SELECT crashes FROM durable_jobs") == [0, 0], "it was there all the time")
       #expect(AttemptNotes(log).startsAfterDone().isEmpty)
     }
   }

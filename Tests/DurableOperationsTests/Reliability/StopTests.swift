@@ -147,7 +147,7 @@ import Testing
     try await withDatabaseFile { file in
       let started = Gate()
       do {
-        let queue = try DurableQueue(location: .file(file))
+        let queue = try DurableQueue.patient(file)
         // Neither keeps the queue alive.
         try queue.register(Count.self) { _, _ in
           started.open()
@@ -168,7 +168,7 @@ import Testing
     try await withDatabaseFile { file in
       let started = Gate(), release = Gate()
       do {
-        let queue = try DurableQueue(location: .file(file))
+        let queue = try DurableQueue.patient(file)
         // Neither keeps the queue alive, nor hears that it is cancelled.
         try queue.register(Count.self) { _, _ in
           BlockOperation {

@@ -1,3 +1,4 @@
+import CompositeOperations
 import CompositeOperationsTestKit
 import DurableOperations
 import Foundation
@@ -9,7 +10,7 @@ import Testing
     let queue = try DurableQueue(location: .memory)
     try await queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
     try queue.register(Count.self) { job, context async throws in
-      try context.complete { db in
+      try await context.complete { db in
         try db.execute("INSERT INTO sent VALUES (?)", SQLValue(job.number))
         try db.enqueue(Send(text: "next"))
       }
@@ -36,7 +37,7 @@ import Testing
     let harness = try Harness()
     try await harness.queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
     try harness.queue.register(Count.self) { job, context async throws in
-      try context.complete { db in
+      try await context.complete { db in
         try db.execute("INSERT INTO sent VALUES (?)", SQLValue(job.number))
         throw TestFailure()
       }
@@ -56,7 +57,7 @@ import Testing
         let harness = try Harness(.file(file))
         try harness.queue.register(Count.self) { _, context async throws in
           let number = (context.checkpoint?.first ?? 0) + 1
-          try context.checkpoint(Data([number]))
+          try await context.checkpoint(Data([number]))
           #expect(context.checkpoint == Data([number]))
           if number == 2 { throw PermanentJobFailure(TestFailure()) }
           throw TestFailure()
@@ -88,17 +89,33 @@ import Testing
     let queue = try DurableQueue(location: .memory)
     let kept = EventRecorder<Int64>(), box = Contexts()
     try queue.register(Count.self) { _, context async throws in
-      try context.heartbeat()
-      try context.checkpoint(Data([1]))
-      try context.checkpoint(nil)
+      try await context.heartbeat()
+      try await context.checkpoint(Data([1]))
+      try await context.checkpoint(nil)
       context.reportProgress(0.5)
       box.add(context)
       kept.record(context.id.rawValue)
     }
+    // The forms for operations.
+    try queue.register(Send.self) { _, context in
+      SimpleOperation<Void> { operation in
+        do {
+          try context.heartbeat()
+          try context.checkpoint(Data([2]))
+          try context.complete { _ in }
+          operation.reject(with: TestFailure())
+        } catch {
+          operation.reject(with: error)
+        }
+      }
+    }
     queue.start()
     let id = try await queue.enqueue(Count(number: 1))
+    let other = try await queue.enqueue(Send(text: "by an operation"), options: JobOptions(maxAttempts: 1))
     try await queue.waitUntilIdle()
     #expect(kept.events == [id.rawValue])
+    #expect(try queue.job(other)?.state == .done)
+    #expect(try queue.job(other)?.checkpointSize == nil)
     let context = try #require(box.all.first)
     #expect(jobErrorCode { try context.heartbeat() } == .leaseLost)
     #expect(jobErrorCode { try context.checkpoint(Data()) } == .leaseLost)

@@ -119,6 +119,31 @@ import Testing
     await harness.queue.stop()
   }
 
+  @Test func taskCancelled_waitUntilIdleEnds() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.enqueue(Count(number: 1))
+    let isWaiting = Gate()
+    let waiting = Task {
+      isWaiting.open()
+      try await queue.waitUntilIdle()
+    }
+    // Before it waits, or while it does.
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await queue.waitUntilIdle()
+    }
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    await isWaiting.wait()
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    // Others wait on.
+    async let idle: Void = queue.waitUntilIdle()
+    queue.start()
+    try await idle
+    await queue.stop()
+  }
+
   @Test func processThatWasThoughtDead_claimsAnewWhatItLost() async throws {
     try await withDatabaseFile { file in
       let harness = try Harness(.file(file)) { $0.leaseDuration = .seconds(60) }
@@ -145,7 +170,8 @@ import Testing
       let next = try await harness.queue.enqueue(Send(text: "claimed by nobody's worker"))
       await harness.wait(for: .done, of: id)
       await harness.wait(for: .done, of: next)
-      #expect(try harness.queue.job(id)?.crashes == 1)
+      // The process is there, so the job has not ended it.
+      #expect(try harness.queue.job(id)?.crashes == 0)
       #expect(try harness.queue.job(id)?.attempts == 1)
       #expect(await texts(of: events, through: "leaseLost \(id)").last == "leaseLost \(id)")
       // What it claims now is its own: a look around takes nothing away.

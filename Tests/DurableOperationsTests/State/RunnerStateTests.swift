@@ -16,10 +16,8 @@ import Testing
       backoff: nil, holdsAfterLastAttempt: false, isAlone: isAlone, version: 1, payload: Data(), occurrence: nil)
   }
 
-  private func acknowledgement(_ id: Int64) -> PendingAcknowledgement {
-    PendingAcknowledgement(
-      acknowledgement: Acknowledgement(id: JobID(rawValue: id), claim: 1, result: .done), kind: "1",
-      event: .done(JobID(rawValue: id), kind: "1"))
+  private func acknowledgement(_ id: Int64) -> Acknowledgement {
+    StoreHarness.acknowledgement(of: JobID(rawValue: id))
   }
 
   @Test func idle_hasNoRound() {
@@ -58,7 +56,7 @@ import Testing
     #expect(state.nextRound() == nil)
     state.ended(kind: 1, isAlone: false, acknowledgement(1))
     let next = try #require(state.nextRound())
-    #expect(next.acknowledgements.map(\.acknowledgement.id.rawValue) == [1])
+    #expect(next.acknowledgements.map(\.id.rawValue) == [1])
     #expect(next.claimable?.map(\.kind) == [1])
     #expect(next.limit == 1)
   }
@@ -130,7 +128,7 @@ import Testing
     #expect(state.nextRound() == nil)
     state.pauseIsOver()
     round = try #require(state.nextRound())
-    #expect(round.acknowledgements.map(\.acknowledgement.id.rawValue) == [1])
+    #expect(round.acknowledgements.map(\.id.rawValue) == [1])
     #expect(round.claimable != nil)
   }
 
@@ -205,7 +203,7 @@ private final class Runner {
   func stop() -> Bool { state.stop() }
   func setPaused(_ paused: Set<Int64>) { state.setPaused(paused) }
   func workMayHaveCome() { state.workMayHaveCome() }
-  func ended(kind: Int64, isAlone: Bool, _ acknowledgement: PendingAcknowledgement?) {
+  func ended(kind: Int64, isAlone: Bool, _ acknowledgement: Acknowledgement?) {
     state.ended(kind: kind, isAlone: isAlone, acknowledgement)
   }
   func nextRound() -> RunnerState.Round? { state.nextRound() }

@@ -16,6 +16,7 @@ struct Harness {
     self.clock = clock
     var configuration = DurableQueue.Configuration()
     configuration.clock = JobClock(clock, startingAt: start)
+    configuration.busyTimeout = .seconds(60)
     change(&configuration)
     queue = try DurableQueue(location: location, configuration: configuration)
   }
@@ -47,6 +48,15 @@ struct Harness {
   /// Waits until a job is in a state.
   func wait(for state: JobState, of id: JobID) async {
     while (try? queue.job(id)?.state) != state { await Task.yield() }
+  }
+}
+
+extension DurableQueue {
+  /// A queue on a file that waits for others as long as it takes on a busy machine.
+  static func patient(_ file: URL) throws -> DurableQueue {
+    var configuration = Configuration()
+    configuration.busyTimeout = .seconds(60)
+    return try DurableQueue(location: .file(file), configuration: configuration)
   }
 }
 

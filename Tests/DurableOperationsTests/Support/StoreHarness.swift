@@ -7,14 +7,22 @@ final class StoreHarness {
   let store: JobStore
   var now: Int64 = 1_800_000_000_000
   private(set) var worker: Int64 = 0
+  let events = EventHub()
 
   init() throws {
-    store = try JobStore(path: ":memory:", configuration: DurableQueue.Configuration(), mustExist: false)
+    store = try JobStore(
+      path: ":memory:", configuration: DurableQueue.Configuration(), events: events, mustExist: false)
     worker = try store.transaction { try store.addWorker(.current, leaseUntil: now + 60_000) }
   }
 
   static func job(_ kind: String = "a", _ options: JobOptions = JobOptions()) -> EncodedJob {
     EncodedJob(kind: kind, version: 1, payload: Data("{}".utf8), options: options, occurrence: nil)
+  }
+
+  static func acknowledgement(of id: JobID, claim: Int64 = 1, _ result: Acknowledgement.Result = .done)
+    -> Acknowledgement
+  {
+    Acknowledgement(id: id, kind: "a", claim: claim, result: result, event: .done(id, kind: "a"))
   }
 
   @discardableResult
@@ -49,9 +57,8 @@ final class StoreHarness {
   @discardableResult
   func end(_ id: JobID, _ result: Acknowledgement.Result, keepsDone: Bool = true) throws -> Bool {
     let claim = try store.connection.execute("SELECT claim FROM durable_jobs WHERE id = ?", [.integer(id.rawValue)])
-    let acknowledgement = Acknowledgement(id: id, claim: claim[0][0].integerValue ?? 0, result: result)
-    let effect = try store.transaction { try store.acknowledge(acknowledgement, keepsDone: keepsDone, now: now) }
-    return effect != .refused
+    let acknowledgement = Self.acknowledgement(of: id, claim: claim[0][0].integerValue ?? 0, result)
+    return try store.transaction { try store.acknowledge(acknowledgement, keepsDone: keepsDone, now: now) }
   }
 
   /// Claims a job that is the only one that can be, and ends it.
