@@ -26,8 +26,7 @@ final class IdleTimer: Sendable {
   /// Nil if the task may wait for as long as it likes.
   convenience init?(for request: URLRequest, in session: URLSession) {
     // A request does not tell whether its timeout was set; that of one whose was not is this one, and means the session's.
-    let seconds =
-      request.timeoutInterval == 60 ? session.configuration.timeoutIntervalForRequest : request.timeoutInterval
+    let seconds = request.timeoutInterval == 60 ? SessionTwins.twin(of: session).timeout : request.timeoutInterval
     guard seconds < .endless else { return nil }
     self.init(limit: .seconds(max(0, seconds)), clock: .of(ContinuousClock()))
   }

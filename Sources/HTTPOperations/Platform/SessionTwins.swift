@@ -6,19 +6,26 @@ package import FoundationNetworking
 
 /// Sessions with the configurations of others, and a delegate of ours. They go when the others are gone.
 enum SessionTwins {
-  private final class Twin {
-    weak var original: URLSession?
+  final class Twin {
+    fileprivate weak var original: URLSession?
     let session: URLSession
     let relay: SessionRelay
+    /// The header fields of the original's configuration, which have to be put into the requests: see HTTPExchange.
+    let fields: HTTPHeaders
+    /// How long a request of the original may neither send nor receive anything.
+    let timeout: TimeInterval
 
     init(of original: URLSession) {
       self.original = original
       relay = SessionRelay()
-      // What a session gives is its own, and no copy.
+      // What a session gives is its own, and no copy. What somebody changes there later is not for this session.
       let configuration = original.configuration.copy() as! URLSessionConfiguration
+      var fields: HTTPHeaders = [:]
+      for (name, value) in configuration.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
+      self.fields = fields
+      timeout = configuration.timeoutIntervalForRequest
       configuration.urlCache = nil
       configuration.timeoutIntervalForRequest = .endless
-      // They are put into the requests: see HTTPExchange.
       configuration.httpAdditionalHeaders = nil
       session = URLSession(configuration: configuration, delegate: relay, delegateQueue: nil)
     }
@@ -26,9 +33,9 @@ enum SessionTwins {
 
   private static let twins = LockBox<[ObjectIdentifier: Twin]>([:])
 
-  static func twin(of original: URLSession) -> (URLSession, SessionRelay) {
+  static func twin(of original: URLSession) -> Twin {
     let key = ObjectIdentifier(original)
-    if let twin = twins.withLock({ $0[key] }), twin.original === original { return (twin.session, twin.relay) }
+    if let twin = twins.withLock({ $0[key] }), twin.original === original { return twin }
     let new = Twin(of: original)
     let (twin, orphans) = twins.withLock { twins -> (Twin, [Twin]) in
       // Somebody else may have been first.
@@ -39,8 +46,9 @@ enum SessionTwins {
       return (new, Array(orphans.values))
     }
     for orphan in orphans { orphan.session.finishTasksAndInvalidate() }
-    return (twin.session, twin.relay)
+    return twin
   }
+
   /// Ends the session that was made for another, when its tasks have ended.
   static func release(of original: URLSession) {
     let twin = twins.withLock { twins -> Twin? in
@@ -58,11 +66,11 @@ package import Foundation
 extension URLSession {
   /// The header fields of the configuration, if they have to be put into the requests.
   var fieldsOfEveryRequest: HTTPHeaders {
-    var fields: HTTPHeaders = [:]
     #if canImport(FoundationNetworking)
-    for (name, value) in configuration.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
+    SessionTwins.twin(of: self).fields
+    #else
+    [:]
     #endif
-    return fields
   }
 
   /// Invalidates the session, and the one that was made for it, when their tasks have ended.

@@ -62,9 +62,9 @@ final class SessionTask: Sendable {
     #if canImport(FoundationNetworking)
     body = StreamedBody(of: request, uploading: upload)
     idleTimer = IdleTimer(for: request, in: session)
-    let (twin, relay) = SessionTwins.twin(of: session)
-    task = twin.dataTask(with: body?.request(from: request.withoutTimeout) ?? request.withoutTimeout)
-    relay.tell(self, about: task)
+    let twin = SessionTwins.twin(of: session)
+    task = twin.session.dataTask(with: body?.request(from: request.withoutTimeout) ?? request.withoutTimeout)
+    twin.relay.tell(self, about: task)
     #else
     switch upload {
     case nil: task = session.dataTask(with: request)

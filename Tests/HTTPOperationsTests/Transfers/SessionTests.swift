@@ -97,5 +97,18 @@ import FoundationNetworking
       #expect(session.configuration.httpAdditionalHeaders?["X-Color"] as? String == "red")
     }
   }
+
+  @Test func configuration_changedInTheSession_changesNoRequest() async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpAdditionalHeaders = ["X-Color": "red"]
+      let session = URLSession(configuration: configuration)
+      try await HTTPOperation(request(server.url()), session: session).run()
+      session.configuration.httpAdditionalHeaders = ["X-Color": "blue"]
+      try await HTTPOperation(request(server.url()), session: session).run()
+      #expect(server.requests.events.map { $0.headers["x-color"] } == ["red", "red"])
+    }
+  }
 }
 #endif
