@@ -1,3 +1,4 @@
+import CompositeOperations
 import Foundation
 
 /// What is to be done, as it is stored: a value with everything that the work needs.
@@ -25,7 +26,8 @@ extension Job {
   public static var version: Int { 1 }
 }
 
-/// The number of a job in its database. A number is never given twice.
+/// The number of a job in its database. A number is never given twice; a job that takes the place of another by its
+/// ``UniqueKey`` takes its number too.
 public struct JobID: Sendable, Hashable, Comparable, Codable, RawRepresentable, CustomStringConvertible {
   /// The number, from 1.
   public let rawValue: Int64
@@ -79,10 +81,17 @@ public struct JobRequest: Sendable {
   public var options: JobOptions
 
   /// Makes a request of a job.
+  ///
+  /// Traps if the kind is empty.
   public init<J: Job>(_ job: J, options: JobOptions = JobOptions()) {
+    requireKind(of: J.self)
     kind = J.kind
     version = J.version
     encode = { try PayloadCoding.encode(job) }
     self.options = options
   }
+}
+
+func requireKind<J: Job>(of type: J.Type) {
+  require(!J.kind.isEmpty, "The job type \(J.self) has an empty kind. Give its `kind` a name.")
 }

@@ -16,13 +16,17 @@ public struct JobContext: Sendable {
     box.withLock { $0 = checkpoint }
   }
 
-  /// The job's number: give it to servers, so that they can recognise what they got twice.
+  /// The job's number.
   public var id: JobID { execution.job.id }
   /// The job's kind.
   public var kind: String { execution.kindName }
+  /// What tells this job from all others, in this database and any other, and is the same in each of its attempts: give it
+  /// to servers, so that they can recognise what they got twice. A job that takes the place of another by its
+  /// ``UniqueKey`` has the same number, but not this.
+  public var idempotencyKey: String { "\(core.identity)-\(id.rawValue)-\(execution.job.revision)" }
   /// Which attempt this is, from 1. Those that were cut short by a crash, a stop or a snooze are not counted.
   public var attempt: Int { execution.attempt }
-  /// How many processes have ended while the job ran in them.
+  /// How many processes have ended while the job ran in them, one after the other: an attempt that ends sets it back.
   public var crashes: Int { execution.job.crashes }
   /// The time of its schedule that a periodic job is for; nil for other jobs.
   public var occurrence: Date? { execution.job.occurrence }
@@ -78,13 +82,44 @@ public struct JobContext: Sendable {
     guard isCurrent else { throw leaseLost() }
   }
 
-  /// Tells those who listen to the queue's events how far the work has got.
+  // MARK: - Further jobs
+
+  /// Stores a job in the same queue, as ``DurableQueue/enqueue(_:options:)-(J,_)`` does. A closure that is registered and
+  /// used the queue itself would keep it.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
+    try enqueue(contentsOf: [JobRequest(job, options: options)])[0]
+  }
+
+  /// The same, without using the disk on the thread of the caller.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
+    try await enqueue(contentsOf: [JobRequest(job, options: options)])[0]
+  }
+
+  /// Stores jobs of any types in the same queue, all of them or none.
+  @discardableResult
+  public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
+    try core.enqueue(requests)
+  }
+
+  /// The same, without using the disk on the thread of the caller.
+  @discardableResult
+  public func enqueue(contentsOf requests: [JobRequest]) async throws -> [JobID] {
+    try await core.enqueueLater(core.encode(requests))
+  }
+
+  // MARK: - Progress
+
+  /// Tells those who listen to the queue's events how far the work has got. The progress of an operation is told by itself.
   ///
   /// - Parameter fraction: the share that is done, from 0 to 1. What is outside is taken for the nearer end.
   public func reportProgress(_ fraction: Double) {
     let fraction = fraction.isNaN ? 0 : min(max(fraction, 0), 1)
     core.events.tell(.progress(id, fraction: fraction))
   }
+
+  // MARK: - Finishing
 
   /// Acknowledges the job together with writes of yours, in one transaction: either both are there after a crash, or
   /// neither. Then the job is done, however its operation ends.

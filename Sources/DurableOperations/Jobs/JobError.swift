@@ -92,11 +92,13 @@ extension JobError: LocalizedError, CustomStringConvertible {
       "\(job) depends on job \(other), which waits for the one whose place it is to take: neither could ever run. Nothing "
         + "was enqueued. Take the dependency away, or use another unique key."
     case .unknownJob:
-      "\(job) is not there. It was never enqueued, or was deleted, or was done and its retention is over."
+      "\(job) is not there: it was never enqueued, or was deleted, or was done and its retention is over. Check the number, "
+        + "or keep done jobs for longer."
     case .wrongState(let state):
-      "\(job) is \(state), so this can not be done with it."
+      "\(job) is \(state), which does not allow this. \(state.whatCanBeDone)"
     case .timedOut(let timeout):
-      "An attempt of \(job.lowercasedFirst) took longer than its timeout of \(timeout)."
+      "An attempt of \(job.lowercasedFirst) took longer than its timeout of \(timeout). Look for what it waited for, or give "
+        + "it more time in its options."
     case .operationCancelled:
       "The operation of \(job.lowercasedFirst) was cancelled by somebody else than the queue, which counts as a failed "
         + "attempt. Use cancel(_:) of the queue to cancel a job."
@@ -108,13 +110,15 @@ extension JobError: LocalizedError, CustomStringConvertible {
         + "Update this program, and retry the job."
     case .leaseLost:
       "\(job) was given to another process, for this one did not prolong its lease in time. What this one still does "
-        + "is not acknowledged."
+        + "is not acknowledged. Raise leaseDuration if this process is often held up for so long."
     case .tooManyCrashes(let count):
-      "\(job) is dead: \(count) processes ended while it ran in them. Retry it when the reason is mended."
+      "\(job) is dead: \(count) processes ended while it ran in them. Look for what ends them, repair it, and retry the job."
     case .unknownKind:
-      "\(job) is dead: no process registered its kind for longer than unknownKinds allows."
+      "\(job) is dead: it was due for longer than unknownKinds allows, and no process had registered its kind. Register it in "
+        + "one, and retry the job."
     case .prerequisiteFailed(let other):
-      "\(job) will not run, for its prerequisite \(other) is dead, cancelled or deleted."
+      "\(job) will not run, for its prerequisite \(other) is dead, cancelled or deleted. Retry that one first, then this one; "
+        + "or enqueue both anew."
     case .insideTransaction:
       "The queue was called inside of one of its own transactions, where it would wait for itself. Use what the "
         + "closure is given."
@@ -123,6 +127,17 @@ extension JobError: LocalizedError, CustomStringConvertible {
 
   /// The same as ``description``.
   public var errorDescription: String? { description }
+}
+
+extension JobState {
+  fileprivate var whatCanBeDone: String {
+    switch self {
+    case .waiting, .scheduled, .blocked: "It can be held, cancelled or deleted."
+    case .executing: "It can be cancelled; or wait until it has ended."
+    case .held, .cancelled, .dead: "It can be retried or deleted."
+    case .done: "It can be deleted; enqueue a new one to have it run again."
+    }
+  }
 }
 
 extension String {

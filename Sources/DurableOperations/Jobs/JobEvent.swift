@@ -7,7 +7,8 @@ public enum JobEvent: Sendable {
   case enqueued(JobID, kind: String)
   /// An attempt starts, numbered from 1.
   case started(JobID, kind: String, attempt: Int)
-  /// The share of the work that is done, from 0 to 1.
+  /// The share of the work that is done, from 0 to 1: what the progress of its operation says, or
+  /// ``JobContext/reportProgress(_:)``.
   case progress(JobID, fraction: Double)
   /// A job was done.
   case done(JobID, kind: String)

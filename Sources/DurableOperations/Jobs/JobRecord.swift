@@ -14,13 +14,13 @@ public struct JobRecord: Sendable, Hashable, Identifiable {
   public let attempts: Int
   /// How many it has; nil for as many as it takes.
   public let maxAttempts: Int?
-  /// How many processes ended while it ran in them.
+  /// How many processes ended while it ran in them, one after the other: an attempt that ends sets it back.
   public let crashes: Int
   /// The error of the last attempt that failed, or the reason why it is dead, cancelled or held; nil if there is none.
   public let lastError: String?
   /// When it was enqueued.
   public let enqueuedAt: Date
-  /// When it may run: a scheduled job's time. Nil for at once.
+  /// When it may run, or could for the first time: a scheduled job's time, or when it was retried. Nil for at once.
   public let runAt: Date?
   /// When its last attempt started; nil if none has.
   public let startedAt: Date?

@@ -27,7 +27,7 @@ extension DurableQueue {
   public enum UnknownKinds: Sendable, Hashable {
     /// They stay as they are: another process may know them.
     case leave
-    /// They are dead when they have waited for so long since they were enqueued.
+    /// They are dead when they have been due for so long. For processes that know all kinds that there are.
     case dead(after: Duration)
   }
 
@@ -55,7 +55,8 @@ extension DurableQueue {
     public var leaseDuration: Duration = .seconds(60)
     /// How often the queue looks for what other processes have done. A second.
     public var pollInterval: Duration = .seconds(1)
-    /// After how many processes ended while it ran a job is dead; nil for never. Three.
+    /// After how many processes ended while it ran, without an attempt that came to an end in between, a job is dead; nil
+    /// for never. Three.
     public var maxCrashes: Int? = 3
     /// How long to wait before further attempts of jobs whose options do not say it.
     public var backoff: JobBackoff = .default

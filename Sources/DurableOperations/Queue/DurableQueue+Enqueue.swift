@@ -40,15 +40,7 @@ extension DurableQueue {
   /// - Returns: their numbers, in the same order.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
-    let encoded = try core.encode(requests)
-    let ids = try core.database.sync { store in
-      let now = try core.time(in: store)
-      let ids = try store.transaction { try store.enqueue(encoded, now: now) }
-      core.didEnqueue(encoded, in: store)
-      return ids
-    }
-    core.pump()
-    return ids
+    try core.enqueue(requests)
   }
 
   /// Stores jobs of any types, all of them or none, without using the disk on the thread of the caller.

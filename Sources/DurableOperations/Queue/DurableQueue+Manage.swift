@@ -52,7 +52,8 @@ extension DurableQueue {
   ///
   /// - Throws: ``JobError`` if there is no such job, it is in another state, or another job has its unique key by now.
   public func retry(_ id: JobID) throws {
-    try write { try $0.retry(id) }
+    let now = core.clock.milliseconds
+    try write { try $0.retry(id, now: now) }
   }
 
   /// The same for all jobs that are held, or dead. Dead ones whose unique key another has by now stay as they are.
@@ -60,7 +61,8 @@ extension DurableQueue {
   /// - Returns: how many there were.
   @discardableResult
   public func retryAll(_ state: RetriableState, kind: String? = nil) throws -> Int {
-    try write { try $0.retryAll(state == .held ? .held : .dead, kind: kind) }
+    let now = core.clock.milliseconds
+    return try write { try $0.retryAll(state == .held ? .held : .dead, kind: kind, now: now) }
   }
 
   /// What ``retryAll(_:kind:)`` is about.
@@ -120,10 +122,13 @@ extension DurableQueue {
   private func deleteAll(_ filter: JobFilter) throws -> Int {
     let now = core.clock.milliseconds
     var count = 0
+    // From the last one on, so that it ends though others come.
+    var last = JobID(rawValue: .max)
     while true {
-      let some = try write { try $0.deleteSome(filter, now: now) }
-      if some == 0 { return count }
-      count += some
+      let some = try write { try $0.deleteSome(filter, through: last, now: now) }
+      count += some.count
+      guard let first = some.last else { return count }
+      last = JobID(rawValue: first.rawValue - 1)
     }
   }
 

@@ -21,6 +21,7 @@ extension DurableQueue {
     _ type: J.Type, maxConcurrent: Int? = nil, upgrade: (@Sendable (Data, _ version: Int) throws -> Data)? = nil,
     operation: @escaping @Sendable (J, JobContext) throws -> Operation
   ) throws {
+    requireKind(of: type)
     try register(
       Registration(type, limit: checked(maxConcurrent, J.kind), upgrade: upgrade, makeOperation: operation))
   }
@@ -40,6 +41,7 @@ extension DurableQueue {
     _ type: J.Type, maxConcurrent: Int? = nil, upgrade: (@Sendable (Data, _ version: Int) throws -> Data)? = nil,
     perform: @escaping @Sendable (J, JobContext) async throws -> Void
   ) throws {
+    requireKind(of: type)
     try register(
       Registration(type, limit: checked(maxConcurrent, J.kind), upgrade: upgrade) { job, context in
         AsyncOperation { try await perform(job, context) }
@@ -50,7 +52,6 @@ extension DurableQueue {
     require(
       limit ?? 1 >= 1, "The kind “\(kind)” was registered with maxConcurrent \(limit ?? 0). Use 1 or more, or pause it."
     )
-    require(!kind.isEmpty, "A job type with an empty kind was registered. Give its `kind` a name.")
     return limit ?? .max
   }
 

@@ -77,6 +77,17 @@ public final class DurableQueue: Sendable {
     try await core.waitUntilIdle()
   }
 
+  /// Returns when a job is done, dead or cancelled, in whichever process, as it is then; a job that is held is waited for on.
+  /// Nil if it is not there: it was never enqueued, or was deleted, as done jobs are at once with ``Retention/none``.
+  ///
+  /// What other processes do is seen within a ``Configuration/pollInterval``.
+  ///
+  /// - Throws: ``DatabaseError`` if the database can not be asked; `CancellationError` when the task is cancelled.
+  public func waitUntilSettled(_ id: JobID) async throws -> JobRecord? {
+    try await core.waitUntilSettled(id)
+    return try await core.reader.run { try $0.record(id) }
+  }
+
   /// What happens to jobs in this process, from now on. Each call gives a stream of its own, which ends with the queue.
   public func events(
     bufferingPolicy: AsyncStream<JobEvent>.Continuation.BufferingPolicy = .unbounded

@@ -13,6 +13,19 @@ extension QueueCore {
     try requests.map { try EncodedJob($0, maxPayloadSize: configuration.maxPayloadSize) }
   }
 
+  /// Stores jobs on the thread of the caller.
+  func enqueue(_ requests: [JobRequest]) throws -> [JobID] {
+    let encoded = try encode(requests)
+    let ids = try database.sync { store in
+      let now = try time(in: store)
+      let ids = try store.transaction { try store.enqueue(encoded, now: now) }
+      didEnqueue(encoded, in: store)
+      return ids
+    }
+    pump()
+    return ids
+  }
+
   /// Jobs were stored. On the database's queue; a round has to follow.
   func didEnqueue(_ jobs: [EncodedJob], in store: JobStore) {
     guard !jobs.isEmpty else { return }

@@ -32,6 +32,9 @@ extension QueueCore {
       ended(number, .failure(error))
       return nil
     }
+    if events.isHeard, let operation = operation as? SettlingOperation {
+      operation.addProgressObserver { [events, id = execution.job.id] in events.tell(.progress(id, fraction: $0)) }
+    }
     if operation.name == nil { operation.name = "\(execution.kindName) \(execution.job.id)" }
     let isInterrupted = withLock { _ in
       execution.operation = operation

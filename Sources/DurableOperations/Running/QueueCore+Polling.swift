@@ -22,7 +22,7 @@ extension QueueCore {
       pump()
     }
     // What is due still could not be seen to, or is for others to see to: not at once again.
-    if isFine { lookAhead(in: store, now: clock.milliseconds) } else { wakeIdleWaiters(in: store) }
+    if isFine { lookAhead(in: store, now: clock.milliseconds) } else { wakeWaiters(in: store) }
     // A lease is prolonged three times before it ends.
     setAlarm(in: min(configuration.pollInterval, max(configuration.leaseDuration / 3, .milliseconds(1))))
   }
@@ -133,6 +133,9 @@ extension QueueCore {
   }
 
   private func enqueuePeriodicJobs(in store: JobStore, now: Int64) throws {
+    if try store.hasPeriodicJobsFarAhead(of: now) {
+      try store.transaction { try store.bringBackPeriodicJobs(now: now) }
+    }
     guard let next = try store.nextOccurrence(), next <= now else { return }
     let (enqueued, unreadable) = try store.transaction { try store.enqueueOccurrences(now: now) }
     didEnqueue(enqueued, in: store)
@@ -172,7 +175,7 @@ extension QueueCore {
       if isNew { events.tell(.unknownKind(kind.name)) }
       guard case .dead(let after) = configuration.unknownKinds else { continue }
       try store.transaction {
-        try store.giveUp(kind: kind.id, name: kind.name, enqueuedBefore: now - after.milliseconds, now: now)
+        try store.giveUp(kind: kind.id, name: kind.name, dueBefore: now - after.milliseconds, now: now)
       }
     }
   }
@@ -187,7 +190,7 @@ extension QueueCore {
     } catch {
       // It is found at the next look.
     }
-    wakeIdleWaiters(in: store)
+    wakeWaiters(in: store)
   }
 
   /// Has `poll` called after a time, or earlier.
@@ -195,7 +198,7 @@ extension QueueCore {
     let timekeeper = clock.timekeeper
     let time = timekeeper.now + delay
     let (number, replaced) = withLock { storage -> (Int?, Timekeeper.Timer?) in
-      guard storage.state.phase != .idle || !storage.idleWaiters.isEmpty else { return (nil, nil) }
+      guard storage.state.phase != .idle || !storage.waiters.isEmpty else { return (nil, nil) }
       if let alarm = storage.alarm, alarm.time <= time { return (nil, nil) }
       storage.lastAlarm += 1
       defer { storage.alarm = (time, storage.lastAlarm, nil) }
@@ -216,46 +219,5 @@ extension QueueCore {
   private func alarmRang(_ number: Int) {
     withLock { storage in if storage.alarm?.number == number { storage.alarm = nil } }
     database.async { [weak self] in self?.poll($0) }
-  }
-
-  // MARK: - Idleness
-
-  func waitUntilIdle() async throws {
-    let number = withLock { storage in
-      storage.lastIdleWaiter += 1
-      return storage.lastIdleWaiter
-    }
-    let reply = Reply<Void>()
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        withLock { $0.idleWaiters[number] = (reply, continuation) }
-        // It may have been cancelled before there was anybody to wake.
-        if Task.isCancelled { return endWaitingForIdleness(number) }
-        database.async { [self] store in
-          wakeIdleWaiters(in: store)
-          setAlarm(in: configuration.pollInterval)
-        }
-      }
-    } onCancel: {
-      endWaitingForIdleness(number)
-    }
-    try reply.take()
-  }
-
-  private func endWaitingForIdleness(_ number: Int) {
-    let waiter = withLock { $0.idleWaiters.removeValue(forKey: number) }
-    if let waiter { waiter.reply.give(.failure(CancellationError()), resuming: waiter.continuation) }
-  }
-
-  private func wakeIdleWaiters(in store: JobStore) {
-    let (isAsked, kinds) = withLock { (!$0.idleWaiters.isEmpty, Array($0.registrations.keys)) }
-    guard isAsked else { return }
-    let result = Result { try store.isBusy(with: kinds, now: clock.milliseconds) }
-    if case .success(true) = result { return }
-    let waiters = withLock { storage in
-      defer { storage.idleWaiters = [:] }
-      return Array(storage.idleWaiters.values)
-    }
-    for waiter in waiters { waiter.reply.give(result.map { _ in }, resuming: waiter.continuation) }
   }
 }

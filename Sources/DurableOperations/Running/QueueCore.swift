@@ -11,8 +11,8 @@ final class QueueCore: Sendable {
     var executionNumbers: [JobID: Int] = [:]
     var lastExecution = 0
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    var idleWaiters: [Int: (reply: Reply<Void>, continuation: CheckedContinuation<Void, Never>)] = [:]
-    var lastIdleWaiter = 0
+    var waiters: [Int: DatabaseWaiter] = [:]
+    var lastWaiter = 0
     var graceTimer: Timekeeper.Timer?
     /// Whether what runs was told to end, and what is still claimed has to be.
     var isGraceOver = false
@@ -31,6 +31,8 @@ final class QueueCore: Sendable {
   let reader: SerialDatabase
   let events = EventHub()
   let network = NetworkWatch()
+  /// What tells the database from others.
+  let identity: String
   private let storage: LockBox<Storage>
   // Set once, before anybody else sees this.
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
@@ -51,6 +53,7 @@ final class QueueCore: Sendable {
         path: url.path, configuration: configuration, events: events, label: "\(name).reader", mustExist: true,
         besides: database)
     }
+    identity = try database.sync { try $0.identity() }
     var state = RunnerState(maxConcurrentJobs: configuration.maxConcurrentJobs)
     // Before the first round, for that may come before the first look around.
     state.setPaused(try database.sync { try $0.pausedKinds() })

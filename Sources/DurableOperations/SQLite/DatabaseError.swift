@@ -73,9 +73,6 @@ public struct DatabaseError: Error, Sendable, Equatable {
     default: .statement
     }
   }
-
-  /// Whether the same may succeed a little later, without anybody's help.
-  var isTransient: Bool { code == .busy || code == .inputOutput || code == .diskFull }
 }
 
 extension DatabaseError: LocalizedError, CustomStringConvertible {
@@ -110,9 +107,10 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
     case .inputOutput:
       "Reading or writing the database \(path) failed (\(cause)). Check the disk." + statement
     case .constraint:
-      "A constraint of the database \(path) does not hold (\(cause))." + statement
+      "A constraint of the database \(path) does not hold (\(cause)). Nothing of the transaction is stored; check the "
+        + "values." + statement
     case .statement:
-      "A statement failed in the database \(path) (\(cause))." + statement
+      "A statement failed in the database \(path) (\(cause)). Check it, and the tables that it names." + statement
     case .transactionEnded:
       "\(cause). Leave BEGIN, COMMIT and ROLLBACK to the queue, and use a transaction only inside its closure."
     }

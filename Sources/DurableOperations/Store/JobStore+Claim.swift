@@ -19,6 +19,8 @@ struct ClaimedJob: Sendable {
   let kind: Int64
   /// Tells this attempt from any other one of the job: what is acknowledged with an older one is refused.
   let claim: Int64
+  /// How many jobs have taken the place of the one before them.
+  let revision: Int64
   let attempts: Int
   let crashes: Int
   let maxAttempts: Int?
@@ -144,7 +146,8 @@ extension JobStore {
     let lane = row.integer(1)
     return ClaimedJob(
       id: JobID(rawValue: row.integer(0)), kind: Schema.kind(ofLane: lane), claim: row.integer(2),
-      attempts: Int(row.integer(3)), crashes: Int(row.integer(4)), maxAttempts: row.optionalInteger(5).map(Int.init),
+      revision: row.integer(14), attempts: Int(row.integer(3)), crashes: Int(row.integer(4)),
+      maxAttempts: row.optionalInteger(5).map(Int.init),
       timeout: row.optionalInteger(6).map { .milliseconds($0) }, backoff: row.text(7),
       holdsAfterLastAttempt: row.integer(10) & Schema.Flags.holdsAfterLastAttempt != 0,
       isAlone: lane & Schema.aloneLane != 0, version: Int(row.integer(8)), payload: row.data(9) ?? Data(),
@@ -155,7 +158,7 @@ extension JobStore {
     "UPDATE durable_jobs SET state = 3, worker = ?1, claim = claim + 1, started_at = ?2 WHERE id"
   private static let returning = """
     RETURNING id, lane, claim, attempts, crashes, max_attempts, timeout, backoff, version, payload, flags, major, minor, \
-    occurrence
+    occurrence, revision
     """
   private static let order = "ORDER BY major DESC, minor DESC, attempts, id"
 

@@ -144,7 +144,7 @@ extension JobStore {
       UPDATE durable_jobs SET lane = ?1, state = CASE WHEN blockers > 0 AND ?2 <> 4 THEN 2 ELSE ?2 END, major = ?3,
         minor = ?4, flags = ?5 | (flags & 1), max_attempts = ?6, timeout = ?7, run_at = ?8, enqueued_at = ?9,
         version = ?10, backoff = ?11, unique_key = ?12, payload = ?13, occurrence = ?14, attempts = 0, crashes = 0, error = NULL,
-        started_at = NULL, finished_at = NULL
+        revision = revision + 1, started_at = NULL, finished_at = NULL
       WHERE id = ?15
       """)
     try bind(job, kind: kind, now: now, to: update)

@@ -44,17 +44,17 @@ extension JobStore {
   }
 
   /// Has a job that is held, dead, cancelled or scheduled run at once, with all its attempts before it.
-  func retry(_ id: JobID) throws {
+  func retry(_ id: JobID, now: Int64) throws {
     let state = try stateOrThrow(of: id)
     guard [.held, .dead, .cancelled, .scheduled].contains(state) else { throw JobError(.wrongState(state), id: id) }
     if state == .dead || state == .cancelled, let other = try heir(of: id) { throw JobError(.duplicate(other), id: id) }
-    try retry(where: "id = \(id.rawValue)")
+    try retry(where: "id = \(id.rawValue)", now: now)
   }
 
   /// The same for all jobs that are held, or dead. Returns how many.
-  func retryAll(_ state: JobState, kind: String?) throws -> Int {
+  func retryAll(_ state: JobState, kind: String?, now: Int64) throws -> Int {
     guard let condition = try condition(JobFilter(kind: kind, states: [state])) else { return 0 }
-    guard state != .held else { return try retry(where: condition) }
+    guard state != .held else { return try retry(where: condition, now: now) }
     // Of several with the same key the last, if no other has it by now.
     return try retry(
       where: """
@@ -62,7 +62,7 @@ extension JobStore {
           SELECT 1 FROM durable_jobs AS other
           WHERE other.unique_key = durable_jobs.unique_key AND other.lane >> 2 = durable_jobs.lane >> 2
             AND (other.state IN (0, 1, 2, 3, 4) OR other.state = \(state.rawValue) AND other.id > durable_jobs.id)))
-        """)
+        """, now: now)
   }
 
   /// The job that has the unique key of one that has ended.
@@ -77,13 +77,13 @@ extension JobStore {
   }
 
   @discardableResult
-  private func retry(where condition: String) throws -> Int {
+  private func retry(where condition: String, now: Int64) throws -> Int {
     try connection.execute(
       """
-      UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, run_at = NULL, attempts = 0,
-        crashes = 0, lane = lane & ~2, flags = flags & ~2, finished_at = NULL
+      UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, run_at = ?, attempts = 0,
+        crashes = 0, lane = lane & ~2, flags = flags & ~2 | 8, finished_at = NULL
       WHERE \(condition)
-      """)
+      """, [.integer(now)])
     return connection.changeCount
   }
 
@@ -128,17 +128,16 @@ extension JobStore {
     }
   }
 
-  /// Deletes jobs, a thousand at once. Returns how many.
-  func deleteSome(_ filter: JobFilter, now: Int64) throws -> Int {
-    guard let condition = try condition(filter) else { return 0 }
+  /// Deletes a thousand jobs at once, the last ones with a number up to one. Returns them.
+  func deleteSome(_ filter: JobFilter, through last: JobID, now: Int64) throws -> [JobID] {
+    guard let condition = try condition(filter) else { return [] }
     let rows = try connection.execute(
-      "SELECT id FROM durable_jobs WHERE \(condition) AND state <> 3 ORDER BY id DESC LIMIT 1000")
+      "SELECT id FROM durable_jobs WHERE \(condition) AND state <> 3 AND id <= ? ORDER BY id DESC LIMIT 1000",
+      [.integer(last.rawValue)])
     // What depends on others goes before them: numbers are given in that order, but for those of one call.
-    for row in rows {
-      let id = JobID(rawValue: row[0].integerValue ?? 0)
-      if try state(of: id) != nil { try delete(id, now: now) }
-    }
-    return rows.count
+    let ids = rows.map { JobID(rawValue: $0[0].integerValue ?? 0) }
+    for id in ids where try state(of: id) != nil { try delete(id, now: now) }
+    return ids
   }
 
   // MARK: - Questions, which only read

@@ -94,6 +94,32 @@ extension JobStore {
     return (enqueued, unreadable)
   }
 
+  /// Whether the clock was set back so far that periodic jobs would stay away for long. Only reads.
+  func hasPeriodicJobsFarAhead(of now: Int64) throws -> Bool {
+    try !periodicJobs(farAheadOf: now).isEmpty
+  }
+
+  /// Has periodic jobs go on from now though their last time is yet to come.
+  func bringBackPeriodicJobs(now: Int64) throws {
+    for row in try periodicJobs(farAheadOf: now) {
+      let next = row.schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
+      try connection.execute(
+        "UPDATE durable_periodic SET last_at = ?, next_at = ? WHERE name = ?",
+        [.integer(now), next.map { .integer($0) } ?? .null, .text(row.name)])
+    }
+  }
+
+  /// The times of a clock line take place once, so those of a few hours are waited for; intervals go on in real time.
+  private func periodicJobs(farAheadOf now: Int64) throws -> [PeriodicRow] {
+    let minute: Int64 = 60_000, hours: Int64 = 3 * 3_600_000
+    return try periodicJobs(where: "last_at > \(now + minute)").compactMap { try? $0.get() }.filter { row in
+      switch row.schedule.rule {
+      case .interval: true
+      case .cron: row.lastAt > now + hours
+      }
+    }
+  }
+
   private func periodicJobs(where condition: String) throws -> [Result<PeriodicRow, any Error>] {
     let select = try connection.prepare(
       "SELECT \(Self.columns) FROM durable_periodic WHERE \(condition) ORDER BY name", isKept: false)

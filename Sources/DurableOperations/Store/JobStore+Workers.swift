@@ -69,31 +69,43 @@ extension JobStore {
     guard !rescued.isEmpty else { return false }
     hasFreedJobs = true
     tell(.rescued(rescued.map(\.id)))
-    for (id, lane, state, flags) in rescued where state != .waiting {
-      let kind = try kindName(Schema.kind(ofLane: lane))
-      let error = JobError(.tooManyCrashes(maxCrashes ?? 0), id: id, kind: kind)
-      tell(state == .dead ? .dead(id, kind: kind, error: error) : .cancelled(id, kind: kind))
-      if flags & Schema.Flags.hasDependents != 0 { try tellDependents(of: id, how: .failed, now: now) }
+    for job in rescued where job.state != .waiting {
+      let kind = try kindName(Schema.kind(ofLane: job.lane))
+      if job.state == .dead {
+        let error = JobError(.tooManyCrashes(job.crashes), id: job.id, kind: kind)
+        let reason = try statement("UPDATE durable_jobs SET error = ?2 WHERE id = ?1")
+        reason.bind(job.id.rawValue, at: 1)
+        try reason.bind(error.description, at: 2)
+        try reason.run()
+        tell(.dead(job.id, kind: kind, error: error))
+      } else {
+        tell(.cancelled(job.id, kind: kind))
+      }
+      if job.flags & Schema.Flags.hasDependents != 0 { try tellDependents(of: job.id, how: .failed, now: now) }
     }
     return true
   }
 
-  private typealias Rescued = (id: JobID, lane: Int64, state: JobState, flags: Int64)
+  private struct Rescued {
+    let id: JobID
+    let lane: Int64
+    let state: JobState
+    let flags: Int64
+    let crashes: Int
+  }
 
   private func takeFromCrashed(_ worker: Int64, maxCrashes: Int?, now: Int64) throws -> [Rescued] {
     let update = try statement(
       """
       UPDATE durable_jobs SET worker = NULL, crashes = crashes + 1, lane = lane | 2, flags = flags & ~2,
         state = CASE WHEN flags & 2 THEN 5 WHEN crashes + 1 >= ?2 THEN 6 ELSE 0 END,
-        finished_at = CASE WHEN flags & 2 OR crashes + 1 >= ?2 THEN ?3 END,
-        error = CASE WHEN flags & 2 = 0 AND crashes + 1 >= ?2 THEN ?4 ELSE error END
+        finished_at = CASE WHEN flags & 2 OR crashes + 1 >= ?2 THEN ?3 END
       WHERE state = 3 AND worker = ?1
-      RETURNING id, lane, state, flags
+      RETURNING id, lane, state, flags, crashes
       """)
     update.bind(worker, at: 1)
     update.bind(maxCrashes.map(Int64.init), at: 2)
     update.bind(now, at: 3)
-    try update.bind(maxCrashes.map { JobError(.tooManyCrashes($0)).description }, at: 4)
     return try rescued(update)
   }
 
@@ -104,7 +116,7 @@ extension JobStore {
       UPDATE durable_jobs SET worker = NULL, flags = flags & ~2, state = CASE WHEN flags & 2 THEN 5 ELSE 0 END,
         finished_at = CASE WHEN flags & 2 THEN ?2 END
       WHERE state = 3 AND worker = ?1
-      RETURNING id, lane, state, flags
+      RETURNING id, lane, state, flags, crashes
       """)
     update.bind(worker, at: 1)
     update.bind(now, at: 2)
@@ -114,8 +126,11 @@ extension JobStore {
   private func rescued(_ update: Statement) throws -> [Rescued] {
     var rescued: [Rescued] = []
     try update.forEachRow { row in
-      let state = JobState(rawValue: Int(row.integer(2))) ?? .waiting
-      rescued.append((JobID(rawValue: row.integer(0)), row.integer(1), state, row.integer(3)))
+      rescued.append(
+        Rescued(
+          id: JobID(rawValue: row.integer(0)), lane: row.integer(1),
+          state: JobState(rawValue: Int(row.integer(2))) ?? .waiting, flags: row.integer(3),
+          crashes: Int(row.integer(4))))
     }
     return rescued
   }
@@ -178,15 +193,15 @@ extension JobStore {
   }
 
   /// Jobs that have waited too long for a process that knows them are dead.
-  func giveUp(kind: Int64, name: String, enqueuedBefore: Int64, now: Int64) throws {
+  func giveUp(kind: Int64, name: String, dueBefore: Int64, now: Int64) throws {
     let rows = try connection.execute(
       """
       UPDATE durable_jobs SET state = 6, finished_at = ?, error = ?
-      WHERE state = 0 AND lane BETWEEN ? AND ? AND enqueued_at < ? RETURNING id
+      WHERE state = 0 AND lane BETWEEN ? AND ? AND max(enqueued_at, coalesce(run_at, 0)) < ? RETURNING id
       """,
       [
         .integer(now), .text(JobError(.unknownKind, kind: name).description), .integer(Schema.lane(ofKind: kind)),
-        .integer(Schema.lane(ofKind: kind) + 3), .integer(enqueuedBefore),
+        .integer(Schema.lane(ofKind: kind) + 3), .integer(dueBefore),
       ])
     for row in rows {
       let id = JobID(rawValue: row[0].integerValue ?? 0)

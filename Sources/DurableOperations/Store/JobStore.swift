@@ -19,11 +19,14 @@ final class JobStore {
   private var kindNames: [Int64: String] = [:]
 
   /// Opens the database at a path, and brings its tables up to date.
-  init(path: String, configuration: DurableQueue.Configuration, events: EventHub, mustExist: Bool) throws {
+  init(
+    path: String, configuration: DurableQueue.Configuration, events: EventHub, mustExist: Bool,
+    migrations: [String] = Schema.migrations
+  ) throws {
     self.events = events
     connection = try Connection(path: path, busyTimeout: configuration.busyTimeout, mustExist: mustExist)
     // Before anything is changed.
-    try refuseNewerSchema()
+    try refuseNewerSchema(than: migrations.count)
     if mustExist, try storedVersion() == 0 {
       throw DatabaseError(.notAQueue, message: "it has no tables of a queue", path: path)
     }
@@ -36,7 +39,7 @@ final class JobStore {
       #endif
     case .normal: try connection.execute("PRAGMA synchronous = NORMAL")
     }
-    try migrate()
+    try migrate(migrations)
   }
 
   // MARK: - Opening
@@ -48,11 +51,17 @@ final class JobStore {
     return Int(rows.first?[0].integerValue ?? 0)
   }
 
-  private func refuseNewerSchema() throws {
+  /// What tells this database from others, also from a later one at the same path.
+  func identity() throws -> String {
+    let select = try statement("SELECT value FROM durable_meta WHERE key = 'identity'")
+    return try select.first { $0.text(0) ?? "" } ?? ""
+  }
+
+  private func refuseNewerSchema(than known: Int) throws {
     let version = try storedVersion()
-    guard version <= Schema.version else {
+    guard version <= known else {
       throw DatabaseError(
-        .newerSchema, message: "its tables are of version \(version), this program knows up to \(Schema.version)",
+        .newerSchema, message: "its tables are of version \(version), this program knows up to \(known)",
         path: connection.path)
     }
   }
@@ -70,17 +79,17 @@ final class JobStore {
     }
   }
 
-  private func migrate() throws {
-    if try storedVersion() == Schema.version { return }
+  private func migrate(_ migrations: [String]) throws {
+    if try storedVersion() == migrations.count { return }
     try connection.transaction {
       // Another process may have been here first.
       let version = try storedVersion()
-      try refuseNewerSchema()
-      if version == Schema.version { return }
+      try refuseNewerSchema(than: migrations.count)
+      if version == migrations.count { return }
       try connection.execute("CREATE TABLE IF NOT EXISTS durable_meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID")
-      for migration in Schema.migrations[version...] { try connection.execute(migration) }
+      for migration in migrations[version...] { try connection.execute(migration) }
       try connection.execute(
-        "INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('schema', ?)", [SQLValue(Schema.version)])
+        "INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('schema', ?)", [SQLValue(migrations.count)])
     }
   }
 

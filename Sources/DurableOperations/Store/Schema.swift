@@ -1,10 +1,13 @@
 /// The tables. Their names begin with `durable_`, so that tables of the user's can stand in the same file.
 ///
-/// Times are milliseconds since 1970. A lane is what is claimed from together: four for each kind.
+/// Statements are literals, and write numbers for what has names here: states are those of `JobState` (0 waiting,
+/// 1 scheduled, 2 blocked, 3 executing, 4 held, 5 cancelled, 6 dead, 7 done), `failing` is that of `PrerequisiteFailure`, and
+/// the bits of `flags` and lanes are listed below. Times are milliseconds since 1970. A lane is what is claimed from together: four for each kind.
 enum Schema {
   /// The steps from an empty file to the tables of today. What was released is never changed: a further step is added.
   static let migrations = [
     """
+    INSERT INTO durable_meta (key, value) VALUES ('identity', lower(hex(randomblob(8))));
     CREATE TABLE durable_kinds (
       id INTEGER PRIMARY KEY,
       name TEXT NOT NULL UNIQUE,
@@ -19,6 +22,7 @@ enum Schema {
       attempts INTEGER NOT NULL DEFAULT 0,
       crashes INTEGER NOT NULL DEFAULT 0,
       claim INTEGER NOT NULL DEFAULT 0,
+      revision INTEGER NOT NULL DEFAULT 0,
       worker INTEGER,
       flags INTEGER NOT NULL,
       blockers INTEGER NOT NULL,
@@ -75,8 +79,6 @@ enum Schema {
     ) WITHOUT ROWID;
     """
   ]
-
-  static var version: Int { migrations.count }
 
   /// Bits of a lane, below the number of the kind.
   static let networkLane: Int64 = 1, aloneLane: Int64 = 2

@@ -33,6 +33,13 @@ import Testing
       }, says: "empty kind")
   }
 
+  @Test func emptyKindEnqueued() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        try await DurableQueue(location: .memory).enqueue(Nameless())
+      }, says: "The job type Nameless has an empty kind.")
+  }
+
   @Test func noConcurrency() async {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -170,10 +170,9 @@ import Testing
     try harness.queue.register(Send.self) { _, _ in BlockOperation {} }
     let later = try await harness.queue.enqueue(Send(text: "x"), options: JobOptions(start: .after(.seconds(30))))
     harness.queue.start()
-    harness.clock.advance(by: .seconds(61))
+    await harness.advance(by: .seconds(61), until: .done, of: later)
     await seen.wait(forCount: 2)
-    await harness.wait(for: .done, of: later)
-    #expect(seen.events == [60, 60])
+    #expect(seen.events.prefix(2) == [60, 60])
     #expect(await texts(of: events, through: "databaseFailed statement").count > 1)
     await harness.queue.stop()
   }

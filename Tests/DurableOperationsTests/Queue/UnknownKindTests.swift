@@ -29,12 +29,30 @@ import Testing
     harness.clock.advance(by: .seconds(50))
     let young = try await harness.queue.enqueue(Send(text: "y"))
     harness.queue.start()
-    harness.clock.advance(by: .seconds(11))
-    await harness.wait(for: .dead, of: old)
-    #expect(try harness.queue.job(old)?.lastError?.contains("no process registered its kind") == true)
+    await harness.advance(by: .seconds(11), until: .dead, of: old)
+    #expect(try harness.queue.job(old)?.lastError?.contains("no process had registered its kind") == true)
     #expect(try harness.queue.job(dependent)?.state == .dead)
     #expect(try harness.queue.job(young)?.state == .waiting)
     await harness.queue.stop()
+  }
+
+  @Test func time_countsFromWhenTheJobIsDue() throws {
+    let harness = try StoreHarness()
+    let later = try harness.enqueue("old", JobOptions(start: .after(.seconds(1000))))
+    let retried = try harness.enqueue("old", JobOptions(startsHeld: true))
+    let waiting = try harness.enqueue("old")
+    harness.now += 1_000_000
+    _ = try harness.change { try $0.promote(now: harness.now) }
+    try harness.change { try $0.retry(retried, now: harness.now) }
+    func giveUp() throws -> [JobState?] {
+      try harness.change { store in
+        try store.giveUp(kind: store.kindID("old"), name: "old", dueBefore: harness.now - 60_000, now: harness.now)
+      }
+      return try [later, retried, waiting].map(harness.state)
+    }
+    #expect(try giveUp() == [.waiting, .waiting, .dead])
+    harness.now += 60_001
+    #expect(try giveUp() == [.dead, .dead, .dead])
   }
 
   @Test func jobThatIsToRunAlone_countsToo() throws {

@@ -88,6 +88,55 @@ import Testing
     await queue.stop()
   }
 
+  @Test("A periodic job goes on when the clock was ahead", arguments: ["interval", "cron"])
+  func periodicJob_goesOn(_ what: String) async throws {
+    let setting = Setting(), queue = try setting.queue()
+    let times = EventRecorder<Double>()
+    try queue.register(Count.self) { _, context in
+      let time = context.occurrence!.timeIntervalSince(setting.start)
+      return BlockOperation { times.record(time) }
+    }
+    let ahead = what == "interval" ? 3600.0 : 10 * 365 * 86400.0
+    setting.jump(ahead)
+    queue.start()
+    let schedule: JobSchedule =
+      what == "interval"
+      ? .interval(.seconds(60)) : try .cron("* * * * *", timeZone: TimeZone(identifier: "UTC")!)
+    try queue.schedule(Count(number: 1), named: "tick", schedule)
+    func run(untilLater than: Double) async {
+      while !times.events.contains(where: { $0 < than }) {
+        await setting.clock.waitForSleeper()
+        setting.clock.advance(by: .seconds(1))
+        await queue.hasLookedAround()
+      }
+    }
+    await run(untilLater: .infinity)
+    #expect(times.events.allSatisfy { $0 >= ahead })
+    setting.jump(-ahead)
+    await run(untilLater: ahead)
+    // Within its own distance, not when the clock is where it was.
+    #expect(times.events.last! <= setting.clock.now.offset / .seconds(1))
+    #expect(setting.clock.now.offset < .seconds(600))
+    await queue.stop()
+  }
+
+  @Test func aFewSecondsBack_noTimeOfAPeriodicJobComesTwice() throws {
+    let harness = try StoreHarness()
+    let job = StoreHarness.job()
+    for (name, schedule) in [("a", JobSchedule.interval(.seconds(60))), ("b", try .cron("* * * * *"))] {
+      try harness.change { try $0.schedule(job, named: name, schedule, .latest, now: harness.now) }
+    }
+    harness.now += 600_000
+    #expect(try harness.change { try $0.enqueueOccurrences(now: harness.now).enqueued.count } == 2)
+    harness.now -= 30_000
+    #expect(try !harness.store.hasPeriodicJobsFarAhead(of: harness.now))
+    // Hours are waited for by a line of cron alone.
+    harness.now -= 3_600_000
+    try harness.change { try $0.bringBackPeriodicJobs(now: harness.now) }
+    harness.now += 61_000
+    #expect(try harness.change { try $0.enqueueOccurrences(now: harness.now).enqueued.count } == 1)
+  }
+
   @Test("A lease keeps its length: nothing runs twice", arguments: [-3600.0, 3600.0])
   func lease_keepsItsLength(jump: Double) async throws {
     try await withDatabaseFile { file in

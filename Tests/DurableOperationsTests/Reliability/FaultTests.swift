@@ -120,6 +120,38 @@ import Testing
     }
   }
 
+  @Test func olderSchema_isBroughtUpToDate_andNothingIsLost() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "DurableOperationsTests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    func open(_ migrations: [String]) throws -> JobStore {
+      try JobStore(
+        path: folder.path + "/jobs.sqlite", configuration: DurableQueue.Configuration(), events: EventHub(),
+        mustExist: false, migrations: migrations)
+    }
+    let id: JobID, identity: String
+    do {
+      let store = try open(Schema.migrations)
+      id = try store.transaction { try store.enqueue([StoreHarness.job()], now: 7)[0] }
+      identity = try store.identity()
+    }
+    // Two steps at once, the second of which is wrong at first.
+    let first = "ALTER TABLE durable_jobs ADD COLUMN color TEXT NOT NULL DEFAULT 'red'"
+    let second = "CREATE TABLE durable_more (number INTEGER); INSERT INTO durable_more VALUES (3);"
+    #expect(throws: DatabaseError.self) { try open(Schema.migrations + [first, "no SQL"]) }
+    #expect(try open(Schema.migrations).record(id)?.enqueuedAt == Date(milliseconds: 7))
+    do {
+      let store = try open(Schema.migrations + [first, second])
+      #expect(try store.connection.execute("SELECT color FROM durable_jobs")[0][0] == "red")
+      #expect(try store.connection.execute("SELECT number FROM durable_more")[0][0] == 3)
+      #expect(try store.record(id)?.state == .waiting)
+      #expect(try store.identity() == identity)
+    }
+    // Once, not each time it is opened; and the program of before knows that it is too old.
+    #expect(try open(Schema.migrations + [first, second]).connection.execute("SELECT * FROM durable_more").count == 1)
+    #expect { try open(Schema.migrations) } throws: { ($0 as? DatabaseError)?.code == .newerSchema }
+  }
+
   @Test func newerSchema_isRefused_andNothingIsTouched() async throws {
     try await withDatabaseFile { file in
       try await makeDatabase(file, jobs: 10)

@@ -109,7 +109,7 @@ import Testing
     }
     #expect(try harness.state(id) == .dead)
     #expect(try harness.record(id)?.attempts == 0)
-    try harness.change { try $0.retry(id) }
+    try harness.change { try $0.retry(id, now: harness.now) }
     #expect(try harness.claim().jobs.first?.isAlone == false)
   }
 
@@ -123,6 +123,26 @@ import Testing
     #expect(try harness.claim().jobs.first?.isAlone == true)
     try harness.end(id, .again(runAt: nil, isCharged: true, error: "e"))
     #expect(try harness.claim().jobs.first?.isAlone == false)
+  }
+
+  @Test func attemptEndedSinceTheLastCrash_crashesAreForgiven() throws {
+    let harness = try StoreHarness()
+    let id = try harness.enqueue()
+    func crash() throws {
+      #expect(try harness.claimed() == [id])
+      _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: 3, now: harness.now) }
+    }
+    for isCharged in [true, false] {
+      for _ in 0..<2 { try crash() }
+      #expect(try harness.record(id)?.crashes == 2)
+      #expect(try harness.claimed() == [id])
+      try harness.end(id, .again(runAt: nil, isCharged: isCharged, error: nil))
+      #expect(try harness.record(id)?.crashes == 0)
+    }
+    for _ in 0..<3 { try crash() }
+    let record = try #require(try harness.record(id))
+    #expect(record.state == .dead)
+    #expect(record.lastError?.hasPrefix("Job \(id) of the kind “a” is dead: 3 processes ended") == true)
   }
 
   @Test func takenFromAProcessThatIsThere_isChargedWithNothing() throws {

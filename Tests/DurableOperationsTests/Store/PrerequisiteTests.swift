@@ -75,7 +75,7 @@ import Testing
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
     try harness.run(first, .dead("no"))
-    try harness.change { try $0.retry(first) }
+    try harness.change { try $0.retry(first, now: harness.now) }
     try harness.run(first)
     #expect(try harness.state(dependent) == .waiting)
   }
@@ -85,12 +85,12 @@ import Testing
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
     _ = try harness.change { try $0.cancel(dependent, now: harness.now) }
-    try harness.change { try $0.retry(dependent) }
+    try harness.change { try $0.retry(dependent, now: harness.now) }
     #expect(try harness.state(dependent) == .blocked)
     _ = try harness.change { try $0.cancel(dependent, now: harness.now) }
     try harness.run(first)
     #expect(try harness.state(dependent) == .cancelled)
-    try harness.change { try $0.retry(dependent) }
+    try harness.change { try $0.retry(dependent, now: harness.now) }
     #expect(try harness.state(dependent) == .waiting)
   }
 
@@ -103,7 +103,7 @@ import Testing
     try harness.run(first)
     #expect(try harness.state(dependent) == .held)
     #expect(try harness.state(born) == .held)
-    try harness.change { try $0.retry(dependent) }
+    try harness.change { try $0.retry(dependent, now: harness.now) }
     #expect(try harness.state(dependent) == .waiting)
   }
 

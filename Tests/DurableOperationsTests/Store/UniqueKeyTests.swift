@@ -130,11 +130,11 @@ import Testing
     let first = try harness.enqueue("a", options())
     try harness.run(first, .dead("no"))
     let second = try harness.enqueue("a", options())
-    #expect(harness.code { try harness.change { try $0.retry(first) } } == .duplicate(second))
-    #expect(try harness.change { try $0.retryAll(.dead, kind: nil) } == 0)
+    #expect(harness.code { try harness.change { try $0.retry(first, now: harness.now) } } == .duplicate(second))
+    #expect(try harness.change { try $0.retryAll(.dead, kind: nil, now: harness.now) } == 0)
     try harness.run(second, .dead("no"))
     // Of two that could, the later one.
-    #expect(try harness.change { try $0.retryAll(.dead, kind: nil) } == 1)
+    #expect(try harness.change { try $0.retryAll(.dead, kind: nil, now: harness.now) } == 1)
     #expect(try harness.state(first) == .dead)
     #expect(try harness.state(second) == .waiting)
   }

@@ -42,6 +42,14 @@ extension SettlingOperation {
     return ObservationToken(record, in: add(record))
   }
 
+  /// Has an observer of the package's own told of progress. It is none of those of which the last one leaves.
+  package final func addProgressObserver(_ observer: @escaping @Sendable (_ fraction: Double) -> Void) {
+    _ = add(
+      ObserverRecord(interests: .progress, queue: nil) { event in
+        if case .progress(let fraction) = event { observer(fraction) }
+      })
+  }
+
   /// Whether the operation is cancelled when the last of its observers has left before it settled: was removed, or gave up
   /// reading its stream. False unless set otherwise.
   ///

@@ -1,0 +1,64 @@
+import CompositeOperations
+import Foundation
+
+/// A task that waits until the database shows something.
+struct DatabaseWaiter: Sendable {
+  /// Whether it does, for the kinds that are registered, at a time.
+  let isOver: @Sendable (JobStore, _ kinds: [Int64], _ now: Int64) throws -> Bool
+  let reply: Reply<Void>
+  let continuation: CheckedContinuation<Void, Never>
+
+  func end(_ result: Result<Void, any Error>) {
+    reply.give(result, resuming: continuation)
+  }
+}
+
+extension QueueCore {
+  func waitUntilIdle() async throws {
+    try await wait { store, kinds, now in try !store.isBusy(with: kinds, now: now) }
+  }
+
+  func waitUntilSettled(_ id: JobID) async throws {
+    try await wait { store, _, _ in try store.state(of: id)?.isSettled ?? true }
+  }
+
+  /// Waits until the database shows something. It is asked after each change by this process, and in each look around.
+  private func wait(
+    until isOver: @escaping @Sendable (JobStore, _ kinds: [Int64], _ now: Int64) throws -> Bool
+  ) async throws {
+    let number = withLock { storage in
+      storage.lastWaiter += 1
+      return storage.lastWaiter
+    }
+    let reply = Reply<Void>()
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        withLock { $0.waiters[number] = DatabaseWaiter(isOver: isOver, reply: reply, continuation: continuation) }
+        // It may have been cancelled before there was anybody to wake.
+        if Task.isCancelled { return endWaiting(number) }
+        database.async { [self] store in
+          wakeWaiters(in: store)
+          setAlarm(in: configuration.pollInterval)
+        }
+      }
+    } onCancel: {
+      endWaiting(number)
+    }
+    try reply.take()
+  }
+
+  private func endWaiting(_ number: Int) {
+    withLock { $0.waiters.removeValue(forKey: number) }?.end(.failure(CancellationError()))
+  }
+
+  /// Ends the waits that are over. On the database's queue.
+  func wakeWaiters(in store: JobStore) {
+    let (waiters, kinds) = withLock { ($0.waiters, Array($0.registrations.keys)) }
+    for (number, waiter) in waiters {
+      let result = Result { try waiter.isOver(store, kinds, clock.milliseconds) }
+      if case .success(false) = result { continue }
+      // It may have been cancelled in between.
+      withLock { $0.waiters.removeValue(forKey: number) }?.end(result.map { _ in })
+    }
+  }
+}

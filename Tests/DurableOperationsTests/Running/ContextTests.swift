@@ -1,0 +1,92 @@
+import CompositeOperations
+import CompositeOperationsTestKit
+import Foundation
+import Testing
+
+@testable import DurableOperations
+
+/// What an attempt is given besides the job: keys, further jobs, progress.
+@Suite(.timeLimit(.minutes(10))) struct ContextTests {
+  @Test func idempotencyKey_isThatOfTheJobInEachAttempt_andOfNoOther() async throws {
+    let seen = EventRecorder<String>()
+    func run(_ body: (DurableQueue) async throws -> Void) async throws {
+      let queue = try DurableQueue(location: .memory)
+      try queue.register(Count.self) { _, context async throws in
+        seen.record(context.idempotencyKey)
+        if context.attempt == 1 { throw TestFailure() }
+      }
+      try await body(queue)
+      queue.start()
+      while try queue.counts().total > queue.counts()[.done] { await Task.yield() }
+      await queue.stop()
+    }
+    let options = JobOptions(backoff: .noDelay, uniqueKey: UniqueKey("key", whenTaken: .replace))
+    try await run { _ = try await $0.enqueue(Count(number: 1), options: options) }
+    // The same number, in another database.
+    try await run { queue in
+      _ = try await queue.enqueue(Count(number: 1), options: options)
+      let again = try await queue.enqueue(Count(number: 2), options: options)
+      #expect(again == JobID(rawValue: 1))
+    }
+    #expect(seen.count == 4)
+    #expect(seen.events[0] == seen.events[1] && seen.events[2] == seen.events[3])
+    #expect(seen.events[0].hasSuffix("-1-0") && seen.events[2].hasSuffix("-1-1"))
+    #expect(seen.events[0].dropLast() != seen.events[2].dropLast())
+  }
+
+  @Test func replaced_theKeyIsAnother() throws {
+    let harness = try StoreHarness()
+    let options = JobOptions(uniqueKey: UniqueKey("key", whenTaken: .replace))
+    let id = try harness.enqueue("a", options)
+    #expect(try harness.claim().jobs[0].revision == 0)
+    try harness.end(id, .again(runAt: nil, isCharged: true, error: nil))
+    #expect(try harness.enqueue("a", options) == id)
+    #expect(try harness.claim().jobs[0].revision == 1)
+  }
+
+  @Test func enqueues_withoutKeepingTheQueue() async throws {
+    weak var released: DurableQueue?
+    do {
+      let queue = try DurableQueue(location: .memory)
+      released = queue
+      try queue.register(Count.self) { job, context async throws in
+        try await context.enqueue(Send(text: "\(job.number)"))
+        try await context.enqueue(contentsOf: [JobRequest(Send(text: "more")), JobRequest(Send(text: "most"))])
+      }
+      try queue.register(Send.self) { job, context in
+        guard job.text == "most" else { return BlockOperation {} }
+        // The form for operations.
+        return SimpleOperation<Void> { operation in
+          do {
+            try context.enqueue(Send(text: "last"))
+            operation.finish(with: ())
+          } catch {
+            operation.reject(with: error)
+          }
+        }
+      }
+      queue.start()
+      try await queue.enqueue(Count(number: 1))
+      try await queue.waitUntilIdle()
+      #expect(try queue.jobs(kind: "send").map(\.state) == [.done, .done, .done, .done])
+      await queue.stop()
+    }
+    #expect(released == nil)
+  }
+
+  @Test func progressOfTheOperation_isTold() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try queue.register(Count.self) { _, _ in
+      let composite = CompositeOperation(
+        operations: (0..<4).map { _ in SimpleOperation<Void> { $0.finish(with: ()) } })
+      composite.maxConcurrentOperationCount = 1
+      return composite
+    }
+    let events = queue.events()
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1))
+    let told = await texts(of: events, through: "done \(id)").filter { $0.hasPrefix("progress") }
+    #expect(told.contains("progress \(id) 0.25") && told.contains("progress \(id) 0.75"), "\(told)")
+    await queue.stop()
+  }
+}

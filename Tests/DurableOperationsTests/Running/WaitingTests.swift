@@ -1,0 +1,61 @@
+import CompositeOperations
+import CompositeOperationsTestKit
+import Foundation
+import Testing
+
+@testable import DurableOperations
+
+/// Waiting until one job has settled.
+@Suite(.timeLimit(.minutes(10))) struct WaitingTests {
+  @Test func settles_theRecordIsGiven() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }
+    let done = try await queue.enqueue(Count(number: 1))
+    let dead = try await queue.enqueue(Count(number: 2), options: JobOptions(maxAttempts: 1))
+    let cancelled = try await queue.enqueue(Count(number: 3), options: JobOptions(startsHeld: true))
+    async let first = queue.waitUntilSettled(done)
+    async let second = queue.waitUntilSettled(dead)
+    async let third = queue.waitUntilSettled(cancelled)
+    queue.start()
+    #expect(try await first?.state == .done)
+    #expect(try await second?.lastError?.contains("it failed") == true)
+    try queue.cancel(cancelled)
+    #expect(try await third?.state == .cancelled)
+    #expect(try await queue.waitUntilSettled(done)?.state == .done, "at once")
+    #expect(try await queue.waitUntilSettled(JobID(rawValue: 99)) == nil)
+    await queue.stop()
+  }
+
+  @Test func nothingIsKept_isNil() async throws {
+    var configuration = DurableQueue.Configuration()
+    configuration.retention = .none
+    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    let id = try await queue.enqueue(Count(number: 1))
+    async let record = queue.waitUntilSettled(id)
+    queue.start()
+    #expect(try await record == nil)
+    await queue.stop()
+  }
+
+  @Test func runByAnotherProcess_isSeen() async throws {
+    try await withDatabaseFile { file in
+      let submitter = try DurableQueue.patient(file), runner = try DurableQueue.patient(file)
+      try runner.register(Count.self) { _, _ in BlockOperation {} }
+      let id = try await submitter.enqueue(Count(number: 1))
+      async let record = submitter.waitUntilSettled(id)
+      runner.start()
+      // The submitter was never started.
+      #expect(try await record?.state == .done)
+      await runner.stop()
+    }
+  }
+
+  @Test func taskCancelled_ends() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let id = try await queue.enqueue(Count(number: 1))
+    let waiting = Task { try await queue.waitUntilSettled(id) }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+  }
+}
