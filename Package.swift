@@ -57,6 +57,7 @@ let package = Package(
     .executableTarget(
       name: "DurableProgram", dependencies: ["CompositeOperationsTestKit", "DurableOperations"],
       path: "Tests/DurableProgram"),
+    .testTarget(name: "CommandLineSupportTests", dependencies: ["CommandLineSupport"]),
     .testTarget(
       name: "CompositeOperationsTests",
       dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),

@@ -21,39 +21,20 @@ struct Options {
       --help          prints this
     """
 
-  init(_ arguments: [String]) throws {
-    var count: Int?
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      switch argument {
-      case "--html": html = try Options.value(of: argument, &rest)
-      case "--trace": trace = try Options.value(of: argument, &rest)
-      case "--text": printsText = true
-      case "--help", "-h": showsHelp = true
-      case "--images":
-        let value = try Options.value(of: argument, &rest)
-        guard let number = Int(value), number >= 0 else {
-          throw UsageError(
-            problem: "--images was given “\(value)”, which is no number of images.", remedy: "Use a number, 6 say.")
-        }
-        count = number
-      case _ where argument.hasPrefix("--"):
-        let known = ["--html", "--trace", "--text", "--images", "--help"]
-        let nearest = Suggestion.nearest(to: argument, among: known).map { "Did you mean \($0)?" }
-        throw UsageError(problem: "There is no option \(argument).", remedy: nearest ?? "--help lists the options.")
-      default: names.append(argument)
-      }
-    }
-    let automatic = count ?? (names.isEmpty ? 6 : 0)
+  private static let known: Arguments.Options = [
+    "--images": "6", "--html": "pipeline.html", "--trace": "pipeline.json", "--text": nil, "--help": nil,
+  ]
+
+  init(_ arguments: [String]) throws(UsageError) {
+    let parsed = try Arguments(arguments, options: Options.known, help: "ImagePipeline --help lists the options.")
+    showsHelp = parsed.has("--help")
+    html = parsed.value("--html")
+    trace = parsed.value("--trace")
+    printsText = parsed.has("--text")
+    names = parsed.words
+    let automatic = try parsed.integer("--images", in: 0...100_000) ?? (names.isEmpty ? 6 : 0)
     names += (0..<automatic).map { index in
       index % 5 == 3 ? "damaged-\(index + 1).ppm" : "photo-\(index + 1).ppm"
     }
-  }
-
-  private static func value(of option: String, _ rest: inout ArraySlice<String>) throws -> String {
-    guard let value = rest.popFirst() else {
-      throw UsageError(problem: "\(option) needs a value.", remedy: "--help shows which.")
-    }
-    return value
   }
 }

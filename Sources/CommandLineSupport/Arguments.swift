@@ -13,9 +13,14 @@ package struct Arguments: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - arguments: the arguments, without the name of the program.
-  ///   - options: what is known. `-h` is `--help`.
-  ///   - program: what is called for help, such as `durable-queue list`.
-  package init(_ arguments: some Sequence<String>, options: Options, program: String) throws(UsageError) {
+  ///   - options: what is known.
+  ///   - shortNames: the options that others stand for; `-h` is `--help` in any case.
+  ///   - command: the command that has the options; nil in a program that does one thing.
+  ///   - help: what to do about an option that is none, and like none.
+  package init(
+    _ arguments: some Sequence<String>, options: Options, shortNames: [String: String] = [:], command: String? = nil,
+    help: String
+  ) throws(UsageError) {
     for case (let name, let example?) in options { examples[name] = example }
     var rest = Array(arguments)[...]
     while let argument = rest.popFirst() {
@@ -23,19 +28,20 @@ package struct Arguments: Equatable, Sendable {
         words += rest
         break
       }
-      guard argument.hasPrefix("-"), argument != "-", Double(argument.prefix { $0 != "," }) == nil else {
+      guard argument.hasPrefix("-"), argument != "-", !Self.isNegativeNumber(argument) else {
         words.append(argument)
         continue
       }
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      let name = parts[0] == "-h" ? "--help" : parts[0]
+      let name = parts[0] == "-h" ? "--help" : shortNames[parts[0]] ?? parts[0]
       guard let option = options.first(where: { $0.key == name }) else {
         let nearest = Suggestion.nearest(to: name, among: options.map(\.key))
         throw UsageError(
-          problem: "\(name) is not an option of \(program).",
-          remedy: nearest.map { "Did you mean \($0)?" } ?? "\(program) --help lists the options.")
+          problem: "\(name) is not an option\(command.map { " of \($0)" } ?? "").",
+          remedy: nearest.map { "Did you mean \($0)?" } ?? help)
       }
       if let example = option.value {
+        // A negative number may be a wrong value, and shall be told as one.
         let value = parts.count > 1 ? parts[1] : rest.first.flatMap { $0.hasPrefix("--") ? nil : $0 }
         guard let value, !value.isEmpty else {
           throw UsageError(problem: "\(name) needs a value.", remedy: "For example: \(name) \(example)")
@@ -50,6 +56,12 @@ package struct Arguments: Equatable, Sendable {
     }
   }
 
+  /// Such as `-5`, `-0.5` and `-5,3`, and not `-inf`.
+  private static func isNegativeNumber(_ argument: String) -> Bool {
+    guard let first = argument.dropFirst().first, first.isASCII, first.isNumber || first == "." else { return false }
+    return Double(argument.prefix { $0 != "," }) != nil
+  }
+
   /// Whether an option was given.
   package func has(_ name: String) -> Bool { values[name] != nil }
 
@@ -59,34 +71,10 @@ package struct Arguments: Equatable, Sendable {
   /// The value of an option; the last one if there are several.
   package func value(_ name: String) -> String? { values[name]?.last }
 
-  /// The value of an option as a whole number; nil if it was not given.
-  package func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
-    guard let value = value(name) else { return nil }
-    guard let number = Int(value), range.contains(number) else {
-      let limits =
-        range.upperBound == .max ? "of at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-      throw wrong(name, "Give a whole number \(limits)")
-    }
-    return number
-  }
-
-  /// The value of an option as a number; nil if it was not given.
-  package func number(_ name: String, in range: ClosedRange<Double>) throws(UsageError) -> Double? {
-    guard let value = value(name) else { return nil }
-    guard let number = Double(value), range.contains(number) else {
-      throw wrong(name, "Give a number from \(Self.short(range.lowerBound)) to \(Self.short(range.upperBound))")
-    }
-    return number
-  }
-
   /// What to throw for a value that can not be.
   package func wrong(_ name: String, _ remedy: String) -> UsageError {
     UsageError(
       problem: "\(name) can not be “\(value(name) ?? "")”.",
       remedy: "\(remedy), for example: \(name) \(examples[name] ?? "")")
-  }
-
-  private static func short(_ number: Double) -> String {
-    number == number.rounded() && abs(number) < 1e15 ? String(Int(number)) : String(number)
   }
 }

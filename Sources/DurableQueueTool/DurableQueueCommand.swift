@@ -46,13 +46,15 @@ struct DurableQueueCommand {
     case .list(let page): try list(page, of: queue, request)
     case .show(let ids): return try show(ids, of: queue, request)
     case .stats: try statistics(of: queue, request)
+    case .periodic: try periodic(of: queue, request)
     case .export(let filter): try export(filter, of: queue)
     case .change(let change): return try perform(change, on: queue, request)
     }
     return ExitStatus.good
   }
 
+  /// In one line, that no terminal obeys: names and errors of jobs may be anything.
   func complain(_ text: String) {
-    errors("durable-queue: \(text)\n")
+    errors("durable-queue: \(Wording.plain(text))\n")
   }
 }

@@ -2,27 +2,30 @@ import ExampleSupport
 
 /// Reads the command line.
 enum OptionParser {
-  private static let known: CommandLineWords.Known = [
+  private static let known: Arguments.Options = [
     "--json": nil, "--offline": nil, "--strict": nil, "--help": nil, "--width": "8", "--per-host": "2",
     "--timeout": "15", "--retries": "2", "--retry-delay": "0.5", "--root": ".", "--timeline": "timeline.html",
   ]
 
   /// The options that `arguments`, without the name of the program, stand for.
   static func parse(_ arguments: some Sequence<String>) throws(UsageError) -> Options {
+    let parsed = try Arguments(
+      arguments, options: known, help: "LinkCheck --help lists the options. A file of that name is given after --.")
     var options = Options()
-    var words = CommandLineWords(
-      arguments, known: known, help: "LinkCheck --help lists the options. A file of that name is given after --.")
-    while let word = try words.next() {
-      switch word {
-      case .other(let path): options.paths.append(path)
-      case .flag("--json"): options.json = true
-      case .flag("--offline"): options.offline = true
-      case .flag("--strict"): options.strict = true
-      case .flag: options.showsHelp = true
-      case .value(let value): try set(value, in: &options)
-      }
-    }
-    if options.paths.isEmpty, !options.showsHelp {
+    options.showsHelp = parsed.has("--help")
+    guard !options.showsHelp else { return options }
+    options.paths = parsed.words
+    options.json = parsed.has("--json")
+    options.offline = parsed.has("--offline")
+    options.strict = parsed.has("--strict")
+    options.width = try parsed.integer("--width", in: 1...1_000) ?? options.width
+    options.perHost = try parsed.integer("--per-host", in: 1...100) ?? options.perHost
+    options.retries = try parsed.integer("--retries", in: 0...20) ?? options.retries
+    options.timeout = try seconds("--timeout", in: 0.01...3_600, of: parsed) ?? options.timeout
+    options.retryDelay = try seconds("--retry-delay", in: 0...60, of: parsed) ?? options.retryDelay
+    options.root = parsed.value("--root")
+    options.timeline = parsed.value("--timeline")
+    if options.paths.isEmpty {
       throw UsageError(
         problem: "No file or folder to check was given.",
         remedy: "Name some, for example: LinkCheck README.md Documentation")
@@ -30,21 +33,9 @@ enum OptionParser {
     return options
   }
 
-  private static func set(_ value: OptionValue, in options: inout Options) throws(UsageError) {
-    switch value.option {
-    case "--width": options.width = try value.number(in: 1...1_000)
-    case "--per-host": options.perHost = try value.number(in: 1...100)
-    case "--retries": options.retries = try value.number(in: 0...20)
-    case "--timeout": options.timeout = try seconds(value, in: 0.01...3_600)
-    case "--retry-delay": options.retryDelay = try seconds(value, in: 0...60)
-    case "--timeline": options.timeline = value.text
-    default: options.root = value.text
-    }
-  }
-
-  private static func seconds(_ value: OptionValue, in range: ClosedRange<Double>) throws(UsageError) -> Duration {
-    if let seconds = Double(value.text), range.contains(seconds) { return .seconds(seconds) }
-    let lowest = range.lowerBound == 0 ? "0" : String(range.lowerBound)
-    throw value.wrong("Give seconds, from \(lowest) to \(Int(range.upperBound))")
+  private static func seconds(
+    _ name: String, in range: ClosedRange<Double>, of parsed: Arguments
+  ) throws(UsageError) -> Duration? {
+    try parsed.number(name, in: range, meaning: "seconds").map { .seconds($0) }
   }
 }

@@ -26,7 +26,8 @@ enum OptionParser {
         problem: "“\(command)” is not a command.",
         remedy: nearest.map { "Did you mean \($0)?" } ?? "Outbox --help lists the commands.")
     }
-    let parsed = try Arguments(arguments.dropFirst(), options: options, program: "Outbox \(command)")
+    let parsed = try Arguments(
+      arguments.dropFirst(), options: options, command: command, help: "Outbox --help lists the options.")
     if parsed.has("--help") { return .help }
     let expected = command == "enqueue" ? 1 : 0
     if parsed.words.count > expected {
@@ -49,14 +50,11 @@ enum OptionParser {
   }
 
   private static func runOptions(_ parsed: Arguments, database: String) throws(UsageError) -> RunOptions {
-    guard let address = parsed.value("--server") else {
+    guard let server = try parsed.webAddress("--server") else {
       throw UsageError(
         problem: "No server was given.",
         remedy: "Start one with `Outbox serve`, and name it, for example: --server http://127.0.0.1:8025")
     }
-    guard let server = URL(string: address), ["http", "https"].contains(server.scheme?.lowercased()),
-      server.host?.isEmpty == false
-    else { throw parsed.wrong("--server", "Give an http or https address") }
     var options = RunOptions(database: database, server: server)
     options.width = try parsed.integer("--width", in: 1...1_000) ?? options.width
     options.pace = try parsed.number("--pace", in: 0...3_600).map { .seconds($0) } ?? options.pace
@@ -70,10 +68,7 @@ enum OptionParser {
     options.port = try parsed.integer("--port", in: 0...65_535).map { UInt16($0) } ?? options.port
     options.log = parsed.value("--log") ?? options.log
     options.failure = try parsed.number("--fail", in: 0...0.9) ?? options.failure
-    if let seed = parsed.value("--seed") {
-      guard let number = UInt64(seed) else { throw parsed.wrong("--seed", "Give a whole number from 0 on") }
-      options.seed = number
-    }
+    options.seed = try parsed.integer("--seed", in: 0...UInt64.max) ?? options.seed
     return options
   }
 }

@@ -12,10 +12,13 @@ public struct JobClock: Sendable {
 
   /// The machine's.
   public static let system = JobClock(
-    now: { Date() }, uptime: { MachineClock.uptime }, bootID: ProcessIdentity.current.bootID,
+    now: { Date() }, uptime: { MachineClock.uptime },
+    // The time since the start is another in each time namespace.
+    bootID: "\(ProcessIdentity.current.bootID) \(ProcessIdentity.current.pidNamespace ?? "")",
     timekeeper: .of(ContinuousClock()))
 
-  /// A clock of your own: for tests, with a `ManualClock`.
+  /// A clock of your own: for tests, with a `ManualClock`. Each is taken for that of a machine of its own: that it was set
+  /// anew is noticed by queues that share it, not by those that are given another.
   ///
   /// - Parameters:
   ///   - clock: what timers run on. Kept.

@@ -26,6 +26,8 @@ public struct JobError: Error, Sendable, Equatable {
     case timedOut(Duration)
     /// The operation of an attempt was cancelled, though nobody cancelled the job.
     case operationCancelled
+    /// The closure that makes the operation of an attempt gave one that has run before.
+    case operationUsedBefore
     /// The stored form does not fit the registered type.
     case undecodable
     /// The stored form is of a version that this process does not know.
@@ -102,12 +104,15 @@ extension JobError: LocalizedError, CustomStringConvertible {
     case .operationCancelled:
       "The operation of \(job.lowercasedFirst) was cancelled by somebody else than the queue, which counts as a failed "
         + "attempt. Use cancel(_:) of the queue to cancel a job."
+    case .operationUsedBefore:
+      "An attempt of \(job.lowercasedFirst) was given an operation that has run already, and an operation runs once. Make a "
+        + "new one each time in the closure that is registered."
     case .undecodable:
       "The stored form of \(job.lowercasedFirst) does not fit the registered type\(cause). It is kept as dead. Raise the "
         + "type's version, register an upgrade, and retry the job."
     case .newerVersion(let stored, let known):
-      "\(job) was stored by a newer program: its version is \(stored), this one knows up to \(known). It is kept as dead. "
-        + "Update this program, and retry the job."
+      "\(job) was stored by a newer program: its version is \(stored), this one knows up to \(known). It is left to newer "
+        + "programs. Update this one."
     case .leaseLost:
       "\(job) was given to another process, for this one did not prolong its lease in time. What this one still does "
         + "is not acknowledged. Raise leaseDuration if this process is often held up for so long."
@@ -144,7 +149,8 @@ extension String {
   fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
 }
 
-/// Throw it, or fail with it, to have the job run again later without losing an attempt.
+/// Throw it, or fail with it, to have the job run again later without losing an attempt. An operation of this package that
+/// fails with nothing else, such as a composite of one that does, counts too; the longest of several.
 ///
 /// ```swift
 /// try queue.register(Poll.self) { job, context in
@@ -162,7 +168,8 @@ public struct JobSnooze: Error, Sendable, Hashable {
   }
 }
 
-/// Throw it, or fail with it, when further attempts are of no use: the job is dead, or held, at once.
+/// Throw it, or fail with it, when further attempts are of no use: the job is dead, or held, at once. Also when it is among
+/// the errors that a composite, a workflow or another operation of this package fails with.
 public struct PermanentJobFailure: Error, Sendable {
   /// Why.
   public let underlying: any Error
@@ -171,4 +178,14 @@ public struct PermanentJobFailure: Error, Sendable {
   public init(_ underlying: any Error) {
     self.underlying = underlying
   }
+}
+
+extension PermanentJobFailure: LocalizedError, CustomStringConvertible {
+  /// What the reason says.
+  public var description: String {
+    (underlying as? any LocalizedError)?.errorDescription ?? String(describing: underlying)
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

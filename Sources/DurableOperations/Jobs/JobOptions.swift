@@ -103,8 +103,9 @@ public struct UniqueKey: Sendable, Hashable, Codable {
   public enum Conflict: String, Sendable, Codable {
     /// It is not enqueued: ``JobError/Code/duplicate(_:)``, which names the job that has the key.
     case reject
-    /// It takes the place, the number and the dependents of the one that has the key; its attempts begin anew. If that
-    /// one executes, it is stored beside it, and runs after it.
+    /// It takes the place, the number and the dependents of the one that has the key; its attempts begin anew, and it waits
+    /// for its own prerequisites alone. If that one executes, it is stored beside it, and runs after it; that one is not
+    /// tried again if it fails.
     case replace
   }
 

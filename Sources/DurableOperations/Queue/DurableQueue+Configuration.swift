@@ -45,6 +45,9 @@ extension DurableQueue {
   public struct Configuration: Sendable {
     /// Full, unless you say so.
     public var durability: Durability = .full
+    /// Whether foreign keys of tables of yours in the same file hold in ``DurableQueue/transaction(_:)-(_)`` and
+    /// ``JobContext/complete(_:)-(_)``. Not, as SQLite has it.
+    public var enforcesForeignKeys: Bool = false
     /// How many jobs run at once in this process. At least 1. Four, as in ZLTaskManager, or as many as there are
     /// processors if those are more.
     public var maxConcurrentJobs: Int = max(4, ProcessInfo.processInfo.activeProcessorCount)

@@ -61,7 +61,8 @@ extension DurableQueue {
   /// ```
   ///
   /// Nothing of it is there if the closure throws. The closure has the database for itself, and the queue waits for it: keep
-  /// it short. It must leave tables whose names begin with `durable_` alone.
+  /// it short. It must leave tables whose names begin with `durable_` alone. Savepoints are allowed; what would end the
+  /// transaction, or change the connection for good, is refused.
   ///
   /// - Parameter body: what to do. Called once, on a thread of the database's. It must not keep what it is given.
   /// - Throws: what the closure throws, or ``DatabaseError``.
@@ -87,6 +88,8 @@ public final class DatabaseTransaction {
   private let core: QueueCore
   private let path: String
   private(set) var jobs: [EncodedJob] = []
+  /// Savepoints of the user's may have taken back what was enqueued.
+  private(set) var hasRunStatements = false
 
   init(_ store: JobStore, _ core: QueueCore) {
     self.store = store
@@ -99,6 +102,10 @@ public final class DatabaseTransaction {
   private func open() throws -> JobStore {
     guard let store else {
       throw DatabaseError(.transactionEnded, message: "A transaction of \(path) was used when it was over", path: path)
+    }
+    guard store.connection.isInTransaction else {
+      throw DatabaseError(
+        .transactionEnded, message: "The transaction of \(path) was ended by a statement inside of it", path: path)
     }
     return store
   }
@@ -118,7 +125,9 @@ public final class DatabaseTransaction {
   /// The same, with the values in an array.
   @discardableResult
   public func execute(_ sql: String, values: [SQLValue]) throws -> [SQLRow] {
-    try open().connection.execute(sql, values)
+    let store = try open()
+    hasRunStatements = true
+    return try store.connection.execute(sql, values, isGuest: true)
   }
 
   /// How many rows the last statement that changes something has changed.
@@ -127,17 +136,18 @@ public final class DatabaseTransaction {
   /// The number of the row that was inserted last.
   public var lastInsertedRowID: Int64 { store?.connection.lastInsertedRowID ?? 0 }
 
-  /// Stores a job in this transaction.
+  /// Stores a job in this transaction. If it throws nothing of the job is stored, and the transaction can go on.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
     try enqueue(contentsOf: [JobRequest(job, options: options)])[0]
   }
 
-  /// Stores jobs of any types in this transaction.
+  /// Stores jobs of any types in this transaction, all of them or none.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
     let encoded = try core.encode(requests)
-    let ids = try open().enqueue(encoded, now: core.clock.milliseconds)
+    let store = try open()
+    let ids = try store.savepoint { try store.enqueue(encoded, now: core.clock.milliseconds) }
     jobs += encoded
     return ids
   }

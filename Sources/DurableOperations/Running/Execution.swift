@@ -28,7 +28,7 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
 
   /// What is written of the attempt, and told. Nil if there is nothing to write: the job is somebody else's by now.
   func acknowledgement(
-    of outcome: Outcome<any Sendable>, interruptedBy interruption: Interruption?, now: Date,
+    of outcome: Outcome<any Sendable>, interruptedBy interruption: Interruption?, now: Date, isOnline: Bool,
     delay: (Int) -> Duration
   ) -> Acknowledgement? {
     switch (outcome, interruption) {
@@ -38,33 +38,47 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
     case (_, .stop):
       return acknowledgement(.returned, .returned(job.id, kind: kindName))
     case (_, .timeout):
-      return failed(JobError(.timedOut(job.timeout ?? .zero), id: job.id, kind: kindName), now: now, delay: delay)
+      let error = JobError(.timedOut(job.timeout ?? .zero), id: job.id, kind: kindName)
+      return failed(error, now: now, isOnline: isOnline, delay: delay)
     case (.cancelled, _):
-      return failed(JobError(.operationCancelled, id: job.id, kind: kindName), now: now, delay: delay)
-    case (.failure(let snooze as JobSnooze), _):
-      let time = now.addingTimeInterval(max(snooze.duration, .zero) / .seconds(1))
-      return acknowledgement(
-        .again(runAt: time.milliseconds, isCharged: false, error: nil),
-        .snoozed(job.id, kind: kindName, until: time))
-    case (.failure(let error), _): return failed(error, now: now, delay: delay)
+      let error = JobError(.operationCancelled, id: job.id, kind: kindName)
+      return failed(error, now: now, isOnline: isOnline, delay: delay)
+    case (.failure(let error), _): return failed(error, now: now, isOnline: isOnline, delay: delay)
     }
   }
 
-  private func failed(_ error: any Error, now: Date, delay: (Int) -> Duration) -> Acknowledgement {
-    let permanent = (error as? PermanentJobFailure)?.underlying
-    let isUnreadable = (error as? JobError).map { $0.id == job.id && $0.isAboutStoredForm } ?? false
-    if isUnreadable { return acknowledgement(.dead(Self.text(of: error)), .dead(job.id, kind: kindName, error: error)) }
-    if permanent == nil, job.maxAttempts.map({ attempt < $0 }) ?? true {
-      let time = now.addingTimeInterval(delay(attempt) / .seconds(1))
+  private func failed(
+    _ error: any Error, now: Date, isOnline: Bool, delay: (Int) -> Duration
+  ) -> Acknowledgement {
+    let reason: any Error
+    switch JobVerdict(on: error, of: job.id) {
+    case .unreadable:
+      return acknowledgement(.dead(Self.text(of: error)), .dead(job.id, kind: kindName, error: error))
+    case .leftToNewerPrograms: return again(after: .seconds(60), isCharged: false, error, now: now)
+    case .snoozed(let duration):
+      let time = now.addingTimeInterval(duration / .seconds(1))
       return acknowledgement(
-        .again(runAt: time.milliseconds, isCharged: true, error: Self.text(of: error)),
-        .failed(job.id, kind: kindName, attempt: attempt, error: error, nextAttempt: time))
+        .again(runAt: time.milliseconds, isCharged: false, error: nil),
+        .snoozed(job.id, kind: kindName, until: time))
+    case .failed where job.requiresNetwork && !isOnline:
+      // It went while the job ran, which is no fault of the job's. It runs again when there is one.
+      return again(after: .zero, isCharged: false, error, now: now)
+    case .failed where job.maxAttempts.map({ attempt < $0 }) ?? true:
+      return again(after: delay(attempt), isCharged: true, error, now: now)
+    case .failed: reason = error
+    case .permanent(let error): reason = error
     }
-    let reason = permanent ?? error
     if job.holdsAfterLastAttempt {
       return acknowledgement(.held(Self.text(of: reason)), .held(job.id, kind: kindName, error: reason))
     }
     return acknowledgement(.dead(Self.text(of: reason)), .dead(job.id, kind: kindName, error: reason))
+  }
+
+  private func again(after delay: Duration, isCharged: Bool, _ error: any Error, now: Date) -> Acknowledgement {
+    let time = now.addingTimeInterval(delay / .seconds(1))
+    return acknowledgement(
+      .again(runAt: time.milliseconds, isCharged: isCharged, error: Self.text(of: error)),
+      .failed(job.id, kind: kindName, attempt: attempt, error: error, nextAttempt: time))
   }
 
   private func acknowledgement(_ result: Acknowledgement.Result, _ event: JobEvent) -> Acknowledgement {
@@ -75,15 +89,5 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
   private static func text(of error: any Error) -> String {
     let text = (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
     return text.count > 4000 ? "\(text.prefix(4000))…" : text
-  }
-}
-
-extension JobError {
-  /// Another attempt of the same program would end in the same way.
-  fileprivate var isAboutStoredForm: Bool {
-    switch code {
-    case .undecodable, .newerVersion: true
-    default: false
-    }
   }
 }

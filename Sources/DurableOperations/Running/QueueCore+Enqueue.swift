@@ -43,7 +43,11 @@ extension QueueCore {
     let transaction = DatabaseTransaction(store, self)
     defer { transaction.end() }
     _ = try time(in: store)
-    let result = try store.transaction { try body(transaction) }
+    let result = try store.transaction {
+      let result = try body(transaction)
+      if transaction.hasRunStatements { try store.forgetWhatWasTakenBack() }
+      return result
+    }
     didEnqueue(transaction.jobs, in: store)
     return result
   }

@@ -28,6 +28,10 @@ extension QueueCore {
     let operation: Operation
     do {
       operation = try registration.makeOperation(execution.job, JobContext(execution, of: self))
+      // What it settled with then would be taken for the outcome of this attempt.
+      if operation.isFinished || operation.isExecuting {
+        throw JobError(.operationUsedBefore, id: execution.job.id, kind: execution.kindName)
+      }
     } catch {
       ended(number, .failure(error))
       return nil
@@ -71,7 +75,7 @@ extension QueueCore {
     let pending =
       isComplete
       ? nil
-      : execution.acknowledgement(of: outcome, interruptedBy: interruption, now: now) {
+      : execution.acknowledgement(of: outcome, interruptedBy: interruption, now: now, isOnline: network.isOnline) {
         self.delay(afterAttempt: $0, of: execution.job)
       }
     if interruption == .lostLease { events.tell(.leaseLost(execution.job.id, kind: execution.kindName)) }

@@ -9,7 +9,25 @@ struct PollState {
   var clockOffset: Int64?
   var leaseProlongedAt: Int64?
   var prunedAt: Int64?
-  var knownUnknownKinds: Set<String> = []
+  /// When kinds that are not registered here were seen for the first time.
+  var unknownKinds: [String: Int64] = [:]
+  var gaveUpAt: Int64?
+  var leases = LeaseWatch()
+}
+
+/// How long leases of others have been as they are, by the time that goes on whatever the date is set to.
+struct LeaseWatch {
+  private var seen: [Int64: (until: Int64, since: Duration)] = [:]
+
+  mutating func ages(of workers: [WorkerRow], at uptime: Duration) -> [Int64: Duration] {
+    var now: [Int64: (until: Int64, since: Duration)] = [:]
+    for worker in workers {
+      let before = seen[worker.id].flatMap { $0.until == worker.leaseUntil ? $0 : nil }
+      now[worker.id] = before ?? (worker.leaseUntil, uptime)
+    }
+    seen = now
+    return now.mapValues { uptime - $0.since }
+  }
 }
 
 extension QueueCore {
@@ -35,8 +53,15 @@ extension QueueCore {
     ]
     var failure: (any Error)?
     for part in parts {
-      do { try part(store, now) } catch { failure = failure ?? error }
+      do {
+        try part(store, now)
+      } catch {
+        failure = failure ?? error
+        // Each further part would wait as long.
+        if (error as? DatabaseError)?.code == .busy { break }
+      }
     }
+    if store.hasFreedJobs { withLock { $0.state.workMayHaveCome() } }
     if let failure { events.tell(.databaseFailed(DatabaseError(any: failure))) }
     return failure == nil
   }
@@ -82,7 +107,7 @@ extension QueueCore {
     let now = clock.milliseconds
     let offset = now - clock.uptime().milliseconds
     if isClockKnown(offset: offset) { return now }
-    try store.transaction { try store.clockShows(offset: offset, boot: clock.bootID) }
+    try store.transaction { try store.clockShows(now, offset: offset, boot: clock.bootID) }
     withLock { $0.watch.clockOffset = offset }
     return now
   }
@@ -100,7 +125,12 @@ extension QueueCore {
     let (worker, last) = withLock { ($0.state.worker, $0.watch.leaseProlongedAt) }
     guard let worker else { return }
     if let last, now >= last, now - last < lease / 3 { return }
-    let isKept = try store.transaction { try store.prolongLease(of: worker, until: now + lease) }
+    let kinds = withLock { Array($0.registrations.keys) }
+    let isKept = try store.transaction {
+      try store.noteTime(now)
+      try store.noteKnown(kinds, now: now)
+      return try store.prolongLease(of: worker, until: now + lease)
+    }
     withLock { storage in
       storage.watch.leaseProlongedAt = now
       if !isKept { storage.state.workerWasLost() }
@@ -113,12 +143,14 @@ extension QueueCore {
     // As long as the leases were not moved with the clock they tell nothing.
     let now = clock.milliseconds
     let isClockKnown = isClockKnown(offset: now - clock.uptime().milliseconds)
-    let lost = try store.workers().compactMap { worker -> (row: WorkerRow, hasCrashed: Bool)? in
-      guard worker.id != own else { return nil }
+    let workers = try store.workers().filter { $0.id != own }
+    let unchanged = withLock { $0.watch.leases.ages(of: workers, at: clock.uptime()) }
+    let lost = workers.compactMap { worker -> (row: WorkerRow, hasCrashed: Bool)? in
       let liveness = worker.identity.liveness()
-      guard liveness == .dead || isClockKnown && worker.leaseUntil < now else { return nil }
-      // One that is there for sure stood still: its jobs did nothing wrong.
-      return (worker, liveness != .alive)
+      let isOver = worker.hasRunOut(
+        at: isClockKnown ? now : nil, unchangedFor: unchanged[worker.id] ?? .zero, isAlive: liveness == .alive)
+      // The jobs of one that is there for sure, and stood still, did nothing wrong.
+      return liveness == .dead || isOver ? (worker, liveness != .alive) : nil
     }
     guard !lost.isEmpty else { return }
     let hasRescued = try store.transaction {
@@ -170,12 +202,41 @@ extension QueueCore {
   private func lookForUnknownKinds(in store: JobStore, now: Int64) throws {
     let registered = withLock { Set($0.registrations.keys) }
     guard events.isHeard || configuration.unknownKinds != .leave else { return }
-    for kind in try store.unknownKinds(besides: registered) {
-      let isNew = withLock { $0.watch.knownUnknownKinds.insert(kind.name).inserted }
+    let kinds = try store.unknownKinds(besides: registered)
+    for kind in kinds {
+      let isNew = withLock { storage in
+        if storage.watch.unknownKinds[kind.name] != nil { return false }
+        storage.watch.unknownKinds[kind.name] = now
+        return true
+      }
       if isNew { events.tell(.unknownKind(kind.name)) }
-      guard case .dead(let after) = configuration.unknownKinds else { continue }
-      try store.transaction {
-        try store.giveUp(kind: kind.id, name: kind.name, dueBefore: now - after.milliseconds, now: now)
+    }
+    guard case .dead(let after) = configuration.unknownKinds else { return }
+    let limit = after.milliseconds
+    // Looking for them reads all that wait.
+    let interval = min(max(limit / 10, 1000), 60_000)
+    if let last = withLock({ $0.watch.gaveUpAt }), now >= last, now - last < interval { return }
+    withLock { $0.watch.gaveUpAt = now }
+    // Kinds are often registered a moment after the start.
+    let patience = min(limit, configuration.leaseDuration.milliseconds)
+    let seen = withLock { $0.watch.unknownKinds }
+    for kind in kinds where kind.knownAt < now - limit && now - (seen[kind.name] ?? now) >= patience {
+      try giveUp(kind, in: store, dueBefore: now - limit, now: now)
+    }
+  }
+
+  /// Rounds go on in between, however many there are.
+  private func giveUp(_ kind: UnknownKind, in store: JobStore, dueBefore: Int64, now: Int64) throws {
+    let ids = try store.jobs(ofKind: kind.id, dueBefore: dueBefore)
+    guard !ids.isEmpty else { return }
+    try store.transaction { try store.giveUp(ids, kind: kind.name, now: now) }
+    withLock { $0.state.workMayHaveCome() }
+    database.async { [weak self] store in
+      guard let self else { return }
+      do {
+        try giveUp(kind, in: store, dueBefore: dueBefore, now: now)
+      } catch {
+        events.tell(.databaseFailed(DatabaseError(any: error)))
       }
     }
   }

@@ -129,7 +129,7 @@ final class QueueCore: Sendable {
       if let claimable, !claimable.isEmpty {
         // Nobody would take over what is claimed for a process that the others have taken out.
         if let number = worker, try !store.hasWorker(number) { (worker, hasLostWorker) = (nil, true) }
-        let owner = try worker ?? store.addWorker(.current, leaseUntil: now + configuration.leaseDuration.milliseconds)
+        let owner = try worker ?? store.addWorker(.current, lease: configuration.leaseDuration.milliseconds, now: now)
         worker = owner
         // Another process may have paused one since the last look around.
         let nowPaused = try store.pausedKinds()

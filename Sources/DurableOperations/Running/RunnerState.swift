@@ -80,6 +80,8 @@ struct RunnerState {
   /// There may be jobs to claim: something was stored, or has become due, or was retried.
   mutating func workMayHaveCome() {
     for id in kinds.keys { kinds[id]?.mayHaveWork = true }
+    // The one that waits may be gone; the next claim tells.
+    waitsToRunAlone = false
   }
 
   /// A job's operation has ended.
@@ -148,10 +150,9 @@ struct RunnerState {
     if round.claimable != nil { workMayHaveCome() }
   }
 
-  /// Ends though something could not be written.
+  /// Ends though something could not be written. It is written after the next start, unless another process has taken the
+  /// jobs over by then.
   mutating func giveUp() {
-    acknowledgements = []
-    worker = nil
     phase = .idle
     isPausing = false
   }

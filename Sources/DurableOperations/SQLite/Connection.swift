@@ -8,6 +8,7 @@ import Foundation
 final class Connection {
   let path: String
   private let handle: OpaquePointer
+  private let authorizer: Authorizer
   /// Something to point at.
   let somewhere = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
 
@@ -28,6 +29,7 @@ final class Connection {
       throw DatabaseError(resultCode: result, message: message, sql: nil, path: path)
     }
     self.handle = handle
+    authorizer = Authorizer(of: handle)
     somewhere.initialize(to: 0)
     sqlite3_extended_result_codes(handle, 1)
     sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.milliseconds))
@@ -69,17 +71,23 @@ final class Connection {
         return result
       }
     }
+    if result == SQLITE_AUTH, let refused = authorizer.refused { throw refusal(of: refused, sql: sql) }
     guard result == SQLITE_OK else { throw error(result, sql: sql) }
     let rest = sql.utf8.dropFirst(used)
     return (prepared.map { Statement(handle: $0, connection: self) }, Substring(rest))
   }
 
   /// Runs one or more statements; values only for one. Returns the rows of the last.
+  ///
+  /// - Parameter isGuest: whether they are the user's, and leave the connection and its transaction as they are.
   @discardableResult
-  func execute(_ sql: String, _ values: [SQLValue] = []) throws -> [SQLRow] {
+  func execute(_ sql: String, _ values: [SQLValue] = [], isGuest: Bool = false) throws -> [SQLRow] {
+    if isGuest { authorizer.isOn = true }
+    defer { authorizer.isOn = false }
     var rows: [SQLRow] = []
     var rest = Substring(sql)
     repeat {
+      if isGuest, !isInTransaction { throw transactionEnded() }
       let before = rest.utf8.count
       let (statement, next) = try prepareFirst(of: String(rest), isKept: false)
       rest = next
@@ -116,16 +124,27 @@ final class Connection {
     try beginning.get().run()
     do {
       let result = try body()
-      guard isInTransaction else {
-        throw DatabaseError(
-          .transactionEnded, message: "The transaction of \(path) was ended by a statement inside of it", path: path)
-      }
+      guard isInTransaction else { throw transactionEnded() }
       try committing.get().run()
       return result
     } catch {
       // Some errors have rolled it back already.
       if isInTransaction { _ = try? execute("ROLLBACK") }
       throw error
+    }
+  }
+
+  private func transactionEnded() -> DatabaseError {
+    DatabaseError(
+      .transactionEnded, message: "The transaction of \(path) was ended by a statement inside of it", path: path)
+  }
+
+  private func refusal(of action: Authorizer.Refusal, sql: String) -> DatabaseError {
+    switch action {
+    case .transaction: transactionEnded()
+    case .setting(let name):
+      DatabaseError(
+        .settingOfTheQueue, message: "\(name) would stay when the transaction is over", sql: sql, path: path)
     }
   }
 

@@ -32,8 +32,10 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case constraint
     /// The statement is wrong, or something that has no code of its own.
     case statement
-    /// The closure of a transaction ended the transaction itself, or used it when it was over.
+    /// The closure of a transaction began or ended a transaction itself, or used its own when it was over.
     case transactionEnded
+    /// A statement inside of a transaction would have changed the connection for good: a PRAGMA with a value, or ATTACH.
+    case settingOfTheQueue
   }
 
   /// What was wrong, to switch on.
@@ -113,6 +115,9 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
       "A statement failed in the database \(path) (\(cause)). Check it, and the tables that it names." + statement
     case .transactionEnded:
       "\(cause). Leave BEGIN, COMMIT and ROLLBACK to the queue, and use a transaction only inside its closure."
+    case .settingOfTheQueue:
+      "A transaction of \(path) must leave the settings of the connection as they are (\(cause)). Use a connection of your "
+        + "own." + statement
     }
   }
 

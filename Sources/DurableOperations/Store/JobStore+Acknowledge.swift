@@ -42,7 +42,7 @@ extension JobStore {
       let later = runAt.flatMap { $0 > now ? $0 : nil }
       written = try acknowledge(
         acknowledgement, later == nil ? .waiting : .scheduled, runAt: later, attempts: isCharged ? 1 : 0, error: error,
-        forgetsCrashes: true, now: now)
+        isFurtherAttempt: true, now: now)
     case .returned:
       written = try acknowledge(acknowledgement, .waiting, keepsLane: true, now: now)
     case .dead(let error):
@@ -59,6 +59,7 @@ extension JobStore {
     // Somebody may have asked to cancel it.
     tell(written.state == .cancelled ? .cancelled(id, kind: acknowledgement.kind) : acknowledgement.event)
     if written.state == .waiting { hasFreedJobs = true }
+    if written.state == .cancelled, written.flags & Schema.Flags.isReplaced != 0 { try handDependentsOn(from: id) }
     if written.flags & Schema.Flags.hasDependents != 0, written.state.isSettled {
       try tellDependents(of: id, how: .failed, now: now)
     }
@@ -86,16 +87,16 @@ extension JobStore {
 
   private func acknowledge(
     _ acknowledgement: Acknowledgement, _ state: JobState, runAt: Int64? = nil, attempts: Int64 = 0,
-    error: String? = nil, keepsLane: Bool = false, forgetsCrashes: Bool = false, now: Int64
+    error: String? = nil, keepsLane: Bool = false, isFurtherAttempt: Bool = false, now: Int64
   ) throws -> (JobState, flags: Int64)? {
-    // A job that somebody asked to cancel is cancelled unless it has succeeded.
+    // A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
     let update = try statement(
       """
-      UPDATE durable_jobs SET state = CASE WHEN flags & 2 THEN 5 ELSE ?3 END, worker = NULL,
-        lane = CASE WHEN ?6 THEN lane ELSE lane & ~2 END, run_at = CASE WHEN flags & 2 THEN NULL ELSE ?4 END,
-        flags = flags & ~2 | 8, attempts = attempts + ?5, crashes = CASE WHEN ?9 THEN 0 ELSE crashes END,
+      UPDATE durable_jobs SET state = CASE WHEN flags & 2 OR flags & 32 AND ?9 THEN 5 ELSE ?3 END, worker = NULL,
+        lane = CASE WHEN ?6 THEN lane ELSE lane & ~2 END,
+        run_at = CASE WHEN flags & 2 OR flags & 32 AND ?9 THEN NULL ELSE ?4 END, flags = flags & ~2 | 8, attempts = attempts + ?5, crashes = CASE WHEN ?9 THEN 0 ELSE crashes END,
         error = coalesce(?7, error),
-        finished_at = CASE WHEN flags & 2 OR ?3 IN (5, 6) THEN ?8 END
+        finished_at = CASE WHEN flags & 2 OR flags & 32 AND ?9 OR ?3 IN (5, 6) THEN ?8 END
       WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING state, flags
       """)
     update.bind(acknowledgement.id.rawValue, at: 1)
@@ -106,7 +107,7 @@ extension JobStore {
     update.bind(keepsLane ? 1 : 0, at: 6)
     try update.bind(error, at: 7)
     update.bind(now, at: 8)
-    update.bind(forgetsCrashes ? 1 : 0, at: 9)
+    update.bind(isFurtherAttempt ? 1 : 0, at: 9)
     var written: (JobState, flags: Int64)?
     try update.forEachRow { row in
       written = (JobState(rawValue: Int(row.integer(0))) ?? state, row.integer(1))

@@ -27,6 +27,7 @@ struct ClaimedJob: Sendable {
   let timeout: Duration?
   let backoff: String?
   let holdsAfterLastAttempt: Bool
+  let requiresNetwork: Bool
   let isAlone: Bool
   let version: Int
   let payload: Data
@@ -150,7 +151,8 @@ extension JobStore {
       maxAttempts: row.optionalInteger(5).map(Int.init),
       timeout: row.optionalInteger(6).map { .milliseconds($0) }, backoff: row.text(7),
       holdsAfterLastAttempt: row.integer(10) & Schema.Flags.holdsAfterLastAttempt != 0,
-      isAlone: lane & Schema.aloneLane != 0, version: Int(row.integer(8)), payload: row.data(9) ?? Data(),
+      requiresNetwork: lane & Schema.networkLane != 0, isAlone: lane & Schema.aloneLane != 0,
+      version: Int(row.integer(8)), payload: row.data(9) ?? Data(),
       occurrence: row.optionalInteger(13).map { Date(milliseconds: $0) })
   }
 

@@ -82,6 +82,15 @@ extension JobStore {
     return failed
   }
 
+  /// Those who wait for a job that was replaced while it executed wait for the one that has its place.
+  func handDependentsOn(from id: JobID) throws {
+    guard let heir = try heir(of: id) else { return }
+    try connection.execute(
+      "UPDATE OR IGNORE durable_dependencies SET prerequisite = ?1 WHERE prerequisite = ?2 AND dependent <> ?1",
+      [.integer(heir.rawValue), .integer(id.rawValue)])
+    try connection.execute("UPDATE durable_jobs SET flags = flags | 1 WHERE id = ?", [.integer(heir.rawValue)])
+  }
+
   func removeCheckpoint(of id: JobID) throws {
     let delete = try statement("DELETE FROM durable_checkpoints WHERE job = ?1")
     delete.bind(id.rawValue, at: 1)

@@ -86,7 +86,10 @@ extension JobStore {
     let id = JobID(rawValue: connection.lastInsertedRowID)
     tell(.enqueued(id, kind: job.kind))
     // Whatever becomes of the one that runs, this one comes after it.
-    if let running { try addPrerequisites([running], to: id, whenFailed: .run) }
+    if let running {
+      try addPrerequisites([running], to: id, whenFailed: .run)
+      try connection.execute("UPDATE durable_jobs SET flags = flags | 32 WHERE id = ?", [.integer(running.rawValue)])
+    }
     return id
   }
 
@@ -138,7 +141,21 @@ extension JobStore {
   }
 
   private func replace(_ id: JobID, by job: EncodedJob, kind: Int64, now: Int64) throws {
-    // It keeps waiting for what it waits for.
+    // It waits for what the new one names, and for one that executes in whose place it is to come.
+    let forget = try statement(
+      """
+      DELETE FROM durable_dependencies WHERE dependent = ?1 AND prerequisite NOT IN (
+        SELECT id FROM durable_jobs WHERE unique_key = ?2 AND lane >> 2 = ?3 AND state = 3)
+      """)
+    forget.bind(id.rawValue, at: 1)
+    try forget.bind(job.options.uniqueKey?.value, at: 2)
+    forget.bind(kind, at: 3)
+    try forget.run()
+    let count = try statement(
+      "UPDATE durable_jobs SET blockers = (SELECT count(*) FROM durable_dependencies WHERE dependent = ?1) WHERE id = ?1"
+    )
+    count.bind(id.rawValue, at: 1)
+    try count.run()
     let update = try statement(
       """
       UPDATE durable_jobs SET lane = ?1, state = CASE WHEN blockers > 0 AND ?2 <> 4 THEN 2 ELSE ?2 END, major = ?3,
@@ -241,6 +258,9 @@ extension JobStore {
     guard !prerequisites.isEmpty else { return }
     let insert = try statement(
       "INSERT OR IGNORE INTO durable_dependencies (prerequisite, dependent, failing) VALUES (?1, ?2, ?3)")
+    // It may wait already for one that executes, in whose place it is to come.
+    let change = try statement(
+      "UPDATE durable_dependencies SET failing = ?3 WHERE prerequisite = ?1 AND dependent = ?2 AND failing <> ?3")
     let mark = try statement("UPDATE durable_jobs SET flags = flags | 1 WHERE id = ?1")
     var added: Int64 = 0
     for prerequisite in prerequisites {
@@ -248,7 +268,14 @@ extension JobStore {
       insert.bind(id.rawValue, at: 2)
       insert.bind(failing.rawValue, at: 3)
       try insert.run()
-      added += Int64(connection.changeCount)
+      let isNew = connection.changeCount == 1
+      added += isNew ? 1 : 0
+      if !isNew {
+        change.bind(prerequisite.rawValue, at: 1)
+        change.bind(id.rawValue, at: 2)
+        change.bind(failing.rawValue, at: 3)
+        try change.run()
+      }
       mark.bind(prerequisite.rawValue, at: 1)
       try mark.run()
     }

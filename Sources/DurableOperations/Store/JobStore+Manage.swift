@@ -66,7 +66,7 @@ extension JobStore {
   }
 
   /// The job that has the unique key of one that has ended.
-  private func heir(of id: JobID) throws -> JobID? {
+  func heir(of id: JobID) throws -> JobID? {
     let select = try statement(
       """
       SELECT other.id FROM durable_jobs AS job JOIN durable_jobs AS other ON other.unique_key = job.unique_key

@@ -4,19 +4,44 @@ import Foundation
 struct WorkerRow: Sendable {
   let id: Int64
   let identity: ProcessIdentity
+  /// How long its leases are.
+  let lease: Int64
   let leaseUntil: Int64
+
+  /// Whether its lease is over.
+  ///
+  /// - Parameters:
+  ///   - now: the date; nil if it may have been set anew. A process whose date was far ahead wrote a lease that ends far ahead
+  ///     too, so the date alone does not tell.
+  ///   - age: for how long it has not been prolonged, at least.
+  ///   - isAlive: whether the process is there for sure. After the machine slept all leases are over, and those who wake
+  ///     later than others keep theirs.
+  func hasRunOut(at now: Int64?, unchangedFor age: Duration, isAlive: Bool) -> Bool {
+    if age >= .milliseconds(lease) { return true }
+    guard let now, leaseUntil < now else { return false }
+    return !isAlive || age >= .milliseconds(lease / 3)
+  }
+}
+
+/// A kind that is not registered here, with jobs that are due.
+struct UnknownKind: Sendable {
+  let id: Int64
+  let name: String
+  /// When a process that knows it was last there.
+  let knownAt: Int64
 }
 
 extension JobStore {
   /// Takes the process in among those that run jobs. Returns its number.
-  func addWorker(_ identity: ProcessIdentity, leaseUntil: Int64) throws -> Int64 {
+  func addWorker(_ identity: ProcessIdentity, lease: Int64, now: Int64) throws -> Int64 {
     try connection.execute(
       """
-      INSERT INTO durable_workers (boot, namespace, host, process, started, lease_until) VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO durable_workers (boot, namespace, host, process, started, lease, lease_until)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(identity.bootID), SQLValue(identity.pidNamespace), .text(identity.hostName), .integer(identity.processID),
-        .integer(identity.startTime), .integer(leaseUntil),
+        .integer(identity.startTime), .integer(lease), .integer(now + lease),
       ])
     return connection.lastInsertedRowID
   }
@@ -45,12 +70,13 @@ extension JobStore {
   /// All of them. Only reads.
   func workers() throws -> [WorkerRow] {
     var workers: [WorkerRow] = []
-    try statement("SELECT id, boot, namespace, host, process, started, lease_until FROM durable_workers")
+    try statement("SELECT id, boot, namespace, host, process, started, lease, lease_until FROM durable_workers")
       .forEachRow { row in
         let identity = ProcessIdentity(
           bootID: row.text(1) ?? "", pidNamespace: row.text(2), hostName: row.text(3) ?? "",
           processID: row.integer(4), startTime: row.integer(5))
-        workers.append(WorkerRow(id: row.integer(0), identity: identity, leaseUntil: row.integer(6)))
+        workers.append(
+          WorkerRow(id: row.integer(0), identity: identity, lease: row.integer(6), leaseUntil: row.integer(7)))
       }
     return workers
   }
@@ -181,10 +207,11 @@ extension JobStore {
   }
 
   /// Kinds that have jobs due but are not among those registered here. Only reads.
-  func unknownKinds(besides registered: Set<Int64>) throws -> [(id: Int64, name: String)] {
-    var kinds: [(id: Int64, name: String)] = []
-    try statement("SELECT id, name FROM durable_kinds").forEachRow { row in
-      if !registered.contains(row.integer(0)) { kinds.append((row.integer(0), row.text(1) ?? "")) }
+  func unknownKinds(besides registered: Set<Int64>) throws -> [UnknownKind] {
+    var kinds: [UnknownKind] = []
+    try statement("SELECT id, name, known_at FROM durable_kinds").forEachRow { row in
+      guard !registered.contains(row.integer(0)) else { return }
+      kinds.append(UnknownKind(id: row.integer(0), name: row.text(1) ?? "", knownAt: row.integer(2)))
     }
     return try kinds.filter { kind in
       try isAnyWaiting([kind.id], bits: 0, isOnline: true)
@@ -192,40 +219,77 @@ extension JobStore {
     }
   }
 
-  /// Jobs that have waited too long for a process that knows them are dead.
-  func giveUp(kind: Int64, name: String, dueBefore: Int64, now: Int64) throws {
-    let rows = try connection.execute(
+  /// Notes that a process knows kinds.
+  func noteKnown(_ kinds: [Int64], now: Int64) throws {
+    let update = try statement("UPDATE durable_kinds SET known_at = ?2 WHERE id = ?1")
+    for kind in kinds {
+      update.bind(kind, at: 1)
+      update.bind(now, at: 2)
+      try update.run()
+    }
+  }
+
+  /// Jobs of a kind that are due since before a time, a thousand of them. Only reads.
+  func jobs(ofKind kind: Int64, dueBefore: Int64) throws -> [JobID] {
+    let select = try statement(
       """
-      UPDATE durable_jobs SET state = 6, finished_at = ?, error = ?
-      WHERE state = 0 AND lane BETWEEN ? AND ? AND max(enqueued_at, coalesce(run_at, 0)) < ? RETURNING id
-      """,
-      [
-        .integer(now), .text(JobError(.unknownKind, kind: name).description), .integer(Schema.lane(ofKind: kind)),
-        .integer(Schema.lane(ofKind: kind) + 3), .integer(dueBefore),
-      ])
-    for row in rows {
-      let id = JobID(rawValue: row[0].integerValue ?? 0)
-      tell(.dead(id, kind: name, error: JobError(.unknownKind, id: id, kind: name)))
+      SELECT id FROM durable_jobs
+      WHERE state = 0 AND lane BETWEEN ?1 AND ?1 + 3 AND max(enqueued_at, coalesce(run_at, 0)) < ?2 LIMIT 1000
+      """)
+    select.bind(Schema.lane(ofKind: kind), at: 1)
+    select.bind(dueBefore, at: 2)
+    var ids: [JobID] = []
+    try select.forEachRow { ids.append(JobID(rawValue: $0.integer(0))) }
+    return ids
+  }
+
+  /// Jobs that have waited too long for a process that knows them are dead.
+  func giveUp(_ ids: [JobID], kind: String, now: Int64) throws {
+    let update = try statement(
+      "UPDATE durable_jobs SET state = 6, finished_at = ?2, error = ?3 WHERE id = ?1 AND state = 0")
+    for id in ids {
+      let error = JobError(.unknownKind, id: id, kind: kind)
+      update.bind(id.rawValue, at: 1)
+      update.bind(now, at: 2)
+      try update.bind(error.description, at: 3)
+      try update.run()
+      guard connection.changeCount == 1 else { continue }
+      tell(.dead(id, kind: kind, error: error))
       try tellDependents(of: id, how: .failed, now: now)
     }
   }
 
+  // MARK: - The clock
+
+  /// Remembers the date, for a start of the machine that knows an earlier one.
+  func noteTime(_ now: Int64) throws {
+    let insert = try statement("INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('seen', ?1)")
+    insert.bind(now, at: 1)
+    try insert.run()
+  }
+
   /// The clock was set anew: delays and leases move with it, once, whichever process notices it first. `offset` is what
   /// the clock shows when the machine's time since its start is zero.
-  func clockShows(offset: Int64, boot: String) throws {
-    let rows = try connection.execute("SELECT key, value FROM durable_meta WHERE key IN ('clock', 'boot')")
+  func clockShows(_ now: Int64, offset: Int64, boot: String) throws {
+    let rows = try connection.execute("SELECT key, value FROM durable_meta WHERE key IN ('clock', 'boot', 'seen')")
     let stored = Dictionary(rows.map { ($0[0].textValue ?? "", $0[1]) }, uniquingKeysWith: { $1 })
-    if stored["boot"]?.textValue == boot, let before = stored["clock"]?.integerValue {
-      let jump = offset - before
+    var jump: Int64 = 0
+    if stored["boot"]?.textValue == boot {
+      if let before = stored["clock"]?.integerValue { jump = offset - before }
       // Clocks are corrected by little all the time.
-      guard abs(jump) > 1000 else { return }
+      guard abs(jump) > 1000 || stored["clock"] == nil else { return }
+    } else if let seen = stored["seen"]?.integerValue, seen > now + 1000 {
+      // Before the machine was started its clock was ahead, nobody knows for how long.
+      jump = now - seen
+    }
+    if jump != 0 {
       try connection.execute(
         "UPDATE durable_jobs SET run_at = run_at + ? WHERE run_at IS NOT NULL AND flags & 8 AND state IN (1, 2, 4)",
         [.integer(jump)])
       try connection.execute("UPDATE durable_workers SET lease_until = lease_until + ?", [.integer(jump)])
     }
     try connection.execute(
-      "INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('clock', ?), ('boot', ?)",
-      [.integer(offset), .text(boot)])
+      "INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('clock', ?), ('boot', ?), ('seen', ?)",
+      [.integer(offset), .text(boot), .integer(now)])
   }
 }

@@ -39,6 +39,7 @@ final class JobStore {
       #endif
     case .normal: try connection.execute("PRAGMA synchronous = NORMAL")
     }
+    if configuration.enforcesForeignKeys { try connection.execute("PRAGMA foreign_keys = ON") }
     try migrate(migrations)
   }
 
@@ -122,11 +123,40 @@ final class JobStore {
       return result
     } catch {
       pendingEvents = []
-      // They may have been given their numbers in this transaction.
-      kindIDs = [:]
-      kindNames = [:]
+      forgetKinds()
       throw error
     }
+  }
+
+  /// Does a part of a transaction, of which nothing is left if it throws.
+  func savepoint<R>(_ body: () throws -> R) throws -> R {
+    let eventCount = pendingEvents.count
+    try statement("SAVEPOINT durable_part").run()
+    do {
+      let result = try body()
+      try statement("RELEASE durable_part").run()
+      return result
+    } catch {
+      pendingEvents.removeLast(pendingEvents.count - eventCount)
+      forgetKinds()
+      // Some errors have rolled all of it back already.
+      if connection.isInTransaction { _ = try? connection.execute("ROLLBACK TO durable_part; RELEASE durable_part") }
+      throw error
+    }
+  }
+
+  /// Statements of the user's may have taken back a part of what was done.
+  func forgetWhatWasTakenBack() throws {
+    forgetKinds()
+    pendingEvents = try pendingEvents.filter { event in
+      if case .enqueued(let id, _) = event { try state(of: id) != nil } else { true }
+    }
+  }
+
+  /// They may have been given their numbers in this transaction.
+  private func forgetKinds() {
+    kindIDs = [:]
+    kindNames = [:]
   }
 
   /// Tells something when the transaction has succeeded.

@@ -9,9 +9,10 @@ enum Schema {
     """
     INSERT INTO durable_meta (key, value) VALUES ('identity', lower(hex(randomblob(8))));
     CREATE TABLE durable_kinds (
-      id INTEGER PRIMARY KEY,
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
       name TEXT NOT NULL UNIQUE,
-      paused INTEGER NOT NULL DEFAULT 0
+      paused INTEGER NOT NULL DEFAULT 0,
+      known_at INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE durable_jobs (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -64,6 +65,7 @@ enum Schema {
       host TEXT NOT NULL,
       process INTEGER NOT NULL,
       started INTEGER NOT NULL,
+      lease INTEGER NOT NULL,
       lease_until INTEGER NOT NULL
     );
     CREATE TABLE durable_periodic (
@@ -93,6 +95,8 @@ enum Schema {
     /// `run_at` was given as a delay, so a clock that is set anew moves it.
     static let runsAfterDelay: Int64 = 8
     static let hasCheckpoint: Int64 = 16
+    /// Another job was enqueued in its place while it executed: it is not tried again.
+    static let isReplaced: Int64 = 32
   }
 
   /// Columns of a record, in the order in which `JobStore.record` reads them.

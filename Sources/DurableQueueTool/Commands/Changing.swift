@@ -1,93 +1,83 @@
 import CommandLineSupport
 import DurableOperations
-import Foundation
 
 extension DurableQueueCommand {
-  /// Changes jobs, as many of them as it can. Returns the exit status.
+  /// Changes what is stored, as much of it as can be. Returns the exit status.
   func perform(_ change: Change, on queue: DurableQueue, _ request: Request) throws -> Int32 {
+    var report = ChangeReport(command: self, request: request)
     switch change {
-    case .retry(let ids): return try each(ids, "retry", "will run again", request) { try queue.retry($0) }
-    case .hold(let ids): return try each(ids, "hold", "held", request) { try queue.hold($0) }
-    case .delete(let ids): return try each(ids, "delete", "deleted", request) { try queue.delete($0) }
-    case .cancel(let ids):
-      return try each(ids, "cancel", "cancelled", request) { id in
-        try queue.cancel(id)
-        return try queue.job(id)?.state == .executing ? "asked to end" : nil
+    case .jobs(let ids, let change):
+      try report.change(ids, keys: .jobs) { try apply(change, to: $0, of: queue) }
+    case .all(let change):
+      let (count, sentence) = try apply(change, to: queue)
+      if case .delete(let states, let kind) = change, states.contains(.executing) {
+        for job in try queue.jobs(kind: kind, in: [.executing], limit: .max) {
+          report.fail(job.id, .jobs, "Job \(job.id) executes, so it stays. Cancel it, and delete it when it has ended.")
+        }
       }
-    case .priority(let ids, let priority):
-      return try each(ids, "priority", "has the priority \(priority.text) now", request) {
-        try queue.setPriority(priority, of: $0)
+      report.tellOfAll(count: count, sentence: sentence)
+      if count == 0 { try hint(change.kind, in: queue) }
+    case .pause(let kinds):
+      try report.change(kinds, keys: .kinds) { kind in
+        // Before it is changed, for a paused kind is known. It is no mistake to pause a kind before its jobs come.
+        try hint(kind, in: queue)
+        try queue.pause(kind: kind)
+        return "paused"
       }
-    case .retryAll(let state, let kind):
-      try tell("retry", try queue.retryAll(state, kind: kind), "will run again", kind, queue, request)
-    case .drain(let kind): try tell("drain", try queue.drain(kind: kind), "deleted", kind, queue, request)
-    case .pause(let kinds): try each(kinds, "pause", "paused", of: queue, request) { try queue.pause(kind: $0) }
-    case .resume(let kinds): try each(kinds, "resume", "resumed", of: queue, request) { try queue.resume(kind: $0) }
-    }
-    return ExitStatus.good
-  }
-
-  private func each(
-    _ ids: [JobID], _ command: String, _ remark: String, _ request: Request, _ body: (JobID) throws -> Void
-  ) throws -> Int32 {
-    try each(ids, command, remark, request) { id -> String? in
-      try body(id)
-      return nil
-    }
-  }
-
-  /// What is wrong with one job keeps no other from being changed.
-  private func each(
-    _ ids: [JobID], _ command: String, _ remark: String, _ request: Request, _ body: (JobID) throws -> String?
-  ) throws -> Int32 {
-    var changed: [JSONText] = []
-    var failures: [JSONText] = []
-    for id in ids {
-      do {
-        let special = try body(id)
-        changed.append(.integer(id.rawValue))
-        if !request.isJSON { try output("\(id)  \(special ?? remark)\n") }
-      } catch let error as JobError {
-        failures.append(["id": .integer(id.rawValue), "error": .string("\(error)")])
-        complain("\(error)")
+    case .resume(let kinds):
+      try report.change(kinds, keys: .kinds) { kind in
+        try hint(kind, in: queue)
+        try queue.resume(kind: kind)
+        return "resumed"
+      }
+    case .unschedule(let names):
+      try report.change(names, keys: .names) { name in
+        guard try queue.unschedule(named: name) else { throw unknownPeriodicJob(name, in: queue) }
+        return "unscheduled"
       }
     }
-    if request.isJSON {
-      let result: JSONText = [
-        "command": .string(command), "count": JSONText(changed.count), "jobs": .array(changed),
-        "failures": .array(failures),
-      ]
-      try output(result.text + "\n")
-    }
-    return failures.isEmpty ? ExitStatus.good : ExitStatus.failed
+    return try report.finish()
   }
 
-  private func tell(
-    _ command: String, _ count: Int, _ remark: String, _ kind: String?, _ queue: DurableQueue, _ request: Request
-  ) throws {
-    if request.isJSON {
-      let result: JSONText = ["command": .string(command), "count": JSONText(count), "jobs": .null, "failures": []]
-      try output(result.text + "\n")
-    } else {
-      try output("\(Wording.count(count, "job"))  \(remark)\n")
+  /// Returns what has become of the job, in a few words.
+  private func apply(_ change: JobChange, to id: JobID, of queue: DurableQueue) throws -> String {
+    switch change {
+    case .retry:
+      try queue.retry(id)
+      return "will run again"
+    case .cancel:
+      try queue.cancel(id)
+      return try queue.job(id)?.state == .executing ? "asked to end" : "cancelled"
+    case .hold:
+      try queue.hold(id)
+      return "held"
+    case .delete:
+      try queue.delete(id)
+      return "deleted"
+    case .priority(let priority):
+      try queue.setPriority(priority, of: id)
+      return "has the priority \(priority.text) now"
     }
-    if count == 0 { try hint(kind, in: queue) }
   }
 
-  private func each(
-    _ kinds: [String], _ command: String, _ remark: String, of queue: DurableQueue, _ request: Request,
-    _ body: (String) throws -> Void
-  ) throws {
-    for kind in kinds {
-      // Before it is changed, for a paused kind is known. It is no mistake to pause a kind before its jobs come.
-      try hint(kind, in: queue)
-      try body(kind)
-      if !request.isJSON { try output("\(Wording.plain(kind))  \(remark)\n") }
+  /// Returns how many jobs there were, and a sentence.
+  private func apply(_ change: ChangeOfAll, to queue: DurableQueue) throws -> (count: Int, sentence: String) {
+    let count: Int
+    let (one, many): (String, String)
+    switch change {
+    case .retry(let state, let kind):
+      count = try queue.retryAll(state, kind: kind)
+      (one, many) = ("will run again", "will run again")
+    case .delete(let states, let kind):
+      count = try queue.deleteAll(kind: kind, in: states)
+      (one, many) = ("was deleted", "were deleted")
+    case .drain(let kind):
+      count = try queue.drain(kind: kind)
+      (one, many) = ("was deleted", "were deleted")
+    case .priority(let priority, let kind):
+      count = try queue.setPriority(priority, kind: kind)
+      (one, many) = ("has the priority \(priority.text) now", "have the priority \(priority.text) now")
     }
-    guard request.isJSON else { return }
-    let result: JSONText = [
-      "command": .string(command), "count": JSONText(kinds.count), "kinds": .array(kinds.map { .string($0) }),
-    ]
-    try output(result.text + "\n")
+    return (count, "\(Wording.count(count, "job")) \(count == 1 ? one : many).")
   }
 }

@@ -19,12 +19,15 @@ extension DurableQueueCommand {
     var table = Table(sides: [.right, .left, .left, .right, .right], indentation: "")
     table.add("id", "kind", "state", "priority", "attempts", "when", "key and error")
     for job in jobs { table.add(row(job)) }
-    try output(
-      table.text.split(separator: "\n").map { line in
-        width.map { Wording.shortened(String(line), to: $0) } ?? String(line)
-      }.joined(separator: "\n") + "\n")
+    try output(fitted(table))
     guard found.count > page.limit else { return }
     try output("There are more: --after \(last.id.rawValue) shows the next.\n")
+  }
+
+  /// A table whose lines are not longer than they may be.
+  func fitted(_ table: Table) -> String {
+    guard let width else { return table.text }
+    return table.text.split(separator: "\n").map { Wording.shortened(String($0), to: width) + "\n" }.joined()
   }
 
   private func row(_ job: JobRecord) -> [String] {

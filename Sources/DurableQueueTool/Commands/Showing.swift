@@ -29,8 +29,9 @@ extension DurableQueueCommand {
     add("state", job.state.description + (job.isCancelRequested ? ", asked to be cancelled" : ""))
     add("priority", job.priority.text)
     add("attempts", "\(job.attempts)" + (job.maxAttempts.map { " of \($0)" } ?? ", of as many as it takes"))
+    if job.holdsAfterLastAttempt { add("if it fails", "held after its last attempt, not dead") }
     if job.crashes > 0 { add("crashes", "\(job.crashes)") }
-    if job.unmetPrerequisites > 0 { add("waits for", Wording.count(job.unmetPrerequisites, "job")) }
+    if job.unmetPrerequisites > 0 { add("waits for", prerequisites(of: job)) }
     add("stored", job.enqueuedAt)
     add("due", job.runAt)
     add("started", job.startedAt)
@@ -39,9 +40,18 @@ extension DurableQueueCommand {
     if job.requiresNetwork { add("network", "needed") }
     add("key", job.uniqueKey.map(Wording.plain))
     add("error", job.lastError.map(Wording.plain))
+    add("checkpoint", job.checkpointSize.map { "\(Wording.size($0)), for its next attempt" })
     let text = payloadText(job)
     add("payload", Wording.size(job.payload.count) + (text == nil ? ", in Base64 for it is no text" : ""))
     return table.text + "  " + Wording.plain(text ?? job.payload.base64EncodedString()) + "\n"
+  }
+
+  /// Such as “#3, #5”. A job may wait for thousands: then only the first ones, and how many more.
+  private func prerequisites(of job: JobRecord) -> String {
+    let shown = job.prerequisites.prefix(20).map(\.description).joined(separator: ", ")
+    let more = job.unmetPrerequisites - min(job.prerequisites.count, 20)
+    if shown.isEmpty { return Wording.count(more, "job") }
+    return more > 0 ? "\(shown) and \(Wording.count(more, "other"))" : shown
   }
 
   /// What is stored of a job, if it is text.

@@ -1,30 +1,17 @@
-import Foundation
-
 /// JSON whose keys stand in the order in which they are given.
-enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByNilLiteral,
-  ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
-{
+enum JSONText: Sendable, ExpressibleByDictionaryLiteral {
   case null
   case bool(Bool)
   case integer(Int64)
-  case number(Double)
   case string(String)
   case array([JSONText])
   case object([(String, JSONText)])
   /// Text that is JSON already, in one line.
   case verbatim(String)
 
-  init(nilLiteral: ()) { self = .null }
-  init(booleanLiteral value: Bool) { self = .bool(value) }
-  init(integerLiteral value: Int64) { self = .integer(value) }
-  init(stringLiteral value: String) { self = .string(value) }
-  init(arrayLiteral elements: JSONText...) { self = .array(elements) }
   init(dictionaryLiteral elements: (String, JSONText)...) { self = .object(elements) }
 
-  init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
-  init(_ value: String?) { self = value.map { .string($0) } ?? .null }
-
-  static func == (left: JSONText, right: JSONText) -> Bool { left.text == right.text }
+  init(_ value: Int) { self = .integer(Int64(value)) }
 
   /// In one line.
   var text: String {
@@ -38,7 +25,6 @@ enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral, ExpressibleByInt
     case .null: text += "null"
     case .bool(let value): text += value ? "true" : "false"
     case .integer(let value): text += String(value)
-    case .number(let value): text += value.isFinite ? Self.short(value) : "null"
     case .string(let value): Self.write(value, to: &text)
     case .verbatim(let value): text += value
     case .array(let elements):
@@ -58,10 +44,6 @@ enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral, ExpressibleByInt
       }
       text += "}"
     }
-  }
-
-  private static func short(_ value: Double) -> String {
-    value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
   }
 
   private static func write(_ value: String, to text: inout String) {

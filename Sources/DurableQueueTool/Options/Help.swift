@@ -23,27 +23,25 @@ enum Help {
   }
 
   static func text(of verb: Verb) -> String {
+    let name = "durable-queue \(verb.rawValue)"
+    let usage = verb.usage.map { "\(name) FILE \($0)\n" }.joined(separator: "       ")
     var options = Table(indentation: "  ")
-    for (name, example) in verb.options {
-      options.add(example == nil ? name : "\(name) \(placeholder(name))", meaning(name))
+    for (option, example) in verb.options {
+      options.add(example == nil ? option : "\(option) \(placeholder(option))", meaning(option, of: verb))
     }
-    return """
-      durable-queue \(verb.rawValue): \(verb.summary)
-
-      usage: durable-queue \(verb.rawValue) FILE \(verb.usage)
-
-      options:
-      \(options.text)
-      for example: durable-queue \(verb.rawValue) \(verb.example)
-      \(keys(verb))
-      \(exitStatus)
-      """
+    let states = "states: \(JobState.allCases.map(\.description).joined(separator: ", "))\n"
+    let parts = [
+      "\(name): \(verb.summary)\n", "usage: \(usage)", verb.note, "options:\n\(options.text)",
+      verb.options.contains { $0.key == "--state" } ? states : nil, "for example: \(name) \(verb.example)\n",
+      keys(verb), exitStatus,
+    ]
+    return parts.compactMap(\.self).joined(separator: "\n")
   }
 
   private static let exitStatus = """
     exit status:
       0   all was done
-      1   something could not be done: there is no such job, or the file can not be used
+      1   something could not be done: there is no such job, it is in another state, or the file can not be used
       64  the command line is wrong
 
     """
@@ -56,14 +54,17 @@ enum Help {
     }
   }
 
-  private static func meaning(_ name: String) -> String {
-    switch name {
+  private static func meaning(_ option: String, of verb: Verb) -> String {
+    switch option {
+    case "--kind" where verb == .priority: "all jobs of this kind"
     case "--kind": "only jobs of this kind"
     case "--state": "only jobs in this state; several together with commas, or with several of these"
     case "--limit": "how many at most (default: \(Page().limit))"
     case "--after": "only jobs with a larger number: the last one of the page before"
+    case "--all": "jobs of all kinds"
     case "--all-dead": "all jobs that are dead"
     case "--all-held": "all jobs that are held"
+    case "--json" where verb == .export: "makes no difference: JSON is what it prints"
     case "--json": "print JSON, for programs"
     default: "print this"
     }
@@ -74,35 +75,42 @@ enum Help {
     switch verb {
     case .list, .show, .export:
       """
-
-      states: \(JobState.allCases.map(\.description).joined(separator: ", "))
-
       JSON: an object for each job, \(verb == .export ? "in a line" : "in an array"); the keys are sorted, the payload is last.
       Always there are
-        id, kind, state, majorPriority, minorPriority, attempts, crashes, requiresNetwork, unmetPrerequisites,
-        cancelRequested, version, enqueuedAt, and either payload (as it is stored, if that is JSON) or payloadBase64.
+        id, kind, state, majorPriority, minorPriority, attempts, crashes, holdsAfterLastAttempt, requiresNetwork,
+        unmetPrerequisites, cancelRequested, version, enqueuedAt, and either payload (as it is stored, if that is JSON)
+        or payloadBase64.
       There if they are known are
-        maxAttempts, lastError, runAt, startedAt, finishedAt, timeout (seconds), uniqueKey.
+        maxAttempts, lastError, runAt, startedAt, finishedAt, timeout (seconds), uniqueKey, prerequisites (the numbers
+        of those that it waits for), checkpointSize (bytes).
       Times are in ISO 8601, in UTC.
 
       """
     case .stats:
       """
-
       JSON: file, bytes, total, states (the count of each state), kinds (for each: kind, paused, total, states).
+
+      """
+    case .periodic:
+      """
+      JSON: an object for each in an array: name, kind, schedule (cron and timeZone, or everyMilliseconds and, if it has a
+      start, startsAt), catchUp (latest or all), nextAt (null if there is no next time). Times are in ISO 8601, in UTC.
 
       """
     case .retry, .cancel, .hold, .delete, .priority, .drain:
       """
-
       JSON: command, count (how many were changed), jobs (their numbers; null for all of a state or kind), failures (for
       each: id, error).
 
       """
     case .pause, .resume:
       """
+      JSON: command, count, kinds (their names), failures (none).
 
-      JSON: command, count, kinds (their names).
+      """
+    case .unschedule:
+      """
+      JSON: command, count, names, failures (for each: name, error).
 
       """
     }

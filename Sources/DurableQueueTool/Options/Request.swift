@@ -10,6 +10,8 @@ enum Invocation: Equatable, Sendable {
 /// Something to be done with a file.
 struct Request: Equatable, Sendable {
   var file: String
+  /// The command as it was written.
+  var verb: Verb
   var action: Action
   /// Whether programs read the output.
   var isJSON = false
@@ -19,6 +21,7 @@ enum Action: Equatable, Sendable {
   case list(Page)
   case show([JobID])
   case stats
+  case periodic
   case export(Filter)
   case change(Change)
 }
@@ -36,15 +39,33 @@ struct Page: Equatable, Sendable {
   var limit = 50
 }
 
-/// Something that changes jobs.
+/// Something that changes what is stored.
 enum Change: Equatable, Sendable {
-  case retry([JobID])
-  case retryAll(DurableQueue.RetriableState, kind: String?)
-  case cancel([JobID])
-  case hold([JobID])
-  case delete([JobID])
-  case priority([JobID], JobPriority)
-  case pause([String])
-  case resume([String])
+  case jobs([JobID], JobChange)
+  case all(ChangeOfAll)
+  case pause(kinds: [String])
+  case resume(kinds: [String])
+  case unschedule(names: [String])
+}
+
+/// What becomes of a job.
+enum JobChange: Equatable, Sendable {
+  case retry, cancel, hold, delete
+  case priority(JobPriority)
+}
+
+/// What becomes of all jobs in a state, or of a kind.
+enum ChangeOfAll: Equatable, Sendable {
+  case retry(DurableQueue.RetriableState, kind: String?)
+  case delete(Set<JobState>, kind: String?)
+  case priority(JobPriority, kind: String)
   case drain(kind: String?)
+
+  /// Nil for all kinds.
+  var kind: String? {
+    switch self {
+    case .retry(_, let kind), .delete(_, let kind), .drain(let kind): kind
+    case .priority(_, let kind): kind
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import CompositeOperations
 public import Foundation
 
 /// Why a task of an ``OperationManager`` failed, other than by its own work.
@@ -48,6 +49,10 @@ public struct ManagedTaskError: Error, Sendable {
     self.underlying = underlying
     self.original = original
   }
+}
+
+extension ManagedTaskError: ErrorWithCauses {
+  package var causes: [any Error] { [underlying, original].compactMap(\.self) }
 }
 
 extension ManagedTaskError: LocalizedError, CustomStringConvertible {

@@ -1,3 +1,4 @@
+import CompositeOperations
 public import Foundation
 
 /// What a pipeline fails with: which step failed, and why.
@@ -19,6 +20,10 @@ public struct PipelineStepError: Error, Sendable {
     while let inner = error as? PipelineStepError { error = inner.underlying }
     return error
   }
+}
+
+extension PipelineStepError: ErrorWithCauses {
+  package var causes: [any Error] { [underlying] }
 }
 
 extension PipelineStepError: LocalizedError, CustomStringConvertible {

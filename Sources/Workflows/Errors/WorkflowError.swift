@@ -1,3 +1,4 @@
+import CompositeOperations
 public import Foundation
 
 /// What a failed workflow failed with: every failure, and every task that it keeps from running.
@@ -33,6 +34,10 @@ public struct WorkflowError: Error, Sendable {
   public var blocked: [Blocked] {
     record.blocked.map { Blocked(task: workflow.handle($0.task), cause: workflow.handle($0.cause)) }
   }
+}
+
+extension WorkflowError: ErrorWithCauses {
+  package var causes: [any Error] { record.failures.map(\.error) }
 }
 
 extension WorkflowError: LocalizedError, CustomStringConvertible {

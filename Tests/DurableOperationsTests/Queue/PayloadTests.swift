@@ -34,7 +34,7 @@ import Testing
     await queue.stop()
   }
 
-  @Test func newer_isDeadWithTheReason_andRunsInAProgramThatKnowsIt() async throws {
+  @Test func newer_isLeftWithTheReason_toAProgramThatKnowsIt() async throws {
     try await withDatabaseFile { file in
       let id: JobID
       do {
@@ -44,7 +44,7 @@ import Testing
         queue.start()
         try await queue.waitUntilIdle()
         let record = try #require(try queue.job(id))
-        #expect(record.state == .dead)
+        #expect(record.state == .scheduled && record.attempts == 0)
         #expect(record.lastError?.contains("its version is 2, this one knows up to 1") == true)
         await queue.stop()
       }

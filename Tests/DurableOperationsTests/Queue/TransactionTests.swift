@@ -79,8 +79,100 @@ import Testing
 
   @Test func begunInside_isAnError() throws {
     let queue = try queue()
-    #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute("BEGIN") } } == .statement)
+    #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute("BEGIN") } } == .transactionEnded)
     #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute("SELECT ?", 1, 2) } } == .statement)
+  }
+
+  @Test func refusedJob_caught_isNotStored() throws {
+    let queue = try queue()
+    try queue.transaction { db in
+      let unknown = JobID(rawValue: 99)
+      #expect(
+        jobErrorCode { try db.enqueue(Count(number: 1), options: JobOptions(dependsOn: [unknown])) }
+          == .unknownPrerequisite(unknown))
+      try db.enqueue(Count(number: 2), options: JobOptions(uniqueKey: UniqueKey("k")))
+      // The second is refused, and takes the first along.
+      #expect(
+        jobErrorCode {
+          try db.enqueue(contentsOf: [
+            JobRequest(Send(text: "x")), JobRequest(Count(number: 3), options: JobOptions(uniqueKey: UniqueKey("k"))),
+          ])
+        } != nil)
+    }
+    #expect(try queue.jobs().map { try $0.decoded(as: Count.self).number } == [2])
+  }
+
+  @Test func savepointRolledBack_jobAndItsKindAreGone() async throws {
+    struct Other: Job {
+      static let kind = "other"
+      var number: Int
+    }
+    let queue = try queue()
+    let events = queue.events()
+    try await queue.transaction { db in
+      try db.execute("SAVEPOINT a")
+      try db.enqueue(Other(number: 1))
+      try db.execute("ROLLBACK TO a; RELEASE a")
+    }
+    #expect(try queue.counts().total == 0)
+    let id = try await queue.enqueue(Other(number: 2))
+    // The number of a kind is never given to another.
+    let next = try await queue.enqueue(Count(number: 3))
+    #expect(try queue.job(id)?.kind == "other")
+    #expect(try queue.job(next)?.kind == "count")
+    #expect(await texts(of: events, through: "enqueued \(next)").count == 2, "one of them is not there")
+  }
+
+  @Test func rolledBackByAStatement_whatFollowsIsNotStored() throws {
+    let queue = try queue()
+    try queue.transaction { _ = try $0.execute("INSERT INTO orders VALUES (1, 'x')") }
+    let code = databaseErrorCode {
+      try queue.transaction { db in
+        _ = try? db.execute("INSERT OR ROLLBACK INTO orders VALUES (1, 'y')")
+        #expect(databaseErrorCode { _ = try db.enqueue(Count(number: 1)) } == .transactionEnded)
+        #expect(databaseErrorCode { _ = try db.execute("INSERT INTO orders VALUES (2, 'z')") } == .transactionEnded)
+      }
+    }
+    #expect(code == .transactionEnded)
+    #expect(try orders(queue) == 1)
+    #expect(try queue.counts().total == 0)
+    // Within one text too.
+    #expect(
+      databaseErrorCode {
+        try queue.transaction { db in
+          _ = try db.execute("CREATE TRIGGER t BEFORE INSERT ON orders BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
+          _ = try? db.execute("INSERT INTO orders VALUES (3, ''); INSERT INTO orders VALUES (4, '')")
+        }
+      } == .transactionEnded)
+    #expect(try orders(queue) == 1)
+  }
+
+  @Test(arguments: [
+    "PRAGMA query_only = ON", "PRAGMA busy_timeout = 0", "PRAGMA locking_mode = EXCLUSIVE",
+    "ATTACH ':memory:' AS other",
+  ])
+  func settingOfTheConnection_isRefused(_ sql: String) throws {
+    let queue = try queue()
+    #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute(sql) } } == .settingOfTheQueue)
+    // What only reads, and what belongs to the file, is not.
+    try queue.transaction { db in
+      #expect(try db.execute("PRAGMA table_info(orders)").count == 2)
+      try db.execute("PRAGMA user_version = 7")
+      #expect(try db.execute("PRAGMA user_version")[0][0] == 7)
+    }
+  }
+
+  @Test(arguments: [false, true]) func foreignKeys_holdIfTheyAreToBe(_ areToBe: Bool) throws {
+    var configuration = DurableQueue.Configuration()
+    configuration.enforcesForeignKeys = areToBe
+    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let code = databaseErrorCode {
+      try queue.transaction { db in
+        try db.execute("CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (a INTEGER REFERENCES a (id))")
+        try db.execute("INSERT INTO b VALUES (1)")
+      }
+    }
+    #expect(code == (areToBe ? .constraint : nil))
   }
 
   @Test func usedAfterItsEnd_isAnError() throws {

@@ -120,6 +120,53 @@ import Testing
     await queue.stop()
   }
 
+  @Test("A lease that ends in a year, for the clock was ahead before the machine was started, ends all the same")
+  func leaseOfADateFarAhead_ends() async throws {
+    let setting = Setting(), queue = try setting.queue()
+    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    let id = try await queue.enqueue(Count(number: 1))
+    let end = Int64(setting.start.timeIntervalSince1970 + 365 * 86_400) * 1000
+    try await queue.transaction { db in
+      try db.execute(
+        """
+        INSERT INTO durable_workers (id, boot, namespace, host, process, started, lease, lease_until)
+        VALUES (77, 'the start before', 'x', 'here', 4242, 1, 60000, ?)
+        """, .integer(end))
+      _ = try db.execute("UPDATE durable_jobs SET state = 3, worker = 77, claim = 1 WHERE id = 1")
+    }
+    queue.start()
+    let time = try await setting.advance(until: id, isDoneIn: queue, atMost: 300)
+    #expect((59...65).contains(time))
+    await queue.stop()
+  }
+
+  @Test("A delay of before the machine was started, when its clock was ahead, does not wait for that date")
+  func delayOfADateFarAhead_endsInItsTime() async throws {
+    try await withDatabaseFile { file in
+      let before = Setting()
+      before.jump(365 * 86_400)
+      let options = JobOptions(start: .after(.seconds(100)))
+      let id = try await before.queue(.file(file)).enqueue(Count(number: 1), options: options)
+      let now = Setting(), queue = try now.queue(.file(file))
+      try queue.register(Count.self) { _, _ in BlockOperation {} }
+      queue.start()
+      let time = try await now.advance(until: id, isDoneIn: queue, atMost: 300)
+      #expect((99...105).contains(time))
+      await queue.stop()
+    }
+  }
+
+  @Test(
+    "A lease is over by the date, by its own length, or a while later if its process is there",
+    arguments: [
+      (now: 90, age: 0, isAlive: false, false), (110, 0, false, true), (110, 0, true, false), (110, 29, true, false),
+      (110, 30, true, true), (nil, 89, false, false), (nil, 90, false, true), (20, 90, true, true),
+    ] as [(Int64?, Int64, Bool, Bool)])
+  func leaseIsOver(now: Int64?, age: Int64, isAlive: Bool, isOver: Bool) {
+    let worker = WorkerRow(id: 1, identity: .current, lease: 90, leaseUntil: 100)
+    #expect(worker.hasRunOut(at: now, unchangedFor: .milliseconds(age), isAlive: isAlive) == isOver)
+  }
+
   @Test func aFewSecondsBack_noTimeOfAPeriodicJobComesTwice() throws {
     let harness = try StoreHarness()
     let job = StoreHarness.job()
@@ -213,13 +260,5 @@ import Testing
 
   private func enqueueAtOnce(_ options: JobOptions, in queue: DurableQueue) throws -> JobID {
     try queue.enqueue(Count(number: 2), options: options)
-  }
-}
-
-extension DurableQueue {
-  /// Waits until the queue has looked around at the time that its clock shows.
-  fileprivate func hasLookedAround() async {
-    let timekeeper = core.clock.timekeeper
-    while core.withLock({ $0.alarm.map { $0.time <= timekeeper.now } ?? true }) { await Task.yield() }
   }
 }

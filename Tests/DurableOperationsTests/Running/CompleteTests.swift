@@ -33,6 +33,27 @@ import Testing
     #expect(texts == ["enqueued #1", "started #1 1", "done #1", "enqueued #3"])
   }
 
+  @Test func rolledBackByAStatement_writesAreNotDoubled() async throws {
+    var configuration = DurableQueue.Configuration()
+    configuration.backoff = .noDelay
+    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    try await queue.transaction { db in
+      _ = try db.execute("CREATE TABLE sent (number INTEGER PRIMARY KEY, count INTEGER)")
+      _ = try db.execute("INSERT INTO sent VALUES (1, 0)")
+    }
+    try queue.register(Count.self) { _, context async throws in
+      try await context.complete { db in
+        if context.attempt == 1 { _ = try? db.execute("INSERT OR ROLLBACK INTO sent VALUES (1, 5)") }
+        try db.execute("UPDATE sent SET count = count + 1")
+      }
+    }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1))
+    #expect(try await queue.waitUntilSettled(id)?.state == .done)
+    #expect(try await queue.transaction { try $0.execute("SELECT count FROM sent") }[0][0].integerValue == 1)
+    await queue.stop()
+  }
+
   @Test func throwsInside_notDone() async throws {
     let harness = try Harness()
     try await harness.queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }

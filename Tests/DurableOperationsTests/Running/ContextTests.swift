@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// What an attempt is given besides the job: keys, further jobs, progress.
+/// What an attempt is given besides the job, and gives back besides success: keys, further jobs, progress, wrapped errors.
 @Suite(.timeLimit(.minutes(10))) struct ContextTests {
   @Test func idempotencyKey_isThatOfTheJobInEachAttempt_andOfNoOther() async throws {
     let seen = EventRecorder<String>()
@@ -72,6 +72,56 @@ import Testing
       await queue.stop()
     }
     #expect(released == nil)
+  }
+
+  @Test func snoozeInsideOfOthers_costsNoAttempt() async throws {
+    let harness = try Harness()
+    try harness.queue.register(Count.self) { job, _ -> Operation in
+      let snooze = { AsyncOperation<Void> { throw JobSnooze(for: .seconds(300)) } }
+      switch job.number {
+      case 1: return CompositeOperation { CompositeOperation { snooze() } }
+      case 2: return CompositeOperation { [snooze(), snooze()] }
+      default:
+        let composite = CompositeOperation { [snooze(), AsyncOperation<Void> { throw TestFailure() }] }
+        composite.failurePolicy = .waitForAll
+        return composite
+      }
+    }
+    harness.queue.start()
+    let options = JobOptions(backoff: .constant(.seconds(9), jitter: false))
+    let ids = try await harness.queue.enqueue(contentsOf: (1...3).map { Count(number: $0) }, options: options)
+    for id in ids { await harness.wait(for: .scheduled, of: id) }
+    // What fails besides is a failure.
+    let records = try ids.map { try #require(try harness.queue.job($0)) }
+    #expect(records.map(\.attempts) == [0, 0, 1], "\(records.map(\.lastError))")
+    #expect(try harness.queue.job(ids[0])?.lastError == nil)
+    await harness.queue.stop()
+  }
+
+  @Test func permanentFailureInsideOfOthers_isDeadAtOnce() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try queue.register(Count.self) { _, _ in
+      CompositeOperation { AsyncOperation<Void> { throw PermanentJobFailure(TestFailure(text: "no such file")) } }
+    }
+    queue.start()
+    let record = try await queue.waitUntilSettled(queue.enqueue(Count(number: 1)))
+    #expect(record?.state == .dead && record?.attempts == 1)
+    #expect(record?.lastError?.contains("no such file") == true)
+    await queue.stop()
+  }
+
+  @Test func operationThatHasRunBefore_isAFailureThatSaysSo() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let shared = BlockOperation {}
+    try queue.register(Count.self, maxConcurrent: 1) { _, _ in shared }
+    queue.start()
+    let first = try await queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
+    #expect(try await queue.waitUntilSettled(first)?.state == .done)
+    let second = try await queue.enqueue(Count(number: 2), options: JobOptions(maxAttempts: 1))
+    let record = try await queue.waitUntilSettled(second)
+    #expect(record?.state == .dead)
+    #expect(record?.lastError?.contains("an operation runs once") == true)
+    await queue.stop()
   }
 
   @Test func progressOfTheOperation_isTold() async throws {

@@ -165,7 +165,17 @@ import Testing
       let other = try DurableQueue(location: .file(file), configuration: configuration)
       let rescues = other.events()
       other.start()
+      // The machine may have slept, and this process have woken first: not before a third of the lease.
+      let looking = Task {
+        while !Task.isCancelled {
+          await clock.waitForSleeper()
+          clock.advance(by: .seconds(1))
+          await Task.yield()
+        }
+      }
       #expect(await texts(of: rescues, through: "rescued \(id)").last == "rescued \(id)")
+      looking.cancel()
+      #expect(clock.now.offset >= .seconds(20))
       await other.stop()
       let next = try await harness.queue.enqueue(Send(text: "claimed by nobody's worker"))
       await harness.wait(for: .done, of: id)

@@ -1,7 +1,8 @@
 import CompositeOperationsTestKit
-import DurableOperations
 import Foundation
 import Testing
+
+@testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(10))) struct NetworkJobTests {
   @Test func offline_stays_online_runsAtOnce() async throws {
@@ -22,6 +23,30 @@ import Testing
     await seen.wait(for: 0)
     try await harness.queue.waitUntilIdle()
     #expect(try harness.queue.job(id)?.state == .done)
+    await harness.queue.stop()
+  }
+
+  @Test func lostWhileTheJobRuns_costsNoAttempt() async throws {
+    let network = ManualReachabilityMonitor(isReachable: true)
+    let harness = try Harness { $0.networkMonitor = network }
+    let started = Gate(), isLost = Gate()
+    try harness.queue.register(Count.self) { _, context async throws in
+      started.open()
+      await isLost.wait()
+      if !network.isReachable { throw TestFailure(text: "no route to host") }
+    }
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(
+      Count(number: 1), options: JobOptions(maxAttempts: 1, requiresNetwork: true))
+    await started.wait()
+    network.isReachable = false
+    while harness.queue.core.network.isOnline { await Task.yield() }
+    isLost.open()
+    await harness.wait(for: .waiting, of: id)
+    #expect(try harness.queue.job(id)?.attempts == 0)
+    #expect(try harness.queue.job(id)?.lastError?.contains("no route") == true)
+    network.isReachable = true
+    await harness.wait(for: .done, of: id)
     await harness.queue.stop()
   }
 }

@@ -14,7 +14,8 @@ import Testing
     ClaimedJob(
       id: JobID(rawValue: id), kind: kind, claim: 1, revision: 0, attempts: 0, crashes: 0, maxAttempts: nil,
       timeout: nil,
-      backoff: nil, holdsAfterLastAttempt: false, isAlone: isAlone, version: 1, payload: Data(), occurrence: nil)
+      backoff: nil, holdsAfterLastAttempt: false, requiresNetwork: false, isAlone: isAlone, version: 1, payload: Data(),
+      occurrence: nil)
   }
 
   private func acknowledgement(_ id: Int64) -> Acknowledgement {
@@ -107,7 +108,6 @@ import Testing
     round = try #require(state.nextRound())
     state.roundSucceeded(round, claim: Claim(waitsToRunAlone: true), hasFreed: false, worker: 7)
     state.ended(kind: 1, isAlone: false, nil)
-    state.workMayHaveCome()
     #expect(state.nextRound() == nil)
     state.ended(kind: 1, isAlone: false, nil)
     round = try #require(state.nextRound())
@@ -176,7 +176,7 @@ import Testing
     #expect(state.nextRound()?.isLast == true)
   }
 
-  @Test func givenUp_beginsAnewWithoutWhatCouldNotBeWritten() throws {
+  @Test func givenUp_writesAfterTheNextStartWhatCouldNotBeWritten() throws {
     let state = state()
     _ = state.start()
     var round = try #require(state.nextRound())
@@ -186,9 +186,26 @@ import Testing
     round = try #require(state.nextRound())
     state.roundFailed(round)
     state.giveUp()
-    #expect(state.phase == .idle && state.worker == nil)
+    #expect(state.phase == .idle)
+    #expect(state.nextRound() == nil)
     #expect(state.start())
-    #expect(state.nextRound()?.acknowledgements.isEmpty == true)
+    let next = try #require(state.nextRound())
+    #expect(next.acknowledgements.map(\.id.rawValue) == [1])
+    #expect(state.worker == 7, "the claim is still its own, unless others have taken it over")
+  }
+
+  @Test func jobThatWaitedToRunAloneIsGone_othersAreClaimed() throws {
+    let state = state()
+    _ = state.start()
+    var round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1)]), hasFreed: false, worker: 7)
+    state.workMayHaveCome()
+    round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(waitsToRunAlone: true), hasFreed: false, worker: 7)
+    #expect(state.nextRound() == nil)
+    // It was cancelled, or another process has it: nobody knows before the next claim.
+    state.workMayHaveCome()
+    #expect(state.nextRound()?.claimable?.map(\.kind) == [1])
   }
 }
 

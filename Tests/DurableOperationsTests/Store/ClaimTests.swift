@@ -97,7 +97,7 @@ import Testing
       let next = try harness.store.transaction {
         #expect(
           try harness.store.rescue(from: harness.worker, hasCrashed: true, maxCrashes: 3, now: harness.now))
-        return try harness.store.addWorker(.current, leaseUntil: harness.now)
+        return try harness.store.addWorker(.current, lease: 0, now: harness.now)
       }
       #expect(next > 0)
       #expect(try harness.state(id) == (crash == 3 ? .dead : .waiting))

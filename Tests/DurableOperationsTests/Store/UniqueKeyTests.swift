@@ -85,11 +85,51 @@ import Testing
 
   @Test func replacedByALaterOne_keepsItsDelayWhenTheClockIsSetAnew() throws {
     let harness = try StoreHarness()
-    try harness.change { try $0.clockShows(offset: 0, boot: "b") }
+    try harness.change { try $0.clockShows(harness.now, offset: 0, boot: "b") }
     let id = try harness.enqueue("a", options(.replace))
     try harness.enqueue("a", options(.replace) { $0.start = .after(.seconds(60)) })
-    try harness.change { try $0.clockShows(offset: 3_600_000, boot: "b") }
+    try harness.change { try $0.clockShows(harness.now, offset: 3_600_000, boot: "b") }
     #expect(try harness.record(id)?.runAt == Date(milliseconds: harness.now + 3_660_000))
+  }
+
+  @Test func replacedByOneWithoutPrerequisites_waitsForNone() throws {
+    let harness = try StoreHarness()
+    let dead = try harness.enqueue("a")
+    try harness.run(dead, .dead("failed"))
+    let id = try harness.enqueue("a", options(.replace) { $0.dependsOn = [dead] })
+    #expect(try harness.state(id) == .blocked)
+    #expect(try harness.enqueue("a", options(.replace)) == id)
+    #expect(try harness.state(id) == .waiting)
+    #expect(try harness.record(id)?.prerequisites == [])
+  }
+
+  @Test func replacedWhileExecuting_isNotTriedAgain_andItsDependentsWaitForTheNewOne() throws {
+    let harness = try StoreHarness()
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old]))
+    let new = try harness.enqueue("a", options(.replace))
+    try harness.end(old, .again(runAt: nil, isCharged: true, error: "no network"))
+    #expect(try harness.record(old)?.lastError == "no network")
+    #expect(try harness.state(old) == .cancelled)
+    #expect(try harness.state(dependent) == .blocked)
+    #expect(try harness.claimed() == [new])
+    try harness.end(new, .done)
+    #expect(try harness.state(dependent) == .waiting)
+  }
+
+  @Test func replacedWhileExecuting_whatTheNewOneSaysOfItsFailureCounts() throws {
+    let harness = try StoreHarness()
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    let new = try harness.enqueue(
+      "a",
+      options(.replace) {
+        $0.dependsOn = [old]
+        $0.whenPrerequisiteFails = .cancel
+      })
+    try harness.end(old, .dead("failed"))
+    #expect(try harness.state(new) == .cancelled)
   }
 
   @Test func replacedWhileExecuting_runsAfterIt_andIsReplacedItself() throws {

@@ -1,7 +1,8 @@
 import CompositeOperations
 import CompositeOperationsTestKit
-import DurableOperations
 import Foundation
+
+@testable import DurableOperations
 
 /// A queue in memory, or in a file, whose time the test moves.
 struct Harness {
@@ -62,6 +63,12 @@ extension DurableQueue {
     var configuration = Configuration()
     configuration.busyTimeout = .seconds(60)
     return try DurableQueue(location: .file(file), configuration: configuration)
+  }
+
+  /// Waits until the queue has looked around at the time that its clock shows.
+  func hasLookedAround() async {
+    let timekeeper = core.clock.timekeeper
+    while core.withLock({ $0.alarm.map { $0.time <= timekeeper.now } ?? true }) { await Task.yield() }
   }
 }
 

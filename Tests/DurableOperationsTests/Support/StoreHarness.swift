@@ -12,7 +12,7 @@ final class StoreHarness {
   init() throws {
     store = try JobStore(
       path: ":memory:", configuration: DurableQueue.Configuration(), events: events, mustExist: false)
-    worker = try store.transaction { try store.addWorker(.current, leaseUntil: now + 60_000) }
+    worker = try store.transaction { try store.addWorker(.current, lease: 60_000, now: now) }
   }
 
   static func job(_ kind: String = "a", _ options: JobOptions = JobOptions()) -> EncodedJob {

@@ -3,6 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import CommandLineSupport
 @testable import DurableQueueTool
 
 @Suite(.timeLimit(.minutes(10))) struct ChangingTests {
@@ -25,7 +26,7 @@ import Testing
     let (sample, ids) = try await Sample.withJobs()
     let none = tool("retry", sample.path, option, "--kind", "resize")
     #expect(none.status == 0)
-    #expect(none.output == "0 jobs  will run again\n")
+    #expect(none.output == "0 jobs will run again.\n")
     let ran = tool("retry", sample.path, option, "--kind", "mail", "--json")
     #expect(ran.output == "{\"command\":\"retry\",\"count\":1,\"jobs\":null,\"failures\":[]}\n")
     #expect(try self.state(ids[state], sample) == .waiting)
@@ -103,18 +104,52 @@ import Testing
     #expect(tool("pause", sample.path, "mail").output == "mail  paused\n")
     #expect(try sample.queue().counts()["mail"]?.isPaused == true)
     let ran = tool("resume", sample.path, "mail", "--json")
-    #expect(ran.output == "{\"command\":\"resume\",\"count\":1,\"kinds\":[\"mail\"]}\n")
+    #expect(ran.output == "{\"command\":\"resume\",\"count\":1,\"kinds\":[\"mail\"],\"failures\":[]}\n")
     #expect(try sample.queue().counts()["mail"]?.isPaused == false)
     #expect(tool("pause", sample.path, "mails").errors.hasSuffix("Did you mean mail?\n"))
   }
 
-  @Test func drain_deletesWhatDoesNotRunYet() async throws {
+  @Test func retryAll_tellsASentence() async throws {
+    let (sample, _) = try await Sample.withJobs()
+    #expect(tool("retry", sample.path, "--all-dead").output == "1 job will run again.\n")
+  }
+
+  @Test func priorityOfAKind_isSetForThoseThatMayRun() async throws {
     let (sample, ids) = try await Sample.withJobs()
-    #expect(tool("drain", sample.path, "--kind", "resize").output == "1 job  deleted\n")
-    #expect(tool("drain", sample.path).status == 0)
-    let left = try sample.queue().counts()
-    #expect((left[.waiting], left[.scheduled], left[.blocked], left[.held]) == (0, 0, 0, 0))
-    #expect((left[.done], left[.dead]) == (1, 1))
-    #expect(try state(ids[.scheduled], sample) == nil)
+    let ran = tool("priority", sample.path, "--kind", "mail", "7,3")
+    #expect(ran.status == 0)
+    #expect(ran.output == "4 jobs have the priority 7,3 now.\n")
+    let queue = try sample.queue()
+    for (state, id) in ids {
+      let job = try #require(try queue.job(id))
+      let isChanged = job.kind == "mail" && state != .done && state != .cancelled
+      #expect((job.priority == JobPriority(major: 7, minor: 3)) == isChanged, "\(state)")
+    }
+    #expect(tool("priority", sample.path, "20", "--kind", "resize").output == "1 job has the priority 20 now.\n")
+    let json = tool("priority", sample.path, "--kind", "resize", "-5", "--json")
+    #expect(json.output == "{\"command\":\"priority\",\"count\":1,\"jobs\":null,\"failures\":[]}\n")
+    let none = tool("priority", sample.path, "--kind", "mails", "1")
+    #expect(none.output == "0 jobs have the priority 1 now.\n")
+    #expect(none.errors.hasSuffix("Did you mean mail?\n"))
+  }
+
+  @Test(arguments: [(EPIPE, 0), (ENOSPC, 1)] as [(Int32, Int32)])
+  func outputThatCanNotBeWritten_keepsNothingFromBeingChanged(_ code: Int32, _ status: Int32) throws {
+    let sample = try Sample()
+    let ids = try sample.queue().enqueue(contentsOf: (0..<3).map { Mail(to: "\($0)") })
+    let command = DurableQueueCommand { _ in
+      throw StandardStream.Failure(code: code)
+    } errors: { _ in
+    }
+    #expect(command.run(["hold", sample.path] + ids.map(\.description)) == status)
+    for id in ids { #expect(try state(id, sample) == .held) }
+  }
+
+  @Test func complaint_isALineThatNoTerminalObeys() throws {
+    let sample = try Sample()
+    try sample.queue().schedule(Mail(to: "all"), named: "night\u{1B}[31mly", .interval(.seconds(60)))
+    let ran = tool("unschedule", sample.path, "night\n[31mly")
+    #expect(ran.errors.contains("Did you mean “night\u{FFFD}[31mly”?"), "\(ran.errors)")
+    #expect(ran.errors.count { $0 == "\n" } == 1)
   }
 }

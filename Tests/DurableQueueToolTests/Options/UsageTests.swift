@@ -14,10 +14,23 @@ import Testing
     ),
     (["list"], "No file was given to list. For example: durable-queue list jobs.sqlite --state dead"),
     (["list", ""], "No file was given to list."),
-    (["list", "f", "g"], "list takes no “g”. Give one file, and options"),
-    (["list", "f", "--stat", "dead"], "--stat is not an option of durable-queue list. Did you mean --state?"),
+    (
+      ["list", "f", "g"],
+      "list takes one file, and “g” was given after it. Leave it out, or write the option that it belongs to before it"
+    ),
+    (["list", "f", "dead"], "list takes one file, and “dead” was given after it. Did you mean --state dead?"),
+    (
+      ["stats", "f", "dead"],
+      "stats takes one file, and “dead” was given after it. Leave it out, for example: durable-queue stats"
+    ),
+    (["list", "f", "--stat", "dead"], "--stat is not an option of list. Did you mean --state?"),
     (["list", "f", "--state", "deed"], "“deed” is not a state. Did you mean dead?"),
     (["list", "f", "--state", "sleepy"], "“sleepy” is not a state. The states are waiting, scheduled, "),
+    (["list", "f", "--state", ","], "A state is missing in “,”, which --state was given. Give one state, or several"),
+    (["list", "f", "--state", "dead,"], "A state is missing in “dead,”, which --state was given."),
+    (["list", "f", "--state", " "], "A state is missing in “ ”, which --state was given."),
+    (["export", "f", "--state="], "--state needs a value. For example: --state dead"),
+    (["list", "f", "--kind", "a", "--kind", "b"], "--kind was given 2 times. Run it once for each kind"),
     (["list", "f", "--limit", "0"], "--limit can not be “0”. Give a whole number from 1 to 1000000"),
     (["list", "f", "--limit"], "--limit needs a value. For example: --limit 20"),
     (["list", "f", "--after", "x"], "--after can not be “x”. Give the number of a job"),
@@ -25,16 +38,36 @@ import Testing
     (["show", "f"], "No number of a job was given. Give one or more"),
     (["show", "f", "x7"], "“x7” is no number of a job. Give a whole number from 1 on"),
     (["show", "f", "-7"], "“-7” is no number of a job."),
-    (["stats", "f", "--kind", "k"], "--kind is not an option of durable-queue stats."),
-    (["retry", "f"], "No number of a job was given."),
+    (["stats", "f", "--kind", "k"], "--kind is not an option of stats."),
+    (
+      ["retry", "f"], "No number of a job was given. Give one or more, for example: durable-queue retry jobs.sqlite 7\n"
+    ),
     (["retry", "f", "--all-dead", "7"], "Both --all-dead and numbers of jobs were given."),
     (["retry", "f", "--all-dead", "--all-held"], "Both --all-dead and --all-held were given."),
-    (["retry", "f", "7", "--kind", "k"], "--kind stands alone. It goes with --all-dead or --all-held"),
+    (
+      ["retry", "f", "7", "--kind", "k"],
+      "--kind was given without --all-dead or --all-held, and chooses among those. Add one of the two, or leave"
+    ),
+    (["delete", "f"], "No number of a job was given. Give one or more"),
+    (["delete", "f", "7", "--state", "done"], "Both --state and numbers of jobs were given. Give one of the two"),
+    (["delete", "f", "--kind", "k"], "--kind was given without --state, and chooses among the jobs in a state."),
     (["priority", "f", "7"], "A number of a job and a priority are needed."),
     (["priority", "f", "7", "high"], "“high” is no priority. Give a whole number, or two with a comma"),
     (["priority", "f", "7", "1,2,3"], "“1,2,3” is no priority."),
-    (["pause", "f"], "No kind was given. Name one"),
-    (["drain", "f", "mail"], "drain takes no “mail”."),
+    (["priority", "f", "--kind", "k"], "No priority was given. Give one, for example: durable-queue priority"),
+    (["priority", "f", "--kind", "k", "7", "20"], "Both --kind and numbers of jobs were given. Give one of the two"),
+    (["priority", "f", "--kind", "k", "high"], "“high” is no priority."),
+    (["pause", "f"], "No kind was given. Name one or more"),
+    (["pause", "f", ""], "The name of a kind is empty. Name one or more"),
+    (["unschedule", "f"], "No periodic job was given. Name one or more"),
+    (["periodic", "f", "nightly"], "periodic takes one file, and “nightly” was given after it."),
+    (["drain", "f", "mail"], "drain takes one file, and “mail” was given after it."),
+    (
+      ["drain", "f"],
+      "drain deletes jobs for good, and was not told which. Give --kind KIND for those of one kind, or --all for those of"
+    ),
+    (["drain", "f", "--kind", "k", "--all"], "Both --kind and --all were given. Give one of the two"),
+    (["drain", "f", "--al"], "--al is not an option of drain. Did you mean --all?"),
     (["help", "everything"], "“everything” is not a command."),
   ])
   func wrongArguments_areToldInASentence(_ arguments: [String], _ problem: String) throws {
@@ -70,7 +103,13 @@ import Testing
     #expect(ran.output.contains("usage: durable-queue \(verb.rawValue) FILE"))
     #expect(ran.output.contains("JSON: "))
     #expect(ran.lines.allSatisfy { $0.count <= 120 })
+    #expect(!ran.output.contains("\n\n\n"), "\(ran.output)")
     #expect(tool("help", verb.rawValue).output == ran.output)
+  }
+
+  @Test(arguments: [Verb.drain, .delete]) func helpOfWhatDeletes_saysThatItIsLost(_ verb: Verb) {
+    #expect(tool(verb.rawValue, "--help").output.contains("lost"))
+    #expect(tool(verb.rawValue, "--help").output.contains("can not be brought back"))
   }
 
   @Test func examplesOfTheHelp_areRight() throws {

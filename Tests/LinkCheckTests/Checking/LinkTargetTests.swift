@@ -1,4 +1,3 @@
-import ExampleSupport
 import Foundation
 import Testing
 
@@ -67,14 +66,5 @@ import Testing
     #expect(try #require(URL(string: "http://a.org:81/x")).server == "a.org:81")
     #expect(try #require(URL(string: "http://a.org/x")).server == "a.org")
     #expect(try #require(URL(string: "http://[::1]:1/x")).server.contains("::1"))
-  }
-
-  @Test(
-    arguments: [
-      ("guid.md", ["guide.md", "other.md"], "guide.md"), ("GUIDE.md", ["guide.md", "guides.md"], "guide.md"),
-      ("xyz", ["abc"], nil), ("a", ["b"], "b"), ("", [], nil),
-    ] as [(String, [String], String?)])
-  func suggestions_areNear(_ word: String, _ candidates: [String], _ nearest: String?) {
-    #expect(Suggestion.nearest(to: word, among: candidates) == nearest)
   }
 }

@@ -17,7 +17,7 @@ import Testing
     (["serve", "--port", "70000"], "--port can not be “70000”. Give a whole number from 0 to 65535"),
     (["serve", "--fail", "1"], "--fail can not be “1”. Give a number from 0 to 0.9"),
     (["serve", "--seed", "-1"], "--seed can not be “-1”. Give a whole number from 0 on"),
-    (["serve", "--sed", "1"], "--sed is not an option of Outbox serve. Did you mean --seed?"),
+    (["serve", "--sed", "1"], "--sed is not an option of serve. Did you mean --seed?"),
   ])
   func wrongArguments_areToldInASentence(_ arguments: [String], _ problem: String) async throws {
     let folder = try TemporaryFolder()

@@ -1,9 +1,7 @@
-import ExampleSupport
+import CommandLineSupport
 import Testing
 
-@testable import LinkCheck
-
-@Suite struct TableTests {
+@Suite(.timeLimit(.minutes(10))) struct TableTests {
   @Test func table_linesUp_butLongCellsStandOut() {
     var table = Table()
     table.add("a", "bb", "c")

@@ -1,0 +1,96 @@
+import CommandLineSupport
+import DurableOperations
+import Foundation
+
+extension OptionParser {
+  /// What `--kind` says. Of several the last would count, and the others would be left out without a word.
+  func kind() throws(UsageError) -> String? {
+    guard arguments.values("--kind").count < 2 else {
+      throw wrong("--kind was given \(arguments.values("--kind").count) times.", "Run it once for each kind")
+    }
+    return arguments.value("--kind")
+  }
+
+  /// What `--state` says; nil if it was not given.
+  func states() throws(UsageError) -> Set<JobState>? {
+    guard arguments.has("--state") else { return nil }
+    var states: Set<JobState> = []
+    for value in arguments.values("--state") {
+      for name in value.split(separator: ",", omittingEmptySubsequences: false) {
+        states.insert(try state(name.trimmingCharacters(in: .whitespaces), in: value))
+      }
+    }
+    return states
+  }
+
+  private func state(_ name: String, in value: String) throws(UsageError) -> JobState {
+    if let state = JobState(name: name.lowercased()) { return state }
+    let all = JobState.allCases.map(\.description)
+    guard !name.isEmpty else {
+      throw UsageError(
+        problem: "A state is missing in “\(value)”, which --state was given.",
+        remedy: "Give one state, or several with a comma between two of them, for example: --state dead,held")
+    }
+    throw UsageError(
+      problem: "“\(name)” is not a state.",
+      remedy: Suggestion.nearest(to: name, among: all).map { "Did you mean \($0)?" }
+        ?? "The states are \(all.joined(separator: ", ")).")
+  }
+
+  /// For a command that takes a file and nothing else.
+  func refuseWords() throws(UsageError) {
+    guard let word = words.first else { return }
+    let problem = "\(verb.rawValue) takes one file, and “\(word)” was given after it."
+    if verb.options.contains(where: { $0.key == "--state" }), let state = JobState(name: word.lowercased()) {
+      throw UsageError(problem: problem, remedy: "Did you mean --state \(state)?")
+    }
+    let hasValues = verb.options.contains { $0.value != nil }
+    throw wrong(problem, "Leave it out\(hasValues ? ", or write the option that it belongs to before it" : "")")
+  }
+
+  func ids(_ words: ArraySlice<String>) throws(UsageError) -> [JobID] {
+    let example = verb == .priority ? verb.example : "jobs.sqlite 7"
+    guard !words.isEmpty else { throw wrong("No number of a job was given.", "Give one or more", example: example) }
+    var ids: [JobID] = []
+    for word in words {
+      guard let id = Self.id(word) else {
+        throw wrong("“\(word)” is no number of a job.", "Give a whole number from 1 on", example: example)
+      }
+      if !ids.contains(id) { ids.append(id) }
+    }
+    return ids
+  }
+
+  /// A number, as it is or as it is shown, with a sign before it.
+  static func id(_ text: String) -> JobID? {
+    guard let number = Int64(text.hasPrefix("#") ? text.dropFirst() : text[...]), number > 0 else { return nil }
+    return JobID(rawValue: number)
+  }
+
+  func priority(_ text: String) throws(UsageError) -> JobPriority {
+    let levels = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+    guard levels.count <= 2, let major = levels[0], let minor = levels.count > 1 ? levels[1] : JobPriority.normal.minor
+    else { throw wrong("“\(text)” is no priority.", "Give a whole number, or two with a comma between them") }
+    return JobPriority(major: major, minor: minor)
+  }
+
+  func kinds() throws(UsageError) -> [String] {
+    guard !words.contains("") else { throw wrong("The name of a kind is empty.", "Name one or more") }
+    return try names(of: "kind")
+  }
+
+  /// The words behind the file, each once.
+  func names(of thing: String) throws(UsageError) -> [String] {
+    guard !words.isEmpty else { throw wrong("No \(thing) was given.", "Name one or more") }
+    var names: [String] = []
+    for word in words where !names.contains(word) { names.append(word) }
+    return names
+  }
+
+  /// - Parameter example: what follows the command; nil for the one of its help.
+  func wrong(_ problem: String, _ remedy: String, example: String? = nil) -> UsageError {
+    UsageError(
+      problem: problem,
+      remedy: "\(remedy), for example: durable-queue \(verb.rawValue) \(example ?? verb.example)")
+  }
+}

@@ -1,0 +1,79 @@
+import DurableOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableQueueTool
+
+/// What deletes many jobs at once.
+@Suite(.timeLimit(.minutes(10))) struct DeletingTests {
+  @Test func drain_thatIsNotToldWhich_deletesNothing() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let ran = tool("drain", sample.path)
+    #expect(ran.status == 64)
+    #expect(ran.output == "")
+    #expect(ran.errors.contains("--kind KIND") && ran.errors.contains("--all"), "\(ran.errors)")
+    #expect(try sample.queue().counts().total == ids.count)
+  }
+
+  @Test func drain_deletesWhatDoesNotRunYet() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    #expect(tool("drain", sample.path, "--kind", "resize").output == "1 job was deleted.\n")
+    #expect(try sample.queue().job(try #require(ids[.scheduled])) == nil)
+    #expect(tool("drain", sample.path, "--all").output == "3 jobs were deleted.\n")
+    let left = try sample.queue().counts()
+    #expect((left[.waiting], left[.scheduled], left[.blocked], left[.held]) == (0, 0, 0, 0))
+    #expect((left[.done], left[.dead], left[.cancelled]) == (1, 1, 1))
+  }
+
+  @Test func drain_ofAKindWithoutJobs_isHintedAt() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let ran = tool("drain", sample.path, "--kind", "mails")
+    #expect(ran.output == "0 jobs were deleted.\n")
+    #expect(ran.errors.hasSuffix("Did you mean mail?\n"))
+    #expect(try sample.queue().counts().total == ids.count)
+  }
+
+  @Test func deleteByState_leavesTheOthers() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let other = tool("delete", sample.path, "--state", "done", "--kind", "resize")
+    #expect(other.status == 0)
+    #expect(other.output == "0 jobs were deleted.\n")
+    let ran = tool("delete", sample.path, "--state", "done, dead", "--state", "CANCELLED")
+    #expect(ran.status == 0)
+    #expect(ran.output == "3 jobs were deleted.\n")
+    let left = try sample.queue().counts()
+    #expect((left[.done], left[.dead], left[.cancelled]) == (0, 0, 0))
+    #expect(left.total == ids.count - 3)
+    let json = tool("delete", sample.path, "--state", "held", "--kind", "mail", "--json")
+    #expect(json.output == "{\"command\":\"delete\",\"count\":1,\"jobs\":null,\"failures\":[]}\n")
+  }
+
+  @Test func deleteByState_keepsWhatExecutes_andSaysSo() async throws {
+    let sample = try Sample()
+    let queue = try sample.queue()
+    let (began, ended) = (Gate(), Gate())
+    try queue.register(Mail.self) { (_, _) async throws in
+      began.open()
+      await ended.wait()
+    }
+    queue.start()
+    let id = try await queue.enqueue(Mail(to: "ada"))
+    let other = try await queue.enqueue(Resize(width: 1))
+    await began.wait()
+    let ran = tool("delete", sample.path, "--state", "waiting,executing", "--json")
+    #expect(ran.status == 1)
+    let result = try #require(try ran.json() as? [String: Any])
+    #expect(result["count"] as? Int == 1)
+    let failures = try #require(result["failures"] as? [[String: Any]])
+    #expect(failures.map { $0["id"] as? Int } == [Int(id.rawValue)])
+    #expect(
+      ran.errors == "durable-queue: Job \(id) executes, so it stays. Cancel it, and delete it when it has ended.\n")
+    #expect(try queue.job(id)?.state == .executing)
+    #expect(try queue.job(other) == nil)
+    // Those of another kind do not matter.
+    #expect(tool("delete", sample.path, "--state", "executing", "--kind", "resize").status == 0)
+    ended.open()
+    await queue.stop()
+  }
+}
