@@ -64,7 +64,9 @@ package enum Wording {
   }
 
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
+    // Joiners make one character of several, as in emoji.
+    if scalar == "\u{200C}" || scalar == "\u{200D}" { return false }
+    return switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator: true
     default: false
     }

@@ -34,6 +34,9 @@ struct DurableQueueCommand {
     } catch let error as UsageError {
       complain("\(error.problem) \(error.remedy)")
       return ExitStatus.usage
+    } catch let error as DatabaseError where error.code == .busy {
+      complain("Another program has had \(error.path) locked for some seconds. Try again when it has finished.")
+      return ExitStatus.failed
     } catch {
       complain("\(error)")
       return ExitStatus.failed

@@ -21,8 +21,9 @@ enum QueueFile {
 
   /// How many bytes a database takes, with its log.
   static func size(_ path: String) -> Int {
-    ["", "-wal"].reduce(0) { sum, suffix in
-      let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
+    let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    return ["", "-wal"].reduce(0) { sum, suffix in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: file + suffix)
       return sum + ((attributes?[.size] as? NSNumber)?.intValue ?? 0)
     }
   }

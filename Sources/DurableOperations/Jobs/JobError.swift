@@ -40,6 +40,8 @@ public struct JobError: Error, Sendable, Equatable {
     case unknownKind
     /// A prerequisite is dead, cancelled or deleted.
     case prerequisiteFailed(JobID)
+    /// A periodic job's options or schedule can not be read here, such as one in a time zone that this machine does not know.
+    case unreadablePeriodicJob(name: String)
     /// The queue was called from inside of one of its own transactions.
     case insideTransaction
   }
@@ -57,7 +59,9 @@ public struct JobError: Error, Sendable, Equatable {
     self.code = code
     self.id = id
     self.kind = kind
-    underlyingDescription = underlying.map { String(describing: $0) }
+    underlyingDescription = underlying.map { error in
+      if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else { "\(error)" }
+    }
   }
 }
 
@@ -124,6 +128,8 @@ extension JobError: LocalizedError, CustomStringConvertible {
     case .prerequisiteFailed(let other):
       "\(job) will not run, for its prerequisite \(other) is dead, cancelled or deleted. Retry that one first, then this one; "
         + "or enqueue both anew."
+    case .unreadablePeriodicJob(let name):
+      "The periodic job “\(name)” can not be read\(cause). Schedule it anew under its name, or unschedule it."
     case .insideTransaction:
       "The queue was called inside of one of its own transactions, where it would wait for itself. Use what the "
         + "closure is given."

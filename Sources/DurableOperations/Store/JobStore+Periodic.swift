@@ -124,7 +124,13 @@ extension JobStore {
     let select = try connection.prepare(
       "SELECT \(Self.columns) FROM durable_periodic WHERE \(condition) ORDER BY name", isKept: false)
     var rows: [Result<PeriodicRow, any Error>] = []
-    try select.forEachRow { row in rows.append(Result { try Self.periodicRow(row) }) }
+    try select.forEachRow { row in
+      do {
+        rows.append(.success(try Self.periodicRow(row)))
+      } catch {
+        rows.append(.failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), underlying: error)))
+      }
+    }
     return rows
   }
 

@@ -26,7 +26,13 @@ extension DurableQueueCommand {
       }
     case .resume(let kinds):
       try report.change(kinds, keys: .kinds) { kind in
-        try hint(kind, in: queue)
+        let known = try queue.counts().kinds.map(\.kind)
+        guard known.contains(kind) else {
+          let nearest = Suggestion.nearest(to: kind, among: known)
+          throw ChangeReport.Failure(
+            description: "There is no kind “\(kind)”, so it is not paused."
+              + (nearest.map { " Did you mean \($0)?" } ?? ""))
+        }
         try queue.resume(kind: kind)
         return "resumed"
       }

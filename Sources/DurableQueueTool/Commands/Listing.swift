@@ -5,13 +5,11 @@ import Foundation
 extension DurableQueueCommand {
   /// Jobs, a page of them.
   func list(_ page: Page, of queue: DurableQueue, _ request: Request) throws {
+    if request.isJSON { return try listJSON(page, of: queue) }
+    let limit = page.limit ?? Page.inATable
     // One more, to know whether there is another page.
-    let found = try queue.jobs(
-      kind: page.filter.kind, in: page.filter.states, after: page.after, limit: page.limit + 1)
-    let jobs = found.prefix(page.limit)
-    if request.isJSON {
-      return try output(JSONText.array(jobs.map { .verbatim($0.jsonLine) }).text + "\n")
-    }
+    let found = try queue.jobs(kind: page.filter.kind, in: page.filter.states, after: page.after, limit: limit + 1)
+    let jobs = found.prefix(limit)
     guard let last = jobs.last else {
       try output("No jobs.\n")
       return try hint(page.filter.kind, in: queue)
@@ -20,8 +18,21 @@ extension DurableQueueCommand {
     table.add("id", "kind", "state", "priority", "attempts", "when", "key and error")
     for job in jobs { table.add(row(job)) }
     try output(fitted(table))
-    guard found.count > page.limit else { return }
+    guard found.count > limit else { return }
     try output("There are more: --after \(last.id.rawValue) shows the next.\n")
+  }
+
+  /// One array of all, written page by page.
+  private func listJSON(_ page: Page, of queue: DurableQueue) throws {
+    var last = page.after, left = page.limit ?? .max
+    var separator = "["
+    while left > 0 {
+      let jobs = try queue.jobs(kind: page.filter.kind, in: page.filter.states, after: last, limit: min(left, 500))
+      guard let end = jobs.last else { break }
+      try output(separator + jobs.map(\.jsonLine).joined(separator: ","))
+      (separator, last, left) = (",", end.id, left - jobs.count)
+    }
+    try output(separator == "[" ? "[]\n" : "]\n")
   }
 
   /// A table whose lines are not longer than they may be.

@@ -5,12 +5,7 @@ import Foundation
 extension DurableQueueCommand {
   /// The jobs that are enqueued again and again.
   func periodic(of queue: DurableQueue, _ request: Request) throws {
-    let jobs: [PeriodicJob]
-    do {
-      jobs = try queue.periodicJobs()
-    } catch DecodingError.dataCorrupted(let context) {
-      throw UnreadableSchedule(reason: context.debugDescription)
-    }
+    let jobs = try queue.periodicJobs()
     if request.isJSON { return try output(try JSONText.array(jobs.map(json)).text + "\n") }
     guard !jobs.isEmpty else { return try output("No periodic jobs.\n") }
     var table = Table(indentation: "")
@@ -41,13 +36,6 @@ extension DurableQueueCommand {
       description: "There is no periodic job “\(name)”. "
         + (nearest.map { "Did you mean “\($0)”?" } ?? "`durable-queue periodic FILE` lists those that there are."))
   }
-}
-
-/// A periodic job can not be read here, such as one in a time zone that this machine does not know.
-private struct UnreadableSchedule: Error, CustomStringConvertible {
-  let reason: String
-
-  var description: String { "The periodic jobs can not be shown. \(reason)" }
 }
 
 /// A schedule, taken apart: its form in a database tells what the type keeps to itself.

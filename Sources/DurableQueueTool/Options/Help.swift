@@ -59,7 +59,7 @@ enum Help {
     case "--kind" where verb == .priority: "all jobs of this kind"
     case "--kind": "only jobs of this kind"
     case "--state": "only jobs in this state; several together with commas, or with several of these"
-    case "--limit": "how many at most (default: \(Page().limit))"
+    case "--limit": "how many at most (default: \(Page.inATable); with --json all)"
     case "--after": "only jobs with a larger number: the last one of the page before"
     case "--all": "jobs of all kinds"
     case "--all-dead": "all jobs that are dead"

@@ -54,6 +54,11 @@ extension OptionParser {
     var ids: [JobID] = []
     for word in words {
       guard let id = Self.id(word) else {
+        // The file comes first.
+        if let file = arguments.words.first, Self.id(file) != nil {
+          throw wrong(
+            "“\(file)” was taken for the file, and “\(word)” for a job.", "Give the file first", example: example)
+        }
         throw wrong("“\(word)” is no number of a job.", "Give a whole number from 1 on", example: example)
       }
       if !ids.contains(id) { ids.append(id) }

@@ -73,7 +73,8 @@ struct OptionParser {
 
   private func page() throws(UsageError) -> Page {
     var page = Page(filter: try filter())
-    page.limit = try arguments.integer("--limit", in: 1...1_000_000) ?? page.limit
+    page.limit =
+      try arguments.integer("--limit", in: 1...1_000_000) ?? (arguments.has("--json") ? nil : Page.inATable)
     if let text = arguments.value("--after") {
       guard let id = Self.id(text) else { throw arguments.wrong("--after", "Give the number of a job") }
       page.after = id

@@ -36,7 +36,10 @@ struct Filter: Equatable, Sendable {
 struct Page: Equatable, Sendable {
   var filter = Filter()
   var after: JobID?
-  var limit = 50
+  /// Nil for all of them.
+  var limit: Int? = Page.inATable
+
+  static let inATable = 50
 }
 
 /// Something that changes what is stored.

@@ -58,7 +58,7 @@ import Testing
     let failures = try #require(result["failures"] as? [[String: Any]])
     #expect(failures.compactMap { $0["id"] as? Int } == [Int(done.rawValue), 99])
     #expect(ran.errors.split(separator: "\n").count == 2)
-    #expect(ran.errors.contains("Job \(done) is done, so this can not be done with it."), "\(ran.errors)")
+    #expect(ran.errors.contains("Job \(done) is done, which does not allow this."), "\(ran.errors)")
   }
 
   @Test func jobThatExecutes_isAskedToEnd() async throws {
@@ -107,6 +107,10 @@ import Testing
     #expect(ran.output == "{\"command\":\"resume\",\"count\":1,\"kinds\":[\"mail\"],\"failures\":[]}\n")
     #expect(try sample.queue().counts()["mail"]?.isPaused == false)
     #expect(tool("pause", sample.path, "mails").errors.hasSuffix("Did you mean mail?\n"))
+    // To pause a kind before its jobs come is no mistake, to resume one that nobody knows is.
+    let unknown = tool("resume", sample.path, "mial")
+    #expect(unknown.status == 1 && unknown.output == "")
+    #expect(unknown.errors == "durable-queue: There is no kind “mial”, so it is not paused. Did you mean mail?\n")
   }
 
   @Test func retryAll_tellsASentence() async throws {

@@ -68,6 +68,16 @@ import Testing
     #expect(tool("list", sample.path, "--after", "5").output == "No jobs.\n")
   }
 
+  @Test func list_asJSON_isWholeUnlessLimited() async throws {
+    let sample = try Sample()
+    try await sample.queue().enqueue(contentsOf: (0..<1234).map { Mail(to: "\($0)") })
+    #expect((try tool("list", sample.path, "--json").json() as? [Any])?.count == 1234)
+    #expect(
+      (try tool("list", sample.path, "--json", "--limit", "700", "--after", "1000").json() as? [Any])?.count == 234)
+    #expect((try tool("list", sample.path, "--json", "--limit", "700").json() as? [Any])?.count == 700)
+    #expect(tool("list", sample.path, "--json", "--state", "dead").output == "[]\n")
+  }
+
   @Test func kindWithoutJobs_isHintedAt() async throws {
     let (sample, _) = try await Sample.withJobs()
     let ran = tool("list", sample.path, "--kind", "mial")

@@ -94,7 +94,7 @@ import Testing
     let ran = tool("periodic", sample.path)
     #expect(ran.status == 1)
     #expect(
-      ran.errors.hasPrefix("durable-queue: The periodic jobs can not be shown. The time zone “Middle/Earth”"),
+      ran.errors.hasPrefix("durable-queue: The periodic job “often” can not be read (The time zone “Middle/Earth”"),
       "\(ran.errors)")
     #expect(tool("unschedule", sample.path, "often").status == 0)
     #expect(tool("periodic", sample.path).status == 0)
