@@ -16,7 +16,9 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
     precondition(sqlite3_open_v2(file.path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK)
     self.database = database!
     precondition(
-      sqlite3_exec(database, "PRAGMA synchronous = \(isFull ? "FULL" : "NORMAL")", nil, nil, nil) == SQLITE_OK)
+      sqlite3_exec(
+        database, "PRAGMA synchronous = \(isFull ? "FULL" : "NORMAL"); PRAGMA temp_store = MEMORY", nil, nil, nil)
+        == SQLITE_OK)
     func prepare(_ sql: String) -> OpaquePointer {
       var statement: OpaquePointer?
       precondition(

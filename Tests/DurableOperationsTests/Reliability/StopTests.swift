@@ -56,6 +56,7 @@ import Testing
   @Test func neverStarted_returns() async throws {
     let queue = try DurableQueue(location: .memory)
     await queue.stop()
+    try await queue.waitUntilIdle()
     try await queue.enqueue(Count(number: 1))
     await queue.stop(grace: .zero)
     queue.start()

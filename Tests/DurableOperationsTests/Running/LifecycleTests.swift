@@ -8,47 +8,6 @@ import Testing
 
 /// Starting, stopping, listening, waiting, and what is left when all is released.
 @Suite(.timeLimit(.minutes(10))) struct LifecycleTests {
-  @Test func neverStarted_stopReturns() async throws {
-    let queue = try DurableQueue(location: .memory)
-    await queue.stop()
-    try await queue.waitUntilIdle()
-  }
-
-  @Test func stopped_runningJobsMayFinishWithinTheGrace() async throws {
-    let harness = try Harness()
-    let started = Gate(), proceed = Gate()
-    try harness.queue.register(Count.self) { _, _ async throws in
-      started.open()
-      await proceed.wait()
-    }
-    harness.queue.start()
-    let id = try await harness.queue.enqueue(Count(number: 1))
-    await started.wait()
-    async let stopped: Void = harness.queue.stop(grace: .seconds(60))
-    proceed.open()
-    await stopped
-    #expect(try harness.queue.job(id)?.state == .done)
-  }
-
-  @Test func graceOver_jobsWaitAgainWithoutLosingAnAttempt() async throws {
-    let harness = try Harness()
-    let never = NeverFinishingOperation<Void>()
-    try harness.queue.register(Count.self) { _, context in context.attempt == 1 ? never : BlockOperation {} }
-    let events = harness.queue.events()
-    harness.queue.start()
-    let id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
-    await never.started.wait()
-    async let stopped: Void = harness.queue.stop(grace: .seconds(60))
-    while !never.isFinished {
-      harness.clock.advance(by: .seconds(10))
-      await Task.yield()
-    }
-    await stopped
-    let record = try #require(try harness.queue.job(id))
-    #expect(record.state == .waiting && record.attempts == 0)
-    #expect(await texts(of: events, through: "returned \(id)").last == "returned \(id)")
-  }
-
   @Test func stoppedWhileAJobIsClaimed_isCancelledToo() async throws {
     for _ in 0..<100 {
       let queue = try DurableQueue(location: .memory)
@@ -192,30 +151,6 @@ import Testing
       try await harness.queue.waitUntilIdle()
       await harness.queue.stop()
     }
-  }
-
-  @Test func dateSetBack_delaysDoNotChange() async throws {
-    let clock = ManualClock(), origin = Date(timeIntervalSince1970: 1_800_000_000), shift = Locked(0.0)
-    var configuration = DurableQueue.Configuration()
-    let begin = clock.now
-    configuration.clock = JobClock(
-      clock, now: { origin.addingTimeInterval(begin.duration(to: clock.now) / .seconds(1) + shift.current) })
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
-    queue.start()
-    try await queue.waitUntilIdle()
-    let id = try await queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(100))))
-    let at = try await queue.enqueue(
-      Count(number: 2), options: JobOptions(start: .at(origin.addingTimeInterval(100))))
-    shift.withLock { $0 = -3600 }
-    while try queue.job(id)?.state != .done {
-      await clock.waitForSleeper()
-      clock.advance(by: .seconds(1))
-      await Task.yield()
-    }
-    #expect(clock.now.offset >= .seconds(100))
-    #expect(try queue.job(at)?.state == .scheduled)
-    await queue.stop()
   }
 
   @Test func released_nothingIsLeft() async throws {
