@@ -170,7 +170,8 @@ final class QueueCore: Sendable {
     let (delay, waiters): (Duration?, [CheckedContinuation<Void, Never>]) = withLock { storage in
       storage.failuresInARow += 1
       storage.state.roundFailed(round)
-      // Whoever stops does not wait for a disk for ever; what could not be written is run again by the next process.
+      // Whoever stops does not wait for a disk for ever; what could not be written is
+      // written after the next start, or the jobs run again in another process.
       if round.isLast, storage.state.phase == .stopping, storage.failuresInARow >= 3 {
         storage.state.giveUp()
         return (nil, storage.takeStopWaiters())

@@ -81,7 +81,7 @@ extension JobStore {
     try connection.execute(
       """
       UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, run_at = ?, attempts = 0,
-        crashes = 0, lane = lane & ~2, flags = flags & ~2 | 8, finished_at = NULL
+        crashes = 0, lane = lane & ~2, flags = flags & ~34 | 8, finished_at = NULL
       WHERE \(condition)
       """, [.integer(now)])
     return connection.changeCount

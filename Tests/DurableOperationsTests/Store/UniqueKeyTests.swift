@@ -116,6 +116,11 @@ import Testing
     #expect(try harness.claimed() == [new])
     try harness.end(new, .done)
     #expect(try harness.state(dependent) == .waiting)
+    // Whoever retries it wants it all the same.
+    try harness.change { try $0.retry(old, now: harness.now) }
+    #expect(try harness.claimed() == [old])
+    try harness.end(old, .again(runAt: nil, isCharged: true, error: "no network"))
+    #expect(try harness.state(old) == .waiting)
   }
 
   @Test func replacedWhileExecuting_whatTheNewOneSaysOfItsFailureCounts() throws {
