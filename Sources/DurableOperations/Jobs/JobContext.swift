@@ -84,7 +84,7 @@ public struct JobContext: Sendable {
 
   // MARK: - Further jobs
 
-  /// Stores a job in the same queue, as ``DurableQueue/enqueue(_:options:)-(J,_)`` does. A closure that is registered and
+  /// Stores a job in the same queue, as `enqueue` of ``DurableQueue`` does. A closure that is registered and
   /// used the queue itself would keep it.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {

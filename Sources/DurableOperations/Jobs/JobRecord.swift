@@ -40,7 +40,7 @@ public struct JobRecord: Sendable, Hashable, Identifiable {
   public let isCancelRequested: Bool
   /// Whether it is held, not dead, after its last attempt.
   public let holdsAfterLastAttempt: Bool
-  /// How many bytes ``JobContext/checkpoint(_:)`` has stored for its next attempt; nil if nothing is stored.
+  /// How many bytes `checkpoint` of ``JobContext`` has stored for its next attempt; nil if nothing is stored.
   public let checkpointSize: Int?
   /// The version of its stored form.
   public let version: Int

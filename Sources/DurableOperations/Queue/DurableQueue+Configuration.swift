@@ -45,8 +45,8 @@ extension DurableQueue {
   public struct Configuration: Sendable {
     /// Full, unless you say so.
     public var durability: Durability = .full
-    /// Whether foreign keys of tables of yours in the same file hold in ``DurableQueue/transaction(_:)-(_)`` and
-    /// ``JobContext/complete(_:)-(_)``. Not, as SQLite has it.
+    /// Whether foreign keys of tables of yours in the same file hold in `transaction` of the queue and
+    /// `complete` of ``JobContext``. Not, as SQLite has it.
     public var enforcesForeignKeys: Bool = false
     /// How many jobs run at once in this process. At least 1. Four, as in ZLTaskManager, or as many as there are
     /// processors if those are more.
@@ -54,7 +54,7 @@ extension DurableQueue {
     /// The queue that the jobs' operations run in; nil for worker threads.
     public var operationQueue: OperationQueue?
     /// How long other processes wait until they take the jobs of one that is not heard of any more. It is heard of three
-    /// times as often. One that has ended is noticed at once, where that can be known. A minute.
+    /// times as often. One that has ended is noticed at the next look, where that can be known. A minute.
     public var leaseDuration: Duration = .seconds(60)
     /// How often the queue looks for what other processes have done. A second.
     public var pollInterval: Duration = .seconds(1)

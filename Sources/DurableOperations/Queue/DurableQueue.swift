@@ -13,7 +13,7 @@ import Foundation
 /// ```
 ///
 /// **At least once.** A job is acknowledged when its operation has succeeded. If the process ends between the two, the job
-/// runs again: make it so that running twice does no harm, or use ``JobContext/complete(_:)``.
+/// runs again: make it so that running twice does no harm, or use `complete` of ``JobContext``.
 ///
 /// **Several processes** may use one file at the same time. Each claims jobs of the kinds that it has registered, as many
 /// as it has room for. If a process ends while it runs jobs, another, or the next, takes them over.
