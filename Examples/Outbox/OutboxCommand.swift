@@ -14,8 +14,8 @@ struct OutboxCommand {
   func run() async -> Int32 {
     do {
       switch try OptionParser.parse(arguments) {
-      case .help:
-        try StandardStream.output.write(Help.text)
+      case .help(let verb):
+        try StandardStream.output.write(verb.map(Help.text(of:)) ?? Help.text)
         return ExitStatus.good
       case .enqueue(let folder, let database): return try Enqueueing(database: database).enqueue(folder)
       case .digest(let database): return try Enqueueing(database: database).enqueueDigest()

@@ -43,7 +43,7 @@ final class DigestWorkflow: Sendable {
       let entries = results.unkeyed.flatMap { $0 as? [Entry] ?? [] }
       return sender.post(
         Data(Self.text(of: entries).utf8), name: "digest \(context.id)",
-        key: Message.key(of: context.id, checksum: digest.checksum), to: "digests"
+        key: context.idempotencyKey, to: "digests"
       ).map { _ in
         OutboxCommand.tell("\(label)  sent, of \(Wording.count(entries.count, "message"))")
       }.recover { error -> SimpleOperation<Void> in

@@ -6,6 +6,9 @@ import Foundation
 struct Message: Job {
   static let kind = "message"
 
+  /// How many bytes the content may have.
+  static let largestContent = 1_000_000
+
   var name: String
   var content: Data
   /// Of the content: SHA-256 in hexadecimal.
@@ -23,12 +26,6 @@ struct Message: Job {
       maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maximum: .seconds(30)),
       timeout: .seconds(60), requiresNetwork: true,
       uniqueKey: UniqueKey("\(name) \(checksum.prefix(16))", by: Set(JobState.allCases)))
-  }
-
-  /// By which the server knows a message that comes again. The number is that of the job; another database may have the
-  /// same one, but hardly with the same content.
-  static func key(of id: JobID, checksum: String) -> String {
-    "\(id.rawValue)-\(checksum.prefix(12))"
   }
 }
 

@@ -4,6 +4,9 @@ import Foundation
 
 /// Tells what has become of the messages.
 struct Status {
+  /// How many jobs are listed.
+  static let longestList = 100
+
   let database: String
 
   func print() throws -> Int32 {
@@ -11,23 +14,38 @@ struct Status {
     let counts = try queue.counts()
     var text = Self.sentence(counts[Message.kind]) + "\n"
     if let digests = counts[Digest.kind], digests.total > 0 {
-      text += "\(Wording.count(digests.total, "digest")): \(Self.list(digests))\n"
+      text += "\(Wording.count(digests.total, "digest")): \(Self.list(digests)).\n"
     }
+    let unsent = try queue.jobs(in: Self.unsent, limit: Self.longestList + 1)
     var table = Table(sides: [.right])
-    for record in try queue.jobs(in: Set(JobState.allCases).subtracting([.done]), limit: 100) {
+    for record in unsent.prefix(Self.longestList) {
       let name = try? record.decoded(as: Message.self).name
       let attempts = record.attempts == 0 ? "" : Wording.count(record.attempts, "attempt")
       let error = record.lastError.map { Wording.shortened(Wording.plain($0), to: 100) } ?? ""
       table.add("\(record.id)", Wording.plain(name ?? record.kind), "\(record.state)", attempts, error)
     }
-    try StandardStream.output.write(text + table.text)
+    text += table.text
+    if unsent.count > Self.longestList { text += "  \(rest(counts, after: unsent[Self.longestList - 1]))\n" }
+    for note in try Outlook(of: queue, database: database).notes { text += "\(note)\n" }
+    try StandardStream.output.write(text)
     return OutboxCommand.ExitStatus.good
   }
 
-  /// Such as “20 messages: 17 done, 3 waiting”.
+  private static let unsent = Set(JobState.allCases).subtracting([.done])
+
+  /// How many there are beyond the list, and what shows them.
+  private func rest(_ counts: JobCounts, after last: JobRecord) -> String {
+    // Others may have been sent since they were counted.
+    let count = max(1, counts.total - counts[.done] - Self.longestList)
+    let states = JobState.allCases.filter { Self.unsent.contains($0) && counts[$0] > 0 }.map(\.description)
+    return "… and \(count) more: durable-queue list \(Database.word(database)) --after \(last.id.rawValue) "
+      + "--state \(states.joined(separator: ","))"
+  }
+
+  /// Such as “20 messages: 17 sent, 3 waiting.”
   static func sentence(_ counts: JobCounts.Kind?) -> String {
     guard let counts, counts.total > 0 else { return "There are no messages." }
-    return "\(Wording.count(counts.total, "message")): \(list(counts))"
+    return "\(Wording.count(counts.total, "message")): \(list(counts))."
   }
 
   private static func list(_ counts: JobCounts.Kind) -> String {

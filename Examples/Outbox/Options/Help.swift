@@ -1,37 +1,75 @@
+import ExampleSupport
+
 /// What `--help` prints.
 enum Help {
-  static let text = """
-    Outbox: sends messages from a folder to a server, each of them surely, whatever happens meanwhile.
+  static var text: String {
+    var verbs = Table()
+    for verb in Verb.allCases { verbs.add(verb.rawValue, verb.summary) }
+    return """
+      Outbox: sends messages from a folder to a server, each of them surely, whatever happens meanwhile.
 
-    usage: Outbox enqueue FOLDER [--database FILE]
-           Outbox run --server URL [--database FILE] [--width N] [--pace SECONDS] [--grace SECONDS] [--stay]
-           Outbox digest [--database FILE]
-           Outbox status [--database FILE]
-           Outbox serve [--port N] [--log FILE] [--fail SHARE] [--seed N]
+      usage: Outbox COMMAND [arguments] [options]
 
-    enqueue  stores each file of a folder as a message to be sent; one that is stored already is left out
-    run      sends what is stored, and ends when that is done; kill it whenever you like, and run it again
-    digest   stores a job that sends a digest of all messages, after them
-    status   tells what has become of the messages
-    serve    is a server that takes messages, and fails at random
+      commands:
+      \(verbs.text)
+      `Outbox COMMAND --help` tells the arguments and options of a command.
 
-    options:
-      --database FILE   where the messages are stored (default: outbox.sqlite)
-      --server URL      where to send them
-      --width N         how many are sent at the same time (default: 4)
-      --pace SECONDS    how long each step takes at least (default: 0)
-      --grace SECONDS   how long messages may go on at SIGTERM or Ctrl-C (default: 5)
-      --stay            wait for further messages when all are sent
-      --port N          where to listen on 127.0.0.1, 0 for any free port (default: 8025)
-      --log FILE        where what has arrived is written to (default: received.jsonl)
-      --fail SHARE      what share of the requests something happens to, from 0 to 0.9 (default: 0)
-      --seed N          decides to which (default: 1)
-      --help, -h        print this
+      \(exitStatus)
+      """
+  }
 
+  static func text(of verb: Verb) -> String {
+    var options = Table()
+    for (name, example) in verb.options {
+      options.add(example == nil ? name : "\(name) \(placeholder(name))", meaning(name))
+    }
+    return """
+      Outbox \(verb.rawValue): \(verb.summary)
+
+      usage: Outbox \(verb.rawValue) \(verb.usage)
+
+      \(verb.remark)
+
+      options:
+      \(options.text)
+      for example: Outbox \(verb.example)
+
+      \(exitStatus)
+      """
+  }
+
+  private static let exitStatus = """
     exit status:
       0   all was done, or the program was asked to end
       1   a message can not be sent or read, or a file can not be used
       64  the command line is wrong
 
     """
+
+  private static func placeholder(_ name: String) -> String {
+    switch name {
+    case "--database", "--log": "FILE"
+    case "--server": "URL"
+    case "--pace", "--grace": "SECONDS"
+    case "--fail": "SHARE"
+    default: "N"
+    }
+  }
+
+  private static func meaning(_ name: String) -> String {
+    switch name {
+    case "--database": "where the messages are stored (default: outbox.sqlite)"
+    case "--server": "where to send them"
+    case "--width": "how many are sent at the same time (default: 4)"
+    case "--pace": "how long each step takes at least (default: 0)"
+    case "--grace": "how long messages may go on when it is asked to end (default: 5)"
+    case "--stay": "wait for further messages when all are sent"
+    case "--until-input-ends": "end when the standard input does, as at SIGTERM"
+    case "--port": "where to listen on 127.0.0.1, 0 for any free port (default: 8025)"
+    case "--log": "where what has arrived is written to (default: received.jsonl)"
+    case "--fail": "what share of the requests something happens to, from 0 to 0.9 (default: 0)"
+    case "--seed": "decides to which (default: 1)"
+    default: "print this"
+    }
+  }
 }

@@ -2,7 +2,8 @@ import Foundation
 
 /// What the command line asks for.
 enum Invocation: Equatable, Sendable {
-  case help
+  /// The help for a command; nil for all of it.
+  case help(Verb?)
   case enqueue(folder: String, database: String)
   case digest(database: String)
   case run(RunOptions)
@@ -24,6 +25,8 @@ struct RunOptions: Equatable, Sendable {
   var grace = Duration.seconds(5)
   /// Whether the program stays when everything is sent.
   var stays = false
+  /// Whether the end of the standard input asks the program to end.
+  var endsWithInput = false
 }
 
 /// How the bundled server works.
@@ -33,4 +36,6 @@ struct ServeOptions: Equatable, Sendable {
   /// The share of requests that something happens to.
   var failure = 0.0
   var seed: UInt64 = 1
+  /// Whether the end of the standard input asks the program to end.
+  var endsWithInput = false
 }

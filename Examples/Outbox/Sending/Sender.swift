@@ -34,8 +34,7 @@ struct Sender: Sendable {
   /// Sends a message, and tells how that went.
   func operation(sending message: Message, _ context: JobContext) -> SimpleOperation<Void> {
     let label = "\(context.id) \(Wording.plain(message.name))"
-    let key = Message.key(of: context.id, checksum: message.checksum)
-    return post(message.content, name: message.name, key: key, to: "messages").map { receipt in
+    return post(message.content, name: message.name, key: context.idempotencyKey, to: "messages").map { receipt in
       OutboxCommand.tell("\(label)  \(receipt.isDuplicate ? "sent, the server had it already" : "sent")")
     }.recover { error -> SimpleOperation<Void> in
       throw Self.verdict(on: error, of: label)

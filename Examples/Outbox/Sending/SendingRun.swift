@@ -7,7 +7,7 @@ import Foundation
 struct SendingRun {
   private enum End: Sendable {
     case everythingIsSettled
-    case signal
+    case request
     case failure(any Error)
   }
 
@@ -28,15 +28,17 @@ struct SendingRun {
       guard let queue else { throw CancellationError() }
       return try DigestWorkflow(of: digest, from: queue, context, sender).makeOperation()
     }
+    let path = Database.word(options.database)
     for kind in try queue.counts().kinds where kind.isPaused {
-      OutboxCommand.tell("The kind “\(kind.kind)” is paused: durable-queue resume \(options.database) \(kind.kind)")
+      OutboxCommand.tell("The kind “\(kind.kind)” is paused: durable-queue resume \(path) \(kind.kind)")
     }
     tellOfRescues(queue.events())
 
     let (ends, end) = AsyncStream.makeStream(of: End.self)
-    let signals = GracefulEnd { _ in end.yield(.signal) }
-    let unsent = try queue.counts()[Message.kind].map { $0.total - $0[.done] } ?? 0
-    OutboxCommand.tell("\(Wording.count(unsent, "message")) to be sent to \(options.server)")
+    let requests = EndRequest(atEndOfInput: options.endsWithInput) { end.yield(.request) }
+    let outlook = try Outlook(of: queue, database: options.database)
+    OutboxCommand.tell("\(outlook.toBeSent) to be sent to \(options.server)")
+    for note in outlook.notes { OutboxCommand.tell(note) }
     queue.start()
     Task { [options] in
       do {
@@ -47,10 +49,10 @@ struct SendingRun {
       }
     }
     let first = await ends.first { _ in true }
-    if case .signal = first { OutboxCommand.tell("Asked to end; a second time ends it at once.") }
+    if case .request = first { OutboxCommand.tell("Asked to end; a second time ends it at once.") }
     // What is under way may go on for a while; what does not end by then waits, and loses no attempt.
     await queue.stop(grace: options.grace)
-    withExtendedLifetime(signals) {}
+    withExtendedLifetime(requests) {}
     return try await conclude(first, queue, sender)
   }
 
@@ -58,7 +60,9 @@ struct SendingRun {
   private static func waitUntilSettled(_ queue: DurableQueue) async throws {
     while true {
       try await queue.waitUntilIdle()
-      let later = try queue.jobs(in: [.scheduled, .waiting, .executing], limit: 100)
+      let later = try [Message.kind, Digest.kind].flatMap { kind in
+        try queue.jobs(kind: kind, in: [.scheduled, .waiting, .executing], limit: 100)
+      }
       if later.isEmpty { return }
       // Those that are put off are idle until their time comes.
       let next = later.compactMap(\.runAt).min().map { $0.timeIntervalSinceNow } ?? 0
@@ -82,8 +86,8 @@ struct SendingRun {
   private func conclude(_ end: End?, _ queue: DurableQueue, _ sender: Sender) async throws -> Int32 {
     if case .failure(let error) = end { throw error }
     let counts = try queue.counts()[Message.kind]
-    OutboxCommand.tell(Status.sentence(counts) + ".")
-    if case .signal = end {
+    OutboxCommand.tell(Status.sentence(counts))
+    if case .request = end {
       OutboxCommand.tell("Run it again to go on.")
       return OutboxCommand.ExitStatus.good
     }
@@ -100,7 +104,7 @@ struct SendingRun {
     let unsent = all.total - all[.done]
     guard unsent > 0 else { return OutboxCommand.ExitStatus.good }
     OutboxCommand.complain(
-      "\(Wording.count(unsent, "job")) could not be done: Outbox status --database \(options.database) tells why.")
+      "\(Wording.count(unsent, "job")) could not be done: Outbox status\(Database.option(options.database)) tells why.")
     return OutboxCommand.ExitStatus.failed
   }
 }

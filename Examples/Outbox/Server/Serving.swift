@@ -20,9 +20,9 @@ struct Serving {
     let percent = Int((options.failure * 100).rounded())
     OutboxCommand.tell(
       "\(server.url)  \(percent) % of the requests fail (seed \(options.seed)), the log is \(options.log)")
-    let (signals, signal) = AsyncStream.makeStream(of: Int32.self)
-    let end = GracefulEnd { signal.yield($0) }
-    _ = await signals.first { _ in true }
+    let (requests, request) = AsyncStream.makeStream(of: Void.self)
+    let end = EndRequest(atEndOfInput: options.endsWithInput) { request.yield() }
+    await requests.first { _ in true }
     withExtendedLifetime((server, end)) {}
     let tally = service.withLock(\.tally)
     OutboxCommand.tell(

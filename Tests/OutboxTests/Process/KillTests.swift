@@ -12,25 +12,56 @@ import Testing
     }
   }
 
-  @Test(arguments: [1, UInt64.random(in: 2...1_000_000)])
+  /// `OUTBOX_KILLS`: how often `enqueue` is killed, and then `run`. `OUTBOX_SEED`: decides when.
+  private static let kills = number("OUTBOX_KILLS").map { max(1, Int($0)) } ?? 8
+  private static let seeds = number("OUTBOX_SEED").map { [$0] } ?? [1, .random(in: 2...1_000_000)]
+
+  private static func number(_ name: String) -> UInt64? {
+    ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+  }
+
+  /// Stores the letters, but is killed at some moment before that is done, or soon after. Either all are there, or none.
+  private func enqueueAndKill(_ folder: TemporaryFolder, after delay: Duration, _ database: String) async throws {
+    let enqueueing = try Program(["enqueue", "letters", "--database", database], in: folder)
+    await enqueueing.kill(after: delay)
+    let wasKilled = try await enqueueing.result().wasKilled
+    let status = try await Program.run("status", "--database", database, in: folder)
+    let isStored = status.lines.first == "40 messages: 40 waiting."
+    #expect(isStored || wasKilled)
+    // The file may not be there yet, or not be complete.
+    let isEmpty = status.lines == ["There are no messages."] || status.errors.contains("Outbox enqueue FOLDER")
+    #expect(isStored || isEmpty, "\(status)")
+    let again = try await Program.run("enqueue", "letters", "--database", database, in: folder)
+    #expect(again.lines == [isStored ? "0 messages stored, 40 were there already." : "40 messages stored."])
+  }
+
+  @Test(arguments: seeds)
   func killedAtAnyMoment_everyMessageArrivesOnce_andDuplicatesAreRecognised(_ seed: UInt64) async throws {
-    print("OutboxTests: the seed of the kills is \(seed)")
+    print("OutboxTests: OUTBOX_KILLS=\(Self.kills) OUTBOX_SEED=\(seed)")
     var random = SeededRandomNumberGenerator(seed: seed)
     let folder = try TemporaryFolder.withLetters(40)
+    // Kills are spread over what `enqueue` takes here when nobody disturbs it, and over some more of `run`.
+    let start = ContinuousClock.now
+    let undisturbed = try await Program.run("enqueue", "letters", "--database", "other.sqlite", in: folder)
+    let time = start.duration(to: .now)
+    #expect(undisturbed.lines == ["40 messages stored."])
+    for round in 1...Self.kills {
+      let database = round < Self.kills ? "\(round).sqlite" : "outbox.sqlite"
+      try await enqueueAndKill(folder, after: time * Double.random(in: 0...1.2, using: &random), database)
+    }
+
     var server = try await Server("--fail", "0.3", "--seed", "\(seed)", in: folder)
-    let enqueued = try await Program.run("enqueue", "letters", in: folder)
-    #expect(enqueued.lines == ["40 messages stored."])
-    for round in 0..<5 {
+    for round in 0..<Self.kills {
       let run = try Program(["run", "--server", server.url, "--pace", "0.02"], in: folder)
-      await run.wait(forLines: Int.random(in: 0...10, using: &random))
-      run.send(SIGKILL)
-      if round == 2 {
+      if round % 4 == 2 {
         // The server too may be killed; it comes back.
         let port = server.port
-        server.program.send(SIGKILL)
+        await server.program.kill(after: time * Double.random(in: 0...3, using: &random))
         _ = try await server.program.result()
-        server = try await Server("--fail", "0.3", "--seed", "\(seed + 1)", in: folder, port: port)
+        server = try await Server("--fail", "0.3", "--seed", "\(seed + UInt64(round))", in: folder, port: port)
       }
+      if round.isMultiple(of: 2) { await run.wait(forLines: Int.random(in: 0...10, using: &random)) }
+      await run.kill(after: time * Double.random(in: 0...3, using: &random))
       _ = try await run.result()
     }
     let last = try await Program.run("run", "--server", server.url, in: folder)
@@ -53,7 +84,7 @@ import Testing
 
     // What was acknowledged is never sent again, and never stored anew.
     let again = try await Program.run("run", "--server", server.url, in: folder)
-    #expect(again.lines.prefix(2) == ["0 messages to be sent to \(server.url)", "40 messages: 40 sent."])
+    #expect(again.lines.prefix(2) == ["Nothing to be sent to \(server.url)", "40 messages: 40 sent."])
     #expect(try self.arrivals(in: folder).count == arrivals.count)
     let twice = try await Program.run("enqueue", "letters", in: folder)
     #expect(twice.lines == ["0 messages stored, 40 were there already."])

@@ -57,4 +57,22 @@ import Testing
       #expect(result.status == 128 + SIGTERM)
     }
   }
+
+  @Test func inputThatEnds_endsServerAndRun() async throws {
+    let folder = try TemporaryFolder.withLetters(1)
+    let server = try await Server(in: folder)
+    _ = try await Program.run("enqueue", "letters", in: folder)
+    let run = try Program(["run", "--server", server.url, "--stay"], in: folder)
+    await run.wait(forLines: 1, with: "  sent")
+    run.endInput()
+    let sent = try await run.result()
+    #expect(!sent.wasKilled)
+    #expect(sent.status == 0)
+    #expect(sent.lines.suffix(2) == ["1 message: 1 sent.", "Run it again to go on."])
+    server.program.endInput()
+    let served = try await server.program.result()
+    #expect(!served.wasKilled)
+    #expect(served.status == 0)
+    #expect(served.lines.last == "1 message arrived, 0 came again.")
+  }
 }

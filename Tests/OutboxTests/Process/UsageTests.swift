@@ -8,7 +8,7 @@ import Testing
     (["sned"], "“sned” is not a command."),
     (["runs"], "“runs” is not a command. Did you mean run?"),
     (["enqueue"], "No folder with messages was given. For example: Outbox enqueue letters"),
-    (["enqueue", "a", "b"], "enqueue takes no “b”."),
+    (["enqueue", "a", "b"], "enqueue takes no “b”. Outbox enqueue --help lists what it takes."),
     (["status", "a"], "status takes no “a”."),
     (["run"], "No server was given. Start one with `Outbox serve`, and name it, for example: --server http://"),
     (["run", "--server", "nowhere"], "--server can not be “nowhere”. Give an http or https address"),
@@ -35,50 +35,38 @@ import Testing
     (["digest"], "There is no database outbox.sqlite."),
     (["run", "--server", "http://127.0.0.1:9", "--database", "x"], "There is no database x."),
     (["status", "--database", "a.txt"], "a.txt is not a database"),
+    (["status", "--database", "empty"], "empty is no database of messages. If it should be one, `enqueue` was killed"),
     (["serve", "--log", "nowhere/log"], "The log nowhere/log can not be made."),
   ])
   func whatCanNotBeUsed_isTold(_ arguments: [String], _ problem: String) async throws {
-    let folder = try TemporaryFolder(["a.txt": "This is no database, but a text."])
+    let folder = try TemporaryFolder(["a.txt": "This is no database, but a text.", "empty": ""])
     let result = try await Program(arguments, in: folder).result()
     #expect(result.status == 1)
     #expect(result.errors.contains(problem), "\(result.errors)")
-    #expect(try folder.list().filter { !$0.contains("errors-") } == ["a.txt"])
+    #expect(try folder.list().filter { !$0.contains("errors-") } == ["a.txt", "empty"])
   }
 
-  @Test(arguments: ["--help", "-h"]) func help_tellsCommandsAndOptions(_ option: String) async throws {
+  @Test(arguments: ["--help", "-h", "help"]) func help_tellsTheCommands(_ option: String) async throws {
     let result = try await Program.run(option, in: TemporaryFolder())
     #expect(result.status == 0)
-    for word in ["enqueue", "run", "digest", "status", "serve", "--database", "--grace", "--seed", "64"] {
+    for word in ["enqueue", "run", "digest", "status", "serve", "COMMAND --help", "64"] {
       #expect(result.lines.contains { $0.contains(word) }, "\(word) is missing")
     }
+    #expect(!result.lines.contains { $0.contains("--grace") })
     #expect(result.lines.allSatisfy { $0.count <= 120 })
   }
 
-  @Test func enqueue_takesVisibleFiles_andTellsOfTheOthers() async throws {
-    let folder = try TemporaryFolder([
-      "letters/a.txt": "a", "letters/.hidden": "h", "letters/sub/b.txt": "b",
-      "letters/large": String(repeating: "x", count: 2_000_000),
-    ])
-    let result = try await Program.run("enqueue", "letters", in: folder)
-    #expect(result.status == 1)
-    #expect(result.lines == ["1 message stored."])
-    #expect(result.errors.hasPrefix("Outbox: large: A job of the kind “message” takes "), "\(result.errors)")
-    let status = try await Program.run("status", in: folder)
-    #expect(status.lines == ["1 message: 1 waiting", "  #1  a.txt  waiting"])
-  }
-
-  @Test func messageThatIsRefused_isDead_andTold() async throws {
-    let folder = try TemporaryFolder.withLetters(2)
-    let server = try await Server(in: folder)
-    _ = try await Program.run("enqueue", "letters", in: folder)
-    let result = try await Program.run("run", "--server", server.url + "/nowhere", in: folder)
-    #expect(result.status == 1)
-    #expect(result.lines.contains("2 messages: 2 dead."))
-    #expect(
-      result.errors
-        == "Outbox: 2 jobs could not be done: Outbox status --database outbox.sqlite tells why.\n")
-    let status = try await Program.run("status", in: folder)
-    #expect(status.lines.count { $0.contains("dead") && $0.contains("404") } == 2)
-    _ = try await server.stop()
+  @Test(arguments: [
+    ("enqueue", ["FOLDER", "--database", "1000000 bytes"]), ("run", ["--server URL", "--grace", "SIGTERM"]),
+    ("digest", ["--database"]), ("status", ["--database", "100"]),
+    ("serve", ["--seed N", "--fail", "Idempotency-Key"]),
+  ])
+  func helpOfACommand_tellsItsOptions(_ command: String, _ words: [String]) async throws {
+    let result = try await Program.run(command, "--help", in: TemporaryFolder())
+    #expect(result.status == 0)
+    for word in words { #expect(result.lines.contains { $0.contains(word) }, "\(word) is missing") }
+    #expect(!result.lines.contains { $0.contains(command == "serve" ? "--grace" : "--seed") })
+    #expect(result.lines.allSatisfy { $0.count <= 120 })
+    #expect(try await Program.run("help", command, in: TemporaryFolder()).lines == result.lines)
   }
 }

@@ -22,16 +22,20 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
   private let errors: String
   private let events = EventRecorder<Event>()
   private let ended = Gate()
+  private let input: InputPipe
 
   init(_ arguments: [String], in folder: TemporaryFolder) throws {
     self.folder = folder
     errors = "errors-\(UUID().uuidString)"
     try folder.write("", to: errors)
     process.executableURL = try BuiltExecutable.url(of: "Outbox")
-    process.arguments = arguments
+    input = try InputPipe(path: folder.path + "/input-" + errors)
+    // When the tests are aborted, what they have started ends too.
+    let runsOn = ["run", "serve"].contains(arguments.first) && !arguments.contains("--help")
+    process.arguments = arguments + (runsOn ? ["--until-input-ends"] : [])
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
     process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
-    process.standardInput = FileHandle.nullDevice
+    process.standardInput = input.output
     process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.path + "/" + errors))
     process.terminationHandler = { [ended] _ in ended.open() }
     let output = try LinePipe(path: folder.path + "/output-" + errors) { [events] line in
@@ -39,8 +43,9 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
     }
     process.standardOutput = output.input
     try process.run()
-    // Otherwise the end of the output never comes.
+    // Otherwise the end of the output never comes, nor that of the input.
     try output.input.close()
+    try input.output.close()
   }
 
   /// Runs Outbox in `folder` to its end.
@@ -68,7 +73,23 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
   }
 
   func send(_ signal: Int32) {
-    kill(process.processIdentifier, signal)
+    Foundation.kill(process.processIdentifier, signal)
+  }
+
+  /// Kills it at a time that has nothing to do with what it does, unless it has ended by then.
+  func kill(after delay: Duration) async {
+    let isOver = Gate()
+    let (seconds, attoseconds) = delay.components
+    let time = DispatchTime.now() + Double(seconds) + Double(attoseconds) / 1e18
+    DispatchQueue.global().asyncAfter(deadline: time) { [self] in
+      if process.isRunning { send(SIGKILL) }
+      isOver.open()
+    }
+    await isOver.wait()
+  }
+
+  func endInput() {
+    input.end()
   }
 
   /// Waits for the end of the process.

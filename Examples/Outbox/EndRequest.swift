@@ -1,0 +1,21 @@
+import ExampleSupport
+import Foundation
+
+/// Calls a closure when somebody asks the program to end: by SIGTERM or Ctrl-C, or by the end of its standard input.
+///
+/// The input ends also when the process that has started this one is killed, which sends no signal.
+struct EndRequest {
+  private let signals: GracefulEnd
+
+  init(atEndOfInput: Bool, _ handler: @escaping @Sendable () -> Void) {
+    signals = GracefulEnd { _ in handler() }
+    guard atEndOfInput else { return }
+    Thread.detachNewThread {
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = read(STDIN_FILENO, &buffer, buffer.count)
+        if count == 0 || count < 0 && errno != EINTR { return handler() }
+      }
+    }
+  }
+}

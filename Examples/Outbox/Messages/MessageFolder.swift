@@ -1,0 +1,60 @@
+import ExampleSupport
+import Foundation
+
+/// The files of a folder, as messages.
+struct MessageFolder {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// By the names of the files.
+  private(set) var messages: [Message] = []
+  /// About files that are none.
+  private(set) var remarks: [String] = []
+  /// About files that can be no message, though they should.
+  private(set) var complaints: [String] = []
+
+  /// Reads the visible files of a folder.
+  init(_ path: String) throws(Failure) {
+    let manager = FileManager.default
+    var isFolder: ObjCBool = false
+    guard manager.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw Failure(description: "There is no folder \(path). Check the spelling.")
+    }
+    guard isFolder.boolValue else {
+      throw Failure(description: "\(path) is a file. Name the folder that it is in.")
+    }
+    let names: [String]
+    do {
+      names = try manager.contentsOfDirectory(atPath: path).sorted()
+    } catch {
+      throw Failure(description: "The folder \(path) can not be read: \(error.localizedDescription)")
+    }
+    for name in names where !name.hasPrefix(".") { add(name, in: URL(fileURLWithPath: path)) }
+  }
+
+  private mutating func add(_ name: String, in folder: URL) {
+    let file = folder.appendingPathComponent(name)
+    let shown = Wording.plain(name)
+    do {
+      // Those of what a link leads to.
+      let attributes = try FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
+      let type = attributes[.type] as? FileAttributeType
+      if type == .typeDirectory { return }
+      // A link that is left leads nowhere, which reading tells.
+      guard type == .typeRegular || type == .typeSymbolicLink else {
+        return remarks.append("\(shown) is no regular file, and was left out.")
+      }
+      // Before it is read: it may be longer than the memory.
+      let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
+      guard size <= Message.largestContent else {
+        return complaints.append(
+          "\(shown) takes \(size) bytes, and a message can take \(Message.largestContent) at most. Split it, or put it "
+            + "where the receiver finds it and send a message that tells where.")
+      }
+      messages.append(Message(name: name, content: try Data(contentsOf: file)))
+    } catch {
+      complaints.append("\(shown) can not be read: \(error.localizedDescription)")
+    }
+  }
+}
