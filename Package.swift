@@ -63,7 +63,7 @@ let package = Package(
       dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
     .testTarget(
       name: "DurableOperationsTests",
-      dependencies: ["CompositeOperations", "DurableOperations", "TestSupport", "DurableProgram"]),
+      dependencies: ["CompositeOperations", "CSQLite", "DurableOperations", "TestSupport", "DurableProgram"]),
     .testTarget(
       name: "DurableQueueToolTests",
       dependencies: ["CommandLineSupport", "DurableOperations", "DurableQueueTool", "TestSupport"]),

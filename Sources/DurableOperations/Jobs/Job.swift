@@ -74,9 +74,7 @@ public struct JobID: Sendable, Hashable, Comparable, Codable, RawRepresentable, 
 
 /// A job, and how it is to run: one of several that are enqueued together.
 public struct JobRequest: Sendable {
-  let kind: String
-  let version: Int
-  let encode: @Sendable () throws -> Data
+  private let encode: @Sendable (JobOptions, _ maxPayloadSize: Int) throws -> EncodedJob
   /// How the job is to run.
   public var options: JobOptions
 
@@ -85,10 +83,13 @@ public struct JobRequest: Sendable {
   /// Traps if the kind is empty.
   public init<J: Job>(_ job: J, options: JobOptions = JobOptions()) {
     requireKind(of: J.self)
-    kind = J.kind
-    version = J.version
-    encode = { try PayloadCoding.encode(job) }
+    encode = { try EncodedJob(job, options: $0, maxPayloadSize: $1) }
     self.options = options
+  }
+
+  func encoded(maxPayloadSize: Int) throws -> EncodedJob {
+    options.check()
+    return try encode(options, maxPayloadSize)
   }
 }
 

@@ -23,7 +23,10 @@ public struct JobContext: Sendable {
   /// What tells this job from all others, in this database and any other, and is the same in each of its attempts: give it
   /// to servers, so that they can recognise what they got twice. A job that takes the place of another by its
   /// ``UniqueKey`` has the same number, but not this.
-  public var idempotencyKey: String { "\(core.identity)-\(id.rawValue)-\(execution.job.revision)" }
+  public var idempotencyKey: String {
+    // The time, for a database may be put back to a copy of before, and give the same numbers again.
+    "\(core.identity)-\(String(execution.job.enqueuedAt, radix: 36))-\(id.rawValue)-\(execution.job.revision)"
+  }
   /// Which attempt this is, from 1. Those that were cut short by a crash, a stop or a snooze are not counted.
   public var attempt: Int { execution.attempt }
   /// How many processes have ended while the job ran in them, one after the other: an attempt that ends sets it back.
@@ -100,7 +103,7 @@ public struct JobContext: Sendable {
   /// Stores jobs of any types in the same queue, all of them or none.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
-    try core.enqueue(requests)
+    try core.enqueue(core.encode(requests))
   }
 
   /// The same, without using the disk on the thread of the caller.

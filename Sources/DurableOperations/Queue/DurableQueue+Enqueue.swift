@@ -10,15 +10,14 @@ extension DurableQueue {
   ///   stored then.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
-    try enqueue(contentsOf: [JobRequest(job, options: options)])[0]
+    try enqueue(contentsOf: [job], options: options)[0]
   }
 
   /// Stores a job, without using the disk on the thread of the caller: the form that `async` functions get. Jobs that are
   /// stored so at the same time share a transaction.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
-    let encoded = try core.encode([JobRequest(job, options: options)])
-    return try await core.enqueueLater(encoded)[0]
+    try await enqueue(contentsOf: [job], options: options)[0]
   }
 
   /// Stores jobs of one type, all of them or none.
@@ -26,13 +25,13 @@ extension DurableQueue {
   /// - Returns: their numbers, in the same order.
   @discardableResult
   public func enqueue<J: Job>(contentsOf jobs: [J], options: JobOptions = JobOptions()) throws -> [JobID] {
-    try enqueue(contentsOf: jobs.map { JobRequest($0, options: options) })
+    try core.enqueue(core.encode(jobs, options))
   }
 
   /// Stores jobs of one type, all of them or none, without using the disk on the thread of the caller.
   @discardableResult
   public func enqueue<J: Job>(contentsOf jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
-    try await enqueue(contentsOf: jobs.map { JobRequest($0, options: options) })
+    try await core.enqueueLater(core.encode(jobs, options))
   }
 
   /// Stores jobs of any types, all of them or none. They may depend on each other: see ``JobID/inSameCall(_:)``.
@@ -40,7 +39,7 @@ extension DurableQueue {
   /// - Returns: their numbers, in the same order.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
-    try core.enqueue(requests)
+    try core.enqueue(core.encode(requests))
   }
 
   /// Stores jobs of any types, all of them or none, without using the disk on the thread of the caller.

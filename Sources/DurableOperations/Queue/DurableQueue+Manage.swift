@@ -56,13 +56,18 @@ extension DurableQueue {
     try write { try $0.retry(id, now: now) }
   }
 
-  /// The same for all jobs that are held, or dead. Dead ones whose unique key another has by now stay as they are.
+  /// The same for all jobs that are held, or dead. Dead ones whose unique key another has by now stay as they are. Of
+  /// several dead ones with one key the last is retried.
+  ///
+  /// It is done in transactions of a thousand jobs, as is everything that is about many.
   ///
   /// - Returns: how many there were.
   @discardableResult
   public func retryAll(_ state: RetriableState, kind: String? = nil) throws -> Int {
     let now = core.clock.milliseconds
-    return try write { try $0.retryAll(state == .held ? .held : .dead, kind: kind, now: now) }
+    let state: JobState = state == .held ? .held : .dead
+    let ids = try core.reader.sync { try $0.retriable(state, kind: kind) }
+    return try writeInParts(ids) { try $0.retry($1, in: state, now: now) }
   }
 
   /// What ``retryAll(_:kind:)`` is about.
@@ -90,7 +95,9 @@ extension DurableQueue {
   /// - Returns: how many there were.
   @discardableResult
   public func setPriority(_ priority: JobPriority, kind: String) throws -> Int {
-    try write { try $0.setPriority(priority, kind: kind) }
+    let states = Set(JobState.allCases).subtracting([.done, .cancelled])
+    let ids = try core.reader.sync { try $0.ids(JobFilter(kind: kind, states: states)) }
+    return try writeInParts(ids) { try $0.setPriority(priority, of: $1) }
   }
 
   /// Deletes a job. Those that depend on it are cancelled, or as their options say.
@@ -121,15 +128,10 @@ extension DurableQueue {
 
   private func deleteAll(_ filter: JobFilter) throws -> Int {
     let now = core.clock.milliseconds
-    var count = 0
-    // From the last one on, so that it ends though others come.
-    var last = JobID(rawValue: .max)
-    while true {
-      let some = try write { try $0.deleteSome(filter, through: last, now: now) }
-      count += some.count
-      guard let first = some.last else { return count }
-      last = JobID(rawValue: first.rawValue - 1)
-    }
+    // What depends on others goes before them: numbers are given in that order, but for those of one call.
+    let ids = try core.reader.sync { try $0.ids(filter) }
+    var failed: Set<JobID> = []
+    return try writeInParts(ids) { try $0.delete($1, in: filter.states ?? [], failed: &failed, now: now) }
   }
 
   /// Keeps jobs of a kind from being claimed, in all processes, until they are resumed. It is stored. What executes goes
@@ -150,6 +152,15 @@ extension DurableQueue {
       core.withLock { $0.state.setPaused(paused) }
     }
     core.pump()
+  }
+
+  /// Changes many jobs, some in each transaction, so that others come between. Returns how many.
+  private func writeInParts(_ ids: [JobID], _ body: (JobStore, ArraySlice<JobID>) throws -> Int) throws -> Int {
+    var count = 0
+    for start in stride(from: 0, to: ids.count, by: 1000) {
+      count += try write { try body($0, ids[start..<min(start + 1000, ids.count)]) }
+    }
+    return count
   }
 
   /// Changes something, and looks for what has become due by it.

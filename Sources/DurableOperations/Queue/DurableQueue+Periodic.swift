@@ -34,7 +34,7 @@ extension DurableQueue {
     _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
     catchUp: JobCatchUp = .latest
   ) throws {
-    let encoded = try core.encode([JobRequest(job, options: options)])[0]
+    let encoded = try core.encode([job], options)[0]
     let now = core.clock.milliseconds
     try core.database.sync { store in
       try store.transaction { try store.schedule(encoded, named: name, schedule, catchUp, now: now) }

@@ -10,16 +10,21 @@ struct PendingEnqueue: Sendable {
 
 extension QueueCore {
   func encode(_ requests: [JobRequest]) throws -> [EncodedJob] {
-    try requests.map { try EncodedJob($0, maxPayloadSize: configuration.maxPayloadSize) }
+    try requests.map { try $0.encoded(maxPayloadSize: configuration.maxPayloadSize) }
+  }
+
+  func encode<J: Job>(_ jobs: [J], _ options: JobOptions) throws -> [EncodedJob] {
+    requireKind(of: J.self)
+    options.check()
+    return try jobs.map { try EncodedJob($0, options: options, maxPayloadSize: configuration.maxPayloadSize) }
   }
 
   /// Stores jobs on the thread of the caller.
-  func enqueue(_ requests: [JobRequest]) throws -> [JobID] {
-    let encoded = try encode(requests)
+  func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
     let ids = try database.sync { store in
       let now = try time(in: store)
-      let ids = try store.transaction { try store.enqueue(encoded, now: now) }
-      didEnqueue(encoded, in: store)
+      let ids = try store.transaction { try store.enqueue(jobs, now: now) }
+      didEnqueue(jobs, in: store)
       return ids
     }
     pump()

@@ -17,16 +17,21 @@ struct PollState {
 
 /// How long leases of others have been as they are, by the time that goes on whatever the date is set to.
 struct LeaseWatch {
-  private var seen: [Int64: (until: Int64, since: Duration)] = [:]
+  private var seen: [Int64: (until: Int64, age: Duration)] = [:]
+  private var lastLook: Duration?
 
-  mutating func ages(of workers: [WorkerRow], at uptime: Duration) -> [Int64: Duration] {
-    var now: [Int64: (until: Int64, since: Duration)] = [:]
+  /// - Parameter longest: how long it is from one look to the next at most. If it was longer the machine slept, or this
+  ///   process stood still, and the others may have, too.
+  mutating func ages(of workers: [WorkerRow], at uptime: Duration, longest: Duration) -> [Int64: Duration] {
+    let step = lastLook.map { min(max(uptime - $0, .zero), longest) } ?? .zero
+    lastLook = uptime
+    var now: [Int64: (until: Int64, age: Duration)] = [:]
     for worker in workers {
-      let before = seen[worker.id].flatMap { $0.until == worker.leaseUntil ? $0 : nil }
-      now[worker.id] = before ?? (worker.leaseUntil, uptime)
+      let before = seen[worker.id].flatMap { $0.until == worker.leaseUntil ? $0.age + step : nil }
+      now[worker.id] = (worker.leaseUntil, before ?? .zero)
     }
     seen = now
-    return now.mapValues { uptime - $0.since }
+    return now.mapValues(\.age)
   }
 }
 
@@ -41,8 +46,12 @@ extension QueueCore {
     }
     // What is due still could not be seen to, or is for others to see to: not at once again.
     if isFine { lookAhead(in: store, now: clock.milliseconds) } else { wakeWaiters(in: store) }
-    // A lease is prolonged three times before it ends.
-    setAlarm(in: min(configuration.pollInterval, max(configuration.leaseDuration / 3, .milliseconds(1))))
+    setAlarm(in: longestPause)
+  }
+
+  /// How long it is from one look to the next at most: a lease is prolonged three times before it ends.
+  private var longestPause: Duration {
+    min(configuration.pollInterval, max(configuration.leaseDuration / 3, .milliseconds(1)))
   }
 
   /// Each part is tried even if another fails. Returns false if one does.
@@ -123,13 +132,12 @@ extension QueueCore {
   private func prolongLease(in store: JobStore, now: Int64) throws {
     let lease = configuration.leaseDuration.milliseconds
     let (worker, last) = withLock { ($0.state.worker, $0.watch.leaseProlongedAt) }
-    guard let worker else { return }
     if let last, now >= last, now - last < lease / 3 { return }
     let kinds = withLock { Array($0.registrations.keys) }
     let isKept = try store.transaction {
       try store.noteTime(now)
       try store.noteKnown(kinds, now: now)
-      return try store.prolongLease(of: worker, until: now + lease)
+      return try worker.map { try store.prolongLease(of: $0, until: now + lease) } ?? true
     }
     withLock { storage in
       storage.watch.leaseProlongedAt = now
@@ -144,7 +152,9 @@ extension QueueCore {
     let now = clock.milliseconds
     let isClockKnown = isClockKnown(offset: now - clock.uptime().milliseconds)
     let workers = try store.workers().filter { $0.id != own }
-    let unchanged = withLock { $0.watch.leases.ages(of: workers, at: clock.uptime()) }
+    let unchanged = withLock { storage in
+      storage.watch.leases.ages(of: workers, at: clock.uptime(), longest: longestPause * 2)
+    }
     let lost = workers.compactMap { worker -> (row: WorkerRow, hasCrashed: Bool)? in
       let liveness = worker.identity.liveness()
       let isOver = worker.hasRunOut(

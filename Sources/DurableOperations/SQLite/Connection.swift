@@ -7,8 +7,8 @@ import Foundation
 /// It belongs to a serial queue, or to the one who opens it, and is used there alone.
 final class Connection {
   let path: String
-  private let handle: OpaquePointer
   private let authorizer: Authorizer
+  let handle: OpaquePointer
   /// Something to point at.
   let somewhere = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
 

@@ -101,6 +101,14 @@ final class Statement {
     }
   }
 
+  /// The first rows, as `body` reads them, up to the one of which it wants nothing.
+  func prefix<R>(_ body: (Statement) throws -> R?) throws -> [R] {
+    defer { sqlite3_reset(handle) }
+    var values: [R] = []
+    while try step(), let value = try body(self) { values.append(value) }
+    return values
+  }
+
   /// The first row, as `body` reads it; nil if there is none.
   func first<R>(_ body: (Statement) throws -> R) throws -> R? {
     defer { sqlite3_reset(handle) }

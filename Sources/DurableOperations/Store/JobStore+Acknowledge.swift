@@ -42,13 +42,15 @@ extension JobStore {
       let later = runAt.flatMap { $0 > now ? $0 : nil }
       written = try acknowledge(
         acknowledgement, later == nil ? .waiting : .scheduled, runAt: later, attempts: isCharged ? 1 : 0, error: error,
-        isFurtherAttempt: true, now: now)
+        isFurtherAttempt: true, endsIfReplaced: true, now: now)
     case .returned:
       written = try acknowledge(acknowledgement, .waiting, keepsLane: true, now: now)
     case .dead(let error):
-      written = try acknowledge(acknowledgement, .dead, attempts: 1, error: error, now: now)
+      written = try acknowledge(
+        acknowledgement, .dead, attempts: 1, error: error, endsIfReplaced: true, now: now)
     case .held(let error):
-      written = try acknowledge(acknowledgement, .held, attempts: 1, error: error, now: now)
+      written = try acknowledge(
+        acknowledgement, .held, attempts: 1, error: error, endsIfReplaced: true, now: now)
     case .cancelled(let error):
       written = try acknowledge(acknowledgement, .cancelled, error: error, now: now)
     }
@@ -87,16 +89,17 @@ extension JobStore {
 
   private func acknowledge(
     _ acknowledgement: Acknowledgement, _ state: JobState, runAt: Int64? = nil, attempts: Int64 = 0,
-    error: String? = nil, keepsLane: Bool = false, isFurtherAttempt: Bool = false, now: Int64
+    error: String? = nil, keepsLane: Bool = false, isFurtherAttempt: Bool = false,
+    endsIfReplaced: Bool = false, now: Int64
   ) throws -> (JobState, flags: Int64)? {
     // A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
     let update = try statement(
       """
-      UPDATE durable_jobs SET state = CASE WHEN flags & 2 OR flags & 32 AND ?9 THEN 5 ELSE ?3 END, worker = NULL,
+      UPDATE durable_jobs SET state = CASE WHEN flags & 2 OR flags & 32 AND ?10 THEN 5 ELSE ?3 END, worker = NULL,
         lane = CASE WHEN ?6 THEN lane ELSE lane & ~2 END,
-        run_at = CASE WHEN flags & 2 OR flags & 32 AND ?9 THEN NULL ELSE ?4 END, flags = flags & ~2 | 8, attempts = attempts + ?5, crashes = CASE WHEN ?9 THEN 0 ELSE crashes END,
+        run_at = CASE WHEN flags & 2 OR flags & 32 AND ?10 THEN NULL ELSE ?4 END, flags = flags & ~2 | 8, attempts = attempts + ?5, crashes = CASE WHEN ?9 THEN 0 ELSE crashes END,
         error = coalesce(?7, error),
-        finished_at = CASE WHEN flags & 2 OR flags & 32 AND ?9 OR ?3 IN (5, 6) THEN ?8 END
+        finished_at = CASE WHEN flags & 2 OR flags & 32 AND ?10 OR ?3 IN (5, 6) THEN ?8 END
       WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING state, flags
       """)
     update.bind(acknowledgement.id.rawValue, at: 1)
@@ -108,6 +111,7 @@ extension JobStore {
     try update.bind(error, at: 7)
     update.bind(now, at: 8)
     update.bind(isFurtherAttempt ? 1 : 0, at: 9)
+    update.bind(endsIfReplaced ? 1 : 0, at: 10)
     var written: (JobState, flags: Int64)?
     try update.forEachRow { row in
       written = (JobState(rawValue: Int(row.integer(0))) ?? state, row.integer(1))

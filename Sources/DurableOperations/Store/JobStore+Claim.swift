@@ -19,6 +19,7 @@ struct ClaimedJob: Sendable {
   let kind: Int64
   /// Tells this attempt from any other one of the job: what is acknowledged with an older one is refused.
   let claim: Int64
+  let enqueuedAt: Int64
   /// How many jobs have taken the place of the one before them.
   let revision: Int64
   let attempts: Int
@@ -43,9 +44,6 @@ struct Claim {
 }
 
 extension JobStore {
-  /// SQLite takes 500 selects in a union; there are two for each kind.
-  private static let maxKinds = 200
-
   /// Takes the jobs that come first.
   func claim(_ request: ClaimRequest) throws -> Claim {
     var claim = Claim()
@@ -56,72 +54,121 @@ extension JobStore {
       if let job { return Claim(jobs: [job]) }
       if waits { return Claim(waitsToRunAlone: true) }
     }
-    if request.kinds.count > Self.maxKinds {
-      claim.jobs = try takeOfMany(request)
-    } else {
-      claim.jobs = try take(request.kinds[...], limit: request.limit, bits: 0, request)
-    }
+    claim.jobs = try take(request, limit: request.limit, bits: 0)
     return claim
   }
 
   /// A job whose process ended while it ran, if there is one for this process. `waits`: there is one, but something else
   /// runs.
   private func claimAlone(_ request: ClaimRequest) throws -> (ClaimedJob?, waits: Bool) {
-    for first in stride(from: 0, to: request.kinds.count, by: Self.maxKinds) {
-      let kinds = request.kinds[first..<min(first + Self.maxKinds, request.kinds.count)]
-      if request.mayRunAlone {
-        if let job = try take(kinds, limit: 1, bits: Schema.aloneLane, request).first { return (job, false) }
-      } else if try isAnyWaiting(kinds.map(\.kind), bits: Schema.aloneLane, isOnline: request.isOnline) {
-        return (nil, true)
-      }
-    }
-    return (nil, false)
+    if request.mayRunAlone { return (try take(request, limit: 1, bits: Schema.aloneLane).first, false) }
+    return (nil, try !waitingLanes(of: request, bits: Schema.aloneLane).isEmpty)
   }
 
-  private func take(
-    _ kinds: ArraySlice<(kind: Int64, limit: Int)>, limit: Int, bits: Int64, _ request: ClaimRequest
-  ) throws -> [ClaimedJob] {
-    let update = try claimStatement(kinds: kinds.count, isOnline: request.isOnline)
+  private func take(_ request: ClaimRequest, limit: Int, bits: Int64) throws -> [ClaimedJob] {
+    let lanes = try waitingLanes(of: request, bits: bits)
+    guard lanes.count > 1 else {
+      guard let (lane, most) = lanes.first else { return [] }
+      let update = try kept("claim of a lane", "\(Self.claiming) IN (SELECT id \(Self.ofLane)) \(Self.returning)")
+      update.bind(request.worker, at: 1)
+      update.bind(request.now, at: 2)
+      update.bind(lane, at: 3)
+      update.bind(min(most, limit), at: 4)
+      return try claimedJobs(update)
+    }
+    // A union over the lanes would be one statement, but it sorts what stands in order already, and there would be one for
+    // each number of lanes.
+    let first = try firstJobs(of: lanes, limit: limit)
+    var jobs: [ClaimedJob] = []
+    for start in stride(from: 0, to: first.count, by: Self.together) {
+      jobs += try take(first[start..<min(start + Self.together, first.count)], request)
+    }
+    return jobs
+  }
+
+  /// How many jobs a statement takes by their numbers.
+  private static let together = 16
+  private static let places = (0..<together).map { "?\(3 + $0)" }.joined(separator: ", ")
+
+  private func take(_ jobs: ArraySlice<OrderKey>, _ request: ClaimRequest) throws -> [ClaimedJob] {
+    let update = try kept("claim", "\(Self.claiming) IN (\(Self.places)) \(Self.returning)")
     update.bind(request.worker, at: 1)
     update.bind(request.now, at: 2)
-    bind(kinds, limit: limit, bits: bits, to: update)
+    for index in 0..<Self.together {
+      // No job has the number null.
+      update.bind(index < jobs.count ? jobs[jobs.startIndex + index].id : nil, at: Int32(3 + index))
+    }
     return try claimedJobs(update)
   }
 
-  /// Takes jobs of more kinds than one statement can: of those that come first in each part the first of all.
-  private func takeOfMany(_ request: ClaimRequest) throws -> [ClaimedJob] {
-    var first: [(key: OrderKey, id: Int64)] = []
-    for start in stride(from: 0, to: request.kinds.count, by: Self.maxKinds) {
-      let kinds = request.kinds[start..<min(start + Self.maxKinds, request.kinds.count)]
-      let count = kinds.count, isOnline = request.isOnline
-      let select = try kept("first \(count) \(isOnline)", Self.firstJobs(kinds: count, isOnline: isOnline))
-      bind(kinds, limit: request.limit, bits: 0, to: select)
-      try select.forEachRow { row in
-        let id = row.integer(0)
-        first.append((Self.orderKey(row.integer(1), row.integer(2), row.integer(3), id), id))
+  // MARK: - Lanes
+
+  private typealias Lane = (lane: Int64, limit: Int)
+
+  /// The lanes with these bits that jobs wait in, in order. Goes from one that has jobs to the next, so that neither kinds
+  /// without jobs nor other people's cost much.
+  private func waitingLanes(of request: ClaimRequest, bits: Int64) throws -> [Lane] {
+    let networks = request.isOnline ? [0, Schema.networkLane] : [0]
+    let lanes = request.kinds.filter { $0.limit > 0 }.sorted { $0.kind < $1.kind }.flatMap { kind in
+      networks.map { (lane: Schema.lane(ofKind: kind.kind) | bits | $0, limit: kind.limit) }
+    }
+    let select = try statement("SELECT lane FROM durable_jobs WHERE state = 0 AND lane >= ?1 ORDER BY lane LIMIT 1")
+    var waiting: [Lane] = []
+    var next = 0
+    while next < lanes.count {
+      select.bind(lanes[next].lane, at: 1)
+      guard let found = try select.first({ $0.integer(0) }) else { break }
+      while next < lanes.count, lanes[next].lane < found { next += 1 }
+      if next < lanes.count, lanes[next].lane == found {
+        waiting.append(lanes[next])
+        next += 1
       }
     }
-    first.sort { $0.key < $1.key }
-    let update = try kept("claim one", "\(Self.claiming) = ?3 \(Self.returning)")
-    update.bind(request.worker, at: 1)
-    update.bind(request.now, at: 2)
-    return try first.prefix(request.limit).flatMap { job in
-      update.bind(job.id, at: 3)
-      return try claimedJobs(update)
-    }
+    return waiting
   }
 
-  private func bind(
-    _ kinds: ArraySlice<(kind: Int64, limit: Int)>, limit: Int, bits: Int64, to statement: Statement
-  ) {
-    statement.bind(limit, at: 3)
-    for (index, kind) in kinds.enumerated() {
-      statement.bind(Schema.lane(ofKind: kind.kind) | bits, at: Int32(4 + 2 * index))
-      statement.bind(min(kind.limit, limit), at: Int32(5 + 2 * index))
+  /// The jobs of several lanes that come first, in their order. Each lane is read in the order of the index, no further
+  /// than what can still come first, so that it does not matter how many jobs are stored.
+  private func firstJobs(of lanes: [Lane], limit: Int) throws -> [OrderKey] {
+    let select = try kept("first of a lane", "SELECT major, minor, attempts, id \(Self.ofLane)")
+    var first: [OrderKey] = []
+    var index = 0
+    while index < lanes.count {
+      // A kind's lanes stand beside each other, and have one limit.
+      let kind = Schema.kind(ofLane: lanes[index].lane), most = min(lanes[index].limit, limit)
+      var ofKind: [OrderKey] = []
+      while index < lanes.count, Schema.kind(ofLane: lanes[index].lane) == kind {
+        select.bind(lanes[index].lane, at: 3)
+        select.bind(most, at: 4)
+        let ofLane = try select.prefix { row in
+          let key = Self.orderKey(row.integer(0), row.integer(1), row.integer(2), row.integer(3))
+          return first.count < limit || key < first[limit - 1] ? key : nil
+        }
+        ofKind = Self.merged(ofKind, ofLane, limit: most)
+        index += 1
+      }
+      first = Self.merged(first, ofKind, limit: limit)
     }
+    return first
   }
 
-  private typealias OrderKey = (Int64, Int64, Int64, Int64)
+  /// The first ones of two lists that are in order.
+  private static func merged(_ left: [OrderKey], _ right: [OrderKey], limit: Int) -> [OrderKey] {
+    var merged: [OrderKey] = []
+    var (next, other) = (0, 0)
+    while merged.count < limit, next < left.count || other < right.count {
+      if other == right.count || next < left.count && left[next] < right[other] {
+        merged.append(left[next])
+        next += 1
+      } else {
+        merged.append(right[other])
+        other += 1
+      }
+    }
+    return merged
+  }
+
+  private typealias OrderKey = (major: Int64, minor: Int64, attempts: Int64, id: Int64)
 
   /// The smallest is first. Not with a minus: there is none for the smallest number.
   private static func orderKey(_ major: Int64, _ minor: Int64, _ attempts: Int64, _ id: Int64) -> OrderKey {
@@ -147,7 +194,8 @@ extension JobStore {
     let lane = row.integer(1)
     return ClaimedJob(
       id: JobID(rawValue: row.integer(0)), kind: Schema.kind(ofLane: lane), claim: row.integer(2),
-      revision: row.integer(14), attempts: Int(row.integer(3)), crashes: Int(row.integer(4)),
+      enqueuedAt: row.integer(15), revision: row.integer(14), attempts: Int(row.integer(3)),
+      crashes: Int(row.integer(4)),
       maxAttempts: row.optionalInteger(5).map(Int.init),
       timeout: row.optionalInteger(6).map { .milliseconds($0) }, backoff: row.text(7),
       holdsAfterLastAttempt: row.integer(10) & Schema.Flags.holdsAfterLastAttempt != 0,
@@ -160,29 +208,11 @@ extension JobStore {
     "UPDATE durable_jobs SET state = 3, worker = ?1, claim = claim + 1, started_at = ?2 WHERE id"
   private static let returning = """
     RETURNING id, lane, claim, attempts, crashes, max_attempts, timeout, backoff, version, payload, flags, major, minor, \
-    occurrence, revision
+    occurrence, revision, enqueued_at
     """
-  private static let order = "ORDER BY major DESC, minor DESC, attempts, id"
-
-  private func claimStatement(kinds count: Int, isOnline: Bool) throws -> Statement {
-    try kept(
-      "claim \(count) \(isOnline)",
-      "\(Self.claiming) IN (SELECT id FROM (\(Self.firstJobs(kinds: count, isOnline: isOnline)))) \(Self.returning)")
-  }
-
-  /// One statement finds the first jobs of several lanes together. Each lane is read in the order of the index, no
-  /// further than its limit, so that it does not matter how many jobs are stored.
-  private static func firstJobs(kinds count: Int, isOnline: Bool) -> String {
-    let columns = "SELECT id, major, minor, attempts FROM durable_jobs WHERE state = 0 AND lane ="
-    let perKind = (0..<count).map { index in
-      let lane = "?\(4 + 2 * index)", limit = "?\(5 + 2 * index)"
-      let plain = "SELECT * FROM (\(columns) \(lane) \(order) LIMIT \(limit))"
-      if !isOnline { return plain }
-      let network = "SELECT * FROM (\(columns) \(lane) + 1 \(order) LIMIT \(limit))"
-      return "SELECT * FROM (SELECT * FROM (\(plain) UNION ALL \(network)) \(order) LIMIT \(limit))"
-    }
-    return "SELECT * FROM (\(perKind.joined(separator: " UNION ALL "))) \(order) LIMIT ?3"
-  }
+  /// The first jobs of one lane, as they stand in the index.
+  private static let ofLane =
+    "FROM durable_jobs WHERE state = 0 AND lane = ?3 ORDER BY major DESC, minor DESC, attempts, id LIMIT ?4"
 
   /// Whether a job of one of the kinds is due, in the lanes with these bits.
   func isAnyWaiting(_ kinds: [Int64], bits: Int64, isOnline: Bool) throws -> Bool {

@@ -9,55 +9,72 @@ enum PrerequisiteEnd {
 }
 
 extension JobStore {
-  /// Lets the dependents of a job go on, or fail, and theirs in turn.
-  func tellDependents(of id: JobID, how end: PrerequisiteEnd, now: Int64) throws {
-    var ended = [(id, end)]
-    while let (id, end) = ended.popLast() {
+  /// Lets the dependents of a job go on, or fail, and theirs in turn; of its own only one, if that is given. Returns those
+  /// that have failed.
+  @discardableResult
+  func tellDependents(
+    of id: JobID, how end: PrerequisiteEnd, only dependent: JobID? = nil, now: Int64
+  ) throws -> [JobID] {
+    var ended = [(id, end, dependent)]
+    var allFailed: [JobID] = []
+    while let (id, end, dependent) = ended.popLast() {
       switch end {
-      case .done: try releaseDependents(of: id, all: true, now: now)
+      case .done: try releaseDependents(of: id, only: dependent, all: true, now: now)
       case .failed, .deleted:
-        try releaseDependents(of: id, all: false, now: now)
-        ended += try failDependents(of: id, isDeleted: end == .deleted, now: now).map { ($0, .failed) }
+        try releaseDependents(of: id, only: dependent, all: false, now: now)
+        let failed = try failDependents(of: id, only: dependent, isDeleted: end == .deleted, now: now)
+        ended += failed.map { ($0, .failed, nil) }
+        allFailed += failed
       }
     }
+    return allFailed
   }
 
   /// Those who wait for this one wait for one less: all of them, or those who run whatever has become of it.
-  private func releaseDependents(of id: JobID, all: Bool, now: Int64) throws {
+  private func releaseDependents(of id: JobID, only dependent: JobID?, all: Bool, now: Int64) throws {
     let update = try statement(
       """
       UPDATE durable_jobs SET blockers = blockers - 1,
-        state = CASE WHEN state <> 2 OR blockers > 1 THEN state WHEN run_at > ?2 THEN 1 ELSE 0 END
-      WHERE id IN (SELECT dependent FROM durable_dependencies WHERE prerequisite = ?1 AND (?3 OR failing = 3))
-      RETURNING id
+        state = CASE WHEN state <> 2 OR blockers > 1 THEN state WHEN run_at > ?5 THEN 1 ELSE 0 END
+      WHERE id IN (
+        SELECT dependent FROM durable_dependencies
+        WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = 3))
       """)
-    update.bind(id.rawValue, at: 1)
-    update.bind(now, at: 2)
-    update.bind(all ? 1 : 0, at: 3)
-    var released: [Int64] = []
-    try update.forEachRow { released.append($0.integer(0)) }
-    if !released.isEmpty { hasFreedJobs = true }
-    let delete = try statement("DELETE FROM durable_dependencies WHERE prerequisite = ?1 AND dependent = ?2")
-    for dependent in released {
-      delete.bind(id.rawValue, at: 1)
-      delete.bind(dependent, at: 2)
-      try delete.run()
-    }
+    bind(id, only: dependent, to: update)
+    update.bind(all ? 1 : 0, at: 4)
+    update.bind(now, at: 5)
+    try update.run()
+    guard connection.changeCount > 0 else { return }
+    hasFreedJobs = true
+    let delete = try statement(
+      "DELETE FROM durable_dependencies WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = 3)"
+    )
+    bind(id, only: dependent, to: delete)
+    delete.bind(all ? 1 : 0, at: 4)
+    try delete.run()
+  }
+
+  /// Parameters 1 to 3: a prerequisite, and the first and the last dependent that are meant.
+  private func bind(_ id: JobID, only dependent: JobID?, to statement: Statement) {
+    statement.bind(id.rawValue, at: 1)
+    statement.bind(dependent?.rawValue ?? .min, at: 2)
+    statement.bind(dependent?.rawValue ?? .max, at: 3)
   }
 
   /// Those who wait for this one, and are to be cancelled or dead with it. Returns them.
-  private func failDependents(of id: JobID, isDeleted: Bool, now: Int64) throws -> [JobID] {
+  private func failDependents(of id: JobID, only dependent: JobID?, isDeleted: Bool, now: Int64) throws -> [JobID] {
     let update = try statement(
       """
-      UPDATE durable_jobs SET finished_at = ?2, error = ?3, state = CASE d.failing WHEN 2 THEN 6 ELSE 5 END
+      UPDATE durable_jobs SET finished_at = ?5, error = ?6, state = CASE d.failing WHEN 2 THEN 6 ELSE 5 END
       FROM durable_dependencies AS d
-      WHERE d.prerequisite = ?1 AND d.dependent = durable_jobs.id AND state IN (2, 4) AND (d.failing IN (1, 2) OR ?4)
+      WHERE d.prerequisite = ?1 AND d.dependent BETWEEN ?2 AND ?3 AND d.dependent = durable_jobs.id
+        AND state IN (2, 4) AND (d.failing IN (1, 2) OR ?4)
       RETURNING durable_jobs.id, lane, state
       """)
-    update.bind(id.rawValue, at: 1)
-    update.bind(now, at: 2)
-    try update.bind(JobError(.prerequisiteFailed(id)).description, at: 3)
+    bind(id, only: dependent, to: update)
     update.bind(isDeleted ? 1 : 0, at: 4)
+    update.bind(now, at: 5)
+    try update.bind(JobError(.prerequisiteFailed(id)).description, at: 6)
     var failed: [JobID] = []
     try update.forEachRow { row in
       let dependent = JobID(rawValue: row.integer(0))

@@ -1,39 +1,6 @@
 import CompositeOperations
 import Foundation
 
-/// A job that is ready to be stored.
-struct EncodedJob: Sendable {
-  let kind: String
-  let version: Int
-  let payload: Data
-  var options: JobOptions
-  /// The time of its schedule that a periodic job is for.
-  var occurrence: Int64?
-
-  init(_ request: JobRequest, maxPayloadSize: Int) throws {
-    kind = request.kind
-    version = request.version
-    options = request.options
-    options.check()
-    do {
-      payload = try request.encode()
-    } catch {
-      throw JobError(.notEncodable, kind: kind, underlying: error)
-    }
-    guard payload.count <= maxPayloadSize else {
-      throw JobError(.payloadTooLarge(size: payload.count, limit: maxPayloadSize), kind: kind)
-    }
-  }
-
-  init(kind: String, version: Int, payload: Data, options: JobOptions, occurrence: Int64?) {
-    self.kind = kind
-    self.version = version
-    self.payload = payload
-    self.options = options
-    self.occurrence = occurrence
-  }
-}
-
 extension JobStore {
   /// Stores jobs, all of them or none.
   func enqueue(_ jobs: [EncodedJob], now: Int64) throws -> [JobID] {
@@ -42,8 +9,12 @@ extension JobStore {
     ids.reserveCapacity(jobs.count)
     // A prerequisite may come later in the call than what depends on it.
     var later: [(job: Int, prerequisites: [JobID])] = []
+    // Most are of one kind.
+    var kind: (name: String, id: Int64)?
+    let insert = try insertion()
     for (position, job) in jobs.enumerated() {
-      let id = try enqueue(job, after: ids, now: now)
+      if kind?.name != job.kind { kind = (job.kind, try kindID(job.kind)) }
+      let id = try enqueue(job, kind: kind?.id ?? 0, by: insert, after: ids, now: now)
       if !job.options.dependsOn.isEmpty { later.append((position, job.options.dependsOn)) }
       ids.append(id)
     }
@@ -55,8 +26,9 @@ extension JobStore {
   }
 
   /// Stores one, without its prerequisites. `earlier`: those of the same call that are stored already.
-  private func enqueue(_ job: EncodedJob, after earlier: [JobID], now: Int64) throws -> JobID {
-    let kind = try kindID(job.kind)
+  private func enqueue(
+    _ job: EncodedJob, kind: Int64, by insert: Statement, after earlier: [JobID], now: Int64
+  ) throws -> JobID {
     var running: JobID?
     if let key = job.options.uniqueKey {
       switch try holder(of: key, kind: kind) {
@@ -75,12 +47,6 @@ extension JobStore {
         }
       }
     }
-    let insert = try statement(
-      """
-      INSERT INTO durable_jobs (lane, state, major, minor, flags, blockers, max_attempts, timeout, run_at, enqueued_at,
-        version, backoff, unique_key, payload, occurrence)
-      VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
-      """)
     try bind(job, kind: kind, now: now, to: insert)
     try insert.run()
     let id = JobID(rawValue: connection.lastInsertedRowID)
@@ -91,6 +57,15 @@ extension JobStore {
       try connection.execute("UPDATE durable_jobs SET flags = flags | 32 WHERE id = ?", [.integer(running.rawValue)])
     }
     return id
+  }
+
+  private func insertion() throws -> Statement {
+    try statement(
+      """
+      INSERT INTO durable_jobs (lane, state, major, minor, flags, blockers, max_attempts, timeout, run_at, enqueued_at,
+        version, backoff, unique_key, payload, occurrence)
+      VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+      """)
   }
 
   /// Parameters 1 to 14: the same for a new row, and for one whose job is replaced.
@@ -126,18 +101,22 @@ extension JobStore {
 
   /// The last job of a kind whose key counts; one that executes only if there is no other.
   private func holder(of key: UniqueKey, kind: Int64) throws -> (JobID, JobState)? {
+    // From state to state, the last job of each: there may be many more.
     let select = try statement(
-      "SELECT id, state FROM durable_jobs WHERE unique_key = ?1 AND lane >> 2 = ?2 ORDER BY state = 3, id DESC")
+      """
+      SELECT id, state FROM durable_jobs WHERE unique_key = ?1 AND lane >> 2 = ?2 AND state < ?3
+      ORDER BY state DESC, id DESC LIMIT 1
+      """)
     try select.bind(key.value, at: 1)
     select.bind(kind, at: 2)
-    var found: (JobID, JobState)?
-    try select.forEachRow { row in
-      guard found == nil, let state = JobState(rawValue: Int(row.integer(1))), key.states.contains(state) else {
-        return
-      }
-      found = (JobID(rawValue: row.integer(0)), state)
+    select.bind(Int64.max, at: 3)
+    var found: (id: JobID, state: JobState)?, running: (JobID, JobState)?
+    while let (id, number) = try select.first({ (JobID(rawValue: $0.integer(0)), $0.integer(1)) }) {
+      select.bind(number, at: 3)
+      guard let state = JobState(rawValue: Int(number)), key.states.contains(state) else { continue }
+      if state == .executing { running = (id, state) } else if found.map({ $0.id < id }) ?? true { found = (id, state) }
     }
-    return found
+    return found ?? running
   }
 
   private func replace(_ id: JobID, by job: EncodedJob, kind: Int64, now: Int64) throws {
@@ -231,7 +210,9 @@ extension JobStore {
     for prerequisite in unmet {
       select.bind(prerequisite.rawValue, at: 1)
       let state = try select.first { JobState(rawValue: Int($0.integer(0))) } ?? nil
-      if state == .dead || state == .cancelled { try tellDependents(of: prerequisite, how: .failed, now: now) }
+      if state == .dead || state == .cancelled {
+        try tellDependents(of: prerequisite, how: .failed, only: id, now: now)
+      }
     }
   }
 

@@ -48,21 +48,7 @@ extension JobStore {
     let state = try stateOrThrow(of: id)
     guard [.held, .dead, .cancelled, .scheduled].contains(state) else { throw JobError(.wrongState(state), id: id) }
     if state == .dead || state == .cancelled, let other = try heir(of: id) { throw JobError(.duplicate(other), id: id) }
-    try retry(where: "id = \(id.rawValue)", now: now)
-  }
-
-  /// The same for all jobs that are held, or dead. Returns how many.
-  func retryAll(_ state: JobState, kind: String?, now: Int64) throws -> Int {
-    guard let condition = try condition(JobFilter(kind: kind, states: [state])) else { return 0 }
-    guard state != .held else { return try retry(where: condition, now: now) }
-    // Of several with the same key the last, if no other has it by now.
-    return try retry(
-      where: """
-        \(condition) AND (unique_key IS NULL OR NOT EXISTS (
-          SELECT 1 FROM durable_jobs AS other
-          WHERE other.unique_key = durable_jobs.unique_key AND other.lane >> 2 = durable_jobs.lane >> 2
-            AND (other.state IN (0, 1, 2, 3, 4) OR other.state = \(state.rawValue) AND other.id > durable_jobs.id)))
-        """, now: now)
+    try makeDue(id, now: now)
   }
 
   /// The job that has the unique key of one that has ended.
@@ -76,15 +62,17 @@ extension JobStore {
     return try select.first { JobID(rawValue: $0.integer(0)) }
   }
 
-  @discardableResult
-  private func retry(where condition: String, now: Int64) throws -> Int {
-    try connection.execute(
+  /// Has a job that does not execute run at once, or when what it waits for is done.
+  func makeDue(_ id: JobID, now: Int64) throws {
+    let update = try statement(
       """
-      UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, run_at = ?, attempts = 0,
+      UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, run_at = ?2, attempts = 0,
         crashes = 0, lane = lane & ~2, flags = flags & ~34 | 8, finished_at = NULL
-      WHERE \(condition)
-      """, [.integer(now)])
-    return connection.changeCount
+      WHERE id = ?1
+      """)
+    update.bind(id.rawValue, at: 1)
+    update.bind(now, at: 2)
+    try update.run()
   }
 
   /// Keeps a job that does not run yet from running.
@@ -99,14 +87,6 @@ extension JobStore {
       "UPDATE durable_jobs SET major = ?, minor = ? WHERE id = ?",
       [SQLValue(priority.major), SQLValue(priority.minor), .integer(id.rawValue)])
     if connection.changeCount == 0 { throw JobError(.unknownJob, id: id) }
-  }
-
-  func setPriority(_ priority: JobPriority, kind: String) throws -> Int {
-    guard let condition = try condition(JobFilter(kind: kind)) else { return 0 }
-    try connection.execute(
-      "UPDATE durable_jobs SET major = ?, minor = ? WHERE \(condition) AND state NOT IN (5, 7)",
-      [SQLValue(priority.major), SQLValue(priority.minor)])
-    return connection.changeCount
   }
 
   func delete(_ id: JobID, now: Int64) throws {
@@ -126,18 +106,6 @@ extension JobStore {
       delete.bind(id.rawValue, at: 1)
       try delete.run()
     }
-  }
-
-  /// Deletes a thousand jobs at once, the last ones with a number up to one. Returns them.
-  func deleteSome(_ filter: JobFilter, through last: JobID, now: Int64) throws -> [JobID] {
-    guard let condition = try condition(filter) else { return [] }
-    let rows = try connection.execute(
-      "SELECT id FROM durable_jobs WHERE \(condition) AND state <> 3 AND id <= ? ORDER BY id DESC LIMIT 1000",
-      [.integer(last.rawValue)])
-    // What depends on others goes before them: numbers are given in that order, but for those of one call.
-    let ids = rows.map { JobID(rawValue: $0[0].integerValue ?? 0) }
-    for id in ids where try state(of: id) != nil { try delete(id, now: now) }
-    return ids
   }
 
   // MARK: - Questions, which only read
@@ -193,7 +161,7 @@ extension JobStore {
   }
 
   /// Nil if no job can be meant.
-  private func condition(_ filter: JobFilter) throws -> String? {
+  func condition(_ filter: JobFilter) throws -> String? {
     var parts = ["1"]
     if let kind = filter.kind {
       guard let number = try knownKindID(kind) else { return nil }

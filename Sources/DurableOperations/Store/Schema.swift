@@ -46,7 +46,7 @@ enum Schema {
     CREATE INDEX durable_scheduled ON durable_jobs (run_at) WHERE state = 1;
     CREATE INDEX durable_executing ON durable_jobs (worker) WHERE state = 3;
     CREATE INDEX durable_finished ON durable_jobs (finished_at) WHERE state IN (5, 7);
-    CREATE INDEX durable_unique ON durable_jobs (unique_key) WHERE unique_key IS NOT NULL;
+    CREATE INDEX durable_unique ON durable_jobs (unique_key, lane >> 2, state) WHERE unique_key IS NOT NULL;
     CREATE TABLE durable_dependencies (
       prerequisite INTEGER NOT NULL,
       dependent INTEGER NOT NULL,
@@ -95,7 +95,7 @@ enum Schema {
     /// `run_at` was given as a delay, so a clock that is set anew moves it.
     static let runsAfterDelay: Int64 = 8
     static let hasCheckpoint: Int64 = 16
-    /// Another job was enqueued in its place while it executed: it is not tried again.
+    /// Another job was enqueued in its place while it executed: it is cancelled if it fails.
     static let isReplaced: Int64 = 32
   }
 

@@ -114,6 +114,26 @@ import Testing
     await queue.stop(grace: .zero)
   }
 
+  @Test func drainedInSeveralParts_nothingIsLeft() throws {
+    let queue = try DurableQueue(location: .memory)
+    // The prerequisite comes last, and its dependents before it.
+    let dependents = (0..<1500).map {
+      JobRequest(Count(number: $0), options: JobOptions(dependsOn: [.inSameCall(1500)]))
+    }
+    try queue.enqueue(contentsOf: dependents + [JobRequest(Count(number: 1500))])
+    #expect(try queue.drain() == 1501)
+    #expect(try queue.counts().total == 0)
+  }
+
+  @Test func thousands_areRetriedAndGivenAnotherPriority() throws {
+    let queue = try DurableQueue(location: .memory)
+    try queue.enqueue(contentsOf: (0..<2100).map { Count(number: $0) }, options: JobOptions(startsHeld: true))
+    #expect(try queue.setPriority(.low, kind: "count") == 2100)
+    #expect(try queue.retryAll(.held) == 2100)
+    #expect(try queue.counts()[.waiting] == 2100)
+    #expect(try queue.jobs(limit: 3000).allSatisfy { $0.priority == .low })
+  }
+
   @Test func priorityChanged_decidesWhatRunsNext() async throws {
     var configuration = DurableQueue.Configuration()
     configuration.maxConcurrentJobs = 1

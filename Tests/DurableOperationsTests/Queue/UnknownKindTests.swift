@@ -60,13 +60,15 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func backlogOfAnotherProcess_isNotKilled() async throws {
+  @Test(arguments: [false, true]) func backlogOfAnotherProcess_isNotKilled(_ isPaused: Bool) async throws {
     try await withDatabaseFile { file in
       let clock = ManualClock()
       let worker = try Harness(.file(file), clock: clock)
       let other = try Harness(.file(file), clock: clock) { $0.unknownKinds = .dead(after: .seconds(60)) }
       let release = Gate()
       try worker.queue.register(Count.self, maxConcurrent: 1) { _, _ async throws in await release.wait() }
+      // It claims nothing then, and knows the kind all the same.
+      if isPaused { try worker.queue.pause(kind: Count.kind) }
       worker.queue.start()
       let ids = try await worker.queue.enqueue(contentsOf: (0..<3).map { Count(number: $0) })
       other.queue.start()

@@ -156,6 +156,46 @@ import Testing
     }
   }
 
+  @Test("After sleep, who wakes first leaves the jobs of a process that is there to it")
+  func machineSlept_livingProcessKeepsItsJobs() async throws {
+    try await withDatabaseFile { file in
+      // The date is the same for both; each has timers of its own, for one wakes first.
+      let date = LockBox(0.0), start = Date(timeIntervalSince1970: 1_800_000_000)
+      let runs = EventRecorder<Int>(), release = Gate()
+      let clocks = [ManualClock(), ManualClock()]
+      let queues = try clocks.map { clock in
+        var configuration = DurableQueue.Configuration()
+        configuration.clock = JobClock(clock, now: { start.addingTimeInterval(date.withLock { $0 }) })
+        configuration.busyTimeout = .seconds(60)
+        let queue = try DurableQueue(location: .file(file), configuration: configuration)
+        try queue.register(Count.self) { job, _ async throws in
+          runs.record(job.number)
+          await release.wait()
+        }
+        return queue
+      }
+      queues[0].start()
+      let id = try await queues[0].enqueue(Count(number: 1))
+      await runs.wait(forCount: 1)
+      queues[1].start()
+      // Some looks before, and some after, of the one that wakes first.
+      for sleep in [1.0, 1, 1, 3600, 1, 1, 1] {
+        await queues[1].hasLookedAround()
+        date.withLock { $0 += sleep }
+        clocks[1].advance(by: .seconds(sleep))
+      }
+      await queues[1].hasLookedAround()
+      #expect(runs.count == 1)
+      clocks[0].advance(by: .seconds(3606))
+      await queues[0].hasLookedAround()
+      #expect(try queues[0].job(id)?.state == .executing)
+      release.open()
+      for queue in queues { await queue.stop() }
+      #expect(runs.count == 1)
+      #expect(try queues[0].job(id)?.crashes == 0)
+    }
+  }
+
   @Test(
     "A lease is over by the date, by its own length, or a while later if its process is there",
     arguments: [

@@ -12,7 +12,8 @@ import Testing
 
   private func job(_ id: Int64, kind: Int64 = 1, isAlone: Bool = false) -> ClaimedJob {
     ClaimedJob(
-      id: JobID(rawValue: id), kind: kind, claim: 1, revision: 0, attempts: 0, crashes: 0, maxAttempts: nil,
+      id: JobID(rawValue: id), kind: kind, claim: 1, enqueuedAt: 0, revision: 0, attempts: 0, crashes: 0,
+      maxAttempts: nil,
       timeout: nil,
       backoff: nil, holdsAfterLastAttempt: false, requiresNetwork: false, isAlone: isAlone, version: 1, payload: Data(),
       occurrence: nil)

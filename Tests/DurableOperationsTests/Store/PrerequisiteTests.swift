@@ -94,6 +94,18 @@ import Testing
     #expect(try harness.state(dependent) == .waiting)
   }
 
+  @Test func anotherDependsOnTheSameDeadJob_oneThatWasRetriedGoesOnWaiting() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue()
+    let options = JobOptions(dependsOn: [first], whenPrerequisiteFails: .cancel)
+    let retried = try harness.enqueue("b", options)
+    try harness.run(first, .dead("no"))
+    try harness.change { try $0.retry(retried, now: harness.now) }
+    let other = try harness.enqueue("b", options)
+    #expect(try harness.state(other) == .cancelled)
+    #expect(try harness.state(retried) == .blocked)
+  }
+
   @Test func heldDependent_staysHeldWhenReleased() throws {
     let harness = try StoreHarness()
     let first = try harness.enqueue()

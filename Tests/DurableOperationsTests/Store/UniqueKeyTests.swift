@@ -53,6 +53,26 @@ import Testing
     }
   }
 
+  @Test func severalThatCount_theLastOneIsNamed_oneThatExecutesOnlyIfThereIsNoOther() throws {
+    let harness = try StoreHarness()
+    let states = Set(JobState.allCases)
+    func named() -> JobError.Code? {
+      harness.code { try harness.enqueue("a", options(states: states)) }
+    }
+    let done = try harness.enqueue("a", options())
+    try harness.run(done)
+    let held = try harness.enqueue("a", options { $0.startsHeld = true })
+    let other = try harness.enqueue("b", options())
+    #expect(named() == .duplicate(held))
+    let last = try harness.enqueue("a", options(states: [.waiting]))
+    #expect(named() == .duplicate(last))
+    #expect(try harness.claimed() == [last])
+    #expect(named() == .duplicate(held))
+    for id in [done, held] { try harness.change { try $0.delete(id, now: harness.now) } }
+    #expect(named() == .duplicate(last))
+    #expect(other < last)
+  }
+
   @Test func takenWithinOneCall_namesThePosition() throws {
     let harness = try StoreHarness()
     let jobs = [StoreHarness.job("a"), StoreHarness.job("a", options()), StoreHarness.job("a", options())]
@@ -123,6 +143,23 @@ import Testing
     #expect(try harness.state(old) == .waiting)
   }
 
+  @Test func replacedWhileExecuting_lastAttemptFails_dependentsWaitForTheNewOne() throws {
+    let harness = try StoreHarness()
+    for result in [Acknowledgement.Result.dead("no"), .held("no")] {
+      let old = try harness.enqueue("a", options(.replace))
+      #expect(try harness.claimed() == [old])
+      let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old], whenPrerequisiteFails: .die))
+      let new = try harness.enqueue("a", options(.replace))
+      try harness.end(old, result)
+      #expect(try harness.record(old)?.lastError == "no")
+      #expect(try harness.state(old) == .cancelled)
+      #expect(try harness.state(dependent) == .blocked)
+      #expect(try harness.claimed() == [new])
+      try harness.end(new, .done)
+      #expect(try harness.state(dependent) == .waiting)
+    }
+  }
+
   @Test func replacedWhileExecuting_whatTheNewOneSaysOfItsFailureCounts() throws {
     let harness = try StoreHarness()
     let old = try harness.enqueue("a", options(.replace))
@@ -176,10 +213,10 @@ import Testing
     try harness.run(first, .dead("no"))
     let second = try harness.enqueue("a", options())
     #expect(harness.code { try harness.change { try $0.retry(first, now: harness.now) } } == .duplicate(second))
-    #expect(try harness.change { try $0.retryAll(.dead, kind: nil, now: harness.now) } == 0)
+    #expect(try harness.retryAll(.dead) == 0)
     try harness.run(second, .dead("no"))
     // Of two that could, the later one.
-    #expect(try harness.change { try $0.retryAll(.dead, kind: nil, now: harness.now) } == 1)
+    #expect(try harness.retryAll(.dead) == 1)
     #expect(try harness.state(first) == .dead)
     #expect(try harness.state(second) == .waiting)
   }

@@ -67,6 +67,11 @@ final class StoreHarness {
     try end(id, result, keepsDone: keepsDone)
   }
 
+  func retryAll(_ state: JobState) throws -> Int {
+    let ids = try store.retriable(state, kind: nil)
+    return try change { try $0.retry(ids[...], in: state, now: now) }
+  }
+
   func change<R>(_ body: (JobStore) throws -> R) throws -> R {
     try store.transaction { try body(store) }
   }

@@ -1,0 +1,75 @@
+/// What is done to many jobs: their numbers are taken first, and then some are changed at a time, in transactions of their
+/// own. What was changed in between by somebody else is left as it is.
+extension JobStore {
+  /// The jobs that are meant, the last one first. Only reads.
+  func ids(_ filter: JobFilter) throws -> [JobID] {
+    try ids(filter, and: "1")
+  }
+
+  /// Those among the jobs in a state that can be retried. Only reads.
+  func retriable(_ state: JobState, kind: String?) throws -> [JobID] {
+    let filter = JobFilter(kind: kind, states: [state])
+    guard state != .held else { return try ids(filter) }
+    // Of several with the same key the last, if no other has it by now.
+    return try ids(
+      filter,
+      and: """
+        (unique_key IS NULL OR NOT EXISTS (
+          SELECT 1 FROM durable_jobs AS other
+          WHERE other.unique_key = durable_jobs.unique_key AND other.lane >> 2 = durable_jobs.lane >> 2
+            AND other.state = \(state.rawValue) AND other.id > durable_jobs.id))
+        """)
+  }
+
+  private func ids(_ filter: JobFilter, and further: String) throws -> [JobID] {
+    guard let condition = try condition(filter) else { return [] }
+    let select = try connection.prepare(
+      "SELECT id FROM durable_jobs WHERE \(condition) AND \(further) ORDER BY id DESC", isKept: false)
+    var ids: [JobID] = []
+    try select.forEachRow { ids.append(JobID(rawValue: $0.integer(0))) }
+    return ids
+  }
+
+  /// Has those that are still in a state run at once, unless another has their unique key by now. Returns how many.
+  func retry(_ ids: ArraySlice<JobID>, in state: JobState, now: Int64) throws -> Int {
+    var count = 0
+    for id in ids where try self.state(of: id) == state {
+      if state != .held, try heir(of: id) != nil { continue }
+      try makeDue(id, now: now)
+      count += 1
+    }
+    return count
+  }
+
+  /// Changes the priority of those that are not done or cancelled. Returns how many.
+  func setPriority(_ priority: JobPriority, of ids: ArraySlice<JobID>) throws -> Int {
+    let update = try statement(
+      "UPDATE durable_jobs SET major = ?2, minor = ?3 WHERE id = ?1 AND state NOT IN (5, 7)")
+    update.bind(priority.major, at: 2)
+    update.bind(priority.minor, at: 3)
+    var count = 0
+    for id in ids {
+      update.bind(id.rawValue, at: 1)
+      try update.run()
+      count += connection.changeCount
+    }
+    return count
+  }
+
+  /// Deletes those that are still in one of the states. Returns how many.
+  ///
+  /// - Parameter failed: the jobs that were cancelled, or dead, because others were deleted: they go too if they are meant.
+  func delete(
+    _ ids: ArraySlice<JobID>, in states: Set<JobState>, failed: inout Set<JobID>, now: Int64
+  ) throws -> Int {
+    var count = 0
+    for id in ids {
+      guard let state = try state(of: id) else { continue }
+      guard states.contains(state) || (state == .cancelled || state == .dead) && failed.contains(id) else { continue }
+      failed.formUnion(try tellDependents(of: id, how: state == .done ? .done : .deleted, now: now))
+      try remove(id)
+      count += 1
+    }
+    return count
+  }
+}

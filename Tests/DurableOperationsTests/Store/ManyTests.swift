@@ -1,0 +1,63 @@
+import Testing
+
+@testable import DurableOperations
+
+/// What is done to many jobs, when others change them in between.
+@Suite(.timeLimit(.minutes(10))) struct ManyTests {
+  private let states: Set<JobState> = [.waiting, .scheduled, .blocked, .held]
+
+  @Test func deleted_whatCameInBetween_stays() throws {
+    let harness = try StoreHarness()
+    let done = try harness.enqueue("done"), executing = try harness.enqueue("executing")
+    let cancelled = try harness.enqueue(), gone = try harness.enqueue(), waiting = try harness.enqueue()
+    let ids = try harness.store.ids(JobFilter(states: states))
+    #expect(ids == [waiting, gone, cancelled, executing, done])
+    #expect(try harness.claimed(["done": 1, "executing": 1]) == [done, executing])
+    try harness.end(done, .done)
+    _ = try harness.change { try $0.cancel(cancelled, now: harness.now) }
+    try harness.change { try $0.delete(gone, now: harness.now) }
+    let later = try harness.enqueue()
+    var failed: Set<JobID> = []
+    let count = try harness.change { try $0.delete(ids[...], in: states, failed: &failed, now: harness.now) }
+    #expect(count == 1)
+    let left = [done, executing, cancelled, waiting, later]
+    #expect(try left.map { try harness.state($0) } == [.done, .executing, .cancelled, nil, .waiting])
+  }
+
+  @Test(arguments: [PrerequisiteFailure.wait, .cancel, .die, .run])
+  func deleted_dependentsThatFailByIt_goThoughTheyComeLater(_ policy: PrerequisiteFailure) throws {
+    let harness = try StoreHarness()
+    let ids = try harness.enqueue(all: [
+      StoreHarness.job("a", JobOptions(dependsOn: [.inSameCall(1)], whenPrerequisiteFails: policy)),
+      StoreHarness.job("a", JobOptions(dependsOn: [.inSameCall(2)], whenPrerequisiteFails: policy)),
+      StoreHarness.job("a"),
+    ])
+    let other = try harness.enqueue("b", JobOptions(dependsOn: [ids[2]], whenPrerequisiteFails: policy))
+    let all = try harness.store.ids(JobFilter(kind: "a", states: states))
+    #expect(all == ids.reversed())
+    var failed: Set<JobID> = []
+    for index in all.indices {
+      let count = try harness.change {
+        try $0.delete(all[index...index], in: states, failed: &failed, now: harness.now)
+      }
+      #expect(count == 1)
+    }
+    #expect(try harness.store.counts(registered: [])["a"] == nil)
+    #expect(try harness.state(other) == (policy == .run ? .waiting : policy == .die ? .dead : .cancelled))
+  }
+
+  @Test func retried_whatCameInBetween_staysAsItIs() throws {
+    let harness = try StoreHarness()
+    let key = JobOptions(uniqueKey: UniqueKey("k"))
+    let dead = try harness.enqueue(), gone = try harness.enqueue(), taken = try harness.enqueue("a", key)
+    for id in try harness.claimed() { try harness.end(id, .dead("no")) }
+    let ids = try harness.store.retriable(.dead, kind: "a")
+    #expect(ids == [taken, gone, dead])
+    #expect(try harness.store.retriable(.dead, kind: "nobody").isEmpty)
+    try harness.change { try $0.delete(gone, now: harness.now) }
+    let heir = try harness.enqueue("a", key)
+    #expect(try harness.change { try $0.retry(ids[...], in: .dead, now: harness.now) } == 1)
+    #expect(try [dead, gone, taken, heir].map { try harness.state($0) } == [.waiting, nil, .dead, .waiting])
+    #expect(try harness.change { try $0.retry(ids[...], in: .dead, now: harness.now) } == 0)
+  }
+}
