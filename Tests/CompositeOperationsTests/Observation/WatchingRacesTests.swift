@@ -93,7 +93,9 @@ struct WatchingRacesTests {
     }
     _ = await outcome
     #expect(fractions == fractions.sorted() && fractions.allSatisfy { (0...1).contains($0) })
-    #expect(composite.fractionCompleted == 1 && progress.fractionCompleted == 1)
+    #expect(composite.fractionCompleted == 1)
+    // Whichever thread writes may be held up in between, and nobody waits for it.
+    while progress.fractionCompleted < 1 { await Task.yield() }
   }
 
   @Test func retrying_progress_neverGoesBack() async throws {
