@@ -14,6 +14,16 @@ package struct SplitMix: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
+  /// A number from 0 up to but not including 1.
+  package mutating func fraction() -> Double {
+    Double(next() >> 11) / Double(1 << 53)
+  }
+
+  /// Lets what follows depend on a value, too.
+  package mutating func mix(_ value: UInt64) {
+    state = next() ^ value
+  }
+
   /// A number for a text, the same one in each process.
   package static func hash(_ text: String) -> UInt64 {
     text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// A picture that is made up, in a format that needs no compression: PPM, which picture viewers show.
@@ -7,7 +8,7 @@ enum SamplePhoto {
     let height = width * 3 / 4
     var bytes = Array("P6\n\(width) \(height)\n255\n".utf8)
     bytes.reserveCapacity(bytes.count + width * height * 3)
-    var random = SplitMix64(state: UInt64(number))
+    var random = SplitMix(seed: UInt64(number))
     // A line of noise in colour, moved on and made lighter from line to line.
     let noise = (0..<width).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     for row in 0..<height {

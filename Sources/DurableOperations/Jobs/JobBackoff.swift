@@ -142,8 +142,6 @@ public struct JobBackoff: Sendable, Hashable {
 extension Duration {
   /// In milliseconds, a fraction counted as a whole one, and at most a century.
   fileprivate var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = min(self, .milliseconds(JobBackoff.longestMilliseconds)).components
-    let perMillisecond: Int64 = 1_000_000_000_000_000
-    return seconds * 1000 + (attoseconds + perMillisecond - 1) / perMillisecond
+    min(self, .milliseconds(JobBackoff.longestMilliseconds)).milliseconds
   }
 }

@@ -102,10 +102,7 @@ public final class DatabaseTransaction {
     guard let store else {
       throw DatabaseError(.transactionEnded, message: "A transaction of \(path) was used when it was over", path: path)
     }
-    guard store.connection.isInTransaction else {
-      throw DatabaseError(
-        .transactionEnded, message: "The transaction of \(path) was ended by a statement inside of it", path: path)
-    }
+    guard store.connection.isInTransaction else { throw store.connection.transactionEnded() }
     return store
   }
 

@@ -61,7 +61,7 @@ extension DurableQueue {
     let isNew = core.withLock { storage in
       guard storage.registrations[id] == nil else { return false }
       storage.registrations[id] = registration
-      storage.state.register(kind: id, name: kind, limit: registration.limit)
+      storage.state.register(kind: id, limit: registration.limit)
       return true
     }
     require(isNew, "The kind “\(kind)” was registered twice. Register each type once, with one kind for each.")

@@ -198,14 +198,16 @@ extension QueueCore {
     try prune(in: store, finishedBefore: now - duration.milliseconds)
   }
 
-  /// Rounds go on in between, however many there are.
   private func prune(in store: JobStore, finishedBefore time: Int64) throws {
     guard try store.transaction({ try store.prune(finishedBefore: time) }) else { return }
+    goOnLater { core, store in try core.prune(in: store, finishedBefore: time) }
+  }
+
+  /// Does a further part of something long: rounds go on in between.
+  private func goOnLater(_ part: @escaping @Sendable (QueueCore, JobStore) throws -> Void) {
     database.async { [weak self] store in
       guard let self else { return }
-      do { try prune(in: store, finishedBefore: time) } catch {
-        events.tell(.databaseFailed(DatabaseError(any: error)))
-      }
+      do { try part(self, store) } catch { events.tell(.databaseFailed(DatabaseError(any: error))) }
     }
   }
 
@@ -235,20 +237,12 @@ extension QueueCore {
     }
   }
 
-  /// Rounds go on in between, however many there are.
   private func giveUp(_ kind: UnknownKind, in store: JobStore, dueBefore: Int64, now: Int64) throws {
     let ids = try store.jobs(ofKind: kind.id, dueBefore: dueBefore)
     guard !ids.isEmpty else { return }
     try store.transaction { try store.giveUp(ids, kind: kind.name, now: now) }
     withLock { $0.state.workMayHaveCome() }
-    database.async { [weak self] store in
-      guard let self else { return }
-      do {
-        try giveUp(kind, in: store, dueBefore: dueBefore, now: now)
-      } catch {
-        events.tell(.databaseFailed(DatabaseError(any: error)))
-      }
-    }
+    goOnLater { core, store in try core.giveUp(kind, in: store, dueBefore: dueBefore, now: now) }
   }
 
   // MARK: - The next time

@@ -53,7 +53,8 @@ extension QueueCore {
 
   /// Ends the waits that are over. On the database's queue.
   func wakeWaiters(in store: JobStore) {
-    let (waiters, kinds) = withLock { ($0.waiters, Array($0.registrations.keys)) }
+    // Called after each round, mostly with nobody who waits.
+    let (waiters, kinds) = withLock { ($0.waiters, $0.waiters.isEmpty ? [] : Array($0.registrations.keys)) }
     for (number, waiter) in waiters {
       let result = Result { try waiter.isOver(store, kinds, clock.milliseconds) }
       if case .success(false) = result { continue }

@@ -14,7 +14,6 @@ struct RunnerState {
   enum Phase: Equatable { case idle, running, stopping }
 
   struct Kind {
-    let name: String
     let limit: Int
     var running = 0
     /// Whether there may be a job of it to claim.
@@ -53,8 +52,8 @@ struct RunnerState {
 
   // MARK: - Inputs
 
-  mutating func register(kind: Int64, name: String, limit: Int) {
-    kinds[kind] = Kind(name: name, limit: limit, running: kinds[kind]?.running ?? 0)
+  mutating func register(kind: Int64, limit: Int) {
+    kinds[kind] = Kind(limit: limit, running: kinds[kind]?.running ?? 0)
   }
 
   mutating func setPaused(_ paused: Set<Int64>) {

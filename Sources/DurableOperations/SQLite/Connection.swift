@@ -134,7 +134,7 @@ final class Connection {
     }
   }
 
-  private func transactionEnded() -> DatabaseError {
+  func transactionEnded() -> DatabaseError {
     DatabaseError(
       .transactionEnded, message: "The transaction of \(path) was ended by a statement inside of it", path: path)
   }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RunnerStateTests {
   private func state(_ kinds: [Int64: Int] = [1: .max], width: Int = 4) -> Runner {
     var state = RunnerState(maxConcurrentJobs: width)
-    for (kind, limit) in kinds { state.register(kind: kind, name: "\(kind)", limit: limit) }
+    for (kind, limit) in kinds { state.register(kind: kind, limit: limit) }
     return Runner(state)
   }
 
