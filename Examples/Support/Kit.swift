@@ -1,2 +1,2 @@
 // What command-line programs have in common: a file that imports this module sees it too.
-@_exported import CommandLineSupport
+@_exported import CompositeOperationsCommandLine

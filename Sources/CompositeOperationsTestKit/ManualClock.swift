@@ -12,7 +12,8 @@ import CompositeOperations
 /// ```
 ///
 /// Everything in the package that waits shares one sleep for all that waits on the same clock: the one that ends first.
-/// So ``sleeperCount`` is 1, however many timeouts are pending on it.
+/// So ``sleeperCount`` is 1, however many timeouts are pending on it. ``waitForSleeper(dueIn:)`` and ``nextDeadline`` know
+/// each of them.
 ///
 /// All of it may be used from any thread.
 public final class ManualClock: Clock, Sendable {
@@ -53,11 +54,31 @@ public final class ManualClock: Clock, Sendable {
     var sleepers: [Int: Sleeper] = [:]
     /// Sleeps that were cancelled before they began.
     var cancelled: Set<Int> = []
+    /// How many timers of the package's are pending for an instant. A task sleeps for the first of them only.
+    var timers: [Instant: Int] = [:]
     var watchers: [Watcher] = []
     /// Those who wait until nobody sleeps.
     var idleWatchers: [UnsafeContinuation<Void, Never>] = []
 
-    /// Those of them who have nothing to wait for any more.
+    /// Whether a task sleeps until this instant, or until the first of timers one of which is for it; nil for any sleep.
+    func isAwaited(_ deadline: Instant?) -> Bool {
+      guard let deadline else { return !sleepers.isEmpty }
+      let isTimed = timers[deadline] != nil
+      return sleepers.values.contains { $0.deadline == deadline || isTimed && $0.deadline < deadline }
+    }
+
+    var nextDeadline: Instant? {
+      [sleepers.values.map(\.deadline).min(), timers.keys.min()].compactMap { $0 }.min()
+    }
+
+    /// Those who have nothing to wait for any more, because what they wait for is there.
+    mutating func takeWatchers() -> [Watcher] {
+      let seen = watchers.filter { isAwaited($0.deadline) }
+      if !seen.isEmpty { watchers = watchers.filter { !isAwaited($0.deadline) } }
+      return seen
+    }
+
+    /// Those who have nothing to wait for any more, because no task sleeps.
     mutating func takeIdleWatchers() -> [UnsafeContinuation<Void, Never>] {
       guard sleepers.isEmpty else { return [] }
       defer { idleWatchers = [] }
@@ -81,8 +102,9 @@ public final class ManualClock: Clock, Sendable {
   /// How many tasks sleep on the clock.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-  /// When the first of the tasks that sleep on the clock is to wake; nil if none sleeps.
-  public var nextDeadline: Instant? { state.withLock { $0.sleepers.values.map(\.deadline).min() } }
+  /// When the first of the tasks that sleep on the clock is to wake, or the first of the timers that are pending on it is
+  /// due; nil if there is none.
+  public var nextDeadline: Instant? { state.withLock { $0.nextDeadline } }
 
   /// Moves the clock forward, and wakes those whose time has come, the earliest first.
   ///
@@ -99,14 +121,14 @@ public final class ManualClock: Clock, Sendable {
     advance { max($0.now, deadline) }
   }
 
-  /// Moves the clock forward to the earliest deadline that a task sleeps for.
+  /// Moves the clock forward to ``nextDeadline``.
   ///
-  /// - Returns: how far it was moved; nil if nobody sleeps.
+  /// - Returns: how far it was moved; nil if no task sleeps, and no timer is pending.
   @discardableResult
   public func advanceToNextSleeper() -> Duration? {
     var moved: Duration?
     advance { state in
-      guard let next = state.sleepers.values.map(\.deadline).min() else { return state.now }
+      guard let next = state.nextDeadline else { return state.now }
       moved = state.now.duration(to: next)
       return next
     }
@@ -118,7 +140,8 @@ public final class ManualClock: Clock, Sendable {
     await waitForSleeper(until: nil)
   }
 
-  /// Waits until a task sleeps on the clock that is to wake this long from now.
+  /// Waits until a task sleeps on the clock that is to wake this long from now, or a timer is pending that is due then,
+  /// whatever else is on the clock.
   ///
   /// - Parameter duration: counted from what the clock shows when this is called.
   public func waitForSleeper(dueIn duration: Duration) async {
@@ -139,7 +162,7 @@ public final class ManualClock: Clock, Sendable {
   private func waitForSleeper(until deadline: Instant?) async {
     await withUnsafeContinuation { continuation in
       let isThere = state.withLock { state in
-        let isThere = state.sleepers.values.contains { deadline == nil || $0.deadline == deadline }
+        let isThere = state.isAwaited(deadline)
         if !isThere { state.watchers.append(Watcher(deadline: deadline, continuation: continuation)) }
         return isThere
       }
@@ -152,6 +175,7 @@ public final class ManualClock: Clock, Sendable {
       state.now = target(&state)
       let due = state.sleepers.filter { $0.value.deadline <= state.now }
       for number in due.keys { state.sleepers[number] = nil }
+      state.timers = state.timers.filter { $0.key > state.now }
       let sorted = due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
       return (sorted, state.takeIdleWatchers())
     }
@@ -197,15 +221,25 @@ public final class ManualClock: Clock, Sendable {
       if state.cancelled.contains(number) { return .cancelled }
       if sleeper.deadline <= state.now { return .due }
       state.sleepers[number] = sleeper
-      let isSeen = { (watcher: Watcher) in watcher.deadline == nil || watcher.deadline == sleeper.deadline }
-      let seen = state.watchers.filter(isSeen)
-      state.watchers.removeAll(where: isSeen)
-      return .sleeping(seen)
+      return .sleeping(state.takeWatchers())
     }
     switch begin {
     case .sleeping(let watchers): for watcher in watchers { watcher.continuation.resume() }
     case .cancelled: sleeper.continuation.resume(throwing: CancellationError())
     case .due: sleeper.continuation.resume()
     }
+  }
+}
+
+extension ManualClock: TimerWatchingClock {
+  package func pendingTimersDidChange(by difference: Int, at deadline: Instant) {
+    let seen: [Watcher] = state.withLock { state in
+      // Those whose time has come are gone already.
+      guard deadline > state.now else { return [] }
+      let count = state.timers[deadline, default: 0] + difference
+      state.timers[deadline] = count == 0 ? nil : count
+      return state.takeWatchers()
+    }
+    for watcher in seen { watcher.continuation.resume() }
   }
 }

@@ -34,6 +34,8 @@ public final class NeverFinishingOperation<Value: Sendable>:
     self.holdsOn = holdsOn
     super.init()
     self.name = name
+    // It is meant to hang.
+    if holdsOn { noteEndsByItself() }
   }
 
   /// Opens ``started``.

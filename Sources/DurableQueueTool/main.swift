@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CompositeOperationsCommandLine
 import Foundation
 
 StandardStream.ignoreBrokenPipes()

@@ -15,7 +15,7 @@ enum Benchmarks {
       case .help: Output.write(Options.help)
       case .probe(let probe, let count): Output.write("\(try probe.measure(count))\n")
       case .list: Output.write(TextReport.list(rows(for: options)))
-      case .measure: try measure(rows(for: options), options: options)
+      case .measure: try run(options)
       }
     } catch {
       fail("\(error)", status: 1)
@@ -28,30 +28,43 @@ enum Benchmarks {
     return rows
   }
 
-  private static func measure(_ rows: [Row], options: Options) throws {
+  private static func run(_ options: Options) throws {
+    let report = try options.resultsFile.map(JSONReport.init(contentsOfFile:)) ?? measure(options)
+    if options.write {
+      let folder = URL(filePath: FileManager.default.currentDirectoryPath)
+      try DocumentReport(results: report.rows, machine: report.machine).write(inFolder: folder)
+      Output.writeError("Benchmarks: wrote Documentation/Benchmarks.md and README.md\n")
+    }
+    guard options.check else { return }
+    let over = report.rows.filter { $0.verdict == .overBudget || !options.allowsKnown && $0.verdict == .knownMiss }
+    if !over.isEmpty {
+      fail("over budget: \(over.map { "\($0.section), \($0.name)" }.joined(separator: "; "))", status: 1)
+    }
+  }
+
+  /// Measures the rows and prints them.
+  private static func measure(_ options: Options) throws -> JSONReport {
     #if DEBUG
     Output.writeError("Benchmarks: this is a debug build, whose figures mean little; use swift run -c release\n")
     #endif
+    let rows = rows(for: options)
+    let machine = Machine(note: options.note)
     let harness = Harness(
       rounds: options.rounds, slack: options.slack, side: options.side, remeasuresOverBudget: options.check)
     var text = TextReport()
     var results: [RowResult] = []
-    if options.format == .text { Output.write(text.header(machine: Machine())) }
+    if options.format == .text { Output.write(text.header(machine: machine)) }
     for row in rows {
       let result = try harness.measure(row)
       results.append(result)
       if options.format == .text { Output.write(text.line(for: result)) }
     }
+    let report = JSONReport(machine: machine, rows: results)
     switch options.format {
     case .text: Output.write(TextReport.summary(of: results))
-    case .markdown: Output.write(MarkdownReport.table(of: results, machine: Machine()))
-    case .json: Output.write(try JSONReport.document(of: results, machine: Machine()))
+    case .json: Output.write(try report.document())
     }
-    guard options.check else { return }
-    let over = results.filter { $0.verdict == .overBudget || !options.allowsKnown && $0.verdict == .knownMiss }
-    if !over.isEmpty {
-      fail("over budget: \(over.map { "\($0.section), \($0.name)" }.joined(separator: "; "))", status: 1)
-    }
+    return report
   }
 
   private static func fail(_ message: String, status: Int32) -> Never {

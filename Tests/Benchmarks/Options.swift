@@ -2,7 +2,7 @@
 struct Options: Sendable {
   /// How the results are printed.
   enum Format: Sendable {
-    case text, markdown, json
+    case text, json
   }
 
   /// What the program does instead of measuring the table.
@@ -12,6 +12,12 @@ struct Options: Sendable {
 
   var mode = Mode.measure
   var format = Format.text
+  /// Whether the documents that show the figures are written.
+  var write = false
+  /// What they say of the machine beside what the program finds out.
+  var note: String?
+  /// The file of a `--json` run whose figures are taken instead of measuring.
+  var resultsFile: String?
   /// Whether a row over its budget makes the program fail.
   var check = false
   /// Whether rows that are known to miss their budget do not, as long as they have not become worse.
@@ -39,7 +45,9 @@ struct Options: Sendable {
       --side here|peer     Run one side of the comparisons alone, to look at it with a profiler; nothing is compared.
       --list               Print the rows and their budgets, and measure nothing.
       --json               Print the results as JSON.
-      --markdown           Print the results as a Markdown table.
+      --write              Write all figures into Documentation/Benchmarks.md, and those of the README into README.md.
+      --note TEXT          Add TEXT to what is said of the machine, such as 'ext4 on a virtual disk'.
+      --results FILE       Take the figures from FILE, which --json printed, and measure nothing.
       --probe KIND:COUNT   Measure memory in this process and print the bytes; the memory rows start themselves with it.
                            KIND is one of: \(MemoryProbe.allCases.map(\.rawValue).joined(separator: ", ")).
       --help               Print this text.
@@ -62,13 +70,21 @@ struct Options: Sendable {
         if side == nil { throw UsageError(description: "--side needs 'here' or 'peer', not '\(name)'") }
       case "--list": mode = .list
       case "--json": format = .json
-      case "--markdown": format = .markdown
+      case "--write": write = true
+      case "--note": note = try Self.value(after: argument, in: &rest)
+      case "--results": resultsFile = try Self.value(after: argument, in: &rest)
       case "--probe": mode = try Self.probe(try Self.value(after: argument, in: &rest))
       case "--help", "-h": mode = .help
       default: throw UsageError(description: "unknown option '\(argument)'")
       }
       // Whoever asks for help gets it, whatever follows.
       if mode == .help { return }
+    }
+    if write, filter != nil || side != nil {
+      throw UsageError(description: "--write needs all rows, and both of their sides")
+    }
+    if resultsFile != nil, !write, !check {
+      throw UsageError(description: "--results needs --write or --check")
     }
   }
 

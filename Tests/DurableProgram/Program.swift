@@ -38,7 +38,7 @@ final class Program: Sendable {
     try queue.register(Work.self) { [log, released] work, context in
       try await Self.perform(work, context, log, released)
     }
-    let events = queue.events()
+    let events = queue.events(bufferingPolicy: .unbounded)
     Task { [log] in for await event in events { Self.tell(event, log) } }
   }
 
@@ -73,16 +73,13 @@ final class Program: Sendable {
   }
 
   private static func tell(_ event: JobEvent, _ log: AttemptLog) {
-    switch event {
-    case .done(let id, _):
-      log.note("D", id)
-      say("done \(id.rawValue)")
-    case .cancelled(let id, _): say("cancelled \(id.rawValue)")
-    case .returned(let id, _): say("returned \(id.rawValue)")
-    case .leaseLost(let id, _): say("leaseLost \(id.rawValue)")
-    case .dead(let id, _, _): say("dead \(id.rawValue)")
-    case .rescued(let ids): for id in ids { say("rescued \(id.rawValue)") }
-    case .databaseFailed(let error): say("failed \(error.code)")
+    switch event.kind {
+    case .done, .cancelled, .returned, .leaseLost, .dead, .rescued:
+      for id in event.jobIDs {
+        if event.kind == .done { log.note("D", id) }
+        say("\(event.kind) \(id.rawValue)")
+      }
+    case .databaseFailed: if let error = event.error as? DatabaseError { say("failed \(error.code)") }
     default: break
     }
   }

@@ -30,6 +30,20 @@ func compositeOnMainQueue() -> CompositeOperation {
   return composite
 }
 
+/// Runs an operation, observed on the main actor, and ends the program when its completion there has run.
+@MainActor
+func runWithMainActorCompletion() {
+  var events: [String] = []
+  let operation = leaf(1)
+  operation.addMainActorObserver { events.append("\($0)") }
+  operation.addMainActorCompletion { outcome in
+    MainActor.assertIsolated()
+    print("main actor: \(outcome), after \(events.first ?? "nothing")")
+    exit(0)
+  }
+  DispatchQueue.global().async { operation.start() }
+}
+
 switch CommandLine.arguments.dropFirst().first {
 case "wait-for-queue":
   let composite = CompositeOperation(operations: [leaf(1), leaf(2), AsyncOperation { 3 }])
@@ -57,6 +71,14 @@ case "main-queue-with-dispatch-main":
 case "in-main-queue":
   OperationQueue.main.addOperation(compositeOnMainQueue())
   RunLoop.main.run()
+
+case "main-actor-with-run-loop":
+  runWithMainActorCompletion()
+  RunLoop.main.run()
+
+case "main-actor-with-dispatch-main":
+  runWithMainActorCompletion()
+  dispatchMain()
 
 default:
   print("unknown way of ending")

@@ -35,10 +35,12 @@
     }
   }
 
-  // Everything in view.
-  const bars = page.drawnBars();
+  // Everything in view; of very many entries only what a window has room for.
+  const drawsAll = page.entries.length <= 20000;
+  if (!drawsAll) page.drawNow();
+  const bars = drawsAll ? page.drawnBars() : [];
   const numbers = new Set(bars.map(bar => bar.id));
-  check(bars.length === page.entries.length && numbers.size === bars.length,
+  check(!drawsAll || bars.length === page.entries.length && numbers.size === bars.length,
     `${bars.length} bars with ${numbers.size} numbers are drawn for ${page.entries.length} entries`);
   checkBars(bars, "whole");
   const critical = new Set(page.data.critical.map(index => page.entries[index].id));
@@ -46,9 +48,10 @@
   for (const bar of bars) check(bar.isCritical === critical.has(bar.id), `the critical path is marked wrongly at ${bar.id}`);
   const names = new Map(Array.from(document.querySelectorAll(".name"),
     name => [page.entries[Number(name.dataset.index)].id, name.querySelector(".label").textContent]));
+  const byId = new Map(page.entries.map(entry => [entry.id, entry]));
   for (const [id, event] of events) {
-    check(names.get(id) === event.name, `${id} is called ${JSON.stringify(names.get(id))}, not ${JSON.stringify(event.name)}`);
-    const entry = page.entries.find(entry => entry.id === id);
+    check((!drawsAll && !names.has(id)) || names.get(id) === event.name, `${id} is called ${JSON.stringify(names.get(id))}, not ${JSON.stringify(event.name)}`);
+    const entry = byId.get(id);
     check((entry.up?.id ?? undefined) === event.args.parent, `${id} stands in ${entry.up?.id}, not ${event.args.parent}`);
     if (complaints.length > 50) break;
   }
@@ -65,7 +68,7 @@
   const span = page.view.to - page.view.from;
   page.show(page.view.from + span * .4, page.view.from + span * .45);
   check(Math.abs(page.view.to - page.view.from - span * .05) < span * 1e-6, "the span that was asked for is not shown");
-  checkBars(page.drawnBars(), "part");
+  if (drawsAll) checkBars(page.drawnBars(), "part");
   press("0");
   page.drawNow();
 
@@ -105,6 +108,41 @@
   press("c");
   check(page.rows().length === critical.size, "c does not show the critical path alone");
   press("c");
+
+  // Filters: the work alone, the failures, the threads.
+  press("w");
+  page.drawNow();
+  const work = page.entries.filter(entry => !entry.isAround).length;
+  check(page.state.workAlone && page.rows().length === work, `${page.rows().length} rows without policies, not ${work}`);
+  press("w");
+  const chip = document.getElementById("failed");
+  check((chip !== null) === page.entries.some(entry => entry.status === "failure"), "the number that failed is no button");
+  if (chip) {
+    for (const failure of [...page.failures, page.failures[0]]) {
+      chip.click();
+      check(page.state.selected === failure, "the number that failed does not go to the next failure");
+    }
+    page.drawNow();
+    check(page.rows().every(entry => entry.isCause || entry.hasFailure), "what has not failed is among the failures");
+    check(chip.getAttribute("aria-pressed") === "true", "the number that failed is not told to be pressed");
+    document.getElementById("failed-off").click();
+    check(!page.state.failedAlone && page.rows().length === page.entries.length, "the failures stay alone");
+  }
+  press("h");
+  page.drawNow();
+  const threads = page.rows();
+  check(threads.length > 0 && threads.every(row => row.status === "thread"), "the view by thread has other rows");
+  const units = page.entries.filter(entry => entry.isWork && entry.started !== null).length;
+  check(threads.reduce((sum, row) => sum + row.children.length, 0) === units, `the threads do not have ${units} units of work`);
+  press("ArrowRight");
+  press("h");
+  check(page.rows().length === page.entries.length, "the view by thread stays");
+  const wide = document.getElementById("names").getBoundingClientRect().width;
+  press("]");
+  check(document.getElementById("names").getBoundingClientRect().width > wide, "] does not make the names wider");
+  press("[");
+  check(document.getElementById("overview").textContent.endsWith(`at most ${page.data.peak}`), "the strip tells another maximum");
+  page.goTo(root);
 
   // The pointer.
   const chart = document.getElementById("chart"), overview = document.getElementById("overview");

@@ -2,7 +2,11 @@ import Foundation
 
 #if canImport(Glibc)
 import Glibc
-#else
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
 import Darwin
 #endif
 

@@ -52,7 +52,7 @@ final class RequestLog: Sendable {
   private func take(_ event: ManagedEvent) {
     guard let label = state.withLock({ $0.labels[event.taskIdentifier] }) else { return }
     if let text = Self.text(of: event) { tell(label, text) }
-    guard case .finished = event.kind else { return }
+    guard event.kind == .finished else { return }
     let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.labels[event.taskIdentifier] = nil
       return state.labels.isEmpty ? state.waiter.take() : nil
@@ -65,9 +65,9 @@ final class RequestLog: Sendable {
     switch event.kind {
     case .held: "waits, by the rate limit"
     case .attemptStarted: event.attempt == 1 ? "is asked for" : "is asked for again"
-    case .attemptEnded(let outcome): text(of: outcome)
-    case .requeued(let delay) where delay > .zero: "pauses for \(delay)"
-    case .added, .started, .released, .queued, .reacting, .joinedReaction, .requeued, .finished: nil
+    case .attemptEnded: event.outcome.map(text)
+    case .requeued: event.delay.flatMap { $0 > .zero ? "pauses for \($0)" : nil }
+    default: nil
     }
   }
 

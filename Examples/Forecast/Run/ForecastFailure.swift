@@ -2,7 +2,7 @@ import CompositeOperations
 import Foundation
 import HTTPOperations
 import ManagedOperations
-import Pipelines
+import PipelineOperations
 
 /// Why there is no weather to show for a city: a sentence, and what to do.
 enum ForecastFailure: Error, Equatable, Sendable {

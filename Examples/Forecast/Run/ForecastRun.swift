@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 import HTTPOperations
-import Pipelines
+import PipelineOperations
 
 /// The whole job as one operation: a pipeline for each city, in parallel.
 struct ForecastRun: Sendable {

@@ -2,7 +2,7 @@ import CompositeOperations
 import DurableOperations
 import ExampleSupport
 import Foundation
-import Workflows
+import WorkflowOperations
 
 /// A digest as a workflow: a task for each message, and one that sends what they found.
 ///

@@ -19,7 +19,7 @@ struct Enqueueing {
           try db.enqueue(message, options: message.options)
           stored += 1
         } catch let error as JobError {
-          if case .duplicate = error.code { known += 1 } else { refused.append("\(message.name): \(error)") }
+          if error.code == .duplicate { known += 1 } else { refused.append("\(message.name): \(error)") }
         }
       }
       return stored
@@ -45,7 +45,7 @@ struct Enqueueing {
       let id = try queue.enqueue(digest, options: digest.options)
       try StandardStream.output.write("Digest \(id) of \(Wording.count(digest.messages.count, "message")) stored.\n")
     } catch let error as JobError {
-      guard case .duplicate(let other) = error.code else { throw error }
+      guard error.code == .duplicate, let other = error.otherJob else { throw error }
       try StandardStream.output.write("The digest of these messages is stored already, as \(other).\n")
     }
     return OutboxCommand.ExitStatus.good

@@ -11,7 +11,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .run: "sends what is stored, and ends when that is done; kill it whenever you like, and run it again"
     case .digest: "stores a job that sends a digest of all messages, after them"
     case .status: "tells what has become of the messages"
-    case .serve: "is a server that takes messages, and fails at random"
+    case .serve: "is a server that takes messages, and fails at random with --fail"
     }
   }
 

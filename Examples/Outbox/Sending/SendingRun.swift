@@ -73,10 +73,10 @@ struct SendingRun {
   private func tellOfRescues(_ events: AsyncStream<JobEvent>) {
     Task {
       for await event in events {
-        switch event {
-        case .rescued(let ids):
-          OutboxCommand.tell("Taken over from a process that has ended: \(Wording.count(ids.count, "job")).")
-        case .databaseFailed(let error): OutboxCommand.complain("\(error)")
+        switch event.kind {
+        case .rescued:
+          OutboxCommand.tell("Taken over from a process that has ended: \(Wording.count(event.jobIDs.count, "job")).")
+        case .databaseFailed: if let error = event.error { OutboxCommand.complain("\(error)") }
         default: break
         }
       }

@@ -1,6 +1,6 @@
 import CompositeOperations
 import Foundation
-import Workflows
+import WorkflowOperations
 
 /// The workflow of an order: a project, an upload for each photo, and the order itself.
 ///

@@ -1,4 +1,4 @@
-import Workflows
+import WorkflowOperations
 
 /// How a task stands, as people see it: a condition that executes waits, and a task that was stopped is held.
 enum Standing: String, CaseIterable, Sendable {

@@ -1,7 +1,7 @@
 import CompositeOperations
 import ExampleSupport
 import Foundation
-import Workflows
+import WorkflowOperations
 
 /// Where commands are carried out, and where is known what can still happen by itself.
 ///

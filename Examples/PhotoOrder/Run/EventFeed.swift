@@ -1,7 +1,7 @@
 import CompositeOperations
 import ExampleSupport
 import Foundation
-import Workflows
+import WorkflowOperations
 
 /// Something that happened in the workflow.
 struct Notice: Sendable {

@@ -1,6 +1,6 @@
 import ExampleSupport
 import Foundation
-import Workflows
+import WorkflowOperations
 
 /// The program: reads the command line, runs the order, and tells the exit status.
 struct PhotoOrderCommand {

@@ -1,4 +1,4 @@
-import Workflows
+import WorkflowOperations
 
 /// What happened in one run of a workflow, counted from its event stream.
 struct RunSummary: Equatable, Sendable {
@@ -22,7 +22,7 @@ struct RunSummary: Equatable, Sendable {
     case .workflowFinished: end = "finished"
     case .workflowFailed: end = "failed"
     case .workflowCancelled: end = "cancelled"
-    case .workflowStarted, .workflowPaused, .workflowReset, .workflowRetried, .reset, .retried, .discarded: break
+    default: break
     }
   }
 

@@ -1,4 +1,4 @@
-import Workflows
+import WorkflowOperations
 
 /// Carries out a script, as far as it can go at a time.
 struct ScriptRun {

@@ -2,6 +2,10 @@ import Foundation
 
 #if canImport(Glibc)
 import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
 #elseif canImport(Darwin)
 import Darwin
 #endif
@@ -27,7 +31,11 @@ enum RawMode {
       var action = sigaction()
       #if canImport(Glibc)
       action.__sigaction_handler.sa_handler = crashed
-      #else
+      #elseif canImport(Musl)
+      action.__sa_handler.sa_handler = crashed
+      #elseif canImport(Android)
+      action.sa_handler = crashed
+      #elseif canImport(Darwin)
       action.__sigaction_u.__sa_handler = crashed
       #endif
       // The second one, sent below, ends the program as it would have.

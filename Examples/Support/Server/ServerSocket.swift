@@ -1,6 +1,10 @@
 #if canImport(Glibc)
 import Glibc
-#else
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
 import Darwin
 #endif
 
@@ -38,7 +42,7 @@ package struct ServerSocket: Sendable {
   static func listening(port: UInt16) throws(Failure) -> (socket: ServerSocket, port: UInt16) {
     #if canImport(Glibc)
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    #else
+    #elseif canImport(Musl) || canImport(Android) || canImport(Darwin)
     let descriptor = socket(AF_INET, SOCK_STREAM, 0)
     #endif
     guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
@@ -77,10 +81,10 @@ package struct ServerSocket: Sendable {
   }
 
   func write(_ bytes: ArraySlice<UInt8>) -> Transfer {
-    #if canImport(Glibc)
-    let flags = Int32(MSG_NOSIGNAL)
-    #else
+    #if canImport(Darwin)
     let flags: Int32 = 0
+    #else
+    let flags = Int32(MSG_NOSIGNAL)
     #endif
     return bytes.withUnsafeBytes { transfer(send(descriptor, $0.baseAddress, $0.count, flags)) }
   }

@@ -66,7 +66,10 @@ extension OperationQueue {
   @discardableResult
   public func run<O: ComposableOperation>(_ operation: O) async throws -> O.Value {
     try await withTaskCancellationHandler {
-      if operation.takeOver() { addOperation(operation) }
+      if operation.takeOver() {
+        (operation as? SettlingOperation)?.willBeQueued()
+        addOperation(operation)
+      }
       return try await operation.value
     } onCancel: {
       operation.cancel()

@@ -74,6 +74,31 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     super.init(flags: .composes)
   }
 
+  /// Makes a composite that runs one operation after the other, as a closure decides.
+  ///
+  /// ```swift
+  /// let report = CompositeOperation { previous in
+  ///   switch previous {
+  ///   case nil: FetchUser(id: 7)
+  ///   case let fetch as FetchUser: fetch.result.map { WriteReport(on: $0) }
+  ///   default: nil
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - nextOperation: is asked as `nextOperation(after:)` of a ``Sequence`` is: with nil, then with each operation that
+  ///     has finished, one call at a time; it returns the next operation, or nil. It may keep what it knows in variables
+  ///     that it captures and that nothing else uses. Released when nothing more is asked of it.
+  ///   - operationQueue: where the children run and the closure is asked; nil for where the surrounding composite's do,
+  ///     or on worker threads.
+  public convenience init(
+    sequence nextOperation: sending @escaping (_ previous: Operation?) throws -> Operation?,
+    operationQueue: OperationQueue? = nil
+  ) {
+    self.init(sequence: ClosureDelegate(nextOperation), operationQueue: operationQueue)
+  }
+
   /// Makes a composite that runs the operations listed in the closure in parallel.
   ///
   /// - Parameter operations: lists the children; called before this returns. `if`, `switch` and `for` can be used.
@@ -98,12 +123,29 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     begin(cancelled: true)
   }
 
+  override final func discardWork() {
+    // Not bound to a place to run, for nothing will.
+    beginSource(cancelled: true)
+  }
+
   private func begin(cancelled: Bool) {
     source?.bind(to: self, queue: operationQueue)
+    beginSource(cancelled: cancelled)
+  }
+
+  private func beginSource(cancelled: Bool) {
     switch kind {
     case .parallel(let source): source.begin(cancelled: cancelled)
     case .sequential(let source): source.begin(cancelled: cancelled)
     }
+  }
+
+  override final func failure(unrunBecauseOf error: OperationError) -> any Error {
+    // It is none of a child's, so it comes after them, as an error that a delegate throws.
+    let children = operations
+    return CompositeError(
+      failures: [CompositeError.Failure(index: children.count, operationName: nil, error: error)],
+      outcomes: children.map { $0.anyOutcome ?? .cancelled }, of: name)
   }
 
   override final func propagateCancel() {
@@ -129,30 +171,34 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     erasedOutcome?.map { $0 as! [any Sendable] }
   }
 
-  /// The values of the children that succeeded, in child order, if the composite succeeded; nil otherwise.
-  public final var results: [any Sendable]? { result }
-
-  /// The errors of the children that failed, in child order, if the composite failed; nil otherwise.
+  /// The values of the children that succeeded, in child order, however the composite ended; until it settled, of those
+  /// that have finished by now. A plain operation's value is `()`.
   ///
-  /// Which child each belongs to is in the ``CompositeError`` that is the composite's `error`.
-  public final var errors: [any Error]? {
-    (error as? CompositeError)?.failures.map(\.error)
+  /// They need not be as many as the children: ``childOutcomes`` has a place for each.
+  public final var results: [any Sendable] {
+    if let result { return result }
+    return childOutcomes.compactMap { $0?.value }
+  }
+
+  /// The errors of the children that failed, in child order, however the composite ended; until it settled, of those
+  /// that have finished by now. An error that a sequence delegate threw comes last.
+  ///
+  /// Which child each belongs to is in the ``CompositeError`` that a failed composite's `error` is.
+  public final var errors: [any Error] {
+    if let error = error as? CompositeError { return error.failures.map(\.error) }
+    return childOutcomes.compactMap { $0?.error }
   }
 
   /// How each child ended, in child order; nil for a child that has not finished. No nil once the composite settled.
   ///
   /// For a sequence these are the children so far.
   public final var childOutcomes: [Outcome<any Sendable>?] {
+    if let error = error as? CompositeError { return error.outcomes }
     switch kind {
     case .parallel(let source):
-      let outcome = outcome
-      let failures = (outcome?.error as? CompositeError)?.failures ?? []
-      return source.operations.enumerated().map { index, child in
-        if let outcome = child.anyOutcome { return outcome }
-        // A child that could not be used may go on unfinished, for it is not the composite's.
-        guard outcome != nil else { return nil }
-        return failures.first { $0.index == index }.map { .failure($0.error) } ?? .cancelled
-      }
+      // A child that could not be used may go on unfinished, for it is not the composite's.
+      let isSettled = outcome != nil
+      return source.operations.map { $0.anyOutcome ?? (isSettled ? .cancelled : nil) }
     case .sequential(let source):
       return source.outcomes
     }

@@ -8,7 +8,7 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
     case .success:
       settleOwner(as: .success, value: operations.map(Self.value))
     case .failure(let failures):
-      settleOwner(as: .failure, error: CompositeError(failures, of: operations))
+      settleOwner(as: .failure, error: CompositeError(failures, of: operations, in: ownerName))
     case .cancelled, .winner:
       settleOwner(as: .cancelled)
     }
@@ -69,7 +69,9 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     let records = state.withLock { $0.records ?? SequentialRecords() }
     switch records.last {
     case .none, .success: return .settle(.success, value: records.values)
-    case .failure: return .settle(.failure, error: CompositeError(failures: records.failures))
+    case .failure:
+      return .settle(
+        .failure, error: CompositeError(failures: records.failures, outcomes: records.outcomes, of: ownerName))
     case .cancelled: return .settle(.cancelled)
     }
   }
@@ -81,9 +83,10 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
   }
 
   private func failure(adding error: any Error, index: Int, name: String?) -> Step {
-    let failures = state.withLock { $0.records?.failures ?? [] }
+    let records = state.withLock { $0.records ?? SequentialRecords() }
     let last = CompositeError.Failure(index: index, operationName: name, error: error)
-    return .settle(.failure, error: CompositeError(failures: failures + [last]))
+    return .settle(
+      .failure, error: CompositeError(failures: records.failures + [last], outcomes: records.outcomes, of: ownerName))
   }
 
   override var progressShape: ProgressShape {

@@ -12,6 +12,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// that changes, one sees the other.
   private final let isLimited = Atomic(false)
   private final let count: Int
+  /// The place of the first child in the order of all; 0 until one needs its place.
+  private final let firstPlace = Atomic(0)
   /// Whether a child that somebody else starts is waited for, instead of being a mistake.
   final let joins: Bool
   final let succeedsFirst: Bool
@@ -92,7 +94,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       }
       return true
     }
-    guard count > 0 else { return finish() }
+    guard count > 0 else { return finishEmpty(cancelled: !isOpen) }
     if isOpen {
       offer()
     } else {
@@ -193,7 +195,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if let child = child as? SettlingOperation, child.state.current.ending == .success {
       if succeedsFirst { childEnded(tag, child, .success(())) } else { childDone(tag, child) }
     } else {
-      childEnded(tag, child, child.anyOutcome ?? .success(()))
+      childEnded(tag, child, outcome(of: child, tag: tag))
     }
   }
 
@@ -215,6 +217,12 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     tellSettled(child, tag: tag)
     childIsDone(tag, child)
     if dispenser.countDone(tag) { finish() }
+  }
+
+  /// There are no children. Nobody's completion is called inside of `start()` for that, but for one cancelled before.
+  private func finishEmpty(cancelled: Bool) {
+    if cancelled { return finish() }
+    Workers.later(qualityOfService: environment.qualityOfService) { [self] in finish() }
   }
 
   private func finish() {
@@ -272,6 +280,16 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   override final func owns(_ tag: Int) -> Bool {
     state.withLock { $0.owned.contains(tag) }
+  }
+
+  override final func place(of tag: Int) -> Int {
+    var first = firstPlace.load(ordering: .relaxed)
+    if first == 0 {
+      let new = Place.next(count)
+      let (isFirst, earlier) = firstPlace.compareExchange(expected: 0, desired: new, ordering: .relaxed)
+      first = isFirst ? new : earlier
+    }
+    return first + tag
   }
 
   override final func childIsOwned(_ tag: Int) -> Bool {

@@ -18,6 +18,8 @@ struct ParallelState {
     case cancelRemaining, waitForAll
     /// The first success ends it; failures do not matter as long as one may still succeed.
     case firstSuccess
+    /// How the children end does not matter: neither a failure nor a cancellation becomes the composition's.
+    case settleAll
   }
 
   struct Failure {
@@ -165,10 +167,11 @@ struct ParallelState {
   }
 
   mutating func childFailed(_ tag: Int, _ error: any Error) -> Close? {
+    guard policy != .settleAll else { return nil }
     failures.append(Failure(tag: tag, error: error))
     switch policy {
     case .cancelRemaining: return close()
-    case .waitForAll, .firstSuccess: return nil
+    case .waitForAll, .firstSuccess, .settleAll: return nil
     }
   }
 
@@ -181,6 +184,8 @@ struct ParallelState {
       return close()
     case (.running, .waitForAll), (.running, .firstSuccess):
       sawOutsideCancel = true
+      return nil
+    case (.running, .settleAll):
       return nil
     }
   }

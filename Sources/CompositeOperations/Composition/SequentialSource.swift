@@ -158,8 +158,10 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     if let child = child as? SettlingOperation, child.state.current.ending == .success {
       settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming) }
     } else {
-      let outcome = child.anyOutcome ?? .success(())
-      settled = state.withLock { $0.settled(tag, outcome, claiming: claiming) }
+      let outcome = outcome(of: child, tag: tag)
+      // Outside the lock: it is the user's to override.
+      let name = outcome.error == nil ? nil : child.name
+      settled = state.withLock { $0.settled(tag, outcome, name: name, claiming: claiming) }
     }
     switch settled {
     case .proceed(let claim):

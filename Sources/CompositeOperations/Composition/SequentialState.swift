@@ -148,10 +148,12 @@ struct SequentialState {
     return proceed(claiming: claiming)
   }
 
-  /// Child number `tag` has finished.
-  mutating func settled(_ tag: Int, _ outcome: Outcome<any Sendable>, claiming: Bool) -> Settled {
+  /// Child number `tag`, which is called `name`, has finished.
+  mutating func settled(
+    _ tag: Int, _ outcome: Outcome<any Sendable>, name: String? = nil, claiming: Bool
+  ) -> Settled {
     guard isRunning(tag) else { return .ignore }
-    records?.append(outcome, index: tag - 1, name: current?.name)
+    records?.append(outcome, index: tag - 1, name: name)
     return proceed(claiming: claiming)
   }
 

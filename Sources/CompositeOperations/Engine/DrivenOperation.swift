@@ -85,6 +85,8 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     }
   }
 
+  package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
+
   override var source: WorkSource? { readySource }
 
   package override func main() {

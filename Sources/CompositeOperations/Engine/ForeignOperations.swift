@@ -8,7 +8,8 @@ import Foundation
 /// The queues share one dispatch queue, so they cost little.
 enum ForeignOperations {
   private static let watchers = LockBox<[ObjectIdentifier: Watcher]>([:])
-  private static let dispatchQueue = DispatchQueue(label: "CompositeOperations.foreign", attributes: .concurrent)
+  private static let dispatchQueue = DispatchQueue(
+    label: "CompositeOperations.foreign", attributes: .concurrent, autoreleaseFrequency: .workItem)
 
   /// Has the observer told, on a thread of Dispatch's, once the operation has finished; also if it has already.
   static func observe(_ operation: Operation, _ observer: any SettlementObserver, tag: Int = 0) {

@@ -15,6 +15,14 @@ enum NestedResults {
     }
   }
 
+  /// The same for the results among the outcomes of children.
+  static func release(_ outcomes: inout [Outcome<any Sendable>]) {
+    var nested: [any Sendable] = []
+    for case .success(let value) in outcomes where type(of: value) == [any Sendable].self { nested.append(value) }
+    outcomes = []
+    if !nested.isEmpty { release(&nested) }
+  }
+
   /// Moves the results out that are among the results. Leaves those alone that somebody else holds too.
   private static func takeNested(from results: inout [any Sendable]) -> [[any Sendable]] {
     guard results.isUnique else { return [] }

@@ -34,10 +34,16 @@ extension SettlingOperation {
     !waitsInQueue && state.apply { $0.adopt() }
   }
 
+  /// Whether the operation has an outcome, or is about to, and no queue has to start it before it finishes.
+  fileprivate final var hasSettled: Bool {
+    let state = state.current
+    return state.phase > .executing && (state.has(.started) || !state.has(.finishesWhenStarted))
+  }
+
   /// Whether the operation was added to a queue that has not started it yet.
   final var waitsInQueue: Bool {
     let state = state.current
-    return state.phase == .pending && state.has(.readinessWasRead) && isInQueue
+    return state.phase == .pending && state.has(.readinessWasRead) && isHeldByQueue
   }
 }
 
@@ -54,11 +60,12 @@ extension [Operation] {
     for (index, child) in enumerated() {
       let own = child as? SettlingOperation
       if let own, own.adopt() { continue }
-      if own == nil || child.isFinished {
+      // One that has an outcome counts with it, also where its completion still runs.
+      if own?.hasSettled ?? true {
         if unmarked.isEmpty { unmarked.reserveCapacity(count - index) }
         if !unmarked.insert(ObjectIdentifier(child)).inserted {
           refused[index] = OperationError(.duplicateChild, operation: child)
-        } else if !child.isFinished, child.isExecuting {
+        } else if own == nil, !child.isFinished, child.isExecuting {
           refused[index] = OperationError(.alreadyInUse, operation: child)
         }
       } else {

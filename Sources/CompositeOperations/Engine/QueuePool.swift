@@ -127,7 +127,7 @@ final class QueuePool: Sendable {
   // MARK: - The base lane
 
   private func wakeBase() {
-    baseQueue.async { [self] in workInBase() }
+    baseQueue.async { [self] in withAutoreleasePool { workInBase() } }
   }
 
   private func workInBase() {
@@ -146,7 +146,9 @@ final class QueuePool: Sendable {
   /// The base lane keeps its slot while the queue is suspended, so that the queue may have none to tell us with.
   private func pollForBase() {
     baseQueue.asyncAfter(deadline: .now() + QueuePool.suspensionPoll) { [self] in
-      if queue.isSuspended, lanes.withLock({ $0.hasWork }) { pollForBase() } else { baseIsFree() }
+      withAutoreleasePool {
+        if queue.isSuspended, lanes.withLock({ $0.hasWork }) { pollForBase() } else { baseIsFree() }
+      }
     }
   }
 

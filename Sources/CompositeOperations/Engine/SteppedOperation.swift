@@ -24,6 +24,8 @@ package final class SteppedOperation<Value: Sendable>: SimpleOperation<Value>, @
     super.init(flags: .composes)
   }
 
+  package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
+
   override var source: WorkSource? { steps }
 
   package override func main() {

@@ -37,8 +37,13 @@ final class ThreadContext {
   @exclusivity(unchecked) private var expected: WorkSource?
   /// What the worker turns to next.
   @exclusivity(unchecked) private var next: WorkSource?
+  /// The operation of which this thread tells Foundation something. That Foundation reads `isReady` then says nothing.
+  @exclusivity(unchecked) var told: SettlingOperation?
   /// How many more pieces of work the worker does before it lets others have its thread.
   @exclusivity(unchecked) private var turn = 0
+
+  /// How urgent the work is of the composition that is just starting a child here; nil if none is.
+  @exclusivity(unchecked) private(set) var qualityOfService: QualityOfService?
 
   // MARK: - Effects
 
@@ -88,8 +93,10 @@ final class ThreadContext {
   }
 
   /// Runs code of the user's, which may use any operation and must find that it takes effect at once.
+  ///
+  /// What the code autoreleases is released when it returns.
   @inline(__always)
-  func runUserCode<R>(_ body: () throws -> R) rethrows -> R {
+  func runUserCode<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
     let (wasDraining, wasWorker) = (isDraining, isWorker)
     isDraining = false
     isWorker = false
@@ -97,7 +104,16 @@ final class ThreadContext {
       isDraining = wasDraining
       isWorker = wasWorker
     }
-    return try body()
+    return try withAutoreleasePool(body)
+  }
+
+  /// Starts a child of a composition, which is no composition itself.
+  @inline(__always)
+  func startChild(_ child: Operation, qualityOfService: QualityOfService) {
+    let previous = self.qualityOfService
+    self.qualityOfService = qualityOfService
+    runUserCode { child.start() }
+    self.qualityOfService = previous
   }
 
   // MARK: - Workers
@@ -143,12 +159,13 @@ final class ThreadContext {
     let previous = (isWorker, self.urgency)
     isWorker = true
     self.urgency = urgency
-    body()
+    // For what the engine leaves behind: each turn of the user's code has a pool of its own.
+    withAutoreleasePool(body)
     (isWorker, self.urgency) = previous
   }
 }
 
 /// Runs code of the user's where it may be on behalf of the core: what it does with operations takes effect at once.
-package func runUserCode<R>(_ body: () throws -> R) rethrows -> R {
+package func runUserCode<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
   try ThreadContext.current.runUserCode(body)
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 // What a source does with its children: starts them, waits for their dependencies, cancels them, or settles them
 // without running them.
@@ -7,6 +8,10 @@ import Foundation
 /// The children of a source that wait for their dependencies.
 struct Waits {
   var pending: [Int: DependencyWait] = [:]
+  var circles = DependencyCircles()
+  /// Plain children that were not run because they are in a circle, with what is wrong: they cannot hold an error
+  /// themselves.
+  var refused: [Int: OperationError] = [:]
   /// How often plain children were looked at that are not ready for no known reason.
   var polls: [Int: Int] = [:]
 }
@@ -48,18 +53,22 @@ extension WorkSource {
       guard childIsOwned(tag) else { return .refused }
     }
     let state = child.state.current
-    if state.phase == .pending, state.has(.hasDependencies), !state.has(.cancelled), DependencyWait.isNeeded(for: child)
-    {
-      return park(child, tag: tag)
+    if state.phase == .pending, state.has(.hasDependencies), !state.has(.cancelled) {
+      // Asked in this order: once one in a circle was refused, the others are ready, and known.
+      let waits = DependencyWait.isNeeded(for: child)
+      if let error = knownCircle(of: child) { return refuse(child, tag: tag, error, context) }
+      if waits { return park(child, tag: tag, context) }
     }
-    tellWillStart(child, tag: tag)
+    // One that was cancelled before settles in `start()`, and never runs.
+    if state.phase != .pending || !state.has(.cancelled) { tellWillStart(child, tag: tag) }
     if state.has(.composes) {
       child.source?.inherited = environmentForChildren
+      child.source?.takePlace { place(of: tag) }
       context.expect(child.source) { child.start() }
       return child.observe(self, tag: tag) ? .elsewhere : .finished
     }
     slot.willStart(child)
-    context.runUserCode { child.start() }
+    context.startChild(child, qualityOfService: environment.qualityOfService)
     if child.state.current.phase == .announced { return .finished }
     guard child.observe(observer(for: slot), tag: tag) else { return .finished }
     return EngineFault.leavesSlotEarly.isInjected ? .elsewhere : .inFlight
@@ -77,8 +86,10 @@ extension WorkSource {
       return .elsewhere
     }
     if joins, !owns(tag), !childIsOwned(tag) { return .refused }
-    if !child.isReady { return park(child, tag: tag) }
-    tellWillStart(child, tag: tag)
+    let isReady = child.isReady
+    if let error = knownCircle(of: child) { return refuse(child, tag: tag, error, context) }
+    if !isReady { return park(child, tag: tag, context) }
+    if !child.isCancelled { tellWillStart(child, tag: tag) }
     slot.willStart(child)
     context.runUserCode {
       child.start()
@@ -96,7 +107,8 @@ extension WorkSource {
 
   // MARK: - Dependencies of children
 
-  private func park(_ child: Operation, tag: Int) -> Launch {
+  private func park(_ child: Operation, tag: Int, _ context: ThreadContext) -> Launch {
+    if let error = newCircle(of: child, tag: tag) { return refuse(child, tag: tag, error, context) }
     let wait = DependencyWait(for: child) { [self] in endWait(tag) }
     waits.withLock { $0.pending[tag] = wait }
     guard childWillWait(tag) else {
@@ -111,6 +123,45 @@ extension WorkSource {
     }
     wait.begin()
     return .elsewhere
+  }
+
+  /// What is wrong with a child that an earlier search has found in a circle of dependencies.
+  @inline(__always)
+  private func knownCircle(of child: Operation) -> OperationError? {
+    guard hasCircles.load(ordering: .acquiring) else { return nil }
+    return waits.withLock { $0.circles.error(of: child) }
+  }
+
+  /// What is wrong with a child that is about to wait, if it would wait for itself.
+  private func newCircle(of child: Operation, tag: Int) -> OperationError? {
+    let (isHarmless, isKnown) = waits.withLock { ($0.circles.isHarmless(child), $0.circles.isKnown(child)) }
+    guard !isHarmless else { return nil }
+    // One that is in a circle which an earlier search has met has to go through it again, to know the others in it.
+    let search = DependencyCircles.Search(from: child, in: self) { operation in
+      waits.withLock { isKnown ? $0.circles.isHarmless(operation) : $0.circles.isKnown(operation) }
+    }
+    return waits.withLock { waits in
+      waits.circles.add(search, tag: tag)
+      return waits.circles.error(of: child)
+    }
+  }
+
+  /// Settles a child that can never start, because it is in a circle of dependencies: as a failure.
+  private func refuse(_ child: Operation, tag: Int, _ error: OperationError, _ context: ThreadContext) -> Launch {
+    // The others that are in it would be ready once this one has finished.
+    hasCircles.store(true, ordering: .releasing)
+    if let child = child as? SettlingOperation {
+      context.runUserCode { _ = child.settle(as: .failure, error: child.failure(unrunBecauseOf: error)) }
+      return child.observe(self, tag: tag) ? .elsewhere : .finished
+    }
+    waits.withLock { $0.refused[tag] = error }
+    return abandon(child, tag: tag, context) ? .finished : .elsewhere
+  }
+
+  /// How a child ended, as the composition sees it.
+  final func outcome(of child: Operation, tag: Int) -> Outcome<any Sendable> {
+    if hasCircles.load(ordering: .acquiring), let error = waits.withLock({ $0.refused[tag] }) { return .failure(error) }
+    return child.anyOutcome ?? .success(())
   }
 
   /// Looks again later whether a plain operation is ready, that has no unfinished dependency and still is not.
@@ -132,7 +183,11 @@ extension WorkSource {
   }
 
   private func abandonWait(_ tag: Int) {
-    waits.withLock { $0.pending.removeValue(forKey: tag) }?.cancel()
+    let wait = waits.withLock { waits in
+      waits.circles.forget(tag)
+      return waits.pending.removeValue(forKey: tag)
+    }
+    wait?.cancel()
   }
 
   /// Settles a child that will not run any more, without running its `main`. False if it has not finished yet, and

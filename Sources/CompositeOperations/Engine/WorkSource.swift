@@ -52,6 +52,8 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   private final let hasStandby = Atomic(false)
   /// The children that wait for their dependencies.
   final let waits = LockBox(Waits())
+  /// Whether children were found that wait for each other.
+  final let hasCircles = Atomic(false)
   /// Who is told of the children.
   final let monitors = MonitorList()
 
@@ -116,6 +118,15 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   /// The priority of the next piece of work, for the queue that it waits in.
   var nextPriority: Operation.QueuePriority { .normal }
 
+  // MARK: - Places
+
+  /// The owner was added to a queue, or a composition is starting it: it has its place before what is added or started later.
+  /// Does nothing the second time.
+  func takePlace(_ number: () -> Int) {}
+
+  /// The place of a child that the composition starts.
+  func place(of tag: Int) -> Int { Place.next() }
+
   // MARK: - For drawings and timelines
 
   /// What the composition is called where it is shown.
@@ -136,8 +147,15 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   final func ownerWillStart(_ owner: SettlingOperation) {
     tellWillBegin()
     if inherited == nil {
-      inherited = ExecutionEnvironment(qualityOfService: owner.qualityOfService, tree: ExecutionTree(root: owner))
+      inherited = ExecutionEnvironment(qualityOfService: qualityOfService(of: owner), tree: ExecutionTree(root: owner))
     }
+  }
+
+  /// The owner's own, or that of the queue that is starting it.
+  private func qualityOfService(of owner: SettlingOperation) -> QualityOfService {
+    let state = owner.state.current
+    if state.has(.hasQualityOfService) || !state.has(.readinessWasRead) { return owner.qualityOfService }
+    return QualityOfService.ofExecutingQueue ?? .default
   }
 
   /// The owner has been started: work out where the children run.
@@ -148,7 +166,8 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     if let inherited { environment = inherited }
     inherited = nil
     for monitor in environment.monitors { addMonitor(monitor, isInherited: true) }
-    let own = owner.qualityOfService
+    // One that has none of its own has that of the composition around it, also if this is less than the default.
+    let own = owner.state.current.has(.hasQualityOfService) ? owner.qualityOfService : environment.qualityOfService
     if own.urgency > environment.qualityOfService.urgency { environment.qualityOfService = own }
     if let queue, let tree = environment.tree {
       environment.pool = tree.pool(for: queue, qualityOfService: environment.qualityOfService)
@@ -160,6 +179,9 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     let owner = self.owner.take()
     owner?.settle(as: ending, value: value, error: error)
   }
+
+  /// What the operation is called in errors. For those who end it.
+  final var ownerName: String? { owner?.name }
 
   /// There is something to do.
   final func offer() {

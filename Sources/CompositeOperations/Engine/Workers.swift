@@ -25,7 +25,8 @@ enum Workers {
     after delay: DispatchTimeInterval? = nil, qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void
   ) {
     let queue = DispatchQueue.global(qos: qualityOfService.dispatchQoS)
-    if let delay { queue.asyncAfter(deadline: .now() + delay, execute: body) } else { queue.async(execute: body) }
+    let pooled: @Sendable () -> Void = { withAutoreleasePool(body) }
+    if let delay { queue.asyncAfter(deadline: .now() + delay, execute: pooled) } else { queue.async(execute: pooled) }
   }
 
   /// Starts an operation on a worker, which then goes on with its children if it is a composition.

@@ -18,11 +18,14 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
 
   /// Makes an operation from an async closure.
   ///
-  /// Traps if `Value` is an `Operation`: it would never run. Use `then` to run an operation made by another.
+  /// Traps if `Value` is an `Operation`, or an optional or an array of them: they would never run.
+  /// Use `then` to run an operation made by another.
   ///
   /// - Parameters:
   ///   - name: the operation's name.
-  ///   - priority: the task's priority; nil means the one that belongs to where the operation is started.
+  ///   - priority: the task's priority; nil means the one that belongs to the quality of service: the
+  ///     operation's own if it was set, else that of the queue that runs it. In a composite, the composite's counts if it
+  ///     is higher than the operation's own, or that was not set.
   ///   - work: the work. Called once, in a detached task, on the cooperative pool.
   public init(
     name: String? = nil, priority: TaskPriority? = nil, _ work: @escaping @Sendable () async throws -> Value
@@ -30,7 +33,7 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
     requireValue(Value.self, of: "AsyncOperation")
     self.priority = priority
     self.work = .plain(work)
-    super.init()
+    super.init(flags: .endsByItself)
     if let name { self.name = name }
   }
 
@@ -45,11 +48,14 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   /// }
   /// ```
   ///
-  /// Traps if `Value` is an `Operation`: it would never run. Use `then` to run an operation made by another.
+  /// Traps if `Value` is an `Operation`, or an optional or an array of them: they would never run.
+  /// Use `then` to run an operation made by another.
   ///
   /// - Parameters:
   ///   - name: the operation's name.
-  ///   - priority: the task's priority; nil means the one that belongs to where the operation is started.
+  ///   - priority: the task's priority; nil means the one that belongs to the quality of service: the
+  ///     operation's own if it was set, else that of the queue that runs it. In a composite, the composite's counts if it
+  ///     is higher than the operation's own, or that was not set.
   ///   - work: the work, which gets what it reports its progress to. Called once, in a detached task, on the cooperative
   ///     pool.
   public init(
@@ -59,7 +65,7 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
     requireValue(Value.self, of: "AsyncOperation")
     self.priority = priority
     self.work = .reporting(work)
-    super.init()
+    super.init(flags: .endsByItself)
     if let name { self.name = name }
   }
 
@@ -67,7 +73,7 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   public override func main() {
     guard let work else { return }
     self.work = nil
-    let task = Task.detached(priority: priority) { [self] in
+    let task = Task.detached(priority: priority ?? inheritedPriority) { [self] in
       do {
         let value =
           switch work {
@@ -84,6 +90,18 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
     // Whoever is second sees the other: the cancel finds the task, or this finds the cancel.
     StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
     if isCancelled { task.cancel() }
+  }
+
+  /// The priority that belongs to the quality of service here. A detached task has none by itself.
+  private var inheritedPriority: TaskPriority? {
+    let state = state.current
+    let own = state.has(.hasQualityOfService) ? qualityOfService : nil
+    if let outer = ThreadContext.current.qualityOfService {
+      return TaskPriority(own.map { $0.higher(of: outer) } ?? outer)
+    }
+    if let own { return TaskPriority(own) }
+    if state.has(.readinessWasRead), let queue = QualityOfService.ofExecutingQueue { return TaskPriority(queue) }
+    return TaskPriority.ofCurrentThread
   }
 
   /// The task is about to end. What it takes up goes with it, while the operation may be kept for its outcome.

@@ -68,6 +68,20 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let observed = Flags(rawValue: 1 << 18)
     /// `name` was set.
     static let hasName = Flags(rawValue: 1 << 19)
+    /// What settles it goes on after `main` returned, whatever happens: a task, say. It cannot have been forgotten.
+    static let endsByItself = Flags(rawValue: 1 << 20)
+    /// `main` has returned without settling it. Noted in debug builds only.
+    static let mainReturned = Flags(rawValue: 1 << 21)
+    /// It will be looked at again, in case that it never settles. Noted in debug builds only.
+    static let watched = Flags(rawValue: 1 << 22)
+    /// Another thread waits until the outcome is readable.
+    static let awaited = Flags(rawValue: 1 << 23)
+    /// Apple platforms: Foundation will read `isReady` when the last dependency finishes, whether or not a queue holds the
+    /// operation.
+    static let awaitsReadiness = Flags(rawValue: 1 << 24)
+    /// Apple platforms: cancelled before it started, and observed by key: `isCancelled` turns true inside Foundation's
+    /// `cancel()`, which tells the observers.
+    static let announcesCancel = Flags(rawValue: 1 << 25)
   }
 
   @inline(__always)
@@ -119,11 +133,12 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     case ignore
   }
 
-  mutating func cancel() -> CancelAction {
+  /// - Parameter announcing: whether observers by key have to be told of it by Foundation, if it has not started.
+  mutating func cancel(announcing: Bool = false) -> CancelAction {
     guard !has(.cancelled) else { return .ignore }
     switch phase {
     case .pending:
-      insert(.cancelled)
+      insert(announcing ? [.cancelled, .announcesCancel] : .cancelled)
       return .mark
     case .executing:
       insert(.cancelled)
@@ -132,6 +147,26 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
       return .ignore
     }
   }
+
+  // MARK: - Hanging
+
+  /// `main` has returned. Returns whether to watch the operation: see ``beginWatch()``.
+  mutating func returnFromMain() -> Bool {
+    guard phase == .executing else { return false }
+    insert(.mainReturned)
+    return beginWatch()
+  }
+
+  /// Whether to see, after a while, if the operation has settled: `main` has returned, it is cancelled, and perhaps
+  /// nothing settles it any more. True once.
+  mutating func beginWatch() -> Bool {
+    guard isSuspect, !has(.watched), !has(.endsByItself), !has(.composes) else { return false }
+    insert(.watched)
+    return true
+  }
+
+  /// Whether `main` has returned, and the operation is cancelled and has not settled.
+  var isSuspect: Bool { phase == .executing && has(.mainReturned) && has(.cancelled) }
 
   // MARK: - Settle
 
@@ -158,6 +193,13 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     case finish
     /// Call the completion, then finish.
     case deliverCompletion
+  }
+
+  /// Another thread wants to go on when the outcome is readable. False if there is nothing to wait for.
+  mutating func awaitPublication() -> Bool {
+    guard phase == .settling else { return false }
+    insert(.awaited)
+    return true
   }
 
   /// The outcome is stored.
@@ -248,6 +290,18 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   }
 
   mutating func note(_ flags: Flags) { insert(flags) }
+
+  // MARK: - Readiness, on Apple platforms
+
+  /// `isReady` was read, by what may be a queue to which the operation is being added.
+  mutating func noteReadiness(_ isReady: Bool) {
+    // Whoever has taken the operation over has no reason to queue it, and a queue takes none that has started.
+    guard phase == .pending, !has(.adopted) else { return }
+    if isReady, has(.awaitsReadiness) { forgetReadiness() } else { insert(.readinessWasRead) }
+  }
+
+  /// The last dependency has told the operation, or there is none any more.
+  mutating func forgetReadiness() { rawValue &= ~Flags.awaitsReadiness.rawValue }
 }
 
 extension Atomic where Value == OperationState {

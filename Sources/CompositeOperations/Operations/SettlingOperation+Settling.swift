@@ -5,19 +5,25 @@ import Foundation
 extension SettlingOperation {
   // MARK: - Start
 
-  /// - Parameter hub: delivers that the operation has started, if it is to.
+  /// - Parameters:
+  ///   - hub: delivers that the operation has started, if it is to.
+  ///   - announced: whether observers by key have been told that it will.
   @inline(__always)
-  final func carryOut(_ action: OperationState.StartAction, telling hub: ObserverHub? = nil) {
+  final func carryOut(_ action: OperationState.StartAction, telling hub: ObserverHub? = nil, announced: Bool) {
+    if announced { didStart() }
     switch action {
     case .run:
       if state.current.has([.hasDependencies, .composes]) { prepareStart() }
-      announceStart {}
+      if !announced { announceStart() }
       if let hub {
         hub.deliver()
         // An observer may have settled it.
         guard state.current.phase == .executing else { return discardWork() }
       }
-      main()
+      withAutoreleasePool { main() }
+      #if DEBUG
+      if state.current.phase == .executing, state.apply({ $0.returnFromMain() }) { HangWatch.current.watch(self) }
+      #endif
     case .settleCancelled:
       settleUnrun()
     case .finish:
@@ -28,13 +34,13 @@ extension SettlingOperation {
   }
 
   @inline(never)
-  final func startObserved() {
+  final func startObserved(announced: Bool) {
     // In one step with the change of the state, like all events: so they come in the order in which things happen.
     let (action, hub) = StripedLock.withLock(of: self) {
       let action = state.apply { $0.start() }
       return (action, action == .run ? rareFields?.hub?.posting(.started) : nil)
     }
-    carryOut(action, telling: hub)
+    carryOut(action, telling: hub, announced: announced)
   }
 
   private func prepareStart() {
@@ -59,25 +65,31 @@ extension SettlingOperation {
   final func settle(
     as ending: OperationState.Ending, value: consuming (any Sendable)? = nil, error: consuming (any Error)? = nil
   ) -> Bool {
+    let announces = ending == .cancelled && willCancel()
     guard case .win(let actual, let unstarted) = state.apply({ $0.settle(as: ending) }) else {
+      if announces { announceCancel() }
       awaitPublication()
       return false
     }
     if actual == ending {
       storedValue = value
       storedError = error
-      publish(unstarted: unstarted)
+      publish(unstarted: unstarted, cancelling: announces)
     } else {
       // Released when the outcome is readable: that may run code that uses the operation.
-      withExtendedLifetime((value, error)) { publish(unstarted: unstarted) }
+      withExtendedLifetime((value, error)) { publish(unstarted: unstarted, cancelling: announces) }
     }
     return actual == ending
   }
 
   /// Makes the outcome, which has been stored, readable, and does what follows from it.
+  ///
+  /// - Parameter cancelling: whether observers by key have been told that `isCancelled` turns true.
   @inline(__always)
-  private func publish(unstarted: Bool) {
+  private func publish(unstarted: Bool, cancelling: Bool) {
     let action = state.apply { $0.publish(finishing: FoundationDifferences.finishesInOneStep) }
+    if state.current.has(.awaited) { Publication.announce() }
+    if cancelling { announceCancel() }
     if unstarted { discardWork() }
     switch action {
     case .announce:
@@ -90,17 +102,20 @@ extension SettlingOperation {
     }
   }
 
-  /// Whoever comes too late to settle or to cancel returns with the outcome readable. The winner is a few instructions
-  /// away from that: between the two steps it only stores the outcome, and runs nobody's code.
+  /// A caller that comes too late to settle or to cancel returns with the outcome readable.
+  ///
+  /// The winner is a few instructions away from that: between the two steps it only stores the outcome, and runs no code
+  /// of the user's. Only if it lost its processor there the caller sleeps until then, which leaves the processor to it.
   final func awaitPublication() {
-    while state.current.phase == .settling { sched_yield() }
+    guard state.current.phase == .settling, state.apply({ $0.awaitPublication() }) else { return }
+    Publication.wait { state.current.phase != .settling }
   }
 
   private func conclude(unstarted: Bool) {
     // An operation that a queue holds is finished by that queue's start(), which `super.cancel()` hastens: it makes
     // the operation ready in Foundation's eyes, whatever its dependencies. Our own `isCancelled` stays as it is.
-    if unstarted, state.current.has(.readinessWasRead), isInQueue, state.apply({ $0.deferFinish() }) {
-      super.cancel()
+    if unstarted, state.current.has(.readinessWasRead), isHeldByQueue, state.apply({ $0.deferFinish() }) {
+      tellFoundation { super.cancel() }
       return
     }
     finish()
@@ -108,7 +123,7 @@ extension SettlingOperation {
 
   private func finish() {
     if state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
-    announceEnd { state.apply { $0.finish() } }
+    announceFinish { state.apply { $0.finish() } }
     tellEnd()
   }
 
@@ -119,7 +134,7 @@ extension SettlingOperation {
 
   /// The same for an operation that is finished already, in the usual case that nothing stands between.
   private func announce() {
-    announceEnd {}
+    announceFinish {}
     tellEnd()
   }
 

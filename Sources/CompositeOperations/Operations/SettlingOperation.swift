@@ -3,7 +3,9 @@ import Synchronization
 
 /// The common base of ``SimpleOperation`` and ``CompositeOperation``: an `Operation` that settles exactly once.
 ///
-/// Do not subclass it directly; subclass one of the two.
+/// Do not subclass it directly; subclass one of the two. `main()`, `cancel()` and ``didCancel()`` are made to be
+/// overridden. `start()` and the properties of the life cycle are not: the compiler refuses it, for an operation that
+/// overrides them never ends.
 ///
 /// ## Settling
 ///
@@ -55,24 +57,32 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// occupies no slot.
   package final func occupyNoSlot() { state.apply { $0.note(.composes) } }
 
+  /// Says that the operation is not forgotten when `main` has returned, it is cancelled, and it does not settle.
+  package final func noteEndsByItself() { state.apply { $0.note(.endsByItself) } }
+
   // MARK: - Foundation's view
 
   /// True: the work may go on after `start()` returned.
-  open override var isAsynchronous: Bool { true }
+  public override var isAsynchronous: Bool { true }
 
   /// Whether the operation was started and has not finished.
-  open override var isExecuting: Bool { state.current.isExecuting }
+  public override var isExecuting: Bool { state.current.isExecuting }
 
   /// Whether the operation has settled and its completion has run.
-  open override var isFinished: Bool { state.current.isFinished }
+  public override var isFinished: Bool { state.current.isFinished }
 
   /// Whether the operation was cancelled. Once it settled this is true exactly if the outcome is `.cancelled`.
-  open override var isCancelled: Bool { state.current.has(.cancelled) }
+  public override var isCancelled: Bool {
+    let state = state.current
+    return state.has(.cancelled) && (!state.has(.announcesCancel) || cancelWasAnnounced)
+  }
 
-  /// Whether all dependencies have finished.
-  open override var isReady: Bool {
-    if !state.current.has(.readinessWasRead) { state.apply { $0.note(.readinessWasRead) } }
-    return super.isReady
+  /// Whether all dependencies have finished. For queues, which read it of each operation that is added to them.
+  ///
+  /// On Apple platforms an operation of which it was read before the start counts as one that waits in a queue: if it is
+  /// settled, its finish follows when it is started, and composites refuse it.
+  public override var isReady: Bool {
+    noteReadiness(super.isReady)
   }
 
   /// The importance of the work. Inside a composite the higher of this and the composite's counts.
@@ -84,7 +94,16 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
-  /// A name for errors, drawings and timelines.
+  /// The type as it is shown: never one that a user has not heard of.
+  package class var typeDescription: String { "\(self)" }
+
+  /// What made the operation, where its type does not say it.
+  var form: Timeline.Kind? { nil }
+
+  final var formDescription: String? { form?.title }
+
+  /// A name for errors, drawings and timelines. What a policy, ``ComposableOperation/map(_:)`` or its kind returns has
+  /// the name of the operation that it was made from, until it is given another.
   open override var name: String? {
     get { state.current.has(.hasName) ? super.name : nil }
     set {
@@ -93,16 +112,48 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
-  /// Makes this operation wait for another before a queue or a composite starts it.
+  /// What it is, in drawings and timelines; nil for one unit of work.
+  final var shownKind: Timeline.Kind? { source?.kind ?? form }
+
+  /// The name that it was given, and not one of what it was made from.
+  final var givenName: String? { form == nil || form == .wait ? name : state.current.has(.hasName) ? super.name : nil }
+
+  /// The name, as far as it is known without asking other operations for theirs.
+  var nameAtHand: String? { name }
+
+  /// The operation whose name this one has as long as it has none, while it is known.
+  var wrapped: Operation? { nil }
+
+  /// The name of ``wrapped``, or of what that wraps.
+  final var nameOfWrapped: String? {
+    var next = wrapped
+    // A bound, because operations may nest 100,000 deep, and this is asked for often.
+    for _ in 0..<64 {
+      guard let own = next as? SettlingOperation else { return next?.name }
+      if let name = own.nameAtHand { return name }
+      next = own.wrapped
+    }
+    return nil
+  }
+
+  /// Makes this operation wait for another before a queue or a composite starts it. Traps if it is this operation itself.
   open override func addDependency(_ operation: Operation) {
+    require(
+      operation !== self,
+      "\(OperationError.describe(self)) was made to depend on itself, so it could never start. Remove this dependency.")
     state.apply { $0.note(.hasDependencies) }
-    super.addDependency(operation)
+    changeDependencies { super.addDependency(operation) }
+  }
+
+  /// Makes this operation wait no longer for another.
+  open override func removeDependency(_ operation: Operation) {
+    changeDependencies { super.removeDependency(operation) }
   }
 
   /// The type, the name if there is one, the state and the outcome.
   open override var description: String {
     let state = state.current
-    var text = "<\(type(of: self))"
+    var text = "<\(Self.typeDescription)"
     if let name, !name.isEmpty { text += " “\(name)”" }
     text += ": \(state.phase >= .settled ? "settled" : "\(state.phase)")"
     if state.phase < .settled, state.has(.cancelled) { text += ", cancelled" }
@@ -116,11 +167,12 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   ///
   /// Runs `main` on the calling thread, or settles the operation at once if it was cancelled. Does nothing if the
   /// operation was started, or has settled, before. The dependencies must have finished, unless it was cancelled.
-  open override func start() {
+  public override func start() {
+    let announces = willStart()
     if let action = state.apply({ $0.has(.observed) ? nil : $0.start() }) {
-      carryOut(action)
+      carryOut(action, announced: announces)
     } else {
-      startObserved()
+      startObserved(announced: announces)
     }
   }
 
@@ -129,6 +181,9 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     discardWork()
     settle(as: .cancelled)
   }
+
+  /// What the operation fails with if it is not run because of an error of its use.
+  func failure(unrunBecauseOf error: OperationError) -> any Error { error }
 
   /// Gives up what only `main` needs, of an operation whose `main` will never run.
   func discardWork() {}
@@ -145,10 +200,12 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     var onCancel: (@Sendable () -> Void)?
     var whenDecided: (@Sendable () -> Void)?
     var hub: ObserverHub?
+    let isObservedByKey = isObservedByKey
+    let announces = isObservedByKey && state.current.phase == .executing && willCancel()
     // The hook is taken together with the decision to call it, for the operation may settle, which releases it, at any
     // moment from then on.
     let action = StripedLock.withLock(of: self) {
-      let action = state.apply { $0.cancel() }
+      let action = state.apply { $0.cancel(announcing: isObservedByKey) }
       switch action {
       case .mark: whenDecided = rareFields?.whenDecidedUnstarted.take()
       case .callHooks: onCancel = rareFields?.onCancel.take()
@@ -159,18 +216,25 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
     switch action {
     case .mark:
-      super.cancel()
+      tellFoundation { super.cancel() }
       hub?.deliver()
       whenDecided?()
     case .callHooks:
-      super.cancel()
+      // Foundation would announce it once more.
+      if announces { announceCancel() } else { super.cancel() }
       hub?.deliver()
       ThreadContext.current.runUserCode {
         didCancel()
         onCancel?()
       }
       propagateCancel()
+      #if DEBUG
+      if state.apply({ $0.beginWatch() }) { HangWatch.current.watch(self) }
+      #endif
     case .ignore:
+      if announces { announceCancel() }
+      // The one that was first has not come to announcing it.
+      if !isCancelled, state.current.has(.announcesCancel) { tellFoundation { super.cancel() } }
       awaitPublication()
     }
   }
@@ -212,3 +276,5 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// What runs the children, in compositions.
   var source: WorkSource? { nil }
 }
+
+extension SettlingOperation: DescribedOperation {}

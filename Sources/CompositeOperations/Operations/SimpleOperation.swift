@@ -2,8 +2,19 @@ import Foundation
 
 /// One unit of work that settles exactly once: with a value, an error, or as cancelled.
 ///
-/// Make one from a closure, or subclass it and override `main()`. The work may go on after `main()` returned; it ends
-/// with the first call of ``finish(with:)``, ``reject(with:)`` or ``settle(with:)``, from any thread.
+/// Work that ends when a function returns is a closure that returns the value or throws, or a subclass that overrides
+/// ``perform()``:
+///
+/// ```swift
+/// let load = SimpleOperation { try Data(contentsOf: url) }
+///
+/// final class Load: SimpleOperation<Data>, @unchecked Sendable {
+///   override func perform() throws -> Data { try Data(contentsOf: url) }
+/// }
+/// ```
+///
+/// Work that calls back later is a closure that takes the operation, or a subclass that overrides ``main()``. It ends
+/// with the first call of ``finish(with:)``, ``reject(with:)`` or ``settle(with:)-(Outcome<Value>)``, from any thread:
 ///
 /// ```swift
 /// let fetch = SimpleOperation<Data> { operation in
@@ -22,13 +33,25 @@ import Foundation
 ///
 /// See ``SettlingOperation`` for the order of events, and for what cancelling does.
 ///
-/// Whoever can still settle an operation has to keep it alive, as the closures above do. An operation that was started
-/// on its own and is released while it executes is reported on standard error in debug builds.
+/// ## Settling on every path
+///
+/// Such a closure, or `main()`, has to settle the operation on every path. Returning from it does not finish the
+/// operation: `guard !isCancelled else { return }` is right in a synchronous `Operation`, and hangs this one. In debug
+/// builds, an operation whose `main()` has returned and that has not settled a few seconds after it was cancelled is
+/// reported on standard error.
+///
+/// The code that can still settle an operation has to keep it alive, as the closures above do. An operation that was
+/// started on its own and is released while it executes is reported on standard error in debug builds.
 open class SimpleOperation<Value: Sendable>:
   SettlingOperation, ComposableOperation, @unchecked Sendable  // what guards each field stands there
 {
+  private enum Body {
+    case settling(@Sendable (SimpleOperation<Value>) -> Void)
+    case returning(@Sendable () throws -> Value)
+  }
+
   // Touched by the one caller that starts the operation, or settles it unstarted.
-  @exclusivity(unchecked) private final var body: (@Sendable (SimpleOperation<Value>) -> Void)?
+  @exclusivity(unchecked) private final var body: Body?
   // Guarded by the striped lock.
   @exclusivity(unchecked) private final var storedCompletion: (@Sendable (Outcome<Value>) -> Void)?
   #if DEBUG
@@ -36,7 +59,7 @@ open class SimpleOperation<Value: Sendable>:
   override final var origin: SourceLocation? { sourceLocation }
   #endif
 
-  /// Makes an operation whose work is an overridden `main()`.
+  /// Makes an operation whose work is an overridden ``perform()`` or ``main()``.
   public override init() {
     super.init()
   }
@@ -45,9 +68,13 @@ open class SimpleOperation<Value: Sendable>:
     super.init(flags: flags)
   }
 
-  /// Makes an operation whose work is a closure.
+  /// Makes an operation whose work is a closure that settles it, at once or later.
   ///
-  /// Traps if `Value` is an `Operation`: it would never run. Use `then` to run an operation made by another.
+  /// The closure has to settle the operation on every path, also when the operation was cancelled. For work that ends
+  /// when the closure returns, use the form whose closure takes nothing and returns the value.
+  ///
+  /// Traps if `Value` is an `Operation`, or an optional or an array of them: they would never run.
+  /// Use `then` to run an operation made by another.
   ///
   /// - Parameters:
   ///   - fileID: the file in which the operation is made, for the diagnosis in debug builds.
@@ -59,27 +86,90 @@ open class SimpleOperation<Value: Sendable>:
     _ body: @escaping @Sendable (SimpleOperation<Value>) -> Void
   ) {
     requireValue(Value.self, of: "SimpleOperation")
-    self.body = body
+    self.body = .settling(body)
     #if DEBUG
     self.sourceLocation = SourceLocation(fileID: fileID, line: line)
     #endif
     super.init()
   }
 
-  /// The work. Override it in a subclass, without calling `super`.
+  /// Makes an operation whose work is a closure that returns the value, or throws.
   ///
-  /// Called by `start()`, on its thread, at most once. The default runs the body; an operation without a body succeeds
-  /// if `Value` is `Void`, and else fails with ``OperationError/Code-swift.enum/missingBody``.
+  /// ```swift
+  /// let load = SimpleOperation { try Data(contentsOf: url) }
+  /// ```
+  ///
+  /// The operation settles when the closure returns. An error that it throws is the failure; a `CancellationError` settles the
+  /// operation as cancelled. If the operation is cancelled while the closure runs, what that returns or throws is
+  /// discarded, and the operation settles as cancelled.
+  ///
+  /// Traps if `Value` is an `Operation`, or an optional or an array of them: they would never run.
+  /// Use `then` to run an operation made by another.
+  ///
+  /// - Parameters:
+  ///   - fileID: the file in which the operation is made, for the diagnosis in debug builds.
+  ///   - line: the line in that file.
+  ///   - body: the work. Called once, on the thread that starts the operation; released when it returns. Not called if
+  ///     the operation is cancelled before it starts.
+  public init(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable () throws -> Value
+  ) {
+    requireValue(Value.self, of: "SimpleOperation")
+    self.body = .returning(body)
+    #if DEBUG
+    self.sourceLocation = SourceLocation(fileID: fileID, line: line)
+    #endif
+    super.init()
+  }
+
+  /// The work. Override it in a subclass, without calling `super`, for work that goes on after it returned; override
+  /// ``perform()`` for work that does not.
+  ///
+  /// Called by `start()`, on its thread, at most once, and not if the operation was cancelled before it started. An
+  /// override has to settle the operation, then or later, on every path, also when it finds the operation cancelled.
+  /// The default runs the closure that the operation was made from; without one it calls ``perform()``.
   open override func main() {
     // Not `take()`, which would look the closure's type up at run time.
-    if let body {
-      self.body = nil
-      body(self)
-    } else if Value.self == Void.self {
-      settle(as: .success)
-    } else {
-      reject(with: OperationError(.missingBody, operation: self))
+    guard let body else { return settle(performing: perform) }
+    self.body = nil
+    switch body {
+    case .settling(let body): body(self)
+    case .returning(let body): settle(performing: body)
     }
+  }
+
+  /// The work, as a function that returns the value or throws. Override it in a subclass, without calling `super`.
+  ///
+  /// ```swift
+  /// final class CountWords: SimpleOperation<Int>, @unchecked Sendable {
+  ///   private let url: URL
+  ///   init(in url: URL) {
+  ///     self.url = url
+  ///     super.init()
+  ///   }
+  ///   override func perform() throws -> Int { try String(contentsOf: url, encoding: .utf8).split(separator: " ").count }
+  /// }
+  /// ```
+  ///
+  /// Called by the default ``main()`` of an operation that was not made from a closure: on the thread that starts the
+  /// operation, at most once, and not if the operation was cancelled before. The operation settles when this returns. An
+  /// error that it throws is the failure; a `CancellationError` settles the operation as cancelled. If the operation is cancelled
+  /// meanwhile, what this returns or throws is discarded, and the operation settles as cancelled; long work may look at
+  /// `isCancelled` and throw `CancellationError` to end early.
+  ///
+  /// The default succeeds if `Value` is `Void`.
+  ///
+  /// - Returns: the operation's value.
+  /// - Throws: the operation's error. The default throws ``OperationError`` with the code `missingBody`, unless `Value`
+  ///   is `Void`.
+  open func perform() throws -> Value {
+    guard Value.self == Void.self else { throw OperationError(.missingBody, operation: self) }
+    return () as! Value
+  }
+
+  @inline(__always)
+  private final func settle(performing work: () throws -> Value) {
+    do { finish(with: try work()) } catch { reject(with: error) }
   }
 
   override func discardWork() {
@@ -122,6 +212,27 @@ open class SimpleOperation<Value: Sendable>:
     case .success(let value): finish(with: value)
     case .failure(let error): reject(with: error)
     case .cancelled: settleByHand(as: .cancelled)
+    }
+  }
+
+  // Disfavoured, for `settle(with: .success(1))` and `settle(with: .failure(error))` would fit both forms.
+
+  /// Settles the operation with a result. A `CancellationError` settles it as cancelled.
+  ///
+  /// ```swift
+  /// let fetch = SimpleOperation<Reply> { operation in
+  ///   client.send(request) { operation.settle(with: $0) }  // calls back with a Result<Reply, ClientError>
+  /// }
+  /// ```
+  ///
+  /// - Returns: true if this result became the outcome; false if the operation had settled before, or was cancelled, in
+  ///   which case it settles as cancelled now.
+  @_disfavoredOverload
+  @discardableResult
+  public final func settle<Failure: Error>(with result: Result<Value, Failure>) -> Bool {
+    switch result.erasingFailure {
+    case .success(let value): finish(with: value)
+    case .failure(let error): reject(with: error)
     }
   }
 

@@ -11,7 +11,7 @@ public protocol ComposableOperation<Value>: Operation {
   /// How the operation ended; nil until it settled.
   ///
   /// Compositions read it from any thread once `isFinished` is true. A finished operation without an outcome counts
-  /// as cancelled if `isCancelled` is true, and else as failed with ``OperationError/Code-swift.enum/missingOutcome``.
+  /// as cancelled if `isCancelled` is true, and else as failed with ``OperationError/Code/missingOutcome``.
   var outcome: Outcome<Value>? { get }
 }
 

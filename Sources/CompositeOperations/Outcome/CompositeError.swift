@@ -8,7 +8,7 @@ public struct CompositeError: Error, Sendable {
   /// One child that failed.
   public struct Failure: Sendable {
     /// The child's place: its index in `operations`, or for a sequence how many children came before it. An error
-    /// that a sequence delegate threw has the number of children so far.
+    /// that is none of a child's, such as one that a sequence delegate threw, has the number of children so far.
     public let index: Int
     /// The child's `name`, if it has one.
     public let operationName: String?
@@ -22,44 +22,69 @@ public struct CompositeError: Error, Sendable {
     }
   }
 
-  /// The failures, in child order. Never empty.
-  public let failures: [Failure]
+  private let parts: Parts
 
-  init(failures: [Failure]) {
+  /// The name of the composite, if it has one.
+  public let operationName: String?
+
+  /// The failures, in child order. Never empty.
+  public var failures: [Failure] { parts.failures }
+
+  /// How each child ended, in child order: with them nothing that succeeded is lost where only the error is at hand, in
+  /// a chain for example. A child among ``failures`` has its failure here.
+  ///
+  /// An error that a sequence delegate threw belongs to no child, and is among ``failures`` only.
+  public var outcomes: [Outcome<any Sendable>] { parts.outcomes }
+
+  /// - Parameter name: the composite's.
+  init(failures: [Failure], outcomes: [Outcome<any Sendable>], of name: String?) {
     precondition(!failures.isEmpty, "A CompositeError without a failure: the composite did not fail.")
-    self.failures = failures
+    self.parts = Parts(failures: failures, outcomes: outcomes)
+    operationName = name.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// An object, because composites may nest deeper than a stack goes: it is released without a stack frame for each level.
+  private final class Parts: @unchecked Sendable {  // changed only when it is released
+    private(set) var failures: [Failure]
+    private(set) var outcomes: [Outcome<any Sendable>]
+
+    init(failures: [Failure], outcomes: [Outcome<any Sendable>]) {
+      self.failures = failures
+      self.outcomes = outcomes
+    }
+
+    deinit {
+      NestedResults.release(&outcomes)
+      guard failures.contains(where: { $0.error is CompositeError }) else { return }
+      var nested: [Failure]? = failures
+      failures = []
+      ReleaseList.release(&nested)
+    }
   }
 }
 
-extension CompositeError: LocalizedError, CustomStringConvertible {
-  /// A headline and one line per failure, nested failures indented.
-  public var description: String {
-    // A loop over pending lines: composites may nest deeper than a stack goes.
-    var text = ""
-    var pending: [(line: String, depth: Int, error: (any Error)?)] = [("", 0, self)]
-    while let (line, depth, error) = pending.popLast() {
-      if !text.isEmpty { text += "\n" }
-      let indentation = String(repeating: "  ", count: depth)
-      // What an error says may have several lines.
-      let lines = line.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-      text += indentation + lines.joined(separator: "\n\(indentation)  ")
-      guard let composite = error as? CompositeError else { continue }
-      text += composite.headline
-      for failure in composite.failures.reversed() {
-        let label = "[\(failure.index)]" + (failure.operationName.map { " “\($0)”" } ?? "") + ": "
-        let isNested = failure.error is CompositeError
-        pending.append(
-          (isNested ? label : label + OperationError.describe(failure.error), depth + 1, isNested ? failure.error : nil)
-        )
-      }
-    }
-    return text
+extension CompositeError: ErrorWithReport {
+  package var report: ErrorReport {
+    ErrorReport(
+      subject: operationName.map { "“\($0)”" }, headline: headline,
+      items: failures.map { failure in
+        ErrorReport.Item(
+          "[\(failure.index)]" + (failure.operationName.map { " “\($0)”" } ?? "") + ": ", cause: failure.error)
+      },
+      remedy: "Repair what failed, or give a child whose failure is not to count recover(_:) or settled().")
   }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
 
   var headline: String {
     failures.count == 1 ? "1 operation failed" : "\(failures.count) operations failed"
   }
+}
+
+extension CompositeError: LocalizedError, CustomStringConvertible {
+  /// A headline with the composite's name, one line per failure, nested failures indented, and what to do.
+  ///
+  /// At most about 16 KB, and 40 levels of composites: what does not fit is left out, and the text says so.
+  public var description: String { ErrorReport.text(of: self) }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

@@ -5,61 +5,102 @@ import Foundation
 /// Switch on ``code``; ``description`` is a sentence that names the operation, the cause and the remedy.
 public struct OperationError: Error, Sendable {
   /// What was wrong.
-  public enum Code: Sendable, Equatable {
+  ///
+  /// More codes may come: a `switch` over them needs a `default`.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The same operation is more than one child of a composite.
-    case duplicateChild
+    public static let duplicateChild = Code(value: .duplicateChild)
     /// The operation was started, or waits in a queue, elsewhere; a composite must start its children itself.
-    case alreadyInUse
+    public static let alreadyInUse = Code(value: .alreadyInUse)
     /// The operation had already finished when a sequence returned it as its next operation.
-    case alreadyFinished
+    public static let alreadyFinished = Code(value: .alreadyFinished)
     /// The operation finished without an outcome.
-    case missingOutcome
+    public static let missingOutcome = Code(value: .missingOutcome)
     /// The operation has neither a body nor an overridden `main`, and its value type is not `Void`.
-    case missingBody
+    public static let missingBody = Code(value: .missingBody)
     /// There was no operation to take a value from.
-    case noOperations
+    public static let noOperations = Code(value: .noOperations)
+    /// The operation waits for its own end: its dependencies lead back to it, or to the composite that it is part of.
+    public static let dependencyCircle = Code(value: .dependencyCircle)
+
+    /// The code in a word, such as `duplicateChild`.
+    public var description: String { value.rawValue }
+
+    /// What the library itself switches on, without a `default`.
+    enum Value: String {
+      case duplicateChild, alreadyInUse, alreadyFinished, missingOutcome, missingBody, noOperations, dependencyCircle
+    }
+
+    let value: Value
   }
 
   /// What was wrong, to switch on.
   public let code: Code
-  /// The operation in question, as text: its name if it has one, and its type.
+  /// The operation in question, as text: its name if it has one, and its type. For a circle of dependencies the
+  /// operations in it, each of which waits for the next one.
   public let operationDescription: String?
 
   init(_ code: Code, operation: Operation? = nil) {
-    self.code = code
-    self.operationDescription = operation.map(OperationError.describe)
+    self.init(code, describing: operation.map(OperationError.describe))
   }
 
-  /// The operation's name, if it has one, and its type.
-  static func describe(_ operation: Operation) -> String {
-    guard let name = operation.name, !name.isEmpty else { return "\(type(of: operation))" }
-    return "“\(name)” (\(type(of: operation)))"
+  init(_ code: Code, describing operation: String?) {
+    self.code = code
+    self.operationDescription = operation
+  }
+
+  /// The operation's name, if it has one, and its type; for an operation that a policy or a composition returns, which
+  /// of them.
+  static func describe(_ operation: Operation) -> String { describe(operation, orNamed: nil) }
+
+  /// - Parameter name: what the operation is called if it has no name.
+  static func describe(_ operation: Operation, orNamed name: String?) -> String {
+    let own = operation as? any DescribedOperation
+    return describe(
+      operation.name ?? name, own.map { type(of: $0).typeDescription } ?? "\(type(of: operation))", own?.formDescription
+    )
+  }
+
+  /// - Parameter form: what made an operation of this type, where the type does not say it.
+  static func describe(_ name: String?, _ type: String, _ form: String?) -> String {
+    if let name, !name.isEmpty { return "“\(HarmlessText.line(name))” (\(form ?? type))" }
+    return form.map { "\(type) (\($0))" } ?? type
   }
 
   /// The error's own sentence if it has one, else its description.
-  static func describe(_ error: any Error) -> String {
-    (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
-  }
+  static func describe(_ error: any Error) -> String { ErrorReport.sentence(of: error) }
+}
+
+/// An operation that knows how it is described, because the name of its class says nothing to users.
+protocol DescribedOperation: Operation {
+  /// The type as it is shown.
+  static var typeDescription: String { get }
+  /// What made the operation, where its type does not say it.
+  var formDescription: String? { get }
 }
 
 extension OperationError: LocalizedError, CustomStringConvertible {
   /// The sentence: what is wrong with which operation, and what to do.
   public var description: String {
     let operation = operationDescription ?? "The operation"
-    return switch code {
+    return switch code.value {
     case .duplicateChild:
       "\(operation) is a child of this composite more than once. An operation runs once: make a new one for each place."
     case .alreadyInUse:
-      "\(operation) is executing or waiting elsewhere, so this composite can not run it. Give the composite an "
-        + "operation that nobody else has started, queued or composed."
+      "\(operation) is executing or waiting elsewhere, so this composite cannot run it. Give the composite an "
+        + "operation that is not started, queued or composed elsewhere."
     case .alreadyFinished:
       "\(operation) had already finished when the sequence returned it. Return a new operation for each step."
     case .missingOutcome:
       "\(operation) finished without an outcome. Set its outcome before it announces isFinished."
     case .missingBody:
-      "\(operation) has no body, so it has no value to succeed with. Pass a closure to init, or override main()."
+      "\(operation) has no body, so it has no value to succeed with. Pass a closure to init, or override perform(), or main() "
+        + "for work that goes on after it returned."
     case .noOperations:
       "There is no operation to take the first success from. Pass at least one operation."
+    case .dependencyCircle:
+      "None of these operations can start, for each waits for the next one: \(operation). Remove one of these "
+        + "dependencies. A composite waits for its children, so no child may depend on it."
     }
   }
 

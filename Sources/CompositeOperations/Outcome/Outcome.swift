@@ -10,6 +10,39 @@ public enum Outcome<Value: Sendable>: Sendable {
   /// The work was cancelled, before it started or while it ran.
   case cancelled
 
+  /// Makes an outcome from a result. A `CancellationError` becomes ``cancelled``.
+  public init(_ result: Result<Value, any Error>) {
+    switch result {
+    case .success(let value): self = .success(value)
+    case .failure(let error): self.init(error: error)
+    }
+  }
+
+  /// Makes an outcome from a result with an error of a certain type. A `CancellationError` becomes ``cancelled``.
+  public init<Failure: Error>(_ result: Result<Value, Failure>) {
+    self.init(result.erasingFailure)
+  }
+
+  /// Makes an outcome from what a closure returns or throws. A `CancellationError` becomes ``cancelled``.
+  ///
+  /// - Parameter body: called at once, on the calling thread.
+  public init(catching body: () throws -> Value) {
+    do { self = .success(try body()) } catch { self.init(error: error) }
+  }
+
+  private init(error: any Error) {
+    self = error is CancellationError ? .cancelled : .failure(error)
+  }
+
+  /// The outcome as a result: ``cancelled`` is a failure with a `CancellationError`.
+  public var result: Result<Value, any Error> {
+    switch self {
+    case .success(let value): .success(value)
+    case .failure(let error): .failure(error)
+    case .cancelled: .failure(CancellationError())
+    }
+  }
+
   /// Returns the value of a success.
   ///
   /// - Throws: the error of a ``failure(_:)``, and `CancellationError` for ``cancelled``.
@@ -54,5 +87,14 @@ extension Outcome: CustomStringConvertible {
     case .failure(let error): "failure(\(error))"
     case .cancelled: "cancelled"
     }
+  }
+}
+
+extension Result {
+  /// The same result, whose error may be any.
+  var erasingFailure: Result<Success, any Error> {
+    // A cast instead of a conversion: for that the compiler calls a function that only Apple's standard library has, so that
+    // the branches for Apple platforms could not be compiled elsewhere.
+    mapError { ($0 as Any) as! any Error }
   }
 }

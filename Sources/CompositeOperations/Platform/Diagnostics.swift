@@ -14,11 +14,16 @@ enum Diagnostics {
     let place = origin.map { ", made at \($0.fileID):\($0.line)," } ?? ""
     let message = """
       CompositeOperations: \(OperationError.describe(operation))\(place) was released while it was executing, so it \
-      will never settle. Whoever is to settle an operation must keep it alive: capture it in the callback that ends \
-      the work, or run it in an OperationQueue or a composite.
+      will never settle. Keep it alive until it has settled: capture it in the callback that ends the work, or run \
+      it in an OperationQueue or a composite.
 
       """
-    // Not the form that traps when nobody listens: a diagnosis must not end the program.
+    write(message)
+  }
+
+  /// Not the form that traps when nobody listens: a diagnosis must not end the program.
+  @Sendable
+  static func write(_ message: String) {
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
   }
   #endif
@@ -32,11 +37,12 @@ package func require(_ isRight: Bool, _ mistake: @autoclosure () -> String) {
   if !isRight { fatalError(mistake()) }
 }
 
-/// Traps if a closure's value type is an operation: the operation would be a value, and never run.
+/// Traps if a closure's value type is an operation, or an optional or an array of them: they would be values, and never
+/// run.
 @inline(__always)
 package func requireValue<Value>(_ type: Value.Type, of form: StaticString) {
   require(
-    !(Value.self is Operation.Type),
-    "\(form) got a closure whose value is an operation (\(Value.self)), which would never run. Use then(_:), which "
-      + "runs the operation that its closure returns.")
+    !consistsOfOperations(Value.self),
+    "\(form) got a closure whose value is an operation, or holds some (\(Value.self)), which would never run. Use "
+      + "then(_:), which runs the operation that its closure returns; all(_:) makes one of several.")
 }

@@ -4,7 +4,8 @@ import Foundation
 import os
 #endif
 
-// Everything in which Foundation on Linux and on Apple platforms differs for this package is in this file.
+// Everything in which Foundation on Linux and on Apple platforms differs for this package is in this file, and in those with
+// its name and a suffix.
 
 // MARK: - Locks and thread keys
 
@@ -75,113 +76,21 @@ func currentThreadName() -> String? {
   return ProcessInfo.processInfo.processName.hasPrefix(name) ? nil : name
 }
 
-// MARK: - Announcing state changes
+// MARK: - Autorelease pools
 
-enum FoundationDifferences {
-  /// Whether an operation may become finished before Foundation is told that it will.
-  @inline(__always) static var finishesInOneStep: Bool {
-    #if canImport(Darwin)
-    false
-    #else
-    true
-    #endif
+/// Runs code that may be the user's, and releases what it autoreleased when it returns. On Linux nothing is autoreleased.
+@inline(__always)
+func withAutoreleasePool<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
+  #if canImport(ObjectiveC)
+  // The result goes round the pool's closure, so that it does not matter how that rethrows.
+  var result: Result<R, Failure>?
+  autoreleasepool {
+    do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
   }
-}
-
-extension Operation {
-  /// Makes `change`, which turns `isExecuting` true. On Linux nobody listens once the property is overridden.
-  @inline(__always)
-  final func announceStart(_ change: () -> Void) {
-    #if canImport(Darwin)
-    willChangeValue(forKey: "isExecuting")
-    change()
-    didChangeValue(forKey: "isExecuting")
-    #else
-    change()
-    #endif
-  }
-
-  /// Makes `change`, which turns `isFinished` true, and tells queues, dependents and waiters.
-  ///
-  /// On Linux `didChangeValue` is a plain function that does the telling, and there are no observers to prepare.
-  @inline(__always)
-  final func announceEnd(_ change: () -> Void) {
-    #if canImport(Darwin)
-    willChangeValue(forKey: "isExecuting")
-    willChangeValue(forKey: "isFinished")
-    change()
-    didChangeValue(forKey: "isFinished")
-    didChangeValue(forKey: "isExecuting")
-    #else
-    change()
-    didChangeValue(forKey: "isFinished")
-    #endif
-  }
-}
-
-// MARK: - Operations that wait in a queue
-
-extension Operation {
-  /// Whether this operation was added to an `OperationQueue` and has not finished.
-  ///
-  /// No public property says it. On Linux starting or finishing such an operation behind the queue's back leaves a
-  /// dangling pointer in the queue, so it must be known; reflection tells. On Apple platforms a queue copes with it,
-  /// so there the answer may be false.
-  final var isInQueue: Bool {
-    #if canImport(Darwin)
-    return false
-    #else
-    var mirror: Mirror? = Mirror(reflecting: self)
-    while let current = mirror {
-      if current.subjectType == Operation.self {
-        let queue = current.children.first { $0.label == "__queue" }?.value
-        return (queue as? Unmanaged<OperationQueue>) != nil
-      }
-      mirror = current.superclassMirror
-    }
-    return false
-    #endif
-  }
-
-  /// Has the queue look again whether this operation, which was just added, is ready.
-  ///
-  /// On Linux a queue misses it if the last dependency finishes while the operation is being added, and would find it
-  /// ready only when something else happens in that queue.
-  final func repeatReadiness() {
-    #if !canImport(Darwin)
-    if isReady { didChangeValue(forKey: "isReady") }
-    #endif
-  }
-
-  /// Gives up the dependencies of an operation that was started, or is released, without all of them having told it
-  /// that they finished.
-  ///
-  /// On Linux a dependency keeps unretained pointers to its dependents, and follows them when it finishes, even those to
-  /// dependents that are long gone. `removeDependency` removes that pointer, after waiting for one who is following it.
-  /// That `isFinished` is true of a dependency does not mean that it is past that. (`removeDependency` also leaves an
-  /// operation that has not started never ready, which is why this is for those that were started.)
-  final func leaveDependencies() {
-    #if !canImport(Darwin)
-    for dependency in dependencies {
-      // Ours can say that they are past it; those stay in the list.
-      if let own = dependency as? SettlingOperation, own.state.current.phase == .announced { continue }
-      removeDependency(dependency)
-    }
-    #endif
-  }
-}
-
-extension SettlingOperation {
-  /// The queue that is executing this operation, on whose thread this is called; nil if none is.
-  final var executingQueue: OperationQueue? {
-    // A queue reads `isReady` of what is added to it; an operation of which nobody did has not been added.
-    guard state.current.has(.readinessWasRead) else { return nil }
-    #if canImport(Darwin)
-    return OperationQueue.current
-    #else
-    return isInQueue ? OperationQueue.current : nil
-    #endif
-  }
+  return try result.unsafelyUnwrapped.get()
+  #else
+  return try body()
+  #endif
 }
 
 // MARK: - Quality of service

@@ -1,16 +1,16 @@
 import Foundation
 
 /// One lazily made object per thread, released when the thread ends.
-struct ThreadLocal<Object: AnyObject>: @unchecked Sendable {  // the key never changes; each thread sees its own object
+package struct ThreadLocal<Object: AnyObject>: @unchecked Sendable {  // immutable; each thread sees its own object
   private let key: pthread_key_t
   private let make: @Sendable () -> Object
 
-  init(_ make: @escaping @Sendable () -> Object) {
+  package init(_ make: @escaping @Sendable () -> Object) {
     self.make = make
     self.key = makeThreadKey()
   }
 
-  var current: Object {
+  package var current: Object {
     @inline(__always) get {
       if let pointer = pthread_getspecific(key) {
         return Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()

@@ -59,16 +59,22 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
     self.init(.duration(duration), on: timekeeper)
   }
 
+  convenience init(until time: Timekeeper.Time, on timekeeper: Timekeeper) {
+    self.init(.until(time), on: timekeeper)
+  }
+
+  override var form: Timeline.Kind? { .wait }
+
   /// Sets the timer.
   public override func main() {
     let pending: Timekeeper.Timer
     switch wait {
     case .duration(let duration):
       guard duration > .zero else { return elapse() }
-      pending = timekeeper.after(duration) { [self] in elapse() }
+      pending = timekeeper.after(duration, qualityOfService: qualityOfService) { [self] in elapse() }
     case .until(let time):
       guard !timekeeper.hasPassed(time) else { return elapse() }
-      pending = timekeeper.at(time) { [self] in elapse() }
+      pending = timekeeper.at(time, qualityOfService: qualityOfService) { [self] in elapse() }
     }
     let isUnneeded = timer.withLock { timer in
       guard case .unset = timer else { return true }

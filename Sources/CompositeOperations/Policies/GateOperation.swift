@@ -8,6 +8,32 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
     super.init(flags: .composes)
   }
 
+  /// What it waits for, in words. Asked for when something is drawn.
+  var purpose: String { "waits" }
+
+  override final var name: String? {
+    get { purpose }
+    set { super.name = newValue }
+  }
+
+  override final class var typeDescription: String { "\(SimpleOperation<Void>.self)" }
+
+  override final var form: Timeline.Kind? { .wait }
+
+  /// Names as they stand in a sentence, and not too many.
+  static func list(_ names: [String]) -> String {
+    let shown = names.prefix(3).map { "“\($0)”" }.joined(separator: ", ")
+    return names.count > 3 ? "\(shown) and \(names.count - 3) more" : shown
+  }
+
+  static func list(_ operations: [Operation]) -> String {
+    list(
+      operations.map { operation in
+        if let name = operation.name, !name.isEmpty { return name }
+        return (operation as? SettlingOperation).map { type(of: $0).typeDescription } ?? "\(type(of: operation))"
+      })
+  }
+
   /// Has the gate pass when `operation`, which is this composition's to start, is cancelled or settled by others.
   final func pass(whenDecided operation: Operation, _ pass: @escaping @Sendable () -> Void) {
     (operation as? SettlingOperation)?.setWhenDecidedUnstarted(pass)
@@ -29,6 +55,8 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
     super.init()
   }
 
+  override var purpose: String { "waits for \(GateOperation.list(operation.dependencies))" }
+
   override func main() {
     let wait = DependencyWait(for: operation) { [self] in pass() }
     self.wait.withLock { $0 = wait }
@@ -48,12 +76,14 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
 
 /// Waits until an operation that is somebody else's has settled.
 final class SettlementGate: GateOperation, SettlementObserver, @unchecked Sendable {  // immutable
-  private let operation: Operation
+  let operation: Operation
 
   init(of operation: Operation) {
     self.operation = operation
     super.init()
   }
+
+  override var purpose: String { "waits for \(GateOperation.list([operation]))" }
 
   override func main() {
     if let operation = operation as? SettlingOperation {

@@ -23,8 +23,10 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
   private(set) final var dependencies: [Operation]?
   /// Whether the operation is this source's to start. Else somebody started it, and it is waited for and left alone.
   private(set) final var isOurs = false
-  /// Whether a guard around this one is taking over what this one guards. Guarded by the striped lock.
+  /// Whether a guard around this one is taking over what this one guards. Guarded by the striped lock, like the next.
   private var isLent = false
+  /// Called when that is over.
+  private var whenReturned: [@Sendable () -> Void] = []
 
   init(_ guarded: Operation, givesVoid: Bool) {
     super.init(guarded, givesVoid: givesVoid, joins: false)
@@ -37,12 +39,30 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
     preconditionFailure("abstract")
   }
 
+  /// The owner has been started, and no dependency has to be waited for. Called inside of `start()`.
+  func arrive(for guarded: Operation) {}
+
   /// The last child has finished, and the owner settles next.
   func guardIsOver() {}
 
   override final func begin(for owner: SettlingOperation, cancelled: Bool) {
     if !cancelled, dependencies == nil, owner.mayHaveDependencies { dependencies = owner.dependencies }
-    super.begin(for: owner, cancelled: cancelled)
+    bind(to: owner, queue: nil)
+    if !cancelled { arrive() }
+    begin(cancelled: cancelled)
+  }
+
+  private func arrive() {
+    let guarded = StripedLock.withLock(of: self) { isLent ? nil : operation }
+    guard let guarded, !guarded.isDecided else { return }
+    if stage == .new { takeOver(guarded) }
+    if !guarded.isDecided, !unmet.contains(where: DependencyWait.isNeeded) { arrive(for: guarded) }
+  }
+
+  private func takeOver(_ guarded: Operation) {
+    isOurs = guarded.takeOver()
+    stage = .waiting
+    lookInside(guarded)
   }
 
   /// Finds the guards that the operation consists of, takes over what they guard, and gathers all dependencies.
@@ -78,33 +98,36 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
 
   /// False if somebody ended this guard meanwhile, so that the operation is still to be settled.
   private func takeBack(isOurs: Bool, dependencies: [Operation]) -> Bool {
-    StripedLock.withLock(of: self) {
+    var whenReturned: [@Sendable () -> Void] = []
+    let goesOn = StripedLock.withLock(of: self) {
       isLent = false
+      swap(&whenReturned, &self.whenReturned)
       guard operation != nil else { return false }
       self.isOurs = isOurs
       self.dependencies = dependencies
       stage = .waiting
       return true
     }
+    for action in whenReturned { action() }
+    return goesOn
   }
 
-  /// What is guarded; nil once this guard has ended.
-  private func awaitGuarded() -> Operation? {
-    while true {
-      let (operation, isLent) = StripedLock.withLock(of: self) { (self.operation, self.isLent) }
-      if !isLent { return operation }
-      // Whoever it is lent to is a few instructions away. Meets only those who start what they gave away.
-      sched_yield()
+  /// Has `action` called when what this guard guards is given back. False if it is here.
+  final func callWhenReturned(_ action: @escaping @Sendable () -> Void) -> Bool {
+    StripedLock.withLock(of: self) {
+      if isLent { whenReturned.append(action) }
+      return isLent
     }
   }
 
   override final func nextStep(after previous: Operation?, count: Int) -> Step {
-    guard let guarded = awaitGuarded() else { return .settle(.cancelled) }
+    let (operation, isLent) = StripedLock.withLock(of: self) { (self.operation, self.isLent) }
+    // Meets only a program that starts what it gave away.
+    if isLent { return .run(ReturnGate(self)) }
+    guard let guarded = operation else { return .settle(.cancelled) }
     switch stage {
     case .new:
-      isOurs = guarded.takeOver()
-      stage = .waiting
-      lookInside(guarded)
+      takeOver(guarded)
       return afterWaiting(for: guarded, count)
     case .waiting:
       return afterWaiting(for: guarded, count)
@@ -129,6 +152,12 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
     stage = .done
     lastTag = count + 1
     return .run(isOurs ? guarded : SettlementGate(of: guarded))
+  }
+
+  /// The operation alone, or what waits for it where another owner runs it; not what comes before.
+  override final func work(standingFor child: Operation) -> Operation? {
+    if let gate = child as? SettlementGate { return gate.operation }
+    return child === wrapped ? child : nil
   }
 
   override final func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
@@ -174,5 +203,25 @@ private final class SettlementAction: SettlementObserver {
 
   func operationDidSettle(_ operation: Operation, tag: Int) {
     action()
+  }
+}
+
+/// Waits until a guard has back what it lent.
+private final class ReturnGate: GateOperation, @unchecked Sendable {  // immutable
+  private let lender: GuardSource
+
+  init(_ lender: GuardSource) {
+    self.lender = lender
+    super.init()
+  }
+
+  override var purpose: String { "waits for its turn" }
+
+  override func main() {
+    if !lender.callWhenReturned({ [self] in finish() }) { finish() }
+  }
+
+  override func didCancel() {
+    finish()
   }
 }

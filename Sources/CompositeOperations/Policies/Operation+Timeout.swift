@@ -34,7 +34,8 @@ extension ComposableOperation {
   ///
   /// The returned operation has to be started to fail: before that, nothing happens at the deadline. From then on it
   /// does not matter whether this operation has started. If it has not, because it waits for a slot or a dependency, or
-  /// because the deadline had passed before, it is cancelled and never runs.
+  /// because the deadline had passed before, it is cancelled and never runs. If this operation has settled before the
+  /// returned one is started, that settles as this one did, whatever the time.
   ///
   /// - Parameters:
   ///   - deadline: the instant.

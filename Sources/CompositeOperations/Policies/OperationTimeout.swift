@@ -6,18 +6,17 @@ public struct OperationTimeout: Error, Sendable, Equatable {
   public let limit: Duration?
   /// The operation that did not end in time, as text: its name if it has one, and its type.
   public let operationDescription: String
-
-  init(limit: Duration?, operation: Operation) {
-    self.limit = limit
-    self.operationDescription = OperationError.describe(operation)
-  }
+  /// Whether another owner had started the operation, so that it was not cancelled.
+  var isLeftAlone = false
 }
 
 extension OperationTimeout: LocalizedError, CustomStringConvertible {
   /// The sentence: which operation did not end in which time.
   public var description: String {
-    if let limit { return "\(operationDescription) did not end within \(limit), and was cancelled." }
-    return "\(operationDescription) did not end before its deadline, and was cancelled."
+    let end = limit.map { "within \($0)" } ?? "before its deadline"
+    let consequence = isLeftAlone ? ". It was not cancelled, for it was started elsewhere" : ", and was cancelled"
+    return
+      "\(operationDescription) did not end \(end)\(consequence). Give it more time, or look for what it waited for."
   }
 
   /// The same as ``description``.

@@ -8,11 +8,15 @@ class PolicySource: SequentialSource, @unchecked Sendable {  // see the field; s
   /// Whether the value is `()`, whatever the operation's is.
   private let givesVoid: Bool
 
+  /// The name that the wrapped operation had when it was wrapped.
+  private let firstName: String?
+
   /// - Parameters:
   ///   - wrapped: the operation that is there from the beginning, if there is one.
   ///   - givesVoid: whether the value is `()`, whatever the operation's is.
   init(_ wrapped: Operation?, givesVoid: Bool, joins: Bool) {
     operation = wrapped
+    firstName = wrapped.flatMap { ($0 as? SettlingOperation).map(\.nameAtHand) ?? $0.name }
     self.givesVoid = givesVoid
     super.init(joins: joins)
   }
@@ -27,10 +31,24 @@ class PolicySource: SequentialSource, @unchecked Sendable {  // see the field; s
   final func takeWrapped() -> Operation? { StripedLock.withLock(of: self) { operation.take() } }
 
   override final var knownChildren: KnownChildren {
-    let known = super.knownChildren
-    guard known.contents.isEmpty, known.earlier == 0, let wrapped else { return known }
-    return KnownChildren(contents: [wrapped])
+    var known = super.knownChildren
+    // What comes before the work is no earlier work.
+    if self is GuardSource { known.earlier = min(known.earlier, 1) }
+    guard let wrapped else { return known }
+    known.earlier = 0
+    if known.contents.first !== wrapped { known.contents.append(wrapped) }
+    return known
   }
+
+  /// The operation whose progress a child stands for: itself; or nil, if it only comes before the work. May be called on
+  /// any thread.
+  func work(standingFor child: Operation) -> Operation? { child }
+
+  /// The name of what is wrapped, as far as it is known without asking for it.
+  var nameAtHand: String? { firstName }
+
+  /// What runs, or else is to run.
+  final var current: Operation? { wrapped ?? super.knownChildren.contents.first }
 
   /// Settles the owner as the wrapped operation has ended.
   final func settleLike(_ operation: Operation) -> Step {
@@ -62,6 +80,25 @@ final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked
   }
 
   override var source: WorkSource? { policy }
+
+  /// A queue reads it when the operation is added.
+  override var isReady: Bool {
+    policy.takePlace(Place.next)
+    return super.isReady
+  }
+
+  override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
+
+  override var form: Timeline.Kind? { policy.kind }
+
+  override var name: String? {
+    get { nameAtHand ?? nameOfWrapped }
+    set { super.name = newValue }
+  }
+
+  override var nameAtHand: String? { super.name ?? policy.nameAtHand }
+
+  override var wrapped: Operation? { policy.current }
 
   override func main() {
     policy.begin(for: self, cancelled: false)

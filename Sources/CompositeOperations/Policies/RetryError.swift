@@ -1,30 +1,76 @@
 import Foundation
 
-/// What a retried operation fails with: the error of every attempt.
+/// What a retried operation fails with: what its attempts failed with.
+///
+/// Of more than ``maxErrorCount`` errors it keeps the first four and the newest: an operation may be retried for weeks, and
+/// errors may be large.
 public struct RetryError: Error, Sendable {
+  /// How many errors are kept at most.
+  public static let maxErrorCount = 16
+
+  private let failures: Failures
+
+  /// The name of the operation, or of its last attempt that had one.
+  public let operationName: String?
+
   /// The errors, in the order of the attempts. Never empty. If a further attempt could not be made, the last is why.
-  public let errors: [any Error]
+  ///
+  /// If there were more than ``maxErrorCount``, the first four, and the newest.
+  public var errors: [any Error] { failures.errors }
+
+  /// How many errors were left out, between the fourth and the fifth of ``errors``.
+  public var omittedErrorCount: Int { failures.omittedCount }
 
   /// The last error, which decided that there is no further attempt.
   public var lastError: any Error { errors[errors.count - 1] }
 
-  init(errors: [any Error]) {
-    precondition(!errors.isEmpty, "A RetryError without an error: no attempt failed.")
-    self.errors = errors
+  init(_ failures: Failures, of name: String?) {
+    precondition(!failures.errors.isEmpty, "A RetryError without an error: no attempt failed.")
+    self.failures = failures
+    operationName = name.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// What attempts failed with, as many of them as are kept.
+  struct Failures: Sendable {
+    private static let firstCount = 4
+
+    private(set) var errors: [any Error] = []
+    private(set) var omittedCount = 0
+
+    mutating func append(_ error: any Error) {
+      if errors.count == RetryError.maxErrorCount {
+        errors.remove(at: Failures.firstCount)
+        omittedCount += 1
+      }
+      errors.append(error)
+    }
+
+    /// The number of the attempt that failed with the error at a place, from 1.
+    func attempt(at index: Int) -> Int { index + 1 + (index < Failures.firstCount ? 0 : omittedCount) }
+
+    /// The place after those that were left out, if any were.
+    var placeAfterOmitted: Int? { omittedCount > 0 ? Failures.firstCount : nil }
+  }
+}
+
+extension RetryError: ErrorWithReport {
+  package var report: ErrorReport {
+    let count = errors.count + omittedErrorCount
+    var items = errors.enumerated().map { index, error in
+      ErrorReport.Item("[\(failures.attempt(at: index))]: ", cause: error)
+    }
+    if let place = failures.placeAfterOmitted {
+      items.insert(ErrorReport.Item("… \(omittedErrorCount) more"), at: place)
+    }
+    return ErrorReport(
+      subject: operationName.map { "“\($0)”" }, headline: count == 1 ? "1 attempt failed" : "\(count) attempts failed",
+      items: items, remedy: "Repair what the last attempt failed with, or let the policy make more attempts.")
   }
 }
 
 extension RetryError: LocalizedError, CustomStringConvertible {
-  /// A headline, and one line for each attempt.
-  public var description: String {
-    var text = errors.count == 1 ? "1 attempt failed" : "\(errors.count) attempts failed"
-    for (index, error) in errors.enumerated() {
-      let cause = OperationError.describe(error)
-      let lines = cause.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-      text += "\n  [\(index + 1)]: " + lines.joined(separator: "\n    ")
-    }
-    return text
-  }
+  /// A headline with the operation's name, a line for each attempt whose error is kept, and what to do.
+  public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.
   public var errorDescription: String? { description }

@@ -21,11 +21,25 @@ public struct RetryPolicy: Sendable {
   }
 
   /// How delays are spread, so that many that failed together do not come back together.
-  public enum Jitter: Sendable, Equatable {
+  public struct Jitter: Sendable, Equatable {
+    enum Spread: Sendable {
+      case none, full, equal, decorrelated
+    }
+
+    let spread: Spread
+
     /// Not at all: each delay is the backoff's.
-    case none
+    public static let none = Jitter(spread: .none)
     /// Each delay is any between zero and the backoff's, all equally likely.
-    case full
+    public static let full = Jitter(spread: .full)
+    /// Each delay is any between half of the backoff's and all of it: never at once.
+    public static let equal = Jitter(spread: .equal)
+    /// Each delay is any between the backoff's first and three times the delay before, and at most ``maxDelay``: it grows
+    /// by itself, so the backoff counts for nothing but its first delay.
+    ///
+    /// The first delay is any between the backoff's first and three times that. Where the delay before is not kept, as in
+    /// `RetryReactor`, the backoff's stands in for it.
+    public static let decorrelated = Jitter(spread: .decorrelated)
   }
 
   /// How many attempts there are at most, the first included. At least 1; `Int.max` for no limit.

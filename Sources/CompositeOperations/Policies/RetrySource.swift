@@ -8,7 +8,9 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   /// The last attempt that failed, so that it is known when it is returned again.
   private var failed: Operation?
   /// What the attempts so far failed with.
-  private var errors: [any Error] = []
+  private var failures = RetryError.Failures()
+  /// The name of the last attempt that had one. Guarded by the striped lock.
+  private var attemptName: String?
   private let timekeeper: Timekeeper
   /// The delay that is the current child.
   private var delay: DelayOperation?
@@ -36,7 +38,7 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
     if let delay = delay.take() { return delay.isCancelled ? .settle(.cancelled) : attempt() }
     guard let error = previous.failure else { return settleLike(previous) }
     failed = previous
-    errors.append(error)
+    failures.append(error)
     guard let pause = retry?.failed(error) else { return fail() }
     guard pause > .zero else { return attempt() }
     let delay = DelayOperation(pause, timekeeper: timekeeper)
@@ -51,6 +53,9 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
       let made = try make(number)
       guard made !== failed else { return fail(OperationError(.alreadyFinished, operation: made)) }
       failed = nil
+      if let name = (made as? SettlingOperation).map(\.nameAtHand) ?? made.name {
+        StripedLock.withLock(of: self) { attemptName = name }
+      }
       return .run(made)
     } catch is CancellationError {
       return .settle(.cancelled)
@@ -60,9 +65,11 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   }
 
   private func fail(_ error: (any Error)? = nil) -> Step {
-    if let error { errors.append(error) }
-    return .settle(.failure, error: RetryError(errors: errors))
+    if let error { failures.append(error) }
+    return .settle(.failure, error: RetryError(failures, of: ownerName))
   }
+
+  override var nameAtHand: String? { super.nameAtHand ?? StripedLock.withLock(of: self) { attemptName } }
 
   override var kind: Timeline.Kind { .retry }
 
@@ -77,6 +84,6 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
     retry = nil
     failed = nil
     delay = nil
-    errors = []
+    failures = RetryError.Failures()
   }
 }

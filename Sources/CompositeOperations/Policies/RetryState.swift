@@ -5,6 +5,8 @@ struct RetryState: Sendable {
 
   /// How many attempts were begun.
   private(set) var attempts = 0
+  /// The last delay that the policy gave.
+  private var lastDelay: Duration?
 
   init(_ policy: RetryPolicy) {
     self.policy = policy
@@ -31,7 +33,9 @@ struct RetryState: Sendable {
   }
 
   private mutating func delay() -> Duration {
-    policy.delay(afterAttempt: attempts, randomFraction: { randomFraction() })
+    let delay = policy.delay(afterAttempt: attempts, previous: lastDelay, randomFraction: { randomFraction() })
+    lastDelay = delay
+    return delay
   }
 
   private mutating func randomFraction() -> Double {
@@ -45,13 +49,28 @@ struct RetryState: Sendable {
 extension RetryPolicy {
   /// The delay after an attempt that failed: backoff, cap and jitter.
   ///
-  /// - Parameter randomFraction: draws a number from 0 to 1; called if the jitter needs one.
-  package func delay(afterAttempt attempt: Int, randomFraction: () throws -> Double) rethrows -> Duration {
-    var delay = backoff.delay(afterAttempt: attempt)
-    if let longest = maxDelay { delay = min(delay, longest) }
-    switch jitter {
-    case .none: return delay
-    case .full: return delay > .zero ? delay * (try randomFraction()) : delay
+  /// - Parameters:
+  ///   - previous: the delay before that attempt; nil if there was none, or it is not known.
+  ///   - randomFraction: draws a number from 0 to 1; called if the jitter needs one.
+  package func delay(
+    afterAttempt attempt: Int, previous: Duration? = nil, randomFraction: () throws -> Double
+  ) rethrows -> Duration {
+    let delay = capped(backoff.delay(afterAttempt: attempt))
+    switch jitter.spread {
+    case .none:
+      return delay
+    case .full:
+      return delay > .zero ? delay * (try randomFraction()) : delay
+    case .equal:
+      return delay > .zero ? delay / 2 + delay / 2 * (try randomFraction()) : delay
+    case .decorrelated:
+      let first = capped(backoff.delay(afterAttempt: 1))
+      let last = max(first, previous ?? capped(backoff.delay(afterAttempt: max(attempt - 1, 1))))
+      return last > .zero ? capped(first + (last * 3 - first) * (try randomFraction())) : last
     }
+  }
+
+  private func capped(_ delay: Duration) -> Duration {
+    maxDelay.map { min(delay, $0) } ?? delay
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A clock, whichever it is, and all timers that are set on it.
 ///
@@ -11,7 +11,14 @@ import Foundation
 package final class Timekeeper: Sendable {
   /// A timer that was set.
   package struct Timer: Sendable {
-    fileprivate let token: TimerState<Action>.Token
+    fileprivate let token: TimerState<Work>.Token
+  }
+
+  /// What to do when a timer is due, and how urgent that is.
+  fileprivate struct Work: Sendable {
+    let deadline: Duration
+    let qualityOfService: QualityOfService
+    let action: Action
   }
 
   /// A time as the timekeeper counts: since it was made.
@@ -26,7 +33,7 @@ package final class Timekeeper: Sendable {
   package typealias Action = @Sendable () -> Void
 
   private struct State {
-    var timers: TimerState<Action>
+    var timers: TimerState<Work>
     /// The task that sleeps until the alarm, and the number of that.
     var sleeper: (task: Task<Void, Never>, number: Int)?
   }
@@ -39,13 +46,15 @@ package final class Timekeeper: Sendable {
   private let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (_ until: Duration) async throws -> Void
   private let pause: @Sendable (Duration) async -> Void
+  /// Tells a clock for tests of the timers; nil for all others.
+  private let tellOfTimers: (@Sendable (_ change: Int, _ deadline: Duration) -> Void)?
   /// The clock's instant at which the timekeeper was made.
   private let origin: any Sendable
   /// Whether a clock is the one that the timekeeper is for.
   let isFor: @Sendable (_ clock: any Sendable) -> Bool
 
   /// - Parameters:
-  ///   - keepsAlarm: whether the task goes on sleeping when the last timer was cancelled, for the next one.
+  ///   - keepsAlarm: whether the task goes on sleeping when its timer was cancelled, for the next one.
   ///   - pause: waits before a sleep that did not last is begun anew.
   init<C: Clock>(
     clock: C, keepsAlarm: Bool = false,
@@ -56,29 +65,37 @@ package final class Timekeeper: Sendable {
     elapsed = { origin.duration(to: clock.now) }
     sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }
     isFor = { isSameClock($0, as: clock) }
+    tellOfTimers = (clock as? any TimerWatchingClock).map { timerTelling($0, since: origin) }
     self.origin = origin
     self.pause = pause
   }
 
   // MARK: - Timers
 
-  /// Has `action` called on a worker thread after `delay`, once, unless the timer is cancelled before.
-  package func after(_ delay: Duration, _ action: @escaping Action) -> Timer {
-    at(Time(offset: elapsed() + delay), action)
+  /// Calls `action` on a worker thread after `delay`, once, unless the timer is cancelled before.
+  package func after(
+    _ delay: Duration, qualityOfService: QualityOfService = .default, _ action: @escaping Action
+  ) -> Timer {
+    at(Time(offset: elapsed() + delay), qualityOfService: qualityOfService, action)
   }
 
-  /// Has `action` called on a worker thread at a time, once, unless the timer is cancelled before.
-  package func at(_ time: Time, _ action: @escaping Action) -> Timer {
-    let (token, alarm) = state.withLock { $0.timers.add(at: time.offset, action) }
+  /// Calls `action` on a worker thread at a time, once, unless the timer is cancelled before.
+  package func at(
+    _ time: Time, qualityOfService: QualityOfService = .default, _ action: @escaping Action
+  ) -> Timer {
+    let work = Work(deadline: time.offset, qualityOfService: qualityOfService, action: action)
+    // First, so that it is not told to be gone before.
+    tellOfTimers?(1, time.offset)
+    let (token, alarm) = state.withLock { $0.timers.add(at: time.offset, work) }
     carryOut(alarm)
     return Timer(token: token)
   }
 
   /// Forgets a timer, and releases its action. One that is due, or was cancelled, is left as it is.
   package func cancel(_ timer: Timer) {
-    let (action, alarm) = state.withLock { $0.timers.cancel(timer.token) }
+    let (work, alarm) = state.withLock { $0.timers.cancel(timer.token) }
+    if let work { tellOfTimers?(-1, work.deadline) }
     carryOut(alarm)
-    withExtendedLifetime(action) {}
   }
 
   /// How many timers are pending.
@@ -102,7 +119,7 @@ package final class Timekeeper: Sendable {
 
   // MARK: - Alarm
 
-  private func carryOut(_ alarm: TimerState<Action>.Alarm) {
+  private func carryOut(_ alarm: TimerState<Work>.Alarm) {
     switch alarm {
     case .keep:
       break
@@ -143,14 +160,28 @@ package final class Timekeeper: Sendable {
       }
     }
     let now = elapsed()
-    let (actions, alarm) = state.withLock { $0.timers.due(at: now, alarm: number) }
+    let (due, alarm) = state.withLock { $0.timers.due(at: now, alarm: number) }
+    if let tellOfTimers { for work in due { tellOfTimers(-1, work.deadline) } }
     carryOut(alarm)
-    for action in actions { Workers.later(qualityOfService: .default, action) }
+    for work in due { Workers.later(qualityOfService: work.qualityOfService, work.action) }
   }
 
   private func isNeeded(alarm number: Int) -> Bool {
     !Task.isCancelled && state.withLock { $0.timers.isCurrent(alarm: number) }
   }
+}
+
+/// A clock that wants to know which timers are pending on it: not only the one that a task sleeps for.
+package protocol TimerWatchingClock: Clock where Duration == Swift.Duration {
+  /// There is one more timer for this instant, or one less.
+  func pendingTimersDidChange(by difference: Int, at deadline: Instant)
+}
+
+private func timerTelling<C: TimerWatchingClock>(
+  _ clock: C, since origin: Any
+) -> @Sendable (_ change: Int, _ deadline: Duration) -> Void {
+  guard let origin = origin as? C.Instant else { preconditionFailure("An instant of another clock than \(clock)") }
+  return { change, deadline in clock.pendingTimersDidChange(by: change, at: origin.advanced(by: deadline)) }
 }
 
 /// Whether it can be seen that two clocks of a type are the same.

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// One operation, and a limit in time: the engine of `timeout` and `deadline`.
 final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the fields
@@ -14,9 +15,12 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
   private let behavior: TimeoutBehavior
   private let timekeeper: Timekeeper
   private let time = LockBox(TimeoutState<Timekeeper.Timer>())
-  private let timeout: OperationTimeout
+  /// The type of what is timed, for the error.
+  private let timedType: Operation.Type
   // Kept until the timer is set; touched by whoever begins, is asking or ends.
   private var timed: SettlingOperation?
+  /// Whether the operation was somebody else's when the time was up. Written before the state says that it is.
+  private let isLeftAlone = Atomic(false)
 
   init(
     _ upstream: Operation, _ limit: Limit, _ behavior: TimeoutBehavior, _ timekeeper: Timekeeper, givesVoid: Bool
@@ -24,8 +28,7 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     self.limit = limit
     self.behavior = behavior
     self.timekeeper = timekeeper
-    let duration: Duration? = if case .duration(let duration) = limit { duration } else { nil }
-    timeout = OperationTimeout(limit: duration, operation: upstream)
+    timedType = type(of: upstream)
     super.init(upstream, givesVoid: givesVoid, joins: true)
   }
 
@@ -34,11 +37,14 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     guard !cancelled else { return begin(cancelled: true) }
     timed = owner
     if case .deadline(let deadline) = limit {
+      // It matters how the operation ended, if it has ended.
+      guard wrapped?.hasEnded != true else { return begin(cancelled: false) }
       guard !timekeeper.hasPassed(deadline) else {
+        noteWhoseItIs()
         _ = time.withLock { $0.expire() }
         return begin(cancelled: true)
       }
-      arm(timekeeper.at(deadline) { [self] in expire(owner) })
+      arm(timekeeper.at(deadline, qualityOfService: environment.qualityOfService) { [self] in expire(owner) })
     }
     begin(cancelled: false)
   }
@@ -48,10 +54,11 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
       guard let upstream = takeWrapped(), let owner = timed.take() else { return .settle(.cancelled) }
       switch limit {
       case .duration(let duration):
-        arm(timekeeper.after(duration) { [self] in expire(owner) })
+        arm(
+          timekeeper.after(duration, qualityOfService: environment.qualityOfService) { [self] in expire(owner) })
       case .deadline(let deadline):
         // It may have waited for a slot, and the timer may still be on its way.
-        if timekeeper.hasPassed(deadline) { expire(owner) }
+        if !upstream.hasEnded, timekeeper.hasPassed(deadline) { expire(owner, upstream) }
       }
       return .run(upstream)
     }
@@ -62,7 +69,7 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     let (isLate, timer) = time.withLock { $0.end() }
     if let timer { timekeeper.cancel(timer) }
     if isLate {
-      settleOwner(as: .failure, error: timeout)
+      settleOwner(as: .failure, error: timeout(of: ownerName))
     } else {
       settleOwner(as: ending, value: value, error: error)
     }
@@ -74,18 +81,35 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     return cancelsWork
   }
 
+  /// - Parameter name: what the owner is called.
+  private func timeout(of name: String?) -> OperationTimeout {
+    let type = (timedType as? SettlingOperation.Type)?.typeDescription ?? "\(timedType)"
+    let duration: Duration? = if case .duration(let duration) = limit { duration } else { nil }
+    return OperationTimeout(
+      limit: duration, operationDescription: OperationError.describe(nameAtHand ?? name, type, nil),
+      isLeftAlone: isLeftAlone.load(ordering: .acquiring))
+  }
+
   private func arm(_ timer: Timekeeper.Timer) {
     if let unneeded = time.withLock({ $0.arm(timer) }) { timekeeper.cancel(unneeded) }
   }
 
   /// The time is up.
-  private func expire(_ owner: SettlingOperation) {
+  ///
+  /// - Parameter upstream: the operation, if it is on its way from here to where it is run.
+  private func expire(_ owner: SettlingOperation, _ upstream: Operation? = nil) {
+    noteWhoseItIs(upstream)
     let (counts, timer) = time.withLock { $0.expire() }
     if let timer { timekeeper.cancel(timer) }
     guard counts else { return }
     // Before the cancel, which may settle the work at once.
-    if behavior == .settlesAtOnce { owner.settle(as: .failure, error: timeout) }
+    if behavior == .settlesAtOnce { owner.settle(as: .failure, error: timeout(of: owner.name)) }
     cancel()
+  }
+
+  private func noteWhoseItIs(_ upstream: Operation? = nil) {
+    let isTheirs = (upstream ?? wrapped)?.isTaken ?? state.withLock { $0.ownership == .theirs }
+    if isTheirs { isLeftAlone.store(true, ordering: .releasing) }
   }
 
   override var kind: Timeline.Kind { .timeout }
@@ -95,5 +119,11 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
   override func discardSteps() {
     _ = takeWrapped()
     timed = nil
+  }
+}
+
+extension Operation {
+  fileprivate var hasEnded: Bool {
+    (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
   }
 }

@@ -45,7 +45,7 @@ struct TimerState<Action> {
   /// How many timers are pending.
   private(set) var count = 0
 
-  /// - Parameter keepsAlarm: whether an alarm stays set when the last timer was cancelled, for the next one.
+  /// - Parameter keepsAlarm: whether an alarm stays set when its timer was cancelled, for the next one.
   init(keepsAlarm: Bool) {
     self.keepsAlarm = keepsAlarm
   }
@@ -83,7 +83,14 @@ struct TimerState<Action> {
       return (action, .forget)
     }
     if heap.count > 64, heap.count > 2 * count { compact() }
-    return (action, .keep)
+    return (action, keepsAlarm ? .keep : advanceAlarm())
+  }
+
+  /// The alarm belongs to a timer that is pending.
+  private mutating func advanceAlarm() -> Alarm {
+    while let first = heap.first, !isPending(first) { pop() }
+    guard let alarm, let first = heap.first, first.deadline > alarm else { return .keep }
+    return setAlarm(first.deadline)
   }
 
   /// An alarm went off. Returns the actions that are due, in the order of their deadlines, and when to come back.

@@ -7,13 +7,19 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
   // Only whoever is asking touches it.
   private var second: ((Operation) throws -> Step)?
   private let form: Timeline.Kind
+  /// Whether the first operation is only a delay before the work.
+  private let isDelayed: Bool
+  /// The name that the upstream had when this was made, if it is what the owner is called.
+  let upstreamName: String?
 
   /// - Parameters:
   ///   - upstream: the first operation, which this starts unless somebody else does.
   ///   - second: decides what comes after it. Called where the operations run. What it throws settles the owner.
   init(_ upstream: Operation, as form: Timeline.Kind, then second: @escaping (Operation) throws -> Step) {
     self.form = form
+    isDelayed = upstream is DelayOperation
     self.upstream = upstream
+    upstreamName = form == .then ? nil : (upstream as? SettlingOperation).map(\.nameAtHand) ?? upstream.name
     self.second = second
     super.init(joins: true)
   }
@@ -33,8 +39,10 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
     }
   }
 
-  /// A second operation is expected after `then` and `mapAsync`, so that the first is half of the work.
-  override var progressShape: ProgressShape { form == .then || form == .mapAsync ? .steps(2) : .inner }
+  /// A second operation is expected after `then` and `mapAsync`, so that the first is half of the work, if it is work.
+  override var progressShape: ProgressShape {
+    (form == .then || form == .mapAsync) && !isDelayed ? .steps(2) : .inner
+  }
 
   private func takeUpstream() -> Operation? {
     StripedLock.withLock(of: self) { upstream.take() }
@@ -48,6 +56,9 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
   }
 
   override var kind: Timeline.Kind { form }
+
+  /// What the owner has its name from, as long as it is known. After `then` there is another operation, for other work.
+  var wrappedUpstream: Operation? { form == .then ? nil : knownChildren.upstream.first }
 
   override var knownChildren: KnownChildren {
     if let upstream = StripedLock.withLock(of: self, { upstream }) { return KnownChildren(upstream: [upstream]) }

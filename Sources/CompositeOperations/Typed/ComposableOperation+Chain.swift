@@ -3,8 +3,8 @@ import Foundation
 /// Operations made from an operation and what to do with its value.
 ///
 /// Each returns one operation that owns the others. It starts the operation that it is called on, unless that is
-/// executing, queued, composed elsewhere or settled already: then it waits for it, and does not cancel it. It settles
-/// with the first failure as it is, not wrapped. Cancelling it cancels what it started, and it then settles as
+/// executing, queued, composed elsewhere or settled already: then it waits for it, and does not cancel it. Unless it
+/// says otherwise it settles with the first failure as it is, not wrapped. Cancelling it cancels what it started, and it then settles as
 /// cancelled when that has finished.
 ///
 /// The closures are called where the operations run: in a slot of the surrounding composite's queue (on the main thread
@@ -29,7 +29,8 @@ extension ComposableOperation {
 
   /// Transforms this operation's value.
   ///
-  /// Traps if `T` is an `Operation`: it would never run. Use ``then(_:)``.
+  /// Traps if `T` is an `Operation`, or an optional or an array of them: they would never run.
+  /// Use ``then(_:)``.
   ///
   /// - Parameter transform: makes the value. Not called unless this operation succeeds.
   public func map<T: Sendable>(_ transform: @escaping @Sendable (Value) throws -> T) -> SimpleOperation<T> {
@@ -42,7 +43,8 @@ extension ComposableOperation {
 
   /// Transforms this operation's value with an async closure, which runs as the work of an ``AsyncOperation``.
   ///
-  /// Traps if `T` is an `Operation`: it would never run. Use ``then(_:)``.
+  /// Traps if `T` is an `Operation`, or an optional or an array of them: they would never run.
+  /// Use ``then(_:)``.
   ///
   /// - Parameter transform: makes the value, in a task of its own on the cooperative pool. Not called unless this
   ///   operation succeeds. Its task is cancelled when the operation is.
@@ -67,6 +69,21 @@ extension ComposableOperation {
       ChainSource(self, as: .recover) { upstream in
         guard let error = upstream.failure else { return .settleLike(upstream) }
         return .run(try handler(error))
+      })
+  }
+
+  /// Succeeds with how this operation ends, so that neither its failure nor its cancellation is that of what it is part
+  /// of.
+  ///
+  /// ```swift
+  /// let pages = forEach(addresses, maxConcurrent: 4) { FetchPage($0).settled() }  // [Outcome<Page>], 24 of 24
+  /// ```
+  ///
+  /// It never fails. Cancelling it cancels this operation as for ``map(_:)``, and it then settles as cancelled itself.
+  public func settled() -> SimpleOperation<Outcome<Value>> {
+    ComposedOperation(
+      ChainSource(self, as: .settled) { upstream in
+        .settle(.success, value: (upstream as! Self).settledOutcome)
       })
   }
 

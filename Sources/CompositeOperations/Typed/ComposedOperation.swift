@@ -28,6 +28,23 @@ final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @uncheck
     }
   }
 
+  override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
+
+  override var form: Timeline.Kind? { source?.kind }
+
+  override var name: String? {
+    get { nameAtHand ?? nameOfWrapped }
+    set { super.name = newValue }
+  }
+
+  override var nameAtHand: String? { super.name ?? chain?.upstreamName }
+
+  override var wrapped: Operation? { chain?.wrappedUpstream }
+
+  private var chain: ChainSource? {
+    if case .sequential(let source) = engine { source as? ChainSource } else { nil }
+  }
+
   override func main() {
     source?.bind(to: self, queue: nil)
     begin(cancelled: false)

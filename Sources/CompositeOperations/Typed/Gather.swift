@@ -44,6 +44,31 @@ public func all<O: ComposableOperation>(
   return ComposedOperation(source)
 }
 
+/// Runs operations of one type in parallel, and succeeds with how each of them ended, in the order of the operations.
+///
+/// ```swift
+/// let pages = allSettled(addresses.map { FetchPage($0) }).map { outcomes in outcomes.compactMap(\.value) }
+/// ```
+///
+/// It never fails: an operation that fails, or that its owner cancels, leaves the others alone, and its outcome is one of
+/// the values. Cancelling it cancels the operations that it runs, and it then settles as cancelled when they have finished.
+/// Operations that are under way already are treated as in ``zip(_:)``. To make operations only when they can run use
+/// ``forEach(_:maxConcurrent:_:)`` with ``ComposableOperation/settled()``.
+///
+/// - Parameters:
+///   - operations: the operations, which the returned one owns.
+///   - maxConcurrent: how many may be unfinished at the same time. Positive, or
+///     `OperationQueue.defaultMaxConcurrentOperationCount` for no limit; anything else traps.
+public func allSettled<O: ComposableOperation>(
+  _ operations: [O], maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount
+) -> SimpleOperation<[Outcome<O.Value>]> {
+  let source = GatheringSource(operations, as: .allSettled, policy: .settleAll) { children in
+    children.map { ($0 as! O).settledOutcome }
+  }
+  source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of allSettled"))
+  return ComposedOperation(source)
+}
+
 /// Runs operations in parallel, and succeeds with the value of the first that does. The rest are cancelled.
 ///
 /// It settles when all have finished. If none succeeds it fails with a ``CompositeError`` of all that failed, or is
@@ -75,7 +100,8 @@ public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOp
 ///   - make: makes the operation for an item. Called where the operations run, by several threads at once; an error
 ///     that it throws counts as the failure of that operation, `CancellationError` as its cancellation.
 public func forEach<S: Swift.Sequence, O: ComposableOperation>(
-  _ items: S, maxConcurrent: Int, _ make: @escaping @Sendable (S.Element) throws -> O
+  _ items: S, maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+  _ make: @escaping @Sendable (S.Element) throws -> O
 ) -> SimpleOperation<[O.Value]> where S.Element: Sendable {
   let source = ForEachSource<S.Element, O>(Array(items), make)
   source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of forEach"))

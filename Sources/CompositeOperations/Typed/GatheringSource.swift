@@ -1,6 +1,7 @@
 import Foundation
 
-/// Several operations in parallel, and one value made of theirs: the engine of `zip`, `all` and `firstSuccess`.
+/// Several operations in parallel, and one value made of theirs: the engine of `zip`, `all`, `allSettled` and
+/// `firstSuccess`.
 final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
   private let gather: ([Operation]) -> any Sendable
 
@@ -9,7 +10,7 @@ final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
   override var kind: Timeline.Kind { form }
 
   /// - Parameter gather: makes the value from the operations, all of which have succeeded. For the policy
-  ///   `firstSuccess` it gets the one that did.
+  ///   `firstSuccess` it gets the one that did, for `settleAll` all, however they ended.
   init(
     _ children: [Operation], as form: Timeline.Kind, policy: ParallelState.Policy,
     gather: @escaping ([Operation]) -> any Sendable
@@ -28,22 +29,12 @@ final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
     case .winner(let tag):
       settleOwner(as: .success, value: gather([operations[tag]]))
     case .failure(let failures) where succeedsFirst:
-      settleOwner(as: .failure, error: CompositeError(failures, of: operations))
+      settleOwner(as: .failure, error: CompositeError(failures, of: operations, in: ownerName))
     case .failure(let failures):
       settleOwner(as: .failure, error: failures[0].error)
     case .cancelled:
       settleOwner(as: .cancelled)
     }
-  }
-}
-
-extension CompositeError {
-  /// - Parameter failures: in any order; never empty.
-  init(_ failures: [ParallelState.Failure], of operations: [Operation]) {
-    self.init(
-      failures: failures.sorted { $0.tag < $1.tag }.map {
-        Failure(index: $0.tag, operationName: operations[$0.tag].name, error: $0.error)
-      })
   }
 }
 
@@ -54,5 +45,11 @@ extension ComposableOperation {
       preconditionFailure("\(OperationError.describe(self)) has no value: \(String(describing: outcome))")
     }
     return value
+  }
+
+  /// How an operation that is known to have finished ended.
+  var settledOutcome: Outcome<Value> {
+    if let outcome { return outcome }
+    return isCancelled ? .cancelled : .failure(OperationError(.missingOutcome, operation: self))
   }
 }

@@ -5,49 +5,89 @@ public import Foundation
 /// Switch on ``code``; ``description`` is a sentence that names the job, the cause and the remedy.
 public struct JobError: Error, Sendable, Equatable {
   /// What was wrong.
-  public enum Code: Sendable, Equatable {
+  ///
+  /// More codes may come: a `switch` over them needs a `default`.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The job's stored form could not be made.
-    case notEncodable
-    /// The job's stored form is larger than ``DurableQueue/Configuration/maxPayloadSize``.
-    case payloadTooLarge(size: Int, limit: Int)
-    /// Another job has its unique key.
-    case duplicate(JobID)
-    /// A prerequisite is not stored, or is no position in the same call.
-    case unknownPrerequisite(JobID)
-    /// Jobs of one call wait for each other; the positions form the circle.
-    case cycle([Int])
-    /// A job takes the place of one that the prerequisite waits for: the two would wait for each other.
-    case circularPrerequisite(JobID)
+    public static let notEncodable = Code(value: .notEncodable)
+    /// The job's stored form, of ``JobError/payloadSize``, is larger than
+    /// ``DurableQueue/Configuration/maxPayloadSize``.
+    public static let payloadTooLarge = Code(value: .payloadTooLarge)
+    /// Another job, ``JobError/otherJob``, has its unique key.
+    public static let duplicate = Code(value: .duplicate)
+    /// A prerequisite, ``JobError/otherJob``, is not stored, or is no position in the same call.
+    public static let unknownPrerequisite = Code(value: .unknownPrerequisite)
+    /// Jobs of one call wait for each other; ``JobError/circle`` are their positions.
+    public static let cycle = Code(value: .cycle)
+    /// A job takes the place of one that the prerequisite, ``JobError/otherJob``, waits for: the
+    /// two would wait for each other.
+    public static let circularPrerequisite = Code(value: .circularPrerequisite)
     /// There is no such job.
-    case unknownJob
-    /// The job is in a state in which this can not be done.
-    case wrongState(JobState)
-    /// An attempt took longer than its timeout.
-    case timedOut(Duration)
+    public static let unknownJob = Code(value: .unknownJob)
+    /// The job is in a state, ``JobError/state``, in which this cannot be done.
+    public static let wrongState = Code(value: .wrongState)
+    /// An attempt took longer than its timeout, ``JobError/timeout``.
+    public static let timedOut = Code(value: .timedOut)
     /// The operation of an attempt was cancelled, though nobody cancelled the job.
-    case operationCancelled
+    public static let operationCancelled = Code(value: .operationCancelled)
     /// The closure that makes the operation of an attempt gave one that has run before.
-    case operationUsedBefore
+    public static let operationUsedBefore = Code(value: .operationUsedBefore)
     /// The stored form does not fit the registered type.
-    case undecodable
-    /// The stored form is of a version that this process does not know.
-    case newerVersion(stored: Int, known: Int)
+    public static let undecodable = Code(value: .undecodable)
+    /// The stored form is of a version, ``JobError/storedVersion``, that this process does not
+    /// know.
+    public static let newerVersion = Code(value: .newerVersion)
     /// Another process was given the job, since this one did not prolong its lease in time.
-    case leaseLost
-    /// The processes that ran it ended too often.
-    case tooManyCrashes(Int)
-    /// No process that registered its kind came within the time that ``DurableQueue/UnknownKinds`` allows.
-    case unknownKind
-    /// A prerequisite is dead, cancelled or deleted.
-    case prerequisiteFailed(JobID)
-    /// A periodic job's options or schedule can not be read here, such as one in a time zone that this machine does not know.
-    case unreadablePeriodicJob(name: String)
+    public static let leaseLost = Code(value: .leaseLost)
+    /// The processes that ran it ended too often: ``JobError/crashCount`` times.
+    public static let tooManyCrashes = Code(value: .tooManyCrashes)
+    /// No process that registered its kind came within the time that ``DurableQueue/UnknownKinds``
+    /// allows.
+    public static let unknownKind = Code(value: .unknownKind)
+    /// A prerequisite, ``JobError/otherJob``, is dead, cancelled or deleted.
+    public static let prerequisiteFailed = Code(value: .prerequisiteFailed)
+    /// The options or the schedule of a periodic job, ``JobError/periodicJobName``, cannot be read
+    /// here, such as one in a time zone that this machine does not know.
+    public static let unreadablePeriodicJob = Code(value: .unreadablePeriodicJob)
     /// The queue was called from inside of one of its own transactions.
+    public static let insideTransaction = Code(value: .insideTransaction)
+
+    /// The code in a word, such as `notEncodable`.
+    public var description: String { value.rawValue }
+
+    enum Value: String {
+      case notEncodable, payloadTooLarge, duplicate, unknownPrerequisite, cycle, circularPrerequisite, unknownJob,
+        wrongState, timedOut, operationCancelled, operationUsedBefore, undecodable, newerVersion, leaseLost,
+        tooManyCrashes, unknownKind, prerequisiteFailed, unreadablePeriodicJob, insideTransaction
+    }
+
+    let value: Value
+  }
+
+  /// What the library itself switches on, without a `default`.
+  enum Reason: Equatable {
+    case notEncodable
+    case payloadTooLarge(size: Int, limit: Int)
+    case duplicate(JobID)
+    case unknownPrerequisite(JobID)
+    case cycle([Int])
+    case circularPrerequisite(JobID)
+    case unknownJob
+    case wrongState(JobState)
+    case timedOut(Duration)
+    case operationCancelled
+    case operationUsedBefore
+    case undecodable
+    case newerVersion(stored: Int, known: Int)
+    case leaseLost
+    case tooManyCrashes(Int)
+    case unknownKind
+    case prerequisiteFailed(JobID)
+    case unreadablePeriodicJob(name: String)
     case insideTransaction
   }
 
-  /// What was wrong, to switch on.
-  public let code: Code
+  let reason: Reason
   /// The job's number, if it has one.
   public let id: JobID?
   /// The job's kind, if it is known.
@@ -55,13 +95,99 @@ public struct JobError: Error, Sendable, Equatable {
   /// The error that this one comes from, as text.
   public let underlyingDescription: String?
 
-  init(_ code: Code, id: JobID? = nil, kind: String? = nil, underlying: (any Error)? = nil) {
-    self.code = code
+  init(_ reason: Reason, id: JobID? = nil, kind: String? = nil, underlying: (any Error)? = nil) {
+    self.reason = reason
     self.id = id
     self.kind = kind
     underlyingDescription = underlying.map { error in
       if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else { "\(error)" }
     }
+  }
+}
+
+extension JobError {
+  /// What was wrong, to switch on.
+  public var code: Code {
+    switch reason {
+    case .notEncodable: .notEncodable
+    case .payloadTooLarge: .payloadTooLarge
+    case .duplicate: .duplicate
+    case .unknownPrerequisite: .unknownPrerequisite
+    case .cycle: .cycle
+    case .circularPrerequisite: .circularPrerequisite
+    case .unknownJob: .unknownJob
+    case .wrongState: .wrongState
+    case .timedOut: .timedOut
+    case .operationCancelled: .operationCancelled
+    case .operationUsedBefore: .operationUsedBefore
+    case .undecodable: .undecodable
+    case .newerVersion: .newerVersion
+    case .leaseLost: .leaseLost
+    case .tooManyCrashes: .tooManyCrashes
+    case .unknownKind: .unknownKind
+    case .prerequisiteFailed: .prerequisiteFailed
+    case .unreadablePeriodicJob: .unreadablePeriodicJob
+    case .insideTransaction: .insideTransaction
+    }
+  }
+
+  /// The job that has the unique key, of ``Code/duplicate``; the prerequisite in question, of
+  /// ``Code/unknownPrerequisite``, ``Code/circularPrerequisite`` and ``Code/prerequisiteFailed``;
+  /// nil for other codes.
+  public var otherJob: JobID? {
+    switch reason {
+    case .duplicate(let id), .unknownPrerequisite(let id), .circularPrerequisite(let id), .prerequisiteFailed(let id):
+      id
+    default: nil
+    }
+  }
+
+  /// The positions, in the call, of the jobs that wait for each other, of ``Code/cycle``: from one
+  /// job back to the same. Empty for other codes.
+  public var circle: [Int] {
+    if case .cycle(let positions) = reason { positions } else { [] }
+  }
+
+  /// The state that the job is in, of ``Code/wrongState``; nil for other codes.
+  public var state: JobState? {
+    if case .wrongState(let state) = reason { state } else { nil }
+  }
+
+  /// The timeout that was over, of ``Code/timedOut``; nil for other codes.
+  public var timeout: Duration? {
+    if case .timedOut(let timeout) = reason { timeout } else { nil }
+  }
+
+  /// The size of the stored form in bytes, of ``Code/payloadTooLarge``; nil for other codes.
+  public var payloadSize: Int? {
+    if case .payloadTooLarge(let size, _) = reason { size } else { nil }
+  }
+
+  /// The size in bytes that a stored form may have, of ``Code/payloadTooLarge``; nil for other
+  /// codes.
+  public var payloadLimit: Int? {
+    if case .payloadTooLarge(_, let limit) = reason { limit } else { nil }
+  }
+
+  /// The version of the stored form, of ``Code/newerVersion``; nil for other codes.
+  public var storedVersion: Int? {
+    if case .newerVersion(let stored, _) = reason { stored } else { nil }
+  }
+
+  /// The newest version that this process knows, of ``Code/newerVersion``; nil for other codes.
+  public var knownVersion: Int? {
+    if case .newerVersion(_, let known) = reason { known } else { nil }
+  }
+
+  /// How many processes ended while the job ran in them, of ``Code/tooManyCrashes``; nil for other
+  /// codes.
+  public var crashCount: Int? {
+    if case .tooManyCrashes(let count) = reason { count } else { nil }
+  }
+
+  /// The name of the periodic job, of ``Code/unreadablePeriodicJob``; nil for other codes.
+  public var periodicJobName: String? {
+    if case .unreadablePeriodicJob(let name) = reason { name } else { nil }
   }
 }
 
@@ -78,7 +204,7 @@ extension JobError: LocalizedError, CustomStringConvertible {
   /// The sentence: what is wrong with which job, and what to do.
   public var description: String {
     let cause = underlyingDescription.map { " (\($0))" } ?? ""
-    return switch code {
+    return switch reason {
     case .notEncodable:
       "\(job) can not be stored, for it does not encode as JSON\(cause). Look at its properties: a Double that is not "
         + "finite is the usual one."
@@ -155,8 +281,9 @@ extension String {
   fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
 }
 
-/// Throw it, or fail with it, to have the job run again later without losing an attempt. An operation of this package that
-/// fails with nothing else, such as a composite of one that does, counts too; the longest of several.
+/// Throw it, or fail with it, to have the job run again later without losing an attempt. An
+/// operation of this package that fails with nothing else, such as a composite of one that does,
+/// counts too; the longest of several.
 ///
 /// ```swift
 /// try queue.register(Poll.self) { job, context in
@@ -174,8 +301,9 @@ public struct JobSnooze: Error, Sendable, Hashable {
   }
 }
 
-/// Throw it, or fail with it, when further attempts are of no use: the job is dead, or held, at once. Also when it is among
-/// the errors that a composite, a workflow or another operation of this package fails with.
+/// Throw it, or fail with it, when further attempts are of no use: the job is dead, or held, at
+/// once. Also when it is among the errors that a composite, a workflow or another operation of this
+/// package fails with.
 public struct PermanentJobFailure: Error, Sendable {
   /// Why.
   public let underlying: any Error

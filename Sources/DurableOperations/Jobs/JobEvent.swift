@@ -1,37 +1,196 @@
+public import CompositeOperations
 public import Foundation
 
-/// What happened to jobs in this process, in the order in which it was stored. Of what other processes did it tells nothing
-/// but that their jobs were taken over.
-public enum JobEvent: Sendable {
-  /// A job was stored by this process.
-  case enqueued(JobID, kind: String)
-  /// An attempt starts, numbered from 1.
-  case started(JobID, kind: String, attempt: Int)
-  /// The share of the work that is done, from 0 to 1: what the progress of its operation says, or
-  /// ``JobContext/reportProgress(_:)``.
-  case progress(JobID, fraction: Double)
-  /// A job was done.
-  case done(JobID, kind: String)
-  /// An attempt failed; the next starts at a time.
-  case failed(JobID, kind: String, attempt: Int, error: any Error, nextAttempt: Date)
-  /// A job put itself off.
-  case snoozed(JobID, kind: String, until: Date)
-  /// A job is dead: after its last attempt or too many crashes, with its prerequisite, or for want of a process that knows
-  /// its kind.
-  case dead(JobID, kind: String, error: any Error)
-  /// A job is held after its last attempt.
-  case held(JobID, kind: String, error: any Error)
-  /// A job was cancelled: by this process, while it ran here, or with its prerequisite.
-  case cancelled(JobID, kind: String)
-  /// A job waits again, for the queue was stopped; it costs no attempt.
-  case returned(JobID, kind: String)
-  /// Jobs were taken from a process that has ended, or was not heard of for the length of its lease. They wait again, but
-  /// for those of which ``dead(_:kind:error:)`` or ``cancelled(_:kind:)`` is told right after.
-  case rescued([JobID])
-  /// What this process did of a job is not acknowledged: another was given it.
-  case leaseLost(JobID, kind: String)
-  /// There are jobs that are due, of kinds that are not registered here. Told once for each kind.
-  case unknownKind(String)
-  /// The database did not do what the queue needs; it tries again.
-  case databaseFailed(DatabaseError)
+/// What happened to jobs in this process, in the order in which it was stored. Of what other
+/// processes did it tells nothing but that their jobs were taken over.
+///
+/// Switch on ``kind``; the other properties are what the events of some kinds carry:
+///
+/// ```swift
+/// for await event in queue.events() {
+///   switch event.kind {
+///   case .dead, .held: report(event.jobID, event.error)
+///   default: break
+///   }
+/// }
+/// ```
+public struct JobEvent: Sendable, CountedEvent {
+  /// What can happen.
+  ///
+  /// More kinds may come: a `switch` over them needs a `default`.
+  public struct Kind: Sendable, Hashable, CustomStringConvertible {
+    /// A job was stored by this process.
+    public static let enqueued = Kind(value: .enqueued)
+    /// An attempt starts, numbered from 1: ``JobEvent/attempt``.
+    public static let started = Kind(value: .started)
+    /// The share of the work that is done has grown to ``JobEvent/fractionCompleted``: what the
+    /// progress of the job's operation says, or ``JobContext/reportProgress(_:)``. Such an event
+    /// has no ``JobEvent/jobKind``.
+    public static let progress = Kind(value: .progress)
+    /// A job was done.
+    public static let done = Kind(value: .done)
+    /// An attempt failed with ``JobEvent/error``; the next starts at ``JobEvent/nextAttempt``.
+    public static let failed = Kind(value: .failed)
+    /// A job put itself off until ``JobEvent/nextAttempt``.
+    public static let snoozed = Kind(value: .snoozed)
+    /// A job is dead: after its last attempt or too many crashes, with its prerequisite, or for
+    /// want of a process that knows its kind. ``JobEvent/error`` says which.
+    public static let dead = Kind(value: .dead)
+    /// A job is held after its last attempt, which failed with ``JobEvent/error``.
+    public static let held = Kind(value: .held)
+    /// A job was cancelled: by this process, while it ran here, or with its prerequisite.
+    public static let cancelled = Kind(value: .cancelled)
+    /// A job waits again, for the queue was stopped; it costs no attempt.
+    public static let returned = Kind(value: .returned)
+    /// Jobs, the event's ``JobEvent/jobIDs``, were taken from a process that has ended, or was not
+    /// heard of for the length of its lease. They wait again, but for those of which ``dead`` or
+    /// ``cancelled`` is told right after.
+    public static let rescued = Kind(value: .rescued)
+    /// What this process did of a job is not acknowledged: another was given it.
+    public static let leaseLost = Kind(value: .leaseLost)
+    /// There are jobs that are due, of ``JobEvent/jobKind``, which is not registered here. Told
+    /// once for each such kind.
+    public static let unknownKind = Kind(value: .unknownKind)
+    /// The database did not do what the queue needs; the queue tries again. ``JobEvent/error`` is a
+    /// ``DatabaseError``.
+    public static let databaseFailed = Kind(value: .databaseFailed)
+
+    /// The kind in a word, such as `enqueued`.
+    public var description: String { value.rawValue }
+
+    enum Value: String {
+      case enqueued, started, progress, done, failed, snoozed, dead, held, cancelled, returned, rescued, leaseLost
+      case unknownKind, databaseFailed
+    }
+
+    let value: Value
+  }
+
+  /// What the library itself switches on, without a `default`.
+  enum Content {
+    case enqueued(JobID, kind: String)
+    case started(JobID, kind: String, attempt: Int)
+    case progress(JobID, fraction: Double)
+    case done(JobID, kind: String)
+    case failed(JobID, kind: String, attempt: Int, error: any Error, nextAttempt: Date)
+    case snoozed(JobID, kind: String, until: Date)
+    case dead(JobID, kind: String, error: any Error)
+    case held(JobID, kind: String, error: any Error)
+    case cancelled(JobID, kind: String)
+    case returned(JobID, kind: String)
+    case rescued([JobID])
+    case leaseLost(JobID, kind: String)
+    case unknownKind(String)
+    case databaseFailed(DatabaseError)
+  }
+
+  let content: Content
+  /// How many events the stream has dropped before this one, because they were not read in time.
+  public package(set) var droppedCount = 0
+
+  init(_ content: Content) { self.content = content }
+
+  /// What happened.
+  public var kind: Kind {
+    switch content {
+    case .enqueued: .enqueued
+    case .started: .started
+    case .progress: .progress
+    case .done: .done
+    case .failed: .failed
+    case .snoozed: .snoozed
+    case .dead: .dead
+    case .held: .held
+    case .cancelled: .cancelled
+    case .returned: .returned
+    case .rescued: .rescued
+    case .leaseLost: .leaseLost
+    case .unknownKind: .unknownKind
+    case .databaseFailed: .databaseFailed
+    }
+  }
+}
+
+extension JobEvent {
+  /// The job that it happened to; nil for ``Kind/rescued``, ``Kind/unknownKind`` and
+  /// ``Kind/databaseFailed``.
+  public var jobID: JobID? {
+    switch content {
+    case .enqueued(let id, _), .started(let id, _, _), .progress(let id, _), .done(let id, _),
+      .failed(let id, _, _, _, _),
+      .snoozed(let id, _, _), .dead(let id, _, _), .held(let id, _, _), .cancelled(let id, _), .returned(let id, _),
+      .leaseLost(let id, _):
+      id
+    case .rescued, .unknownKind, .databaseFailed: nil
+    }
+  }
+
+  /// All jobs that it happened to: those of ``Kind/rescued``; for other kinds ``jobID``, if there
+  /// is one.
+  public var jobIDs: [JobID] {
+    if case .rescued(let ids) = content { ids } else { jobID.map { [$0] } ?? [] }
+  }
+
+  /// The kind of the job; nil for ``Kind/progress``, ``Kind/rescued`` and ``Kind/databaseFailed``.
+  public var jobKind: String? {
+    switch content {
+    case .enqueued(_, let kind), .started(_, let kind, _), .done(_, let kind), .failed(_, let kind, _, _, _),
+      .snoozed(_, let kind, _), .dead(_, let kind, _), .held(_, let kind, _), .cancelled(_, let kind),
+      .returned(_, let kind), .leaseLost(_, let kind), .unknownKind(let kind):
+      kind
+    case .progress, .rescued, .databaseFailed: nil
+    }
+  }
+
+  /// The number of the attempt, from 1, of ``Kind/started`` and ``Kind/failed``; nil for other
+  /// kinds.
+  public var attempt: Int? {
+    switch content {
+    case .started(_, _, let attempt), .failed(_, _, let attempt, _, _): attempt
+    default: nil
+    }
+  }
+
+  /// The share of the work that is done, from 0 to 1, of ``Kind/progress``; nil for other kinds.
+  public var fractionCompleted: Double? {
+    if case .progress(_, let fraction) = content { fraction } else { nil }
+  }
+
+  /// What the attempt failed with, of ``Kind/failed``; why the job is ``Kind/dead`` or
+  /// ``Kind/held``; the ``DatabaseError`` of ``Kind/databaseFailed``; nil for other kinds.
+  public var error: (any Error)? {
+    switch content {
+    case .failed(_, _, _, let error, _), .dead(_, _, let error), .held(_, _, let error): error
+    case .databaseFailed(let error): error
+    default: nil
+    }
+  }
+
+  /// When the job runs again, of ``Kind/failed`` and ``Kind/snoozed``; nil for other kinds.
+  public var nextAttempt: Date? {
+    switch content {
+    case .failed(_, _, _, _, let date), .snoozed(_, _, let date): date
+    default: nil
+    }
+  }
+}
+
+extension JobEvent: CustomStringConvertible {
+  /// What happened to which job, such as `started: job #7 (upload), attempt 2`.
+  public var description: String {
+    var details: [String] = []
+    if let jobID { details.append("job \(jobID)" + (jobKind.map { " (\($0))" } ?? "")) }
+    switch content {
+    case .rescued(let ids): details.append("jobs \(ids.map(\.description).joined(separator: ", "))")
+    case .unknownKind(let kind): details.append(kind)
+    case .progress(_, let fraction): details.append("\(fraction)")
+    case .enqueued, .started, .done, .failed, .snoozed, .dead, .held, .cancelled, .returned, .leaseLost,
+      .databaseFailed:
+      break
+    }
+    if let attempt { details.append("attempt \(attempt)") }
+    if let error { details.append("\(error)") }
+    if let nextAttempt { details.append("again at \(nextAttempt)") }
+    return "\(kind): \(details.joined(separator: ", "))"
+  }
 }

@@ -13,7 +13,7 @@ public struct JobOptions: Sendable, Hashable, Codable {
   /// How long to wait before each further attempt; nil for ``DurableQueue/Configuration/backoff``.
   public var backoff: JobBackoff?
   /// How long an attempt may take. Its operation is cancelled then, and the attempt has failed with
-  /// ``JobError/Code/timedOut(_:)`` when the operation has ended. Nil for as long as it takes.
+  /// ``JobError/Code/timedOut`` when the operation has ended. Nil for as long as it takes.
   public var timeout: Duration?
   /// Whether the job runs only while ``DurableQueue/Configuration/networkMonitor`` says that there is a network.
   public var requiresNetwork: Bool
@@ -101,7 +101,7 @@ public enum JobStart: Sendable, Hashable, Codable {
 public struct UniqueKey: Sendable, Hashable, Codable {
   /// What happens to a job whose key is taken.
   public enum Conflict: String, Sendable, Codable {
-    /// It is not enqueued: ``JobError/Code/duplicate(_:)``, which names the job that has the key.
+    /// It is not enqueued: ``JobError/Code/duplicate``; ``JobError/otherJob`` is the job that has the key.
     case reject
     /// It takes the place, the number and the dependents of the one that has the key; its attempts begin anew, and it waits
     /// for its own prerequisites alone. If that one executes, it is stored beside it, and runs after it; that one is not

@@ -52,7 +52,7 @@ extension DurableQueue {
 
   /// The periodic jobs, in the order of their names.
   ///
-  /// - Throws: ``JobError/Code/unreadablePeriodicJob(name:)`` if one of them can not be read, ``DatabaseError``.
+  /// - Throws: ``JobError/Code/unreadablePeriodicJob`` if one of them can not be read, ``DatabaseError``.
   public func periodicJobs() throws -> [PeriodicJob] {
     try core.reader.sync { store in
       try store.periodicJobs().map { row in

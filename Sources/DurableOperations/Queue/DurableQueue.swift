@@ -88,9 +88,14 @@ public final class DurableQueue: Sendable {
     return try await core.reader.run { try $0.record(id) }
   }
 
-  /// What happens to jobs in this process, from now on. Each call gives a stream of its own, which ends with the queue.
+  /// Makes a stream of what happens to jobs in this process from now on.
+  ///
+  /// Each call makes a stream of its own, which ends with the queue.
+  ///
+  /// - Parameter bufferingPolicy: how many events are kept for a reader that is slower; by default the newest 1,024. What
+  ///   was dropped is counted in ``JobEvent/droppedCount``.
   public func events(
-    bufferingPolicy: AsyncStream<JobEvent>.Continuation.BufferingPolicy = .unbounded
+    bufferingPolicy: AsyncStream<JobEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
   ) -> AsyncStream<JobEvent> {
     core.events.stream(bufferingPolicy: bufferingPolicy)
   }

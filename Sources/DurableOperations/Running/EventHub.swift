@@ -3,8 +3,7 @@ import CompositeOperations
 /// Who listens to a queue's events.
 final class EventHub: Sendable {
   private struct State {
-    var streams: [Int: AsyncStream<JobEvent>.Continuation] = [:]
-    var lastNumber = 0
+    var streams = EventFeeds<JobEvent>()
     var isEnded = false
   }
 
@@ -14,37 +13,28 @@ final class EventHub: Sendable {
   var isHeard: Bool { state.withLock { !$0.streams.isEmpty } }
 
   func stream(bufferingPolicy: AsyncStream<JobEvent>.Continuation.BufferingPolicy) -> AsyncStream<JobEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(of: JobEvent.self, bufferingPolicy: bufferingPolicy)
-    let number: Int? = state.withLock { state in
-      guard !state.isEnded else { return nil }
-      state.lastNumber += 1
-      state.streams[state.lastNumber] = continuation
-      return state.lastNumber
-    }
-    guard let number else {
-      continuation.finish()
-      return stream
-    }
-    continuation.onTermination = { [weak self] _ in
-      let removed = self?.state.withLock { $0.streams.removeValue(forKey: number) }
+    let (stream, feed) = EventFeed<JobEvent>.makeStream(bufferingPolicy: bufferingPolicy)
+    // Released here, and so ended, if the queue has ended.
+    guard let number = state.withLock({ $0.isEnded ? nil : $0.streams.add(feed) }) else { return stream }
+    feed.whenTerminated { [weak self] in
+      let removed = self?.state.withLock { $0.streams.remove(number) }
       withExtendedLifetime(removed) {}
     }
     return stream
   }
 
-  func tell(_ event: @autoclosure () -> JobEvent) {
-    let streams = state.withLock { Array($0.streams.values) }
+  func tell(_ event: @autoclosure () -> JobEvent.Content) {
+    let streams = state.withLock { $0.streams.all }
     guard !streams.isEmpty else { return }
-    let event = event()
-    for stream in streams { stream.yield(event) }
+    let event = JobEvent(event())
+    for stream in streams { stream.put(event) }
   }
 
   func end() {
     let streams = state.withLock { state in
       state.isEnded = true
-      defer { state.streams = [:] }
-      return Array(state.streams.values)
+      return state.streams.removeAll()
     }
-    for stream in streams { stream.finish() }
+    for stream in streams { stream.end() }
   }
 }

@@ -81,7 +81,7 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
       .failed(job.id, kind: kindName, attempt: attempt, error: error, nextAttempt: time))
   }
 
-  private func acknowledgement(_ result: Acknowledgement.Result, _ event: JobEvent) -> Acknowledgement {
+  private func acknowledgement(_ result: Acknowledgement.Result, _ event: JobEvent.Content) -> Acknowledgement {
     Acknowledgement(id: job.id, kind: kindName, claim: job.claim, result: result, event: event)
   }
 

@@ -12,7 +12,7 @@ enum JobVerdict {
 
   init(on error: any Error, of id: JobID) {
     if let error = error as? JobError, error.id == id {
-      switch error.code {
+      switch error.reason {
       case .undecodable:
         self = .unreadable
         return

@@ -1,4 +1,4 @@
-import CSQLite
+import CompositeOperationsSQLite
 
 /// Keeps the user's statements from changing what belongs to the queue: its transaction, and the settings of its connection,
 /// which would stay as they are changed.

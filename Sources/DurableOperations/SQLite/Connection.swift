@@ -1,5 +1,5 @@
-import CSQLite
 import CompositeOperations
+import CompositeOperationsSQLite
 import Foundation
 
 /// A connection to a database: the one wrapper around the C functions.
@@ -33,7 +33,7 @@ final class Connection {
     somewhere.initialize(to: 0)
     sqlite3_extended_result_codes(handle, 1)
     sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.milliseconds))
-    _ = csqlite_set_defensive(handle)
+    _ = composite_operations_sqlite_set_defensive(handle)
     if sqlite3_db_readonly(handle, "main") == 1 {
       throw DatabaseError(.readOnly, message: "it was opened for reading alone", path: path)
     }

@@ -1,4 +1,4 @@
-import CSQLite
+import CompositeOperationsSQLite
 public import Foundation
 
 /// The database of a queue could not do what it was asked for.
@@ -7,35 +7,48 @@ public import Foundation
 /// transaction that fails leaves no trace.
 public struct DatabaseError: Error, Sendable, Equatable {
   /// What was wrong.
-  public enum Code: Sendable, Equatable {
+  ///
+  /// More codes may come: a `switch` over them needs a `default`.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// Another connection held the lock for longer than ``DurableQueue/Configuration/busyTimeout``.
-    case busy
+    public static let busy = Code(value: .busy)
     /// There is no room on the disk, or a limit of the file's size is reached.
-    case diskFull
+    public static let diskFull = Code(value: .diskFull)
     /// The file, or its folder, can not be written to.
-    case readOnly
+    public static let readOnly = Code(value: .readOnly)
     /// The file can not be opened, or made.
-    case cannotOpen
+    public static let cannotOpen = Code(value: .cannotOpen)
     /// The file is not a database.
-    case notADatabase
+    public static let notADatabase = Code(value: .notADatabase)
     /// The file was to be one of a queue's, but is not there, or is another database.
-    case notAQueue
+    public static let notAQueue = Code(value: .notAQueue)
     /// The file is a database that was damaged.
-    case corrupt
+    public static let corrupt = Code(value: .corrupt)
     /// The file was made by a newer version of this library.
-    case newerSchema
+    public static let newerSchema = Code(value: .newerSchema)
     /// The SQLite of this system is older than 3.35.
-    case sqliteTooOld
+    public static let sqliteTooOld = Code(value: .sqliteTooOld)
     /// Reading or writing failed.
-    case inputOutput
+    public static let inputOutput = Code(value: .inputOutput)
     /// A constraint of a table of yours does not hold.
-    case constraint
+    public static let constraint = Code(value: .constraint)
     /// The statement is wrong, or something that has no code of its own.
-    case statement
+    public static let statement = Code(value: .statement)
     /// The closure of a transaction began or ended a transaction itself, or used its own when it was over.
-    case transactionEnded
+    public static let transactionEnded = Code(value: .transactionEnded)
     /// A statement inside of a transaction would have changed the connection for good: a PRAGMA with a value, or ATTACH.
-    case settingOfTheQueue
+    public static let settingOfTheQueue = Code(value: .settingOfTheQueue)
+
+    /// The code in a word, such as `busy`.
+    public var description: String { value.rawValue }
+
+    /// What the library itself switches on, without a `default`.
+    enum Value: String {
+      case busy, diskFull, readOnly, cannotOpen, notADatabase, notAQueue, corrupt, newerSchema, sqliteTooOld,
+        inputOutput, constraint, statement, transactionEnded, settingOfTheQueue
+    }
+
+    let value: Value
   }
 
   /// What was wrong, to switch on.
@@ -82,7 +95,7 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
   public var description: String {
     let cause = extendedCode == 0 ? message : "\(message), SQLite code \(extendedCode)"
     let statement = sql.map { " The statement was: \($0)" } ?? ""
-    return switch code {
+    return switch code.value {
     case .busy:
       "The database \(path) is locked by another connection (\(cause)). Try again, raise busyTimeout, or look for a "
         + "program that keeps a transaction open." + statement

@@ -1,4 +1,4 @@
-import CSQLite
+import CompositeOperationsSQLite
 import Foundation
 
 /// A prepared statement. Used where its connection is.
@@ -39,7 +39,7 @@ final class Statement {
       bytes.withMemoryRebound(to: CChar.self) { characters in
         sqlite3_bind_text64(
           handle, index, characters.baseAddress ?? UnsafePointer(connection.somewhere), UInt64(characters.count),
-          csqlite_transient(), UInt8(SQLITE_UTF8))
+          composite_operations_sqlite_transient(), UInt8(SQLITE_UTF8))
       }
     }
     try check(result)
@@ -52,7 +52,8 @@ final class Statement {
     }
     let result = value.withUnsafeBytes { bytes in
       if bytes.count == 0 { return sqlite3_bind_zeroblob(handle, index, 0) }
-      return sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), csqlite_transient())
+      return sqlite3_bind_blob64(
+        handle, index, bytes.baseAddress, UInt64(bytes.count), composite_operations_sqlite_transient())
     }
     try check(result)
   }

@@ -7,21 +7,33 @@ public import Foundation
 /// ```
 public struct CronError: Error, Sendable, Hashable {
   /// What was wrong.
-  public enum Code: Sendable, Hashable {
+  ///
+  /// More codes may come: a `switch` over them needs a `default`.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// There are more or fewer than five fields.
-    case wrongNumberOfFields
+    public static let wrongNumberOfFields = Code(value: .wrongNumberOfFields)
     /// A word with an `@` is none of the known shorthands.
-    case unknownShorthand
+    public static let unknownShorthand = Code(value: .unknownShorthand)
     /// A value is neither a number nor a name that the field knows.
-    case notAValue
+    public static let notAValue = Code(value: .notAValue)
     /// A number is not among those that the field allows.
-    case outOfRange
+    public static let outOfRange = Code(value: .outOfRange)
     /// A range ends before it begins.
-    case reversedRange
+    public static let reversedRange = Code(value: .reversedRange)
     /// A step is not a number, or not one that makes sense in the field.
-    case badStep
+    public static let badStep = Code(value: .badStep)
     /// Nothing stands between two commas, or at an end of the list.
-    case emptyEntry
+    public static let emptyEntry = Code(value: .emptyEntry)
+
+    /// The code in a word, such as `wrongNumberOfFields`.
+    public var description: String { value.rawValue }
+
+    /// What the library itself switches on, without a `default`.
+    enum Value: String {
+      case wrongNumberOfFields, unknownShorthand, notAValue, outOfRange, reversedRange, badStep, emptyEntry
+    }
+
+    let value: Value
   }
 
   /// One of the five fields.

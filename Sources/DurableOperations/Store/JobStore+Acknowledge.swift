@@ -18,7 +18,7 @@ struct Acknowledgement {
   let claim: Int64
   let result: Result
   /// What is told when it is written.
-  let event: JobEvent
+  let event: JobEvent.Content
 }
 
 extension JobStore {

@@ -82,7 +82,7 @@ extension JobStore {
           enqueued.append(job)
         } catch let error as JobError {
           // The one before has its key still: this one is left out.
-          guard case .duplicate = error.code else { throw error }
+          guard error.code == .duplicate else { throw error }
         }
       }
       let reached = due.last ?? end

@@ -1,5 +1,5 @@
-import CSQLite
 import CompositeOperations
+import CompositeOperationsSQLite
 import Foundation
 
 /// The stored jobs: all that is asked of the database. Belongs to one serial queue.
@@ -9,7 +9,7 @@ final class JobStore {
   let connection: Connection
   private let events: EventHub
   /// What is told when the transaction is over.
-  private var pendingEvents: [JobEvent] = []
+  private var pendingEvents: [JobEvent.Content] = []
   /// Statements that were prepared, by their text.
   private var statements: [StaticText: Statement] = [:]
   private var composedStatements: [String: Statement] = [:]
@@ -162,7 +162,7 @@ final class JobStore {
   }
 
   /// Tells something when the transaction has succeeded.
-  func tell(_ event: @autoclosure () throws -> JobEvent) rethrows {
+  func tell(_ event: @autoclosure () throws -> JobEvent.Content) rethrows {
     if events.isHeard { pendingEvents.append(try event()) }
   }
 

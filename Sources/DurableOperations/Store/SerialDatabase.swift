@@ -14,7 +14,7 @@ final class SerialDatabase: @unchecked Sendable {  // the store is used on the q
     besides writer: SerialDatabase? = nil
   ) throws {
     store = try JobStore(path: path, configuration: configuration, events: events, mustExist: mustExist)
-    queue = DispatchQueue(label: "DurableOperations.\(label)", qos: .userInitiated)
+    queue = DispatchQueue(label: "DurableOperations.\(label)", qos: .userInitiated, autoreleaseFrequency: .workItem)
     group = writer?.group ?? ObjectIdentifier(store)
     queue.setSpecific(key: Self.current, value: group)
   }

@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CompositeOperationsCommandLine
 import DurableOperations
 
 /// Tells what becomes of things that are changed, and remembers what could not be.

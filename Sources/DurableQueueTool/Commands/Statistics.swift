@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CompositeOperationsCommandLine
 import DurableOperations
 import Foundation
 

@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CompositeOperationsCommandLine
 
 /// What the tool can do: the first word of its arguments.
 enum Verb: String, CaseIterable, Sendable {

@@ -54,7 +54,7 @@ public final class HTTPOperation: SimpleOperation<HTTPResponse>, @unchecked Send
   ///   - session: the session that it is made in. It must not be invalidated before the operation has settled.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all. The body of an answer that is not accepted is
   ///     part of the error; of a download it is the first mebibyte.
-  ///   - maxRedirects: how many redirects are followed. One more is an error, ``HTTPError/Code-swift.enum/tooManyRedirects``.
+  ///   - maxRedirects: how many redirects are followed. One more is an error, ``HTTPError/Code/tooManyRedirects``.
   ///     With 0 a redirect is an answer like any other.
   public convenience init(
     _ request: URLRequest, transfer: HTTPTransfer = .data, session: URLSession = .shared,

@@ -6,41 +6,58 @@ public import Foundation
 /// what can be done.
 public struct HTTPError: Error, Sendable {
   /// What went wrong.
-  public enum Code: Sendable, Equatable, CaseIterable {
+  ///
+  /// More codes may come: a `switch` over them needs a `default`.
+  public struct Code: Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// The address is none that a request can be made to: not `http` or `https`, or without a host.
-    case invalidURL
+    public static let invalidURL = Code(value: .invalidURL)
     /// The request contradicts itself.
-    case invalidRequest
+    public static let invalidRequest = Code(value: .invalidRequest)
     /// The file to upload can not be read.
-    case unreadableFile
+    public static let unreadableFile = Code(value: .unreadableFile)
     /// The file to download to can not be written.
-    case unwritableFile
+    public static let unwritableFile = Code(value: .unwritableFile)
     /// There is no such host.
-    case hostNotFound
+    public static let hostNotFound = Code(value: .hostNotFound)
     /// The host can not be connected to: nobody listens there, or it is out of reach.
-    case connectionRefused
+    public static let connectionRefused = Code(value: .connectionRefused)
     /// There is no network.
-    case notConnected
+    public static let notConnected = Code(value: .notConnected)
     /// No secure connection came about, because of a certificate for example.
-    case insecureConnection
+    public static let insecureConnection = Code(value: .insecureConnection)
     /// The request's or the session's time was over.
-    case timedOut
+    public static let timedOut = Code(value: .timedOut)
     /// The connection ended before an answer came.
-    case connectionLost
+    public static let connectionLost = Code(value: .connectionLost)
     /// What came is no answer in HTTP.
-    case malformedAnswer
+    public static let malformedAnswer = Code(value: .malformedAnswer)
     /// The header fields of the answer are longer than what is accepted.
-    case headerTooLarge
+    public static let headerTooLarge = Code(value: .headerTooLarge)
     /// The connection ended before the whole body had come.
-    case truncatedBody
+    public static let truncatedBody = Code(value: .truncatedBody)
     /// There were more redirects than are to be followed.
-    case tooManyRedirects
+    public static let tooManyRedirects = Code(value: .tooManyRedirects)
     /// A redirect leads nowhere, or can not be followed.
-    case invalidRedirect
+    public static let invalidRedirect = Code(value: .invalidRedirect)
     /// The answer was not HTTP.
-    case notHTTP
+    public static let notHTTP = Code(value: .notHTTP)
     /// Something else; see ``HTTPError/underlying``.
-    case other
+    public static let other = Code(value: .other)
+
+    /// All codes of this version.
+    public static var allCases: [Code] { Value.allCases.map(Code.init) }
+
+    /// The code in a word, such as `invalidURL`.
+    public var description: String { value.rawValue }
+
+    /// What the library itself switches on, without a `default`.
+    enum Value: String, CaseIterable {
+      case invalidURL, invalidRequest, unreadableFile, unwritableFile, hostNotFound, connectionRefused, notConnected,
+        insecureConnection, timedOut, connectionLost, malformedAnswer, headerTooLarge, truncatedBody, tooManyRedirects,
+        invalidRedirect, notHTTP, other
+    }
+
+    let value: Value
   }
 
   /// What went wrong, to switch on.
@@ -69,7 +86,7 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
   public var description: String {
     let place = url.map { $0.isFileURL ? $0.path : $0.textWithoutSecrets } ?? "nowhere"
     let cause = (detail ?? underlying?.localizedDescription).map { " (\($0))" } ?? ""
-    return switch code {
+    return switch code.value {
     case .invalidURL:
       "No request can be made to \(place)\(cause). Use an http or https address that has a host."
     case .invalidRequest:

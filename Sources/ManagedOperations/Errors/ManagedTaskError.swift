@@ -4,25 +4,41 @@ public import Foundation
 /// Why a task of an ``OperationManager`` failed, other than by its own work.
 public struct ManagedTaskError: Error, Sendable {
   /// What happened.
-  public enum Code: Sendable, Equatable, CaseIterable {
+  ///
+  /// More codes may come: a `switch` over them needs a `default`.
+  public struct Code: Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// An attempt executed longer than it may.
-    case timedOut
+    public static let timedOut = Code(value: .timedOut)
     /// An interceptor discarded it.
-    case discarded
+    public static let discarded = Code(value: .discarded)
     /// An interceptor threw an error, which is the ``ManagedTaskError/underlying`` one.
-    case interceptionFailed
+    public static let interceptionFailed = Code(value: .interceptionFailed)
     /// An interceptor did not answer in time.
-    case interceptionTimedOut
+    public static let interceptionTimedOut = Code(value: .interceptionTimedOut)
     /// A reactor threw an error, which is the ``ManagedTaskError/underlying`` one.
-    case reactionFailed
+    public static let reactionFailed = Code(value: .reactionFailed)
     /// A reactor did not answer in time.
-    case reactionTimedOut
+    public static let reactionTimedOut = Code(value: .reactionTimedOut)
     /// The task made an operation that had settled before; each attempt needs a new one.
-    case operationAlreadyFinished
+    public static let operationAlreadyFinished = Code(value: .operationAlreadyFinished)
     /// The manager was released before the task could execute, or a reactor had answered.
-    case managerReleased
+    public static let managerReleased = Code(value: .managerReleased)
     /// The manager had been shut down when the task was added.
-    case shutDown
+    public static let shutDown = Code(value: .shutDown)
+
+    /// All codes of this version.
+    public static var allCases: [Code] { Value.allCases.map(Code.init) }
+
+    /// The code in a word, such as `timedOut`.
+    public var description: String { value.rawValue }
+
+    /// What the library itself switches on, without a `default`.
+    enum Value: String, CaseIterable {
+      case timedOut, discarded, interceptionFailed, interceptionTimedOut, reactionFailed, reactionTimedOut,
+        operationAlreadyFinished, managerReleased, shutDown
+    }
+
+    let value: Value
   }
 
   /// What happened, to switch on.
@@ -62,7 +78,7 @@ extension ManagedTaskError: LocalizedError, CustomStringConvertible {
     let participant = participant ?? "?"
     let cause = underlying.map { ": \(Self.describe($0))" } ?? ""
     let after = original.map { " It had reacted to: \(Self.describe($0))" } ?? ""
-    return switch code {
+    return switch code.value {
     case .timedOut:
       "\(task) executed longer than its timeout allows, and was cancelled."
     case .discarded:

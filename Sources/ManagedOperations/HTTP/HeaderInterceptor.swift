@@ -51,9 +51,9 @@ public struct HeaderInterceptor: Interceptor {
     self.fields = fields
   }
 
-  /// Sets the fields, and has the request made.
+  /// Sets the fields, and has the request made. It has no opinion about others.
   public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
-    guard var http = task as? HTTPTask, isFor(http.request) else { return .execute }
+    guard var http = task as? HTTPTask, isFor(http.request) else { return .pass }
     for (name, value) in try await fields(http.request).dictionary {
       http.request.setValue(value, forHTTPHeaderField: name)
     }

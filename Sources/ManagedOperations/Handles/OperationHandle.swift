@@ -60,7 +60,7 @@ extension OperationHandle: ProgressForwarding {
   /// Reports the progress of an attempt as the handle's, if anybody wants to know it.
   func forwardProgress(of operation: SettlingOperation) {
     operation.addObserver { [weak self] event in
-      if case .progress(let fraction) = event { self?.reportProgress(fraction) }
+      if let fraction = event.fractionCompleted { self?.reportProgress(fraction) }
     }
     let fraction = operation.fractionCompleted
     if fraction > 0, !operation.isFinished { reportProgress(fraction) }

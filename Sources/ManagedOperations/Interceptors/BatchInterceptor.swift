@@ -1,6 +1,6 @@
 import CompositeOperations
 
-/// Holds tasks until there are enough of them, the first has waited long enough, or somebody flushes.
+/// Holds tasks until there are enough of them, the first has waited long enough, or you flush it.
 ///
 /// ```swift
 /// let uploads = BatchInterceptor(for: Upload.self, maxCount: 20, maxAge: .seconds(5))
@@ -12,11 +12,10 @@ import CompositeOperations
 /// The task that makes the batch full is the last that executes of it; if another interceptor holds that one, a
 /// ``RateLimitInterceptor`` for example, the batch waits for it. A task that is cancelled leaves the batch. Tasks that are
 /// requeued are not held again, unless the reactor has them intercepted. It may serve several managers, with a batch in each.
-public final class BatchInterceptor: BatchKeeping {
+public final class BatchInterceptor: Interceptor {
   private struct Batch {
-    let batch: TaskBatch
     /// Which filling of the batch the timer is for.
-    var generation = 0
+    var filling = 0
     var timer: Timekeeper.Timer?
   }
 
@@ -24,7 +23,7 @@ public final class BatchInterceptor: BatchKeeping {
   private let maxAge: Duration?
   private let timekeeper: Timekeeper
   private let isFor: @Sendable (any ManagedTask) -> Bool
-  private let batches = LockBox<[TaskBatch.Key: Batch]>([:])
+  private let batches = LockBox<[TaskBatch: Batch]>([:])
 
   /// Makes an interceptor that has not held anything.
   ///
@@ -68,52 +67,51 @@ public final class BatchInterceptor: BatchKeeping {
   /// - Returns: how many tasks that were.
   @discardableResult
   public func flush() -> Int {
-    let held = batches.withLock { $0.values.map(\.batch) }
+    let held = batches.withLock { Array($0.keys) }
     return held.reduce(0) { $0 + $1.release() }
   }
 
   /// How many tasks are held, in all managers.
   public var count: Int {
-    let held = batches.withLock { $0.values.map(\.batch) }
+    let held = batches.withLock { Array($0.keys) }
     return held.reduce(0) { $0 + $1.count }
   }
 
   // MARK: - As an interceptor
 
+  /// True: it has nothing to say about a task that it has let execute.
+  public var onlyHolds: Bool { true }
+
   /// Keeps the batch.
   public func didAttach(to batch: TaskBatch) {
-    guard let key = batch.key else { return }
-    // Also of managers that are gone: released outside of the lock.
+    // Without those of managers that are gone.
     let previous = batches.withLock { batches in
-      defer { batches = batches.filter { $0.value.batch.key != nil }.merging([key: Batch(batch: batch)]) { $1 } }
+      defer { batches = batches.filter(\.key.isAttached).merging([batch: Batch()]) { $1 } }
       return batches
     }
     withExtendedLifetime(previous) {}
   }
 
-  /// Holds the task, unless it makes the batch full, or is not one of those that are held.
+  /// Holds the task, unless it makes the batch full. It has no opinion about one that is not held anyway.
   public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
-    answer(about: &task, batchCount: batchCount)?.command ?? .execute
+    guard isFor(task) else { return .pass }
+    return batchCount + 1 >= maxCount ? .execute : .hold
   }
 
-  func answer<T: ManagedTask>(about task: inout T, batchCount: Int) -> KeeperAnswer? {
-    guard isFor(task) else { return nil }
-    return KeeperAnswer(command: batchCount + 1 >= maxCount ? .execute : .hold)
-  }
-
-  func didHold(identifier: Int, note: String?, in batch: TaskBatch) {
-    guard let maxAge, let key = batch.key, let generation = batch.generation(of: identifier) else { return }
+  /// Sets the timer, if the task is the first of the batch.
+  public func didHold<T: ManagedTask>(_ task: T, as held: HeldTask) {
+    guard let maxAge, held.isHeld else { return }
     let isFirst = batches.withLock { batches in
-      guard let known = batches[key]?.generation, known < generation else { return false }
-      batches[key]?.generation = generation
+      guard let known = batches[held.batch]?.filling, known < held.filling else { return false }
+      batches[held.batch]?.filling = held.filling
       return true
     }
     guard isFirst else { return }
-    let timer = timekeeper.after(maxAge) { batch.release(generation: generation) }
+    let timer = timekeeper.after(maxAge) { held.releaseFilling() }
     let unneeded = batches.withLock { batches -> Timekeeper.Timer? in
-      guard batches[key]?.generation == generation else { return timer }
-      defer { batches[key]?.timer = timer }
-      return batches[key]?.timer
+      guard batches[held.batch]?.filling == held.filling else { return timer }
+      defer { batches[held.batch]?.timer = timer }
+      return batches[held.batch]?.timer
     }
     if let unneeded { timekeeper.cancel(unneeded) }
   }

@@ -17,6 +17,10 @@
 /// ```
 ///
 /// For one type of task ``TypedInterceptor`` needs no cast.
+///
+/// The interceptors of this module do nothing that these requirements do not say. So an interceptor around another one that
+/// forwards all of them behaves like that one: ``timeout``, ``onlyHolds``, ``didAttach(to:)`` and ``didHold(_:as:)``, too, which
+/// have defaults.
 public protocol Interceptor: Sendable {
   /// Decides about a task, and may change it.
   ///
@@ -38,37 +42,38 @@ public protocol Interceptor: Sendable {
   /// that it runs in is cancelled, and the manager goes on with the tasks behind.
   var timeout: Duration? { get }
 
+  /// Whether it only holds tasks, and never changes or discards one; false unless said otherwise.
+  ///
+  /// Then it is not asked again about a task that it has let execute, when a reaction has such tasks intercepted again. Read
+  /// once, while the manager is being made.
+  var onlyHolds: Bool { get }
+
   /// It has become an interceptor of a manager. Called once for each, while the manager is being made.
   ///
   /// - Parameter batch: what it holds there, from now on. Keep it to release tasks at any time.
   func didAttach(to batch: TaskBatch)
+
+  /// A task is held here: all interceptors have been asked, and this one's ``InterceptCommand/hold`` decided.
+  ///
+  /// Called in the Swift task that it was asked in, under no lock, before the next task is intercepted. The task may have
+  /// left meanwhile, if it was cancelled or released by others.
+  ///
+  /// - Parameters:
+  ///   - task: the task, as the interceptors have left it.
+  ///   - held: its place. Keep it to release the task, or the batch, when the time has come.
+  func didHold<T: ManagedTask>(_ task: T, as held: HeldTask)
 }
 
 extension Interceptor {
   /// 60 seconds.
   public var timeout: Duration? { .seconds(60) }
 
+  /// False.
+  public var onlyHolds: Bool { false }
+
   /// Does nothing.
   public func didAttach(to batch: TaskBatch) {}
-}
 
-/// What an ``Interceptor`` wants to be done with a task.
-///
-/// If the combined command is to execute, each interceptor that answered `execute` or `forceExecute` releases what it holds
-/// itself: those tasks execute first, in the order in which they were held, and the task in question after them. They are not
-/// intercepted again. If it is to hold, they release that when the task is let go, unless all of it has left meanwhile. If it
-/// is to discard, nothing is released.
-///
-/// A task that was let pass is asked about again before it starts if a reaction has ended meanwhile that has such tasks
-/// intercepted again; see ``ReactorConfiguration/reinterceptsOnRequeue``. Then only `discard` counts: it is not held again, and
-/// releases nothing.
-public enum InterceptCommand: Sendable, Equatable, CaseIterable {
-  /// Execute it, if the others think so too.
-  case execute
-  /// Execute it, whatever the others say.
-  case forceExecute
-  /// Keep it in the batch of this interceptor, until that is released: of the first one that says so.
-  case hold
-  /// Do not execute it: it fails with ``ManagedTaskError``, whose code is `discarded`.
-  case discard
+  /// Does nothing.
+  public func didHold<T: ManagedTask>(_ task: T, as held: HeldTask) {}
 }

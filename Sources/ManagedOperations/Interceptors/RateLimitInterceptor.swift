@@ -9,20 +9,15 @@ import CompositeOperations
 ///
 /// A bucket is full at first, and fills evenly. Tasks of a key execute in the order in which they came; while they wait, tasks of
 /// other keys overtake them, and they are held: they count in the manager's `heldTaskCount`, can be cancelled, which costs no
-/// token, and go at once if somebody else releases them. A task that an interceptor behind this one holds or discards has cost
+/// token, and go at once if others release them. A task that an interceptor behind this one holds or discards has cost
 /// its token. One that an interceptor in front of this one holds as well waits there only. Tasks that are requeued need a new one only if the reactor has them intercepted.
 ///
 /// It may serve several managers, which then share the buckets.
-public final class RateLimitInterceptor: BatchKeeping {
-  private struct Waiter {
-    let identifier: Int
-    let batch: TaskBatch
-  }
-
+public final class RateLimitInterceptor: Interceptor {
   private struct Bucket {
     /// When it is full again. Each token that is taken puts that off.
     var fullAt: Timekeeper.Time
-    var waiting: ArraySlice<Waiter> = []
+    var waiting: ArraySlice<HeldTask> = []
     var hasTimer = false
 
     /// - Parameter burst: how long it takes to fill it but for one token.
@@ -79,18 +74,13 @@ public final class RateLimitInterceptor: BatchKeeping {
     self.key = key
   }
 
-  /// Takes a token for the task if there is one.
-  ///
-  /// To be asked by a manager only, which it is in a way of its own; asked by somebody else, it holds what has no token, and
-  /// does not know when to release it.
-  public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
-    guard let key = key(task) else { return .execute }
-    return takeToken(key) ? .execute : .hold
-  }
+  /// True: it has nothing to say about a task that it has let execute.
+  public var onlyHolds: Bool { true }
 
-  func answer<T: ManagedTask>(about task: inout T, batchCount: Int) -> KeeperAnswer? {
-    guard let key = key(task), !takeToken(key) else { return nil }
-    return KeeperAnswer(command: .hold, note: key)
+  /// Takes a token for the task if there is one, and then has no opinion; else it holds the task.
+  public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
+    guard let key = key(task) else { return .pass }
+    return takeToken(key) ? .pass : .hold
   }
 
   private func takeToken(_ key: String) -> Bool {
@@ -102,12 +92,17 @@ public final class RateLimitInterceptor: BatchKeeping {
     }
   }
 
-  func didHold(identifier: Int, note: String?, in batch: TaskBatch) {
-    guard let key = note else { return }
+  /// Has the task wait for its token: that of its key as the interceptors have left it.
+  public func didHold<T: ManagedTask>(_ task: T, as held: HeldTask) {
+    guard let key = key(task) else {
+      // Changed by an interceptor behind this one.
+      held.release()
+      return
+    }
     let now = timekeeper.now
     state.withLock { state in
       state.makeBucket(key, now: now)
-      state.buckets[key]?.waiting.append(Waiter(identifier: identifier, batch: batch))
+      state.buckets[key]?.waiting.append(held)
     }
     setTimer(key)
   }
@@ -126,13 +121,13 @@ public final class RateLimitInterceptor: BatchKeeping {
   private func tokenIsDue(_ key: String) {
     state.withLock { $0.buckets[key]?.hasTimer = false }
     while let waiter = takeTokenForFirst(key) {
-      // Cancelled, or released by somebody else: the token is for the next one.
-      if !waiter.batch.release(identifier: waiter.identifier) { returnToken(key) }
+      // Cancelled, or released by others: the token is for the next one.
+      if !waiter.release() { returnToken(key) }
     }
     setTimer(key)
   }
 
-  private func takeTokenForFirst(_ key: String) -> Waiter? {
+  private func takeTokenForFirst(_ key: String) -> HeldTask? {
     let now = timekeeper.now
     return state.withLock { state in
       guard

@@ -1,15 +1,22 @@
 /// What one interceptor holds in one manager.
 ///
 /// An ``Interceptor`` gets it when it is attached. It does not keep the manager alive; when that is gone, the batch is empty.
-/// May be used from any thread, also inside `intercept`.
-public struct TaskBatch: Sendable {
+/// May be used from any thread, also inside `intercept`. Batches are equal if they are the same one.
+public struct TaskBatch: Sendable, Hashable {
   private weak let core: ManagerCore?
   private let interceptor: Int
+  /// What it is known by, also when the manager is gone.
+  private let identity = Identity()
+
+  private final class Identity: Sendable {}
 
   init(of interceptor: Int, in core: ManagerCore) {
     self.core = core
     self.interceptor = interceptor
   }
+
+  /// Whether the manager is still there.
+  public var isAttached: Bool { core != nil }
 
   /// How many tasks are held. Those that were cancelled do not count.
   public var count: Int { core?.heldCount(of: interceptor) ?? 0 }
@@ -23,48 +30,21 @@ public struct TaskBatch: Sendable {
     core?.release(maxCount, of: interceptor) ?? 0
   }
 
-  /// Has one task execute, if it is held here.
-  @discardableResult
-  func release(identifier: Int) -> Bool {
-    core?.release(identifier: identifier, of: interceptor) ?? false
+  func isHeld(_ task: HeldTask) -> Bool {
+    core?.isHeld(task.taskIdentifier, number: task.number, by: interceptor) ?? false
   }
 
-  /// Whether a task is held here and, if it is, how often the batch had been empty before it was held.
-  func generation(of identifier: Int) -> Int? { core?.heldGeneration(of: identifier, interceptor) }
-
-  /// Releases everything, unless the batch has been empty since.
-  func release(generation: Int) {
-    core?.release(generation: generation, of: interceptor)
+  func release(_ task: HeldTask) -> Bool {
+    core?.release(task.taskIdentifier, number: task.number, of: interceptor) ?? false
   }
 
-  /// Which batch it is, among those of all managers.
-  var key: Key? { core.map { Key(core: ObjectIdentifier($0), interceptor: interceptor) } }
-
-  struct Key: Hashable, Sendable {
-    let core: ObjectIdentifier
-    let interceptor: Int
+  func release(filling: Int) -> Int {
+    core?.release(filling: filling, of: interceptor) ?? 0
   }
-}
 
-/// An interceptor of this module that knows more of the tasks that it is asked about than others do.
-protocol BatchKeeping: Interceptor {
-  /// Whether it never changes or discards a task, so that there is nothing to ask about one that it has let pass.
-  var onlyHolds: Bool { get }
-  /// Decides, as ``Interceptor/intercept(_:batchCount:)`` does. Nil lets the task execute and releases nothing.
-  func answer<T: ManagedTask>(about task: inout T, batchCount: Int) async throws -> KeeperAnswer?
-  /// A task is held. Called under no lock, perhaps after it has left again.
-  ///
-  /// - Parameter note: that of the answer.
-  func didHold(identifier: Int, note: String?, in batch: TaskBatch)
-}
+  /// Whether both are the same batch.
+  public static func == (left: TaskBatch, right: TaskBatch) -> Bool { left.identity === right.identity }
 
-extension BatchKeeping {
-  var onlyHolds: Bool { true }
-  func didHold(identifier: Int, note: String?, in batch: TaskBatch) {}
-}
-
-struct KeeperAnswer {
-  let command: InterceptCommand
-  /// What it wants to know about the task when that is held.
-  var note: String?
+  /// Hashes what makes the batch different from others.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
 }

@@ -27,23 +27,11 @@ public struct TypedInterceptor<Task: ManagedTask>: Interceptor {
     self.body = body
   }
 
-  /// Calls the closure, for a task of its type.
+  /// Calls the closure, for a task of its type. It has no opinion about others.
   public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
-    try await typedCommand(&task, batchCount: batchCount) ?? .execute
-  }
-
-  private func typedCommand<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand? {
-    guard var typed = task as? Task else { return nil }
+    guard var typed = task as? Task else { return .pass }
     let command = try await body(&typed, batchCount)
     task = typed as! T
     return command
-  }
-}
-
-extension TypedInterceptor: BatchKeeping {
-  var onlyHolds: Bool { false }
-
-  func answer<T: ManagedTask>(about task: inout T, batchCount: Int) async throws -> KeeperAnswer? {
-    try await typedCommand(&task, batchCount: batchCount).map { KeeperAnswer(command: $0) }
   }
 }

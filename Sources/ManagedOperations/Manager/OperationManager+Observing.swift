@@ -10,10 +10,10 @@ extension OperationManager {
   public func events(
     bufferingPolicy: AsyncStream<ManagedEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
   ) -> AsyncStream<ManagedEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(of: ManagedEvent.self, bufferingPolicy: bufferingPolicy)
-    let number = core.changeWatchers { $0.add(continuation) }
-    continuation.onTermination = { [weak core] _ in
-      let removed = core?.changeWatchers { $0.remove(number) }
+    let (stream, feed) = EventFeed<ManagedEvent>.makeStream(bufferingPolicy: bufferingPolicy)
+    let number = core.changeWatchers { $0.streams.add(feed) }
+    feed.whenTerminated { [weak core] in
+      let removed = core?.changeWatchers { $0.streams.remove(number) }
       withExtendedLifetime(removed) {}
     }
     return stream

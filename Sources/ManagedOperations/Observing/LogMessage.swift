@@ -18,15 +18,42 @@ public struct LogMessage: Sendable {
   }
 
   /// What a message is about, to filter by.
-  public enum Category: String, Sendable, CaseIterable {
+  ///
+  /// More categories may come: a `switch` over them needs a `default`.
+  public struct Category: RawRepresentable, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// Tasks that are added, started and finish.
-    case tasks
+    public static let tasks = Category(value: .tasks)
     /// Interceptors and batches.
-    case interception
+    public static let interception = Category(value: .interception)
     /// Turns and attempts.
-    case execution
+    public static let execution = Category(value: .execution)
     /// Reactors.
-    case reaction
+    public static let reaction = Category(value: .reaction)
+
+    /// All categories of this version.
+    public static var allCases: [Category] { Value.allCases.map(Category.init) }
+
+    /// The category in a word, such as `tasks`.
+    public var rawValue: String { value.rawValue }
+
+    /// The same as ``rawValue``.
+    public var description: String { value.rawValue }
+
+    private enum Value: String, CaseIterable {
+      case tasks, interception, execution, reaction
+    }
+
+    private let value: Value
+
+    private init(value: Value) { self.value = value }
+
+    /// The category of this word; nil if there is none.
+    ///
+    /// - Parameter rawValue: the category in a word, such as `tasks`.
+    public init?(rawValue: String) {
+      guard let value = Value(rawValue: rawValue) else { return nil }
+      self.init(value: value)
+    }
   }
 
   /// How important it is.
@@ -44,7 +71,7 @@ extension LogMessage: CustomStringConvertible {
   public var description: String { "[\(level)][\(category.rawValue)] \(text)" }
 }
 
-extension ManagedEvent.Kind {
+extension ManagedEvent.Content {
   /// Where a message about it belongs.
   var category: LogMessage.Category {
     switch self {

@@ -1,51 +1,131 @@
 public import CompositeOperations
 
 /// Something that happened to a task of an ``OperationManager``, as its event streams tell.
-public struct ManagedEvent: Sendable {
+///
+/// Switch on ``kind``; ``outcome``, ``participant``, ``reactionKey`` and ``delay`` are what the
+/// events of some kinds carry.
+public struct ManagedEvent: Sendable, CountedEvent {
   /// What can happen.
-  public enum Kind: Sendable {
+  ///
+  /// More kinds may come: a `switch` over them needs a `default`.
+  public struct Kind: Sendable, Hashable, CustomStringConvertible {
     /// The task was added.
-    case added
+    public static let added = Kind(value: .added)
     /// It was started.
-    case started
-    /// An interceptor, whose type this is, holds it.
-    case held(by: String)
-    /// The interceptor that held it has let it go.
-    case released(by: String)
+    public static let started = Kind(value: .started)
+    /// An interceptor, the event's ``ManagedEvent/participant``, holds it.
+    public static let held = Kind(value: .held)
+    /// The interceptor that held it, the event's ``ManagedEvent/participant``, has released it.
+    public static let released = Kind(value: .released)
     /// It can execute, and waits for its turn.
-    case queued
+    public static let queued = Kind(value: .queued)
     /// An attempt has started.
+    public static let attemptStarted = Kind(value: .attemptStarted)
+    /// An attempt has ended with ``ManagedEvent/outcome``.
+    public static let attemptEnded = Kind(value: .attemptEnded)
+    /// A reactor, the event's ``ManagedEvent/participant``, has begun to react to it.
+    public static let reacting = Kind(value: .reacting)
+    /// It waits for a reaction of ``ManagedEvent/participant`` that was under way already.
+    public static let joinedReaction = Kind(value: .joinedReaction)
+    /// Reactors have it execute again, after ``ManagedEvent/delay``.
+    public static let requeued = Kind(value: .requeued)
+    /// Its handle has settled with ``ManagedEvent/outcome``, and all observers have been told. The
+    /// last event of each task.
+    public static let finished = Kind(value: .finished)
+
+    /// The kind in a word, such as `attemptStarted`.
+    public var description: String { value.rawValue }
+
+    enum Value: String {
+      case added, started, held, released, queued, attemptStarted, attemptEnded, reacting, joinedReaction, requeued
+      case finished
+    }
+
+    let value: Value
+  }
+
+  /// What the library itself switches on, without a `default`.
+  enum Content {
+    case added
+    case started
+    case held(by: String)
+    case released(by: String)
+    case queued
     case attemptStarted
-    /// An attempt has ended like this.
     case attemptEnded(Outcome<any Sendable>)
-    /// A reactor, whose type this is, has begun to react to it.
     case reacting(by: String, key: String?)
-    /// It waits for a reaction that was under way already.
     case joinedReaction(of: String, key: String?)
-    /// Reactors have it execute again.
     case requeued(after: Duration)
-    /// Its handle has settled like this, and everybody has been told. The last event of each task.
     case finished(Outcome<any Sendable>)
   }
 
-  /// What happened.
-  public let kind: Kind
+  let content: Content
   /// The identifier of the task: that of its handle.
   public let taskIdentifier: Int
   /// The type of the task, as text.
   public let taskDescription: String
-  /// The attempt that is meant, for what happens to attempts; otherwise the number of attempts so far.
+  /// The attempt that is meant, for what happens to attempts; otherwise the number of attempts so
+  /// far.
   public let attempt: Int
-  /// How many events this stream has dropped before this one, for its reader was too slow.
-  public let droppedCount: Int
+  /// How many events the stream has dropped before this one, because they were not read in time.
+  public package(set) var droppedCount = 0
+
+  /// What happened.
+  public var kind: Kind {
+    switch content {
+    case .added: .added
+    case .started: .started
+    case .held: .held
+    case .released: .released
+    case .queued: .queued
+    case .attemptStarted: .attemptStarted
+    case .attemptEnded: .attemptEnded
+    case .reacting: .reacting
+    case .joinedReaction: .joinedReaction
+    case .requeued: .requeued
+    case .finished: .finished
+    }
+  }
+
+  /// How the attempt ended, of ``Kind/attemptEnded``, or the task, of ``Kind/finished``; nil for
+  /// other kinds.
+  public var outcome: Outcome<any Sendable>? {
+    switch content {
+    case .attemptEnded(let outcome), .finished(let outcome): outcome
+    default: nil
+    }
+  }
+
+  /// The type of the interceptor, as text, of ``Kind/held`` and ``Kind/released``, or of the
+  /// reactor, of ``Kind/reacting`` and ``Kind/joinedReaction``; nil for other kinds.
+  public var participant: String? {
+    switch content {
+    case .held(let name), .released(let name), .reacting(let name, _), .joinedReaction(let name, _): name
+    default: nil
+    }
+  }
+
+  /// The key of the reaction, if it has one, of ``Kind/reacting`` and ``Kind/joinedReaction``; nil
+  /// for other kinds.
+  public var reactionKey: String? {
+    switch content {
+    case .reacting(_, let key), .joinedReaction(_, let key): key
+    default: nil
+    }
+  }
+
+  /// How long the task waits before it executes again, of ``Kind/requeued``; nil for other kinds.
+  public var delay: Duration? {
+    if case .requeued(let delay) = content { delay } else { nil }
+  }
 }
 
 extension ManagedEvent: CustomStringConvertible {
   /// A line such as `task 7 (Search): attempt 2 started`.
-  public var description: String { "task \(taskIdentifier) (\(taskDescription)): \(kind.text(attempt: attempt))" }
+  public var description: String { "task \(taskIdentifier) (\(taskDescription)): \(content.text(attempt: attempt))" }
 }
 
-extension ManagedEvent.Kind {
+extension ManagedEvent.Content {
   func text(attempt: Int) -> String {
     switch self {
     case .added: "added"

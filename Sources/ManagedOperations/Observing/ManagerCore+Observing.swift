@@ -17,26 +17,22 @@ extension ManagerCore {
   }
 
   private func deliver(_ entry: ManagerState<AnyManagedJob>.Entry) {
-    let (streams, log) = withLock { ($0.watchers.streams, $0.watchers.log) }
-    let kind = kind(of: entry)
+    let (streams, log) = withLock { ($0.watchers.streams.all, $0.watchers.log) }
+    let content = content(of: entry)
     let (job, attempt) = (entry.payload, entry.attempt)
-    if let log, kind.level >= log.level {
+    if let log, content.level >= log.level {
       let message = LogMessage(
-        level: kind.level, category: kind.category, taskIdentifier: job.identifier,
-        text: "task \(job.identifier) (\(job.taskDescription)): \(kind.text(attempt: attempt))")
+        level: content.level, category: content.category, taskIdentifier: job.identifier,
+        text: "task \(job.identifier) (\(job.taskDescription)): \(content.text(attempt: attempt))")
       runUserCode { log.handler(message) }
     }
     guard !streams.isEmpty else { return }
-    let description = job.taskDescription
-    for (number, stream) in streams {
-      let event = ManagedEvent(
-        kind: kind, taskIdentifier: job.identifier, taskDescription: description, attempt: attempt,
-        droppedCount: stream.droppedCount)
-      if case .dropped = stream.continuation.yield(event) { withLock { $0.watchers.dropped(number) } }
-    }
+    let event = ManagedEvent(
+      content: content, taskIdentifier: job.identifier, taskDescription: job.taskDescription, attempt: attempt)
+    for stream in streams { stream.put(event) }
   }
 
-  private func kind(of entry: ManagerState<AnyManagedJob>.Entry) -> ManagedEvent.Kind {
+  private func content(of entry: ManagerState<AnyManagedJob>.Entry) -> ManagedEvent.Content {
     func name(_ participant: Any) -> String { "\(type(of: participant))" }
     return switch entry.notice {
     case .added: .added

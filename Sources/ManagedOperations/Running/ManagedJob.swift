@@ -120,18 +120,11 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   override func intercept(in core: ManagerCore, drain: Int) async {
     var (task, isAskedAgain) = core.withLock { (self.task, $0.state.jobs[identifier]?.isAskedAgain == true) }
     var answer = InterceptAnswer()
-    var note: String?
     for (index, interceptor) in core.interceptors.enumerated() where !(isAskedAgain && interceptor.onlyHolds) {
       let batchCount = core.beginQuestion(to: index, about: identifier, drain: drain)
       do {
-        if let keeper = interceptor.keeper {
-          let keeperAnswer = try await keeper.answer(about: &task, batchCount: batchCount)
-          let decides = answer.add(keeperAnswer?.command, of: index, batchCount: batchCount)
-          if decides { note = keeperAnswer?.note }
-        } else {
-          let command = try await interceptor.interceptor.intercept(&task, batchCount: batchCount)
-          answer.add(command, of: index, batchCount: batchCount)
-        }
+        let command = try await interceptor.interceptor.intercept(&task, batchCount: batchCount)
+        answer.add(command, of: index, batchCount: batchCount)
       } catch {
         core.interceptionFailed(of: identifier, drain: drain, interceptor: index, error)
         return
@@ -141,15 +134,17 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
     let outdatingKeys = core.outdatingReactors.compactMap { reactor in
       core.reactors[reactor].key(for: task).map { ReactionKey(reactor: reactor, key: $0) }
     }
-    core.input { state in
-      guard state.isIntercepting(identifier, drain: drain) else { return }
+    let held = core.input { state -> (place: HeldPlace, task: Task)? in
+      guard state.isIntercepting(identifier, drain: drain) else { return nil }
       swap(&self.task, &task)
-      state.intercepted(identifier, drain: drain, answer, outdatingKeys: outdatingKeys)
+      return state.intercepted(identifier, drain: drain, answer, outdatingKeys: outdatingKeys).map { ($0, self.task) }
     }
-    if answer.command == .hold, !isAskedAgain {
-      let holder = core.interceptors[answer.decider]
-      holder.keeper?.didHold(identifier: identifier, note: note, in: holder.batch)
-    }
+    guard let (place, task) = held else { return }
+    let holder = core.interceptors[place.interceptor]
+    holder.interceptor.didHold(
+      task,
+      as: HeldTask(
+        taskIdentifier: identifier, batch: holder.batch, filling: place.filling, number: place.number))
   }
 
   override func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {

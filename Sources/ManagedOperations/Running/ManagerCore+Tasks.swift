@@ -79,20 +79,18 @@ extension ManagerCore {
     maxCount > 0 ? input { $0.release(maxCount, of: interceptor) } : 0
   }
 
-  func heldGeneration(of identifier: Int, _ interceptor: Int) -> Int? {
-    withLock { storage in
-      guard case .held(interceptor, _) = storage.state.jobs[identifier]?.phase else { return nil }
-      return storage.state.batches[interceptor].generation
-    }
+  func isHeld(_ identifier: Int, number: Int, by interceptor: Int) -> Bool {
+    withLock { $0.state.jobs[identifier]?.phase == .held(interceptor: interceptor, number: number) }
   }
 
-  func release(generation: Int, of interceptor: Int) {
+  /// Releases everything, unless the batch has been empty since.
+  func release(filling: Int, of interceptor: Int) -> Int {
     input { state in
-      if state.batches[interceptor].generation == generation { _ = state.release(.max, of: interceptor) }
+      state.batches[interceptor].generation == filling ? state.release(.max, of: interceptor) : 0
     }
   }
 
-  func release(identifier: Int, of interceptor: Int) -> Bool {
-    input { $0.release(id: identifier, of: interceptor) }
+  func release(_ identifier: Int, number: Int, of interceptor: Int) -> Bool {
+    input { $0.release(id: identifier, number: number, of: interceptor) }
   }
 }

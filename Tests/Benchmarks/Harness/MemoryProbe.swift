@@ -43,6 +43,7 @@ enum MemoryProbe: String, CaseIterable, Sendable {
 
   /// Does the measurement in a child process of this program.
   func measureInChildProcess(_ count: Int) throws -> Int {
+    #if os(macOS) || os(Linux)
     guard let executable = Bundle.main.executableURL else {
       throw BenchmarkError("the benchmarks' own path is not known")
     }
@@ -60,6 +61,9 @@ enum MemoryProbe: String, CaseIterable, Sendable {
         "the memory probe '\(rawValue)' ended with status \(process.terminationStatus) and printed '\(text)'")
     }
     return bytes
+    #else
+    throw BenchmarkError("memory can only be measured where a program can start another")
+    #endif
   }
 }
 

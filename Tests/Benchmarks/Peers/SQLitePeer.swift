@@ -1,4 +1,4 @@
-import CSQLite
+import CompositeOperationsSQLite
 import Foundation
 
 /// The same statements as the queue's, through SQLite's C functions in a bare loop: the least that a queue can take.
@@ -70,7 +70,7 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
       transaction {
         for _ in first..<min(first + size, count) {
           sqlite3_bind_int64(insert, 1, 1_800_000_000_000)
-          sqlite3_bind_blob64(insert, 2, payload, UInt64(payload.count), csqlite_transient())
+          sqlite3_bind_blob64(insert, 2, payload, UInt64(payload.count), composite_operations_sqlite_transient())
           run(insert)
         }
       }

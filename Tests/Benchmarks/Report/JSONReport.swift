@@ -5,11 +5,24 @@ struct JSONReport: Codable, Sendable {
   let machine: Machine
   let rows: [RowResult]
 
+  init(machine: Machine, rows: [RowResult]) {
+    self.machine = machine
+    self.rows = rows
+  }
+
+  /// Reads what `document()` returned in another run.
+  init(contentsOfFile path: String) throws {
+    do {
+      self = try JSONDecoder().decode(Self.self, from: Data(contentsOf: URL(filePath: path)))
+    } catch {
+      throw BenchmarkError("\(path) holds no results: \(error)")
+    }
+  }
+
   /// One JSON document with the machine and every row.
-  static func document(of results: [RowResult], machine: Machine) throws -> String {
+  func document() throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    let data = try encoder.encode(JSONReport(machine: machine, rows: results))
-    return String(decoding: data, as: UTF8.self) + "\n"
+    return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
   }
 }

@@ -10,34 +10,3 @@ enum Output {
     FileHandle.standardError.write(Data(text.utf8))
   }
 }
-
-/// What the figures were measured on.
-struct Machine: Codable, Sendable, CustomStringConvertible {
-  var processorCount = ProcessInfo.processInfo.activeProcessorCount
-  var operatingSystem = Self.operatingSystemName
-  var architecture = Self.architectureName
-
-  var description: String {
-    "\(processorCount) cores, \(operatingSystem) \(architecture)"
-  }
-
-  private static var operatingSystemName: String {
-    #if os(Linux)
-    "Linux"
-    #elseif os(macOS)
-    "macOS"
-    #else
-    "another system"
-    #endif
-  }
-
-  private static var architectureName: String {
-    #if arch(x86_64)
-    "x86_64"
-    #elseif arch(arm64)
-    "arm64"
-    #else
-    "another architecture"
-    #endif
-  }
-}

@@ -1,4 +1,4 @@
-import Pipelines
+import PipelineOperations
 
 extension Table {
   /// Pipelines of steps that make an operation, against as many `then`s of the core, which make the same ones.

@@ -1,7 +1,7 @@
 import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
-import Workflows
+import WorkflowOperations
 
 /// A graph of empty tasks: for each task those that it comes after, all of which are before it.
 struct Graph: Sendable {

@@ -1,6 +1,6 @@
 import CompositeOperations
 import Foundation
-import Pipelines
+import PipelineOperations
 
 /// Operations one after the other, each made from the value of the one before: as `then`s of the core, and as steps of a
 /// pipeline.

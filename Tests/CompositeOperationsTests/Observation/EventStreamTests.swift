@@ -34,8 +34,33 @@ struct EventStreamTests {
     operation.start()
     operation.finish(with: 1)
     var events: [String] = []
-    for await event in stream { events.append("\(event)") }
-    #expect(events == ["settled: success(1)"])
+    for await event in stream { events.append("\(event), \(event.droppedCount) dropped") }
+    #expect(events == ["settled: success(1), 1 dropped"])
+  }
+
+  @Test func stream_notRead_keepsTheNewest1024AndCountsTheOthers() async {
+    let composite = CompositeOperation(operations: (0..<3_000).map { succeeding($0) })
+    let events = composite.events()
+    let all = composite.events(bufferingPolicy: .unbounded)
+    _ = await outcomeOfStarting(composite)
+    var total = 0
+    for await event in all where event.droppedCount == 0 { total += 1 }
+    #expect(total >= 3_002)
+    var dropped: [Int] = []
+    for await event in events { dropped.append(event.droppedCount) }
+    #expect(dropped == Array(repeating: total - 1_024, count: 1_024))
+  }
+
+  @Test func stream_keepingTheOldest_countsWhatIsMissingBeforeEachEvent() async {
+    let operation = HeldOperation<Int>()
+    var events = operation.events(bufferingPolicy: .bufferingOldest(2)).makeAsyncIterator()
+    operation.start()
+    for fraction in [0.125, 0.25, 0.375] { operation.reportProgress(fraction) }
+    var seen: [String] = []
+    for _ in 0..<2 { if let event = await events.next() { seen.append("\(event), \(event.droppedCount)") } }
+    operation.finish(with: 1)
+    while let event = await events.next() { seen.append("\(event), \(event.droppedCount)") }
+    #expect(seen == ["started, 0", "progress: 0.125, 0", "settled: success(1), 2"])
   }
 
   @Test func stream_ofReleasedOperation_ends() async {

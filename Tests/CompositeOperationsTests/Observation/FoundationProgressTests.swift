@@ -26,7 +26,65 @@ struct FoundationProgressTests {
     failed.start()
     failed.reportProgress(0.5)
     failed.reject(with: TestError.first)
-    #expect(failed.progress.fractionCompleted == 0.5 && !failed.progress.isFinished)
+    #expect(failed.progress.fractionCompleted == 0.5 && !failed.progress.isFinished && failed.progress.isCancelled)
+  }
+
+  @Test func progress_cancelled_hasCancelledWhenItReturns() {
+    let operation = HeldOperation<Int>(settlesWhenCancelled: true)
+    operation.start()
+    operation.progress.cancel()
+    #expect(operation.isCancelled && operation.outcome?.isCancelled == true)
+  }
+
+  @Test func progress_paused_startsNoChildAfterItReturned() async {
+    for _ in 0..<100 {
+      let children = [HeldOperation<Int>("first"), HeldOperation<Int>("second")]
+      let composite = CompositeOperation(operations: children)
+      composite.maxConcurrentOperationCount = 1
+      let progress = composite.progress
+      async let outcome = outcomeOfStarting(composite)
+      await children[0].started.wait()
+      progress.pause()
+      children[0].finish(with: 1)
+      await FoundationProgressTests.untilIdle()
+      #expect(!children[1].started.isOpen)
+      progress.resume()
+      await children[1].started.wait()
+      children[1].finish(with: 1)
+      _ = await outcome
+    }
+  }
+
+  /// An interface that knows the `Progress` alone learns from it that the operation is over.
+  @Test(arguments: [false, true])
+  func progress_ofUnsuccessfulOperation_isCancelledWithIt(asksLate: Bool) {
+    let failing = HeldOperation<Int>()
+    let cancelled = CountingCancels()
+    let unstarted = HeldOperation<Int>()
+    let operations: [SimpleOperation<Int>] = [failing, cancelled, unstarted]
+    if !asksLate {
+      for operation in operations { #expect(!operation.progress.isCancelled && !operation.progress.isFinished) }
+    }
+    failing.start()
+    failing.reject(with: TestError.first)
+    cancelled.start()
+    cancelled.settle(with: .cancelled)
+    unstarted.reject(with: TestError.first)
+    for operation in operations {
+      #expect(operation.progress.isCancelled && !operation.progress.isFinished && !operation.progress.isIndeterminate)
+    }
+    #expect(cancelled.cancelCount.current == 0)
+  }
+
+  private final class CountingCancels: SimpleOperation<Int>, @unchecked Sendable {  // immutable
+    let cancelCount = Locked(0)
+
+    override func main() {}
+
+    override func cancel() {
+      cancelCount.increment()
+      super.cancel()
+    }
   }
 
   @Test func progress_cancelled_cancelsTheOperation() async {

@@ -13,7 +13,7 @@ struct ObserverReentrancyTests {
       operation.finish(with: 1)
     }
     operation.addObserver { [weak operation] event in
-      if case .started = event {
+      if event.kind == .started {
         operation?.cancel()
         events.record("takes effect at once: \(operation?.isCancelled == true)")
       }
@@ -30,7 +30,7 @@ struct ObserverReentrancyTests {
     let events = EventRecorder<String>()
     let operation = SimpleOperation<Int> { _ in events.record("main") }
     operation.addObserver { [weak operation] event in
-      if case .started = event { operation?.finish(with: 9) }
+      if event.kind == .started { operation?.finish(with: 9) }
       events.record("\(event)")
     }
     let outcome = await outcomeOfStarting(operation)
@@ -48,7 +48,7 @@ struct ObserverReentrancyTests {
       CompositeOperation(operations: [child]), CompositeOperation(sequence: ListSequence([succeeding(1)])),
     ] {
       composite.addObserver { [weak composite] event in
-        if case .started = event { composite?.cancel() }
+        if event.kind == .started { composite?.cancel() }
       }
       #expect(await outcomeOfStarting(composite).isCancelled)
     }
@@ -75,7 +75,7 @@ struct ObserverReentrancyTests {
     let events = EventRecorder<String>()
     let operation = HeldOperation<Int>()
     operation.addObserver { [weak operation] event in
-      if case .progress = event {
+      if event.kind == .progress {
         operation?.finish(with: 1)
         events.record("outcome: \(operation?.outcome?.value ?? 0), finished: \(operation?.isFinished == true)")
       }
@@ -94,7 +94,7 @@ struct ObserverReentrancyTests {
     held.withLock { operation in
       _ = operation!.addObserver { event in
         events.record("\(event)")
-        if case .settled = event { held.withLock { $0.take() }.map { withExtendedLifetime($0) {} } }
+        if event.kind == .settled { held.withLock { $0.take() }.map { withExtendedLifetime($0) {} } }
       }
     }
     held.withLock { $0 }?.start()
@@ -109,7 +109,7 @@ struct ObserverReentrancyTests {
     let events = EventRecorder<String>()
     let child = HeldOperation<Int>()
     child.addObserver { event in
-      if case .cancelled = event {
+      if event.kind == .cancelled {
         entered.open()
         leave.waitBlocking()
       }

@@ -20,10 +20,10 @@ struct ObserverRemovalTests {
   }
 
   private static func observe(
-    _ operation: Operation, _ events: EventRecorder<String>
+    _ operation: Operation, _ events: EventRecorder<String>, on queue: OperationQueue? = nil
   ) -> (ObservationToken, WeakReference<ReleaseProbe>) {
     let probe = ReleaseProbe(Gate())
-    let token = (operation as! HeldOperation<Int>).addObserver { event in
+    let token = (operation as! HeldOperation<Int>).addObserver(on: queue) { event in
       probe.touch()
       events.record("\(event)")
     }
@@ -51,6 +51,21 @@ struct ObserverRemovalTests {
     queue.isSuspended = false
     await queue.addBarrierAndWait()
     #expect(events.count == 0)
+  }
+
+  @Test func observer_removedWhileItsQueueIsSuspended_isReleasedAtOnceAndOthersAreTold() async {
+    let queue = OperationQueue(limit: 1, suspended: true)
+    let events = EventRecorder<String>()
+    let operation = HeldOperation<Int>()
+    let (token, probe) = ObserverRemovalTests.observe(operation, events, on: queue)
+    operation.addObserver(on: queue) { events.record("second: \($0.kind)") }
+    operation.start()
+    token.remove()
+    #expect(probe.object == nil)
+    operation.finish(with: 1)
+    queue.isSuspended = false
+    await events.wait(forCount: 2)
+    #expect(events.events == ["second: started", "second: settled"])
   }
 
   @Test func observer_removedByEarlierOneInTheSameEvent_isNotTold() {

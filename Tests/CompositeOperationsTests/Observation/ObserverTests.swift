@@ -123,11 +123,10 @@ struct ObserverTests {
         isSequence
         ? CompositeOperation(sequence: ListSequence(children)) : CompositeOperation(operations: children)
       composite.addObserver { event in
-        switch event {
-        case .childAdded(let child): events.record(child.name ?? "")
-        case .progress: break
-        case .started, .cancelled: events.record("\(event)")
-        case .settled: events.record("settled")
+        switch event.kind {
+        case .childAdded: events.record(event.child?.name ?? "")
+        case .started, .cancelled, .settled: events.record("\(event.kind)")
+        default: break
         }
       }
       _ = await outcomeOfStarting(composite)
@@ -156,6 +155,32 @@ struct ObserverTests {
     let expected = ["started", "progress: 0.25", "progress: 0.5", "cancelled", "settled: cancelled"]
     #expect(events.events == expected.map { "\($0) in observers" })
     #expect(gauge.maximum == 1)
+  }
+
+  @Test(arguments: [1, 4])
+  func observers_sharingAQueue_areToldInTheOrderOfAdding(limit: Int) async {
+    let queue = OperationQueue(limit: limit)
+    await ObserverTests.expectOrder { operation, observer in operation.addObserver(on: queue, observer) }
+  }
+
+  @Test func observers_onTheMainActor_areToldInTheOrderOfAdding() async {
+    await ObserverTests.expectOrder { operation, observer in operation.addMainActorObserver { observer($0) } }
+  }
+
+  private static func expectOrder(
+    of add: (SettlingOperation, _ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken
+  ) async {
+    for _ in 0..<500 {
+      let operation = succeeding(1).map { $0 + 1 }
+      let calls = EventRecorder<String>()
+      for number in 0..<4 { _ = add(operation) { calls.record("\($0.kind) \(number)") } }
+      operation.start()
+      await calls.wait { $0.count { $0.hasPrefix("settled") } == 4 }
+      for kind in ["started", "settled"] {
+        let told = calls.events.filter { $0.hasPrefix(kind) }
+        #expect(told == (0..<4).map { "\(kind) \($0)" })
+      }
+    }
   }
 
   @Test func observer_withQueueWhoseOperationsAreCancelled_losesNothing() async {

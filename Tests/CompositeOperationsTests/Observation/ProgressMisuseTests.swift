@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import CompositeOperations
 import Foundation
 import TestSupport
@@ -37,3 +38,4 @@ struct ProgressMisuseTests {
     for word in words { #expect(text.contains(word), "“\(word)” is missing in: \(text)") }
   }
 }
+#endif

@@ -46,7 +46,7 @@ struct ProgressStressTests {
       if random.chance(30) { _ = root.progress }
       let cancels = random.chance(20)
       let isOver = Gate()
-      root.addObserver { if case .settled = $0 { isOver.open() } }
+      root.addObserver { if $0.kind == .settled { isOver.open() } }
       DispatchQueue.global().async { root.start() }
       if cancels { await onWorker { root.cancel() } }
       while !isOver.isOpen {
@@ -89,7 +89,7 @@ struct ProgressStressTests {
       var random = SeededRandomNumberGenerator(seed: .random(in: 0...UInt64.max))
       let root = ProgressStressTests.tree(depth: 3, &random)
       let isOver = Gate()
-      root.addObserver { if case .settled = $0 { isOver.open() } }
+      root.addObserver { if $0.kind == .settled { isOver.open() } }
       let progress = root.progress
       DispatchQueue.global().async { root.start() }
       await withTaskGroup(of: Void.self) { group in
@@ -162,7 +162,7 @@ private final class Monotony: Sendable {
   var complaints: [String] { state.withLock { $0.complaints } }
 
   func see(_ event: OperationEvent) {
-    guard case .progress(let fraction) = event else { return }
+    guard let fraction = event.fractionCompleted else { return }
     state.withLock { state in
       if fraction <= state.told || fraction > 1 { state.complaints.append("told \(fraction) after \(state.told)") }
       state.told = fraction

@@ -235,7 +235,7 @@ struct ProgressTests {
     }
     let fractions = EventRecorder<Double>()
     composite.addObserver { event in
-      if case .progress(let fraction) = event { fractions.record(fraction) }
+      if let fraction = event.fractionCompleted { fractions.record(fraction) }
     }
     async let outcome = outcomeOfStarting(composite)
     for (number, leaf) in leaves.enumerated() {

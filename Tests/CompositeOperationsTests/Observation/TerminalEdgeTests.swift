@@ -21,7 +21,9 @@ struct TerminalEdgeTests {
     operation.finish(with: 1)
     await terminal.finish()
     try? pipe.fileHandleForWriting.close()
-    #expect(String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) == "after\n")
+    // It waits for all who have the other end, and must not keep a thread of the tests from them.
+    let text = await onWorker { String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
+    #expect(text == "after\n")
   }
 
   @Test func output_closed_isIgnored() async throws {
@@ -48,10 +50,10 @@ struct TerminalEdgeTests {
     for child in children { await child.started.wait() }
     for child in children { child.finish(with: 1) }
     _ = await outcome
-    let reader = Task.detached { pipe.fileHandleForReading.readDataToEndOfFile() }
+    async let printed = onWorker { pipe.fileHandleForReading.readDataToEndOfFile() }
     await terminal.finish()
     try? pipe.fileHandleForWriting.close()
-    let text = String(decoding: await reader.value, as: UTF8.self)
+    let text = String(decoding: await printed, as: UTF8.self)
     #expect(text.split(separator: "\n").count == 1 && !text.contains("\u{1b}"))
   }
 }

@@ -52,9 +52,19 @@ struct TerminalFrameTests {
 
   @Test func text_withControlCharacters_isHarmless() {
     let text = "a\u{1B}[31mb\nc\td\r\u{7}e\u{202E}f\u{2028}g\u{0}\u{9B}h"
-    let harmless = TerminalText.harmless(text)
-    #expect(harmless == "a?[31mb c d ?ef g??h")
+    let harmless = HarmlessText.line(text)
+    #expect(harmless == "a\u{FFFD}[31mb c d \u{FFFD}e\u{FFFD}f g\u{FFFD}\u{FFFD}h")
     #expect(!harmless.unicodeScalars.contains { $0.value < 32 || 0x7F...0x9F ~= $0.value })
+  }
+
+  @Test("Joiners stay, which make one sign of several, and Persian words what they are")
+  func text_withJoiners_staysAsItIs() {
+    let flag = "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}"
+    for text in ["👨‍👩‍👧‍👦", "🏳️‍🌈", "می\u{200C}خواهم", "نشر", flag] { #expect(HarmlessText.line(text) == text) }
+    #expect(HarmlessText.line("a\u{2066}b\u{200F}c\u{FEFF}") == "a\u{FFFD}b\u{FFFD}c\u{FFFD}")
+    let lines = TerminalFrame(theme: .ascii, width: 80)
+      .lines(of: TerminalSnapshot(rows: [.init(title: "👨‍👩‍👧‍👦 می\u{200C}خواهم", fraction: 0, elapsed: .zero)]))
+    #expect(lines[0].contains("👨‍👩‍👧‍👦 می\u{200C}خواهم"))
   }
 
   @Test func text_withWideAndCombiningCharacters_hasItsWidth() {
@@ -70,9 +80,23 @@ struct TerminalFrameTests {
   @Test func line_ofEnd_saysHow() {
     let frame = TerminalFrame(theme: .ascii, width: 80)
     #expect(frame.line(title: "a", outcome: .success(1), elapsed: .seconds(5)) == "+ a (0:05)")
-    #expect(frame.line(title: "a\u{1B}", outcome: .cancelled, elapsed: nil) == "- a?: cancelled")
+    #expect(frame.line(title: "a\u{1B}", outcome: .cancelled, elapsed: nil) == "- a\u{FFFD}: cancelled")
     #expect(
-      frame.line(title: "a", outcome: .failure(TestError("x\ny")), elapsed: .zero) == "x a (0:00): test error x y")
+      frame.line(title: "a", outcome: .failure(TestError("x\ny")), elapsed: .zero) == "x a (0:00): test error x\ny")
+  }
+
+  @Test func line_ofFailure_isTheSentenceOfTheError_cutToTheWidth() {
+    struct Refused: LocalizedError {
+      var errorDescription: String? { "the host did not answer\n  \u{1B}[31m1234567890123456789012345678901234567890" }
+    }
+    let narrow = TerminalFrame(theme: .ascii, width: 36)
+    #expect(
+      narrow.line(title: "fetch", outcome: .failure(Refused()), elapsed: .zero)
+        == "x fetch (0:00): the host did not an~\n  \u{FFFD}[31m1234567890123456789012345678~")
+    let file = TerminalFrame(theme: .ascii, width: 0)
+    #expect(
+      file.line(title: "fetch", outcome: .failure(Refused()), elapsed: .zero).hasPrefix(
+        "x fetch (0:00): the host did not answer\n"))
   }
 
   /// A terminal that knows the escapes that are used.

@@ -40,6 +40,27 @@ struct TerminalProgressTests {
     #expect(text.current == "+ over\na word\nrunning: 50 %  0:00\nx running (0:00): test error first\n")
   }
 
+  @Test(arguments: [false, true])
+  func finish_whileSomethingRuns_leavesNothingAsleep(canDraw: Bool) async {
+    let clock = ManualClock()
+    let terminal = TerminalProgress(TerminalProgressTests.device(canDraw: canDraw).0, maxLines: 10, clock: clock)
+    terminal.track(HeldOperation<Int>("running"))
+    await clock.waitForSleeper()
+    await terminal.finish()
+    await clock.waitUntilNobodySleeps()
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func release_whileSomethingRuns_leavesNothingAsleep() async {
+    let clock = ManualClock()
+    do {
+      let terminal = TerminalProgress(TerminalProgressTests.device(canDraw: true).0, maxLines: 10, clock: clock)
+      terminal.track(HeldOperation<Int>("running"))
+      await clock.waitForSleeper()
+    }
+    await clock.waitUntilNobodySleeps()
+  }
+
   @Test func bars_ofNestedComposites_showWhatRuns() async {
     let (device, text) = TerminalProgressTests.device(canDraw: true)
     let terminal = TerminalProgressTests.still(device, maxLines: 10)
@@ -139,6 +160,7 @@ struct TerminalProgressTests {
     #expect(text.current.split(separator: "\n").count == 400)
   }
 
+  #if os(macOS) || os(Linux)
   @Test func terminal_withoutLines_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = TerminalProgress(maxLines: 0)
@@ -146,4 +168,5 @@ struct TerminalProgressTests {
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(text.contains("0 lines") && text.contains("at least 1"))
   }
+  #endif
 }

@@ -48,7 +48,7 @@ struct WatchingDeepTreesTests {
     var nested: SimpleOperation<Int> = held
     for _ in 0..<WatchingDeepTreesTests.depth {
       nested = nested.map { $0 }
-      nested.addObserver { if case .settled = $0 { count.withLock { $0 += 1 } } }
+      nested.addObserver { if $0.kind == .settled { count.withLock { $0 += 1 } } }
     }
     async let outcome = outcomeOfStarting(nested)
     await held.started.wait()

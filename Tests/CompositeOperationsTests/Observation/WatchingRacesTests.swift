@@ -1,7 +1,9 @@
-import CompositeOperations
 import Foundation
 import TestSupport
 import Testing
+
+// Overrides `start()`, which only the package itself may.
+@testable import CompositeOperations
 
 /// Who begins to look just while something starts or ends.
 @Suite("8 Watching: at the wrong moment", .hangLimit)
@@ -107,7 +109,7 @@ struct WatchingRacesTests {
         return attempt
       }
     }
-    operation.addObserver { if case .progress(let fraction) = $0 { fractions.withLock { $0.append(fraction) } } }
+    operation.addObserver { if let fraction = $0.fractionCompleted { fractions.withLock { $0.append(fraction) } } }
     let recorder = TimelineRecorder()
     recorder.attach(to: operation)
     #expect(try await operation.run() == 3)
@@ -138,7 +140,7 @@ struct WatchingRacesTests {
       default: firstSuccess(of: [leaf, succeeding(2)])
       }
     operation.addObserver { [unowned operation] event in
-      if case .started = event { operation.settle(with: .success(7)) }
+      if event.kind == .started { operation.settle(with: .success(7)) }
     }
     let outcome = await outcomeOfStarting(operation)
     #expect(outcome.value == 7, "kind \(kind)")

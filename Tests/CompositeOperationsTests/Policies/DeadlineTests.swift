@@ -94,6 +94,40 @@ struct DeadlineTests {
     #expect(await settled(composite).error is CompositeError)
   }
 
+  @Test("Passed, but the operation had settled: it settles as that did", arguments: [false, true])
+  func deadline_passedAfterOperationSettled_settlesLikeIt(fails: Bool) async {
+    let done = fails ? failing(TestError.first) : succeeding(1)
+    _ = await outcomeOfStarting(done)
+    let timed = done.deadline(instant(5), clock: clock)
+    let plain = BlockOperation {}
+    await onWorker { plain.start() }
+    let timedPlain: SimpleOperation<Void> = plain.deadline(instant(5), clock: clock)
+    clock.advance(by: .seconds(9))
+    let outcome = await outcomeOfStarting(timed)
+    #expect(fails ? outcome.error as? TestError == .first : outcome.value == 1)
+    #expect(await outcomeOfStarting(timedPlain).value != nil)
+    #expect(Timekeeper.of(clock).pendingCount == 0)
+  }
+
+  @Test("Of an operation that somebody else started the error does not say that it was cancelled", arguments: 0...2)
+  func deadline_ofForeignOperation_saysThatItGoesOn(form: Int) async throws {
+    let theirs = HeldOperation<Int>("theirs")
+    await onWorker { theirs.start() }
+    let timed =
+      form == 0 ? theirs.timeout(.seconds(5), clock: clock) : theirs.deadline(instant(5), clock: clock)
+    if form == 2 { clock.advance(by: .seconds(5)) }
+    await onWorker { timed.start() }
+    if form != 2 {
+      await clock.waitForSleeper(dueIn: .seconds(5))
+      await Patience.untilAwaited(theirs)
+      clock.advance(by: .seconds(5))
+    }
+    let error = try #require(await settled(timed).error as? OperationTimeout)
+    #expect(!theirs.isCancelled)
+    #expect(error.description.contains("“theirs”") && error.description.contains("not cancelled"))
+    theirs.finish(with: 1)
+  }
+
   @Test("Passing while the operation waits for a dependency: it never runs")
   func deadline_passedWhileWaitingForDependency() async {
     let dependency = HeldOperation<Int>()

@@ -115,6 +115,7 @@ struct DelayOperationTests {
     #expect(await settled(composite).value != nil)
   }
 
+  #if os(macOS) || os(Linux)
   @Test("A negative delay traps")
   func delay_negative_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -122,8 +123,10 @@ struct DelayOperationTests {
     }
     try expect(result, says: "DelayOperation", "in the past")
   }
+  #endif
 }
 
+#if os(macOS) || os(Linux)
 /// Expects that the process that ended said all of `words`.
 func expect(_ result: ExitTest.Result?, says words: String...) throws {
   let message = try #require(result?.standardErrorText)
@@ -131,3 +134,4 @@ func expect(_ result: ExitTest.Result?, says words: String...) throws {
     #expect(message.lowercased().contains(word.lowercased()), "“\(word)” is missing in: \(message)")
   }
 }
+#endif

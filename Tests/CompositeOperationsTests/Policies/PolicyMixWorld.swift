@@ -22,12 +22,12 @@ final class PolicyMixWorld: Sendable {
     var complaint: String? {
       guard operation.isFinished, let outcome = operation.outcome else { return "has not settled" }
       let told = events.current
-      let settlements = told.count { if case .settled = $0 { true } else { false } }
-      guard settlements == 1, case .settled(let last)? = told.last else { return "was told \(told)" }
+      let settlements = told.count { $0.kind == .settled }
+      guard settlements == 1, let last = told.last?.outcome else { return "was told \(told)" }
       for (name, number) in [("started", 1), ("cancelled", 1)] where told.count(where: { "\($0)" == name }) > number {
         return "was told \(told)"
       }
-      if told.dropFirst().contains(where: { if case .started = $0 { true } else { false } }) {
+      if told.dropFirst().contains(where: { $0.kind == .started }) {
         return "started late: \(told)"
       }
       if "\(last.map { $0 as! Int })" != "\(outcome)" { return "was told \(told), and is \(outcome)" }

@@ -47,6 +47,29 @@ struct RetryStateTests {
     #expect(told.events == ["\(error) 1 1.0 seconds", "\(error) 2 0.0 seconds", "\(error) 3 3.0 seconds"])
   }
 
+  @Test("Equal jitter lies between half of the backoff and all of it, and uses all of that")
+  func jitter_isEqual() {
+    let policy = RetryPolicy(
+      maxAttempts: .max, backoff: .constant(.seconds(8)), maxDelay: .seconds(4), jitter: .equal,
+      randomSource: SeededRandomNumberGenerator(seed: 7))
+    let all = delays(policy, 2_000)
+    #expect(all.allSatisfy { $0 >= .seconds(2) && $0 <= .seconds(4) })
+    #expect(all.contains { $0 < .milliseconds(2_050) } && all.contains { $0 > .milliseconds(3_950) })
+  }
+
+  @Test("Decorrelated jitter lies between the first delay and three times the one before, and ends at the cap")
+  func jitter_isDecorrelated() {
+    let policy = RetryPolicy(
+      maxAttempts: .max, backoff: .constant(.seconds(1)), maxDelay: .seconds(60), jitter: .decorrelated,
+      randomSource: SeededRandomNumberGenerator(seed: 7))
+    let all = delays(policy, 2_000)
+    #expect(all[0] >= .seconds(1) && all[0] <= .seconds(3))
+    #expect(zip(all, all.dropFirst()).allSatisfy { $1 >= .seconds(1) && $1 <= min($0 * 3, .seconds(60)) })
+    #expect(all.contains { $0 == .seconds(60) } && all.contains { $0 < .seconds(2) })
+    let none = RetryPolicy(maxAttempts: 4, backoff: .none, jitter: .decorrelated)
+    #expect(delays(none) == [.zero, .zero, .zero])
+  }
+
   @Test("Full jitter lies between zero and the backoff, and uses all of that; the same source gives the same delays")
   func jitter_isFull() {
     var policy = RetryPolicy(
@@ -78,6 +101,7 @@ struct RetryStateTests {
     #expect(asked.events == [1, 2, 3, 4])
   }
 
+  #if os(macOS) || os(Linux)
   @Test("No attempts, or a negative cap, trap", arguments: 0..<4)
   func badInput_traps(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
@@ -91,4 +115,5 @@ struct RetryStateTests {
     }
     try expect(result, says: "RetryPolicy was given", "Use")
   }
+  #endif
 }

@@ -49,7 +49,29 @@ struct RetryingTests {
     let error = try #require(await outcomeOfStarting(retried).error as? RetryError)
     #expect(error.errors as? [TestError] == [.first, .second])
     #expect(error.lastError as? TestError == .second)
-    #expect(error.description == "2 attempts failed\n  [1]: test error first\n  [2]: test error second")
+    #expect(
+      error.description == """
+        2 attempts failed
+          [1]: test error first
+          [2]: test error second
+        Repair what the last attempt failed with, or let the policy make more attempts.
+        """)
+  }
+
+  @Test("Of many errors the first four and the newest are kept, and it says how many are not")
+  func retrying_oftenInVain_keepsFewErrors() async throws {
+    let retried = retrying(RetryPolicy(maxAttempts: 1000, backoff: .none)) { attempt -> SimpleOperation<Int> in
+      failing(TestError("\(attempt)"))
+    }
+    let error = try #require(await outcomeOfStarting(retried).error as? RetryError)
+    #expect(RetryError.maxErrorCount == 16)
+    let kept = Array(1...4) + Array(989...1000)
+    #expect(error.errors.compactMap { ($0 as? TestError)?.name } == kept.map { "\($0)" })
+    #expect(error.omittedErrorCount == 984)
+    #expect((error.lastError as? TestError)?.name == "1000")
+    let lines = error.description.split(separator: "\n")
+    #expect(lines[0] == "1000 attempts failed" && lines[5] == "  … 984 more")
+    #expect(lines[4].hasPrefix("  [4]: ") && lines[6].hasPrefix("  [989]: ") && lines[17].hasPrefix("  [1000]: "))
   }
 
   @Test("The delay lies between the end of one attempt and the making of the next")

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -67,6 +68,20 @@ struct TimekeeperTests {
       }
       for keepers in found { #expect(zip(keepers, found[0]).allSatisfy { $0 === $1 }) }
     }
+  }
+
+  @Test("What is due runs at the quality of service that the timer was set with")
+  func due_runsAtTheGivenQuality() async {
+    let clock = ManualClock()
+    let seen = EventRecorder<String>()
+    _ = Timekeeper.of(clock).after(.seconds(1), qualityOfService: .utility) { seen.record(currentWorkerClass()) }
+    await clock.waitForSleeper(dueIn: .seconds(1))
+    clock.advance(by: .seconds(1))
+    await seen.wait(forCount: 1)
+    let expected = await withCheckedContinuation { continuation in
+      DispatchQueue.global(qos: .utility).async { continuation.resume(returning: currentWorkerClass()) }
+    }
+    #expect(seen.events == [expected])
   }
 
   @Test(

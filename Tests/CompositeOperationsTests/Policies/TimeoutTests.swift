@@ -210,6 +210,7 @@ struct TimeoutTests {
     #expect(error.description.contains("“slow”"))
   }
 
+  #if os(macOS) || os(Linux)
   @Test("A timeout of zero or less traps", arguments: 0..<3)
   func timeout_notPositive_traps(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
@@ -221,4 +222,5 @@ struct TimeoutTests {
     }
     try expect(result, says: "was given a timeout of", "positive")
   }
+  #endif
 }

@@ -118,16 +118,18 @@ extension TreeHarness {
     for child in index[id].children where index[child].spec.leaf?.kind != .executing {
       journal.require(self[child]?.isFinished ?? true, "#\(id) settled before its child #\(child) had finished")
     }
+    let (results, errors) = (composite.results, composite.errors)
+    journal.require(results.count == slots.count { $0?.value != nil }, "#\(id): results differ from childOutcomes")
     switch outcome {
     case .success(let values):
-      journal.require(composite.results?.count == values.count && composite.errors == nil, "#\(id): results differ")
+      journal.require(results.count == values.count, "#\(id): results differ")
     case .failure(let error):
-      let failures = (error as? CompositeError)?.failures
-      journal.require(failures?.isEmpty == false, "#\(id) failed with \(error)")
-      journal.require(
-        composite.results == nil && composite.errors?.count == failures?.count, "#\(id): errors differ")
+      let error = error as? CompositeError
+      journal.require(error?.failures.isEmpty == false, "#\(id) failed with \(outcome)")
+      journal.require(errors.count == error?.failures.count, "#\(id): errors differ")
+      journal.require(error?.outcomes.count == slots.count, "#\(id): outcomes of the error differ")
     case .cancelled:
-      journal.require(composite.results == nil && composite.errors == nil, "#\(id): has results while cancelled")
+      journal.require(errors.count == slots.count { $0?.error != nil }, "#\(id): errors differ while cancelled")
     }
   }
 }

@@ -18,7 +18,9 @@ struct TreeTimeline {
   func complaints(root: Operation, ran: [String], repeated: Set<String>) -> [String] {
     let timeline = recorder.timeline
     var complaints = TimelineSoundness.complaints(about: timeline)
-    let byName = Dictionary(grouping: timeline.entries, by: { $0.name ?? "" })
+    // Those have the names of what they were made from.
+    let wrappers: [Timeline.Kind] = [.map, .mapAsync, .recover, .settled, .timeout, .retry, .condition, .exclusive]
+    let byName = Dictionary(grouping: timeline.entries.filter { !wrappers.contains($0.kind) }, by: { $0.name ?? "" })
     for (name, entries) in byName where name != "" && entries.count > (repeated.contains(name) ? 2 : 1) {
       complaints.append("\(name) was recorded \(entries.count) times")
     }

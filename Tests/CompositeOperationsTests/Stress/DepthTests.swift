@@ -7,7 +7,7 @@ import Testing
 @Suite("3.4 Iterative everywhere: nesting", .serialized)
 struct DepthTests {
   enum Path: CaseIterable, Sendable {
-    case started, neverStarted, cancelledBeforeStart, cancelledWhileInnermostRuns
+    case started, failing, neverStarted, cancelledBeforeStart, cancelledWhileInnermostRuns
   }
 
   @Test(arguments: NestingForm.allCases, Path.allCases)
@@ -20,6 +20,8 @@ struct DepthTests {
     case .started:
       #expect(outcome?.isSuccess == true)
       if let value = form.value(depth: depth) { #expect(outcome == .success(.number(value))) }
+    case .failing:
+      #expect(outcome?.isSuccess == form.handlesFailures)
     case .cancelledBeforeStart, .cancelledWhileInnermostRuns:
       #expect(outcome == .cancelled)
     }
@@ -50,6 +52,10 @@ struct DepthTests {
       root.start()
       leaf.started.waitBlocking()
       leaf.finish(with: 0)
+    case .failing:
+      root.start()
+      leaf.started.waitBlocking()
+      leaf.reject(with: TestError.first)
     case .cancelledBeforeStart:
       root.cancel()
       root.start()
@@ -62,7 +68,8 @@ struct DepthTests {
     root.waitUntilFinished()
     switch root.outcome {
     case .success(let value): return .success((value as? Int).map { .number($0) } ?? .unit)
-    case .failure(let error): return .failure(Fault(error))
+    // Not what it is, which may be as deep as the operations are.
+    case .failure: return .failure(.library)
     case .cancelled: return .cancelled
     case nil: return nil
     }

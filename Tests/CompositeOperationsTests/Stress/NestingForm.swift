@@ -48,6 +48,9 @@ enum NestingForm: CaseIterable, Sendable {
     }
   }
 
+  /// Whether the failure of the leaf is a success further out.
+  var handlesFailures: Bool { self == .recovers }
+
   private func nest(
     _ depth: Int, _ leaf: SimpleOperation<Int>, _ wrap: (Operation, Int) -> CompositeOperation
   ) -> CompositeOperation {

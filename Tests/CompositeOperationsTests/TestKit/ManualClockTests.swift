@@ -1,3 +1,4 @@
+import CompositeOperations
 import TestSupport
 import Testing
 
@@ -56,11 +57,48 @@ struct ManualClockTests {
     }
   }
 
+  #if os(macOS) || os(Linux)
   @Test("Going back traps")
   func advance_negative_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       ManualClock().advance(by: .seconds(-1))
     }
     try expect(result, says: "ManualClock", "Time does not go back")
+  }
+  #endif
+
+  @Test("A timer that is pending is found, whatever else is on the clock")
+  func waitForSleeper_dueLaterThanAnother_returns() async {
+    let short = NeverFinishingOperation<Int>(), long = NeverFinishingOperation<Int>()
+    let first = short.timeout(.seconds(3), clock: clock), second = long.timeout(.seconds(60), clock: clock)
+    await onWorker { first.start() }
+    await onWorker { second.start() }
+    await clock.waitForSleeper(dueIn: .seconds(60))
+    await clock.waitForSleeper(dueIn: .seconds(3))
+    #expect(clock.nextDeadline == .init(offset: .seconds(3)))
+    short.finish(with: 1)
+    #expect(await settled(first).value == 1)
+    await clock.waitForSleeper(dueIn: .seconds(60))
+    #expect(clock.nextDeadline == .init(offset: .seconds(60)))
+    #expect(clock.advanceToNextSleeper() == .seconds(60))
+    #expect(await settled(second).error is OperationTimeout)
+    await clock.waitUntilNobodySleeps()
+    #expect(clock.nextDeadline == nil && clock.sleeperCount == 0)
+  }
+
+  @Test("A timer that another one hides is still found when it is set later")
+  func waitForSleeper_beforeTheTimerIsSet_returns() async {
+    let delay = DelayOperation(.seconds(3), clock: clock)
+    await onWorker { delay.start() }
+    await clock.waitForSleeper(dueIn: .seconds(3))
+    async let found: Void = clock.waitForSleeper(dueIn: .seconds(60))
+    let later = DelayOperation(.seconds(60), clock: clock)
+    await onWorker { later.start() }
+    await found
+    later.cancel()
+    #expect(clock.nextDeadline == .init(offset: .seconds(3)))
+    delay.cancel()
+    await clock.waitUntilNobodySleeps()
+    #expect(clock.nextDeadline == nil)
   }
 }

@@ -18,16 +18,55 @@ struct OperationGraphTests {
     composite.name = "both"
     composite.failurePolicy = .waitForAll
     let pending = [
-      "subgraph o1_group[\"parallel\"]", "o1[[\"both\"]]:::pending", "o2[\"one\"]:::pending",
-      "subgraph o3_group[\"parallel\"]", "o3[[\"parallel\"]]:::pending", "o4[\"two\"]:::pending", "end",
-      "o5[\"BlockOperation\"]:::pending", "end",
+      "subgraph o1[\"both · parallel\"]", "o2[\"one\"]:::pending", "subgraph o3[\"parallel\"]", "o4[\"two\"]:::pending",
+      "end", "class o3 pending", "o5[\"BlockOperation\"]:::pending", "end", "class o1 pending",
     ]
     #expect(nodes(composite.mermaid()) == pending)
     _ = try? await composite.run()
     var settled = pending.map { $0.replacingOccurrences(of: "pending", with: "finished") }
-    for line in [1, 4, 5] { settled[line] = settled[line].replacingOccurrences(of: "finished", with: "failed") }
+    for line in [3, 5, 8] { settled[line] = settled[line].replacingOccurrences(of: "finished", with: "failed") }
     #expect(nodes(composite.mermaid()) == settled)
-    #expect(composite.dot().contains("subgraph cluster_o3 {"))
+    let dot = composite.dot()
+    #expect(dot.contains("subgraph cluster_o3 {") && dot.contains("label=\"both · parallel\"; tooltip=\"failed\";"))
+    #expect(!dot.contains("o1 ["), "The name of a composition is no child of it")
+  }
+
+  @Test("An arrow leads to the box of a composition, in both languages")
+  func arrow_toAComposition_leadsToItsBox() {
+    let inner = zip(succeeding(1, named: "a"), succeeding(2, named: "b"))
+    let outer = inner.map { $0 + $1 }
+    #expect(nodes(outer.mermaid()).last == "o2 --> o1")
+    let dot = outer.dot()
+    #expect(dot.contains("  compound=true;\n") && dot.contains("  o3 -> o1 [ltail=cluster_o2];\n"))
+  }
+
+  @Test("While a policy waits, its drawing says for what, and shows the work")
+  func policy_thatWaits_showsForWhatAndTheWork() async {
+    let registry = ExclusionRegistry()
+    let holder = HeldOperation<Int>("holder")
+    let holding = holder.exclusive("door", in: registry)
+    await onWorker { holding.start() }
+    await holder.started.wait()
+    let waiting = succeeding(1, named: "work").exclusive("door", in: registry)
+    await onWorker { waiting.start() }
+    #expect(await registry.reaches(waiting: 1))
+    #expect(
+      nodes(waiting.mermaid()) == [
+        "subgraph o1[\"exclusive\"]", "o2{{\"waits for “door”\"}}:::executing", "o3[\"work\"]:::pending", "o2 --> o3",
+        "end", "class o1 executing",
+      ])
+    holder.finish(with: 1)
+    await finished(waiting)
+  }
+
+  @Test("No name is a directive or a comment of Mermaid")
+  func mermaid_ofDirectives_showsThem() {
+    #expect(
+      nodes(succeeding(1, named: "a %%{init: {'theme': 'forest'}}%% b").mermaid())
+        == ["o1[\"a #37;#37;{init: {'theme': 'forest'}}#37;#37; b\"]:::pending"])
+    let composite = CompositeOperation(operations: [succeeding(1)])
+    composite.name = "%%{init: {}}%%"
+    #expect(!composite.mermaid().contains("%"))
   }
 
   @Test func chain_isARowOfArrows() {
@@ -35,8 +74,8 @@ struct OperationGraphTests {
     let zipped = zip(shared.map { $0 }.map { $0 }, shared)
     #expect(
       nodes(zipped.mermaid()) == [
-        "subgraph o1_group[\"zip\"]", "o1[[\"zip\"]]:::pending", "o2[\"map\"]:::pending", "o3[\"map\"]:::pending",
-        "o4[\"shared\"]:::pending", "o3 --> o2", "o4 --> o3", "end",
+        "subgraph o1[\"zip\"]", "o2[\"map\"]:::pending", "o3[\"map\"]:::pending", "o4[\"shared\"]:::pending",
+        "o3 --> o2", "o4 --> o3", "end", "class o1 pending",
       ])
   }
 
@@ -47,8 +86,9 @@ struct OperationGraphTests {
     await held.started.wait()
     #expect(
       nodes(sequence.mermaid()) == [
-        "subgraph o1_group[\"sequence\"]", "o1[[\"sequence\"]]:::executing", "e1{{\"1 earlier operation\"}}:::finished",
-        "o2[\"held\"]:::executing", "e1 --> o2", "end",
+        "subgraph o1[\"sequence\"]", "e1{{\"1 earlier operation\"}}:::finished", "o2[\"held\"]:::executing",
+        "e1 --> o2",
+        "end", "class o1 executing",
       ])
     held.finish(with: 1)
     await finished(sequence)

@@ -224,7 +224,7 @@ struct TimelineRecorderTests {
     let joining = elsewhere.map { $0 }
     recorder.attach(to: joining)
     let added = Gate()
-    joining.addObserver { if case .childAdded = $0 { added.open() } }
+    joining.addObserver { if $0.kind == .childAdded { added.open() } }
     await onWorker { joining.start() }
     await added.wait()
     joining.cancel()

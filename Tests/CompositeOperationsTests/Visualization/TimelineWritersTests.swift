@@ -71,7 +71,65 @@ struct TimelineWritersTests {
     }
   }
 
+  @Test("A number of a thread means the same in every event, and has a name")
+  func chromeTrace_ofCompositionAndWork_namesTheirThreadAlike() throws {
+    let thread = Timeline.Thread(number: 2, name: "worker")
+    func tracks(_ entries: [Timeline.Entry]) throws -> (of: [String: Set<Int>], names: [Int: String]) {
+      let json = try JSONSerialization.jsonObject(with: Data(Timeline(entries: entries).chromeTrace().utf8))
+      var tracks: [String: Set<Int>] = [:]
+      var names: [Int: String] = [:]
+      for event in try #require((json as? [String: Any])?["traceEvents"] as? [[String: Any]]) {
+        guard let track = (event["tid"] as? NSNumber)?.intValue else { continue }
+        if event["name"] as? String == "thread_name" {
+          names[track] = (event["args"] as? [String: Any])?["name"] as? String
+        } else if let kind = event["ph"] as? String, kind != "M" {
+          tracks[kind, default: []].insert(track)
+        }
+      }
+      return (tracks, names)
+    }
+    let root = Timeline.Entry(
+      id: 1, kind: .parallel, started: .zero, settled: .seconds(2), ending: .success, thread: thread)
+    let child = Timeline.Entry(
+      id: 2, parent: 1, started: .zero, settled: .seconds(1), ending: .success, thread: thread)
+    var (found, names) = try tracks([root, child])
+    #expect(found == ["b": [2], "e": [2], "X": [2]])
+    #expect(names == [2: "worker"])
+    // Work that overlaps has a further track, with a number that no thread has.
+    let other = Timeline.Entry(id: 3, parent: 1, started: .milliseconds(500), settled: .seconds(2), thread: thread)
+    let elsewhere = Timeline.Entry(id: 4, parent: 1, started: .zero, settled: .seconds(2), thread: .init(number: 1))
+    (found, names) = try tracks([root, child, other, elsewhere])
+    #expect(found == ["b": [2], "e": [2], "X": [1, 2, 3]])
+    #expect(names == [1: "thread 1", 2: "worker", 3: "worker · 2"])
+    (_, names) = try tracks([.init(id: 1, started: .zero, thread: .init(number: .max)), .init(id: 2, started: .zero)])
+    #expect(names == [.max: "thread \(Int.max)", 0: "unknown thread"])
+  }
+
   // MARK: - Page
+
+  @Test("The page says how many ran at once, exactly")
+  func html_ofManyShortEntries_tellsTheExactMaximum() throws {
+    func most(_ spans: [(from: Int, to: Int?)], kind: Timeline.Kind = .operation) throws -> Int {
+      let root = Timeline.Entry(id: 0, kind: .parallel, started: .zero, settled: .seconds(1), ending: .success)
+      let timeline = Timeline(
+        entries: [root]
+          + spans.enumerated().map { index, span in
+            .init(
+              id: index + 1, parent: 0, kind: kind, started: .microseconds(span.from),
+              settled: span.to.map { .microseconds($0) })
+          })
+      let told = try #require(try data(of: timeline.html())["peak"] as? NSNumber).intValue
+      #expect(told == timeline.peakConcurrency)
+      return told
+    }
+    #expect(try most((0..<10_000).map { ($0, $0 + 1) }) == 1)
+    #expect(try most([(0, 10), (5, 7), (6, 6), (7, 12), (11, nil)]) == 3)
+    #expect(try most([(3, 3), (3, 3), (3, 3)]) == 1)
+    #expect(try most([(0, nil), (0, nil), (9, 10)]) == 3)
+    // What a policy waits for is no work.
+    #expect(try most([(0, 10), (0, 10)], kind: .wait) == 0)
+    #expect(Timeline(entries: []).peakConcurrency == 0)
+  }
 
   private func data(of page: String) throws -> [String: Any] {
     let begin = try #require(page.range(of: "<script type=\"application/json\" id=\"data\">"))
@@ -148,14 +206,27 @@ struct TimelineWritersTests {
       ], end: .milliseconds(1201))
     #expect(
       timeline.textTree() == """
-        ✓ import         1.20 s  waited 1.00 ms  *
-        ├─ ✓ read [2J    12.4 ms  waited 1.00 ms  *
-        ├─ ✗ Upload      1.18 s  waited 2.10 ms, attempt 2: no answer  *
-        │  └─ … running  101 ms  waited 1.10 s  *
-        ├─ · late        not started
-        └─ ⊘ gone        never started
+        ✓ import          1.20 s  waited 1.00 ms  *
+        ├─ ✓ read\u{FFFD}[2J     12.4 ms  waited 1.00 ms  *
+        ├─ ✗ Upload       1.18 s  waited 2.10 ms, attempt 2: no answer  *
+        │  └─ … running   101 ms  waited 1.10 s  *
+        ├─ · late (then)  not started
+        └─ ⊘ gone         never started
 
         """)
+  }
+
+  @Test("No name turns the direction of what stands beside it")
+  func name_thatTurnsDirections_isShownAsItIs() {
+    let timeline = Timeline(entries: [
+      .init(
+        id: 0, name: "invoice \u{202E}fdp.exe", started: .zero, settled: .seconds(1),
+        ending: .failure(message: "\u{2067}no"))
+    ])
+    #expect(timeline.textTree().hasPrefix("✗ invoice \u{FFFD}fdp.exe  1.00 s  \u{FFFD}no"))
+    #expect(
+      timeline.mermaid().contains("invoice \u{FFFD}fdp.exe") && timeline.dot().contains("invoice \u{FFFD}fdp.exe"))
+    #expect(timeline.html().contains("unicode-bidi: isolate"))
   }
 
   @Test func textTree_ofDeepTree_isNoLongerThanItsEntries() {
@@ -193,12 +264,12 @@ struct TimelineWritersTests {
       timeline.mermaid().hasPrefix(
         """
         flowchart TD
-          subgraph n1_group["sequence"]
-            n1[["root"]]:::finished
+          subgraph n1["root · sequence"]
             n2["one"]:::failed
             n3["two"]:::executing
             n2 --> n3
           end
+          class n1 finished
           classDef pending
         """))
     #expect(timeline.dot().hasPrefix("digraph \"root\" {"))

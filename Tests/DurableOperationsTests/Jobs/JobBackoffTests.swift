@@ -115,6 +115,7 @@ struct JobBackoffTests {
     }
   }
 
+  #if os(macOS) || os(Linux)
   @Test("Negative delays, and multipliers that shrink or are no numbers, trap", arguments: 0..<9)
   func badInput_traps(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
@@ -133,4 +134,5 @@ struct JobBackoffTests {
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(text.contains("JobBackoff.") && text.contains("Use"), "\(text)")
   }
+  #endif
 }

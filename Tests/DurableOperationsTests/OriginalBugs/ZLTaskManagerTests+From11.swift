@@ -19,7 +19,7 @@ extension ZLTaskManagerTests {
     await started.wait()
     async let stopped: Void = queue.stop()
     let ids = try await queue.enqueue(contentsOf: [Count(number: 2), Count(number: 3)])
-    let code = jobErrorCode {
+    let code = jobErrorReason {
       try queue.enqueue(contentsOf: [
         JobRequest(Count(number: 4)),
         JobRequest(Count(number: 5), options: JobOptions(dependsOn: [JobID(rawValue: 99)])),
@@ -42,7 +42,7 @@ extension ZLTaskManagerTests {
     let events = queue.events()
     let options = JobOptions(uniqueKey: UniqueKey("one"))
     let id = try await queue.enqueue(Count(number: 1), options: options)
-    #expect(jobErrorCode { try queue.enqueue(contentsOf: [Count(number: 1)], options: options) } == .duplicate(id))
+    #expect(jobErrorReason { try queue.enqueue(contentsOf: [Count(number: 1)], options: options) } == .duplicate(id))
     let found = try queue.jobs(Count.self, uniqueKey: "one").map(\.id)
     #expect(found == [id])
     #expect(await texts(of: events, through: "enqueued \(id)").count == 1)
@@ -61,7 +61,7 @@ extension ZLTaskManagerTests {
     let id = try await queue.enqueue(Count(number: 1))
     try await queue.waitUntilIdle()
     #expect(try queue.job(id)?.state == .waiting)
-    #expect(jobErrorCode { try queue.enqueue(contentsOf: [Odd(number: .nan)]) } == .notEncodable)
+    #expect(jobErrorReason { try queue.enqueue(contentsOf: [Odd(number: .nan)]) } == .notEncodable)
     await queue.stop()
   }
 

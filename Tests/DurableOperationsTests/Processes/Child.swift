@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 
 @testable import DurableOperations
@@ -17,7 +18,15 @@ final class Child {
     var processID = pid_t()
     let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("/bin/sleep"), strdup("3600"), nil]
     defer { for argument in arguments { free(argument) } }
+    #if os(Linux)
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    actions.closeInherited(from: STDERR_FILENO + 1)
+    let code = posix_spawn(&processID, "/bin/sleep", &actions, nil, arguments, nil)
+    #else
     let code = posix_spawn(&processID, "/bin/sleep", nil, nil, arguments, nil)
+    #endif
     guard code == 0 else { throw SpawnError(code: code) }
     self.processID = processID
   }
@@ -53,3 +62,4 @@ final class Child {
     while waitpid(processID, &status, 0) < 0, errno == EINTR {}
   }
 }
+#endif

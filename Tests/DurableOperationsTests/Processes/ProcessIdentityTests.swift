@@ -22,6 +22,7 @@ struct ProcessIdentityTests {
     #expect(ProcessIdentity.readCurrent() == own)
   }
 
+  #if os(macOS) || os(Linux)
   @Test("Another process is alive while it runs, and dead after it was killed and its status was fetched")
   func child_isAlive_thenDead() async throws {
     let child = try Child()
@@ -42,6 +43,7 @@ struct ProcessIdentityTests {
     #expect(identity.liveness() == .dead)
     child.reap()
   }
+  #endif
 
   @Test("An id that another process has by now belongs to a dead one")
   func otherStartTime_isDead() {

@@ -1,7 +1,8 @@
 import CompositeOperationsTestKit
-import DurableOperations
 import Foundation
 import Testing
+
+@testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(10))) struct EnqueueTests {
   private struct Odd: Job {
@@ -14,7 +15,7 @@ import Testing
     configuration.maxPayloadSize = 40
     let queue = try DurableQueue(location: .memory, configuration: configuration)
     let good = JobRequest(Count(number: 1))
-    let bad: [(JobRequest, JobError.Code)] = [
+    let bad: [(JobRequest, JobError.Reason)] = [
       (JobRequest(Odd(number: .nan)), .notEncodable),
       (JobRequest(Send(text: String(repeating: "x", count: 40))), .payloadTooLarge(size: 51, limit: 40)),
       (
@@ -24,7 +25,7 @@ import Testing
       (JobRequest(Count(number: 2), options: JobOptions(dependsOn: [.inSameCall(1)])), .cycle([1, 1])),
     ]
     for (request, code) in bad {
-      #expect(jobErrorCode { try queue.enqueue(contentsOf: [good, request, good]) } == code)
+      #expect(jobErrorReason { try queue.enqueue(contentsOf: [good, request, good]) } == code)
     }
     #expect(try queue.counts().total == 0)
     #expect(try queue.enqueue(contentsOf: [good, good]).count == 2)
@@ -65,7 +66,7 @@ import Testing
     #expect(try queue.counts()[.waiting] == 999)
     for (number, result) in results {
       if number == 500 {
-        #expect(jobErrorCode { _ = try result.get() } == .unknownPrerequisite(JobID(rawValue: 99_999)))
+        #expect(jobErrorReason { _ = try result.get() } == .unknownPrerequisite(JobID(rawValue: 99_999)))
       } else {
         #expect(try queue.job(result.get())?.decoded(as: Count.self).number == number)
       }

@@ -1,7 +1,8 @@
 import CompositeOperationsTestKit
-import DurableOperations
 import Foundation
 import Testing
+
+@testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(10))) struct ManageTests {
   /// A queue that runs nothing, and a job in each of the states that can be had without running.
@@ -22,7 +23,7 @@ import Testing
       #expect(record.state == .cancelled && record.finishedAt != nil)
       try queue.cancel(id)
     }
-    #expect(jobErrorCode { try queue.cancel(JobID(rawValue: 99)) } == .unknownJob)
+    #expect(jobErrorReason { try queue.cancel(JobID(rawValue: 99)) } == .unknownJob)
   }
 
   @Test func cancelledWhileExecuting_operationIsCancelled() async throws {
@@ -44,9 +45,9 @@ import Testing
     await never.cancelRequested.wait()
     #expect(try queue.job(second)?.state == .executing)
     #expect(try queue.job(second)?.isCancelRequested == true)
-    #expect(jobErrorCode { try queue.delete(second) } == .wrongState(.executing))
-    #expect(jobErrorCode { try queue.hold(second) } == .wrongState(.executing))
-    #expect(jobErrorCode { try queue.retry(second) } == .wrongState(.executing))
+    #expect(jobErrorReason { try queue.delete(second) } == .wrongState(.executing))
+    #expect(jobErrorReason { try queue.hold(second) } == .wrongState(.executing))
+    #expect(jobErrorReason { try queue.retry(second) } == .wrongState(.executing))
     proceed.open()
     try await queue.waitUntilIdle()
     #expect(try queue.job(first)?.state == .cancelled)
@@ -54,15 +55,15 @@ import Testing
     // It succeeded all the same.
     #expect(try queue.job(second)?.state == .done)
     #expect(try queue.job(second)?.isCancelRequested == false)
-    #expect(jobErrorCode { try queue.cancel(second) } == .wrongState(.done))
-    #expect(jobErrorCode { try queue.retry(second) } == .wrongState(.done))
+    #expect(jobErrorReason { try queue.cancel(second) } == .wrongState(.done))
+    #expect(jobErrorReason { try queue.retry(second) } == .wrongState(.done))
     await queue.stop()
   }
 
   @Test func retriedAtOnce_scheduledHeldAndCancelled() throws {
     let (queue, waiting, scheduled, blocked, held) = try queue()
-    #expect(jobErrorCode { try queue.retry(waiting) } == .wrongState(.waiting))
-    #expect(jobErrorCode { try queue.retry(blocked) } == .wrongState(.blocked))
+    #expect(jobErrorReason { try queue.retry(waiting) } == .wrongState(.waiting))
+    #expect(jobErrorReason { try queue.retry(blocked) } == .wrongState(.blocked))
     let time = try #require(try queue.job(scheduled)?.runAt)
     try queue.retry(scheduled)
     try queue.retry(held)
@@ -83,7 +84,7 @@ import Testing
     try await queue.waitUntilIdle()
     #expect(try queue.job(free)?.state == .done)
     #expect(try queue.counts()[.held] == 4)
-    #expect(jobErrorCode { try queue.hold(free) } == .wrongState(.done))
+    #expect(jobErrorReason { try queue.hold(free) } == .wrongState(.done))
     #expect(try queue.retryAll(.held, kind: "send") == 0)
     #expect(try queue.retryAll(.held) == 4)
     try await queue.waitUntilIdle()
@@ -147,7 +148,7 @@ import Testing
     try queue.setPriority(.userInitiated, of: third)
     #expect(try queue.setPriority(JobPriority(major: 20), kind: "send") == 2)
     #expect(try queue.setPriority(.low, kind: "nobody") == 0)
-    #expect(jobErrorCode { try queue.setPriority(.low, of: JobID(rawValue: 99)) } == .unknownJob)
+    #expect(jobErrorReason { try queue.setPriority(.low, of: JobID(rawValue: 99)) } == .unknownJob)
     queue.start()
     try await queue.waitUntilIdle()
     #expect(seen.events == ["3", "a", "b", "1", "2"])
@@ -243,7 +244,7 @@ import Testing
       await Task.yield()
     }
     #expect(
-      jobErrorCode { try harness.queue.enqueue(contentsOf: [Count(number: 2)], options: JobOptions(dependsOn: [id])) }
+      jobErrorReason { try harness.queue.enqueue(contentsOf: [Count(number: 2)], options: JobOptions(dependsOn: [id])) }
         == .unknownPrerequisite(id))
     await harness.queue.stop()
   }

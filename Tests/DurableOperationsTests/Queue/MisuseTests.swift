@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import CompositeOperationsTestKit
 import DurableOperations
 import Foundation
@@ -85,3 +86,4 @@ import Testing
 private struct Nameless: Job {
   static let kind = ""
 }
+#endif

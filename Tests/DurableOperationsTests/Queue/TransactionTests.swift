@@ -1,7 +1,8 @@
 import CompositeOperationsTestKit
-import DurableOperations
 import Foundation
 import Testing
+
+@testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(10))) struct TransactionTests {
   private func queue() throws -> DurableQueue {
@@ -56,7 +57,7 @@ import Testing
     let queue = try queue()
     try queue.transaction { db in
       try db.execute("INSERT INTO orders (note) VALUES ('kept')")
-      #expect(jobErrorCode { try db.enqueue(Odd(number: .nan)) } == .notEncodable)
+      #expect(jobErrorReason { try db.enqueue(Odd(number: .nan)) } == .notEncodable)
       try db.enqueue(Count(number: 1))
     }
     #expect(try orders(queue) == 1)
@@ -88,12 +89,12 @@ import Testing
     try queue.transaction { db in
       let unknown = JobID(rawValue: 99)
       #expect(
-        jobErrorCode { try db.enqueue(Count(number: 1), options: JobOptions(dependsOn: [unknown])) }
+        jobErrorReason { try db.enqueue(Count(number: 1), options: JobOptions(dependsOn: [unknown])) }
           == .unknownPrerequisite(unknown))
       try db.enqueue(Count(number: 2), options: JobOptions(uniqueKey: UniqueKey("k")))
       // The second is refused, and takes the first along.
       #expect(
-        jobErrorCode {
+        jobErrorReason {
           try db.enqueue(contentsOf: [
             JobRequest(Send(text: "x")), JobRequest(Count(number: 3), options: JobOptions(uniqueKey: UniqueKey("k"))),
           ])
@@ -209,7 +210,7 @@ import Testing
         { try queue.register(Count.self) { _, _ in BlockOperation {} } }, { _ = try queue.periodicJobs() },
         { _ = try queue.jobs() },
       ]
-      for call in calls { #expect(jobErrorCode(call) == .insideTransaction) }
+      for call in calls { #expect(jobErrorReason(call) == .insideTransaction) }
     }
   }
 }

@@ -230,10 +230,7 @@ import Testing
         let events = queue.events()
         return Task {
           for await event in events {
-            switch event {
-            case .rescued, .leaseLost: rescued.record(1)
-            default: break
-            }
+            if [.rescued, .leaseLost].contains(event.kind) { rescued.record(1) }
           }
         }
       }

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import CompositeOperations
 import Foundation
 import TestSupport
@@ -81,6 +82,9 @@ final class DurableChild: Sendable {
     defer { posix_spawn_file_actions_destroy(&actions) }
     for (number, file) in files.enumerated() { posix_spawn_file_actions_adddup2(&actions, file, Int32(number)) }
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    #if os(Linux)
+    actions.closeInherited(from: STDERR_FILENO + 1)
+    #endif
     let texts = [arguments, environment].map { list in list.map { strdup($0) } + [nil] }
     defer { for text in texts.joined() { free(text) } }
     var processID = pid_t()
@@ -190,3 +194,4 @@ final class DurableChild: Sendable {
     await end()
   }
 }
+#endif

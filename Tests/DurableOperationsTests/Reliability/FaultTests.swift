@@ -7,6 +7,7 @@ import Testing
 
 /// A disk, a file, or another program that does not do what the queue needs.
 @Suite(.timeLimit(.minutes(10))) struct FaultTests {
+  #if os(macOS) || os(Linux)
   @Test("A file that may not grow: a typed error, nothing is lost, and all goes on when there is room")
   func fullDisk_losesNothing() async throws {
     try await withDatabaseFile { file in
@@ -66,6 +67,7 @@ import Testing
       #expect((try? Data(contentsOf: file)) == before)
     }
   }
+  #endif
 
   @Test("No database, a damaged header: typed errors, and the file stays as it is")
   func noDatabase_isLeftAsItIs() async throws {
@@ -106,8 +108,8 @@ import Testing
         }
         // The queue says so as well.
         for await event in events {
-          if case .databaseFailed(let error) = event {
-            #expect(error.code == .corrupt)
+          if event.kind == .databaseFailed {
+            #expect((event.error as? DatabaseError)?.code == .corrupt)
             break
           }
         }
@@ -191,8 +193,8 @@ import Testing
       await #expect { try await queue.enqueue(Count(number: 3)) } throws: { ($0 as? DatabaseError)?.code == .busy }
       release.open()
       for await event in events {
-        guard case .databaseFailed(let error) = event else { continue }
-        #expect(error.code == .busy)
+        guard event.kind == .databaseFailed else { continue }
+        #expect((event.error as? DatabaseError)?.code == .busy)
         break
       }
       // Reading goes on.

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import CompositeOperations
 import Foundation
 import TestSupport
@@ -130,3 +131,4 @@ private final class KillRound: Sendable {
     failures.withLock { $0.append("kill \(number): \(text)") }
   }
 }
+#endif

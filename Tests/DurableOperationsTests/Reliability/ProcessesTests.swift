@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import CompositeOperations
 import Foundation
 import TestSupport
@@ -165,3 +166,4 @@ import Testing
     }
   }
 }
+#endif

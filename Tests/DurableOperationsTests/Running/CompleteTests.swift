@@ -1,8 +1,9 @@
 import CompositeOperations
 import CompositeOperationsTestKit
-import DurableOperations
 import Foundation
 import Testing
+
+@testable import DurableOperations
 
 /// Checkpoints, heartbeats, and finishing a job together with writes of the user's.
 @Suite(.timeLimit(.minutes(10))) struct CompleteTests {
@@ -14,8 +15,8 @@ import Testing
         try db.execute("INSERT INTO sent VALUES (?)", SQLValue(job.number))
         try db.enqueue(Send(text: "next"))
       }
-      #expect(jobErrorCode { try context.complete { _ in } } == .wrongState(.done))
-      #expect(jobErrorCode { try context.checkpoint(Data()) } == .wrongState(.done))
+      #expect(jobErrorReason { try context.complete { _ in } } == .wrongState(.done))
+      #expect(jobErrorReason { try context.checkpoint(Data()) } == .wrongState(.done))
       throw TestFailure()
     }
     let events = queue.events()
@@ -138,9 +139,9 @@ import Testing
     #expect(try queue.job(other)?.state == .done)
     #expect(try queue.job(other)?.checkpointSize == nil)
     let context = try #require(box.all.first)
-    #expect(jobErrorCode { try context.heartbeat() } == .leaseLost)
-    #expect(jobErrorCode { try context.checkpoint(Data()) } == .leaseLost)
-    #expect(jobErrorCode { try context.complete { _ in } } == .leaseLost)
+    #expect(jobErrorReason { try context.heartbeat() } == .leaseLost)
+    #expect(jobErrorReason { try context.checkpoint(Data()) } == .leaseLost)
+    #expect(jobErrorReason { try context.complete { _ in } } == .leaseLost)
     await queue.stop()
   }
 }

@@ -57,6 +57,18 @@ import Testing
     #expect(count == 400)
   }
 
+  @Test func events_notRead_areTheNewest1024AndCounted() async throws {
+    let events: AsyncStream<JobEvent>
+    do {
+      let queue = try DurableQueue(location: .memory)
+      events = queue.events()
+      try await queue.enqueue(contentsOf: (0..<2_000).map { Count(number: $0) })
+    }
+    var dropped: [Int] = []
+    for await event in events { dropped.append(event.droppedCount) }
+    #expect(dropped == Array(repeating: 2_000 - 1_024, count: 1_024))
+  }
+
   @Test func waitUntilIdle_countsWhatIsDueAlone() async throws {
     let harness = try Harness()
     let seen = EventRecorder<Int>()

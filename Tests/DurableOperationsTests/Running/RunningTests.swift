@@ -50,11 +50,11 @@ import Testing
     await harness.queue.stop()
     var failures: [Int] = []
     for await event in events {
-      if case .failed(_, _, let attempt, let error, _) = event {
-        #expect(error as? TestFailure == TestFailure())
-        failures.append(attempt)
+      if event.kind == .failed {
+        #expect(event.error as? TestFailure == TestFailure())
+        failures.append(try #require(event.attempt))
       }
-      if case .done = event { break }
+      if event.kind == .done { break }
     }
     #expect(failures == [1, 2])
   }

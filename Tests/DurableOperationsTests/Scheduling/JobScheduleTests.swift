@@ -58,6 +58,7 @@ struct JobScheduleTests {
     }
   }
 
+  #if os(macOS) || os(Linux)
   @Test("Intervals that are none trap", arguments: 0..<5)
   func badInterval_traps(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
@@ -72,6 +73,7 @@ struct JobScheduleTests {
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(text.contains("JobSchedule.") && text.contains("Use"), "\(text)")
   }
+  #endif
 
   // MARK: - Cron
 

@@ -1,4 +1,4 @@
-import CSQLite
+import CompositeOperationsSQLite
 import Testing
 
 @testable import DurableOperations

@@ -137,7 +137,7 @@ import Testing
     let first = try harness.enqueue()
     let second = try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: .cancel))
     let third = try harness.enqueue("c", JobOptions(dependsOn: [second], whenPrerequisiteFails: .die))
-    #expect(harness.code { _ = try harness.change { try $0.cancel(JobID(rawValue: 9), now: 0) } } == .unknownJob)
+    #expect(harness.reason { _ = try harness.change { try $0.cancel(JobID(rawValue: 9), now: 0) } } == .unknownJob)
     _ = try harness.change { try $0.cancel(first, now: harness.now) }
     // One that has failed already, and a transaction that does not succeed.
     let late = try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: .die))
@@ -174,7 +174,7 @@ import Testing
     let harness = try StoreHarness()
     for unknown in [JobID(rawValue: 77), JobID(rawValue: 0), .inSameCall(2), .inSameCall(.max)] {
       let jobs = [StoreHarness.job(), StoreHarness.job("a", JobOptions(dependsOn: [unknown]))]
-      #expect(harness.code { _ = try harness.enqueue(all: jobs) } == .unknownPrerequisite(unknown))
+      #expect(harness.reason { _ = try harness.enqueue(all: jobs) } == .unknownPrerequisite(unknown))
     }
     #expect(try harness.store.counts(registered: []).total == 0)
   }
@@ -184,8 +184,8 @@ import Testing
     func jobs(_ prerequisites: [[Int]]) -> [EncodedJob] {
       prerequisites.map { StoreHarness.job("a", JobOptions(dependsOn: $0.map { .inSameCall($0) })) }
     }
-    #expect(harness.code { _ = try harness.enqueue(all: jobs([[0]])) } == .cycle([0, 0]))
-    #expect(harness.code { _ = try harness.enqueue(all: jobs([[], [2], [3, 0], [1]])) } == .cycle([1, 2, 3, 1]))
+    #expect(harness.reason { _ = try harness.enqueue(all: jobs([[0]])) } == .cycle([0, 0]))
+    #expect(harness.reason { _ = try harness.enqueue(all: jobs([[], [2], [3, 0], [1]])) } == .cycle([1, 2, 3, 1]))
     #expect(try harness.store.counts(registered: []).total == 0)
     let ids = try harness.enqueue(all: jobs([[1], [2], []]))
     #expect(try harness.claimed() == [ids[2]])

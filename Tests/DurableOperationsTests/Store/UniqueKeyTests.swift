@@ -16,11 +16,11 @@ import Testing
   @Test func taken_isRejectedByNumber_untilItHasEnded() throws {
     let harness = try StoreHarness()
     let first = try harness.enqueue("a", options())
-    #expect(harness.code { try harness.enqueue("a", options()) } == .duplicate(first))
+    #expect(harness.reason { try harness.enqueue("a", options()) } == .duplicate(first))
     // Another kind has keys of its own.
     try harness.enqueue("b", options())
     #expect(try harness.claimed() == [first])
-    #expect(harness.code { try harness.enqueue("a", options()) } == .duplicate(first))
+    #expect(harness.reason { try harness.enqueue("a", options()) } == .duplicate(first))
     try harness.end(first, .done)
     let second = try harness.enqueue("a", options())
     #expect(second > first)
@@ -48,16 +48,16 @@ import Testing
       }
       #expect(try harness.state(first) == state)
       let states = counts ? [state] : Set(JobState.allCases).subtracting([state])
-      let code = harness.code { try harness.enqueue("a", options(states: states)) }
-      #expect(code == (counts ? .duplicate(first) : nil))
+      let reason = harness.reason { try harness.enqueue("a", options(states: states)) }
+      #expect(reason == (counts ? .duplicate(first) : nil))
     }
   }
 
   @Test func severalThatCount_theLastOneIsNamed_oneThatExecutesOnlyIfThereIsNoOther() throws {
     let harness = try StoreHarness()
     let states = Set(JobState.allCases)
-    func named() -> JobError.Code? {
-      harness.code { try harness.enqueue("a", options(states: states)) }
+    func named() -> JobError.Reason? {
+      harness.reason { try harness.enqueue("a", options(states: states)) }
     }
     let done = try harness.enqueue("a", options())
     try harness.run(done)
@@ -76,7 +76,7 @@ import Testing
   @Test func takenWithinOneCall_namesThePosition() throws {
     let harness = try StoreHarness()
     let jobs = [StoreHarness.job("a"), StoreHarness.job("a", options()), StoreHarness.job("a", options())]
-    #expect(harness.code { _ = try harness.enqueue(all: jobs) } == .duplicate(.inSameCall(1)))
+    #expect(harness.reason { _ = try harness.enqueue(all: jobs) } == .duplicate(.inSameCall(1)))
     #expect(try harness.store.counts(registered: []).total == 0)
   }
 
@@ -184,7 +184,7 @@ import Testing
     let third = try harness.enqueue("a", options(.replace) { $0.maxAttempts = 3 })
     #expect(third == second)
     #expect(try harness.state(second) == .blocked)
-    #expect(harness.code { try harness.enqueue("a", options()) } == .duplicate(second))
+    #expect(harness.reason { try harness.enqueue("a", options()) } == .duplicate(second))
     try harness.end(first, .dead("no"))
     #expect(try harness.claimed() == [second])
   }
@@ -195,7 +195,7 @@ import Testing
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
     let further = try harness.enqueue("b", JobOptions(dependsOn: [dependent]))
     #expect(
-      harness.code { try harness.enqueue("a", options(.replace) { $0.dependsOn = [further] }) }
+      harness.reason { try harness.enqueue("a", options(.replace) { $0.dependsOn = [further] }) }
         == .circularPrerequisite(further))
     #expect(try harness.state(first) == .waiting)
     // So is one of the same call.
@@ -203,7 +203,7 @@ import Testing
       StoreHarness.job("c", options(.replace)), StoreHarness.job("b", JobOptions(dependsOn: [.inSameCall(0)])),
       StoreHarness.job("c", options(.replace) { $0.dependsOn = [.inSameCall(1)] }),
     ]
-    #expect(harness.code { _ = try harness.enqueue(all: jobs) } != nil)
+    #expect(harness.reason { _ = try harness.enqueue(all: jobs) } != nil)
     #expect(try harness.store.counts(registered: [])["c"] == nil)
   }
 
@@ -212,7 +212,7 @@ import Testing
     let first = try harness.enqueue("a", options())
     try harness.run(first, .dead("no"))
     let second = try harness.enqueue("a", options())
-    #expect(harness.code { try harness.change { try $0.retry(first, now: harness.now) } } == .duplicate(second))
+    #expect(harness.reason { try harness.change { try $0.retry(first, now: harness.now) } } == .duplicate(second))
     #expect(try harness.retryAll(.dead) == 0)
     try harness.run(second, .dead("no"))
     // Of two that could, the later one.

@@ -1,13 +1,14 @@
-import DurableOperations
 import Testing
 
-/// The code of the job error that something throws; nil if it throws none.
-func jobErrorCode(_ body: () throws -> Void) -> JobError.Code? {
+@testable import DurableOperations
+
+/// Why the job error is thrown that something throws; nil if it throws none.
+func jobErrorReason(_ body: () throws -> Void) -> JobError.Reason? {
   do {
     try body()
     return nil
   } catch {
-    return (error as? JobError)?.code
+    return (error as? JobError)?.reason
   }
 }
 
@@ -24,22 +25,12 @@ func databaseErrorCode(_ body: () throws -> Void) -> DatabaseError.Code? {
 extension JobEvent {
   /// The event in a word, and the job's number.
   var text: String {
-    switch self {
-    case .enqueued(let id, _): "enqueued \(id)"
-    case .started(let id, _, let attempt): "started \(id) \(attempt)"
-    case .progress(let id, let fraction): "progress \(id) \(fraction)"
-    case .done(let id, _): "done \(id)"
-    case .failed(let id, _, let attempt, _, _): "failed \(id) \(attempt)"
-    case .snoozed(let id, _, _): "snoozed \(id)"
-    case .dead(let id, _, _): "dead \(id)"
-    case .held(let id, _, _): "held \(id)"
-    case .cancelled(let id, _): "cancelled \(id)"
-    case .returned(let id, _): "returned \(id)"
-    case .rescued(let ids): "rescued \(ids.map(\.description).joined(separator: " "))"
-    case .leaseLost(let id, _): "leaseLost \(id)"
-    case .unknownKind(let kind): "unknownKind \(kind)"
-    case .databaseFailed(let error): "databaseFailed \(error.code)"
-    }
+    let details: [String?] = [
+      jobIDs.isEmpty ? nil : jobIDs.map(\.description).joined(separator: " "), attempt.map(String.init),
+      fractionCompleted.map { "\($0)" }, kind == .unknownKind ? jobKind : nil,
+      (error as? DatabaseError).map { "\($0.code)" },
+    ]
+    return ([kind.description] + details.compactMap(\.self)).joined(separator: " ")
   }
 }
 

@@ -1,4 +1,4 @@
-import CSQLite
+import CompositeOperationsSQLite
 
 @testable import DurableOperations
 

@@ -80,13 +80,13 @@ final class StoreHarness {
 
   func record(_ id: JobID) throws -> JobRecord? { try store.record(id) }
 
-  /// The code of the error that something throws.
-  func code(_ body: () throws -> Void) -> JobError.Code? {
+  /// Why the error is thrown that something throws.
+  func reason(_ body: () throws -> Void) -> JobError.Reason? {
     do {
       try body()
       return nil
     } catch {
-      return (error as? JobError)?.code
+      return (error as? JobError)?.reason
     }
   }
 }

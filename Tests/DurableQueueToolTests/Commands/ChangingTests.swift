@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CommandLineSupport
+@testable import CompositeOperationsCommandLine
 @testable import DurableQueueTool
 
 @Suite(.timeLimit(.minutes(10))) struct ChangingTests {
@@ -81,9 +81,7 @@ import Testing
     #expect(tool("list", sample.path).output.contains("executing"))
     #expect(tool("delete", sample.path, "\(id)").status == 1)
     #expect(tool("cancel", sample.path, "\(id)").output == "\(id)  asked to end\n")
-    for await event in events {
-      if case .cancelled(id, _) = event { break }
-    }
+    for await event in events where event.kind == .cancelled && event.jobID == id { break }
     #expect(try queue.job(id)?.state == .cancelled)
     await queue.stop()
   }

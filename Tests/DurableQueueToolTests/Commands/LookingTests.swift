@@ -122,9 +122,7 @@ import Testing
     let events = queue.events()
     queue.start()
     let id = try await queue.enqueue(Mail(to: "ada"), options: JobOptions(maxAttempts: 1, holdsAfterLastAttempt: true))
-    for await event in events {
-      if case .held(id, _, _) = event { break }
-    }
+    for await event in events where event.kind == .held && event.jobID == id { break }
     await queue.stop()
     let ran = tool("show", sample.path, "\(id)")
     #expect(ran.output.contains("if it fails  held after its last attempt, not dead\n"), "\(ran.output)")

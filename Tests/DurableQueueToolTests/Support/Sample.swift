@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CompositeOperationsCommandLine
 import DurableOperations
 import Foundation
 import TestSupport
@@ -51,10 +51,8 @@ final class Sample: Sendable {
     queue.start()
     var ended = 0
     for await event in events {
-      switch event {
-      case .done, .dead: ended += 1
-      default: continue
-      }
+      guard [.done, .dead].contains(event.kind) else { continue }
+      ended += 1
       if ended == 2 { break }
     }
     await queue.stop()

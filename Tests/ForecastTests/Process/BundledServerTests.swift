@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import Testing
 
@@ -93,3 +94,4 @@ import Testing
     #expect(result.errors.hasPrefix("Forecast: The timeline could not be written to “"), "\(result.errors)")
   }
 }
+#endif

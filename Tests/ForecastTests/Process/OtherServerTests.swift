@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -93,3 +94,4 @@ import Testing
     #expect(result.errors.hasPrefix("Forecast: \(server) refused to answer, with the status 404."), "\(result.errors)")
   }
 }
+#endif

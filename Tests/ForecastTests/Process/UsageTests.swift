@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import ExampleSupport
 import Foundation
 import Testing
@@ -63,3 +64,4 @@ import Testing
     #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 120 })
   }
 }
+#endif

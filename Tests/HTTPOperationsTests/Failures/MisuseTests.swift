@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import HTTPOperations
 import Testing
@@ -15,3 +16,4 @@ import FoundationNetworking
     #expect(text.contains("HTTPOperation was given -1 redirects to follow. Use 0 to follow none"))
   }
 }
+#endif

@@ -37,7 +37,7 @@ import Testing
       let operation = HTTPOperation(request(server.url()), transfer: .download(to: folder.file("file")))
       let fractions = EventRecorder<Double>()
       let token = operation.addObserver { event in
-        if case .progress(let fraction) = event { fractions.record(fraction) }
+        if let fraction = event.fractionCompleted { fractions.record(fraction) }
       }
       async let outcome = outcomeOfStarting(operation)
       await fractions.wait { $0.contains(0.5) }
@@ -95,7 +95,7 @@ import Testing
       let operation = HTTPOperation(request(server.url()), transfer: .download(to: folder.file("file")))
       let fractions = EventRecorder<Double>()
       let token = operation.addObserver { event in
-        if case .progress(let fraction) = event { fractions.record(fraction) }
+        if let fraction = event.fractionCompleted { fractions.record(fraction) }
       }
       async let outcome = outcomeOfStarting(operation)
       await fractions.wait { $0.contains(0.5) }

@@ -55,7 +55,7 @@ import FoundationNetworking
       let (isBlocking, goOn) = (Gate(), Gate())
       let blocking = HTTPOperation(request(server.url("/blocking")), session: session)
       let token = blocking.addObserver { event in
-        guard case .progress(0.5) = event else { return }
+        guard event.fractionCompleted == 0.5 else { return }
         isBlocking.open()
         goOn.waitBlocking()
       }

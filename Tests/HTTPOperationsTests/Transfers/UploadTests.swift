@@ -42,7 +42,7 @@ import FoundationNetworking
         request(server.url(), "PUT"), transfer: .upload(.data(Data(count: 1_000_000))))
       let fractions = EventRecorder<Double>()
       let token = operation.addObserver { event in
-        if case .progress(let fraction) = event { fractions.record(fraction) }
+        if let fraction = event.fractionCompleted { fractions.record(fraction) }
       }
       async let outcome = outcomeOfStarting(operation)
       // Everything was sent, and nothing answered.

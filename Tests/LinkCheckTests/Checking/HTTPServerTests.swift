@@ -21,6 +21,8 @@ import FoundationNetworking
   private func ask(_ url: String, _ method: String = "GET") async throws -> Answer {
     var request = URLRequest(url: try #require(URL(string: url)))
     request.httpMethod = method
+    // A busy machine may let a test wait for minutes.
+    request.timeoutInterval = 3_600
     return try await withCheckedThrowingContinuation { continuation in
       let task = URLSession.shared.dataTask(with: request) { data, response, error in
         guard let response = response as? HTTPURLResponse else {

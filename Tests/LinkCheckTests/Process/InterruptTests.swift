@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -68,3 +69,4 @@ import Testing
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -85,3 +86,4 @@ import Testing
     }
   }
 }
+#endif

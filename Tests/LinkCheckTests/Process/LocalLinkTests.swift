@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import Testing
 
@@ -189,3 +190,4 @@ import Testing
     #expect(report.links.good == 2)
   }
 }
+#endif

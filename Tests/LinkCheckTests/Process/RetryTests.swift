@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -72,3 +73,4 @@ import Testing
     }
   }
 }
+#endif

@@ -1,9 +1,14 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
 
 #if canImport(Glibc)
 import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
 #elseif canImport(Darwin)
 import Darwin
 #endif
@@ -58,3 +63,4 @@ import Darwin
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -36,3 +37,4 @@ import Testing
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import Testing
 
@@ -76,3 +77,4 @@ import Testing
   }
   #endif
 }
+#endif

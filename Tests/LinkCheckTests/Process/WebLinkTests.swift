@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -129,3 +130,4 @@ import Testing
     #expect(report.broken.map(\.reason) == Array(repeating: "this is no valid address", count: 3))
   }
 }
+#endif

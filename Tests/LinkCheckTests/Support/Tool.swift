@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -99,3 +100,4 @@ struct JSONReport: Decodable, Equatable {
   var unreadable: [Unreadable]
   var interrupted: Bool
 }
+#endif

@@ -144,7 +144,7 @@ import Testing
       guard event.taskIdentifier == handle.identifier else { continue }
       #expect(event.droppedCount == 0)
       kinds.append(event.description.split(separator: ": ", maxSplits: 1).last.map(String.init) ?? "")
-      if case .finished = event.kind { break }
+      if event.kind == .finished { break }
     }
     #expect(
       kinds == [
@@ -153,6 +153,22 @@ import Testing
         "attempt 2 started",
         "attempt 2 ended: success(2)", "finished: success(2)",
       ])
+  }
+
+  @Test func events_notRead_areTheNewest1024AndCounted() async {
+    let events: AsyncStream<ManagedEvent>, all: AsyncStream<ManagedEvent>
+    do {
+      let manager = OperationManager(clock: ManualClock())
+      events = manager.events()
+      all = manager.events(bufferingPolicy: .unbounded)
+      manager.add(contentsOf: (0..<300).map { number in Scripted { _ in succeeding(number) } })
+      await manager.waitUntilIdle()
+    }
+    var total = 0
+    for await event in all where event.droppedCount == 0 { total += 1 }
+    var dropped: [Int] = []
+    for await event in events { dropped.append(event.droppedCount) }
+    #expect(dropped == Array(repeating: total - 1_024, count: 1_024))
   }
 
   @Test func events_endWithTheManager() async {
@@ -180,7 +196,7 @@ import Testing
       manager.add(Scripted<Int> { _ in succeeding(1) }, startImmediately: false, after: .seconds(3_600)).start()
     }
     var finished = 0
-    for await event in events { if case .finished = event.kind { finished += 1 } }
+    for await event in events { if event.kind == .finished { finished += 1 } }
     #expect(finished == 10)
     #expect(batch.count == 0 && batch.flush() == 0)
   }

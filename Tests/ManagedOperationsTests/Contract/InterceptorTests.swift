@@ -135,7 +135,7 @@ import Testing
 
   @Test func batch_forSomeOnly_holdsNoOthers_whoeverAsks() async throws {
     let batch = BatchInterceptor(where: { ($0 as? Number)?.number == 1 })
-    for (number, command) in [(1, InterceptCommand.hold), (2, .execute)] {
+    for (number, command) in [(1, InterceptCommand.hold), (2, .pass)] {
       var task = Number(number)
       let answer = try await batch.intercept(&task, batchCount: 0)
       #expect(answer == command)
@@ -152,7 +152,7 @@ import Testing
         limit,
         TypedInterceptor(Number.self) { _, _ in
           var other = Number(99)
-          _ = limit.answer(about: &other, batchCount: 0)
+          _ = try await limit.intercept(&other, batchCount: 0)
           return .execute
         },
       ], clock: ManualClock())

@@ -8,6 +8,7 @@ import Testing
 /// error with such a sentence.
 @Suite("6 Bad input", .timeLimit(.minutes(10)))
 struct MisuseTests {
+  #if os(macOS) || os(Linux)
   private func expect(_ result: ExitTest.Result?, says parts: String...) throws {
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     for part in parts { #expect(text.contains(part), "\(text)") }
@@ -47,6 +48,7 @@ struct MisuseTests {
     }
     try expect(result, says: "RateLimitInterceptor", "positive duration")
   }
+  #endif
 
   @Test func operation_thatHasFinished_isAnError() async {
     let used = succeeding(1)

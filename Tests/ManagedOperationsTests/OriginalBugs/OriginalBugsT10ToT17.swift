@@ -161,7 +161,7 @@ struct OriginalBugsT10ToT17 {
     #expect(handle.fractionCompleted == 0)
     let fractions = EventRecorder<Double>()
     handle.addObserver { event in
-      if case .progress(let fraction) = event { fractions.record(fraction) }
+      if let fraction = event.fractionCompleted { fractions.record(fraction) }
     }
     work.reportProgress(0.5)
     await fractions.wait(for: 0.5)

@@ -19,7 +19,7 @@ struct ManagerStateTests {
     }
   }
 
-  private func intercept(_ state: inout State, _ commands: InterceptCommand?...) {
+  private func intercept(_ state: inout State, _ commands: InterceptCommand...) {
     guard let drain = state.drain, let (id, _) = state.nextToIntercept(drain: drain) else { return }
     var answer = InterceptAnswer()
     for (index, command) in commands.enumerated() {
@@ -42,7 +42,7 @@ struct ManagerStateTests {
         answer.add(first, of: 0, batchCount: 1)
         answer.add(second, of: 1, batchCount: 1)
         let order: [InterceptCommand] = [.forceExecute, .discard, .hold, .execute]
-        let expected = order.first { $0 == first || $0 == second }
+        let expected = order.first { $0 == first || $0 == second } ?? .execute
         #expect(answer.command == expected)
         if expected != .execute { #expect(answer.decider == (first == expected ? 0 : 1)) }
         #expect(
@@ -60,7 +60,7 @@ struct ManagerStateTests {
     intercept(&state, .execute, .hold)
     intercept(&state, .hold, .hold)
     #expect(state.batches.map(\.count) == [2, 1])
-    intercept(&state, .execute, nil)
+    intercept(&state, .execute, .pass)
     #expect(claimAll(&state) == [1, 3, 4])
     intercept(&state, .hold, .forceExecute)
     #expect(claimAll(&state) == [2, 5])
@@ -83,17 +83,21 @@ struct ManagerStateTests {
     for isRefilled in [false, true] {
       var state = State(interceptorCount: 2)
       started(5, in: &state)
-      intercept(&state, .hold, nil)
-      intercept(&state, .hold, nil)
+      intercept(&state, .hold, .pass)
+      intercept(&state, .hold, .pass)
       intercept(&state, .execute, .hold)
       #expect(claimAll(&state) == [])
       if isRefilled {
         #expect(state.release(.max, of: 0) == 2)
         #expect(claimAll(&state) == [1, 2])
-        intercept(&state, .hold, nil)
+        intercept(&state, .hold, .pass)
       }
-      let isReleased = state.release(id: 3, of: 1)
-      #expect(isReleased)
+      guard case .held(1, let number) = state.jobs[3]?.phase else {
+        Issue.record("It is not held")
+        continue
+      }
+      let isReleased = [number + 1, number].map { state.release(id: 3, number: $0, of: 1) }
+      #expect(isReleased == [false, true])
       #expect(claimAll(&state) == (isRefilled ? [3] : [1, 2, 3]))
       #expect(state.heldCount == (isRefilled ? 1 : 0))
     }
@@ -103,8 +107,8 @@ struct ManagerStateTests {
   func release_triggersOfEachOther_once() {
     var state = State(interceptorCount: 2)
     started(4, in: &state)
-    intercept(&state, .hold, nil)
-    intercept(&state, nil, .hold)
+    intercept(&state, .hold, .pass)
+    intercept(&state, .pass, .hold)
     intercept(&state, .execute, .hold)
     intercept(&state, .hold, .execute)
     #expect(state.batches.map(\.count) == [2, 2])

@@ -124,7 +124,7 @@ struct ManagerWorld {
       } else {
         var answer = InterceptAnswer()
         for index in 0..<state.interceptorCount {
-          let command: InterceptCommand? = chance(5) ? nil : InterceptCommand.allCases.randomElement(using: &random)
+          let command = InterceptCommand.allCases.randomElement(using: &random)!
           answer.add(command, of: index, batchCount: state.batches[index].count)
         }
         let key = ReactionKey(reactor: 1, key: chance(2) ? "a" : "b")

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import DurableOperations
 import Foundation
 import TestSupport
@@ -121,3 +122,4 @@ import Testing
     _ = try await server.stop()
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import DurableOperations
 import Foundation
 import TestSupport
@@ -76,3 +77,4 @@ import Testing
     #expect(served.lines.last == "1 message arrived, 0 came again.")
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import DurableOperations
 import Foundation
 import TestSupport
@@ -90,3 +91,4 @@ import Testing
     #expect(try await server.stop().lines.last == "6 messages arrived, 0 came again.")
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -70,3 +71,4 @@ import Testing
     #expect(try await Program.run("help", command, in: TemporaryFolder()).lines == result.lines)
   }
 }
+#endif

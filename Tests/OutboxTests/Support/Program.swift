@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -121,3 +122,4 @@ struct Server: Sendable {
     return try await program.result()
   }
 }
+#endif

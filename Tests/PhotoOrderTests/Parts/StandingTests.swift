@@ -1,5 +1,5 @@
 import Testing
-import Workflows
+import WorkflowOperations
 
 @testable import PhotoOrder
 

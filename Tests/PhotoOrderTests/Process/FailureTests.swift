@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -67,3 +68,4 @@ import Testing
     #expect(result.output.contains(#/Attempts fail as --fail 0.01 --seed [0-9]+ decides.\n/#))
   }
 }
+#endif

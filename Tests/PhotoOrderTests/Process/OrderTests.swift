@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import ExampleSupport
 import Foundation
 import TestSupport
@@ -86,3 +87,4 @@ import Testing
     #expect(try folder.text("photo-order/SHA256SUMS") == "\(SHA256.hex(of: []))  photos/1-empty.jpg\n")
   }
 }
+#endif

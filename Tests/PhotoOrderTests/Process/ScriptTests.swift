@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -254,3 +255,4 @@ import Testing
     #expect(folder.exists("order/order.mmd"))
   }
 }
+#endif

@@ -1,9 +1,14 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
 
 #if canImport(Glibc)
 import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
 #elseif canImport(Darwin)
 import Darwin
 #endif
@@ -145,3 +150,4 @@ import Darwin
     #expect(screen.text.utf8.count == screen.text.unicodeScalars.count)
   }
 }
+#endif

@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
+#if os(macOS) || os(Linux)
 /// The built PhotoOrder executable, run as a process of its own.
 final class Program: Sendable {
   struct Result: Sendable {
@@ -79,6 +80,7 @@ final class Program: Sendable {
       output: try scratch.text("output"), errors: try scratch.text("errors"))
   }
 }
+#endif
 
 /// The photos that tests order: longer than the pieces in which files are read, and not a multiple of them.
 enum TestPhoto {

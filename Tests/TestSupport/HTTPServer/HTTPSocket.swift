@@ -1,6 +1,10 @@
 #if canImport(Glibc)
 import Glibc
-#else
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
 import Darwin
 #endif
 
@@ -23,7 +27,7 @@ enum HTTPSocket {
   /// A listening socket on 127.0.0.1 with a port that the system chose.
   static func listen() throws -> (descriptor: Int32, port: UInt16) {
     let (descriptor, port) = try bind()
-    guard listen(descriptor, 256) else {
+    guard listenAtSocket(descriptor, 256) else {
       let failure = Failure(call: "listen", code: errno)
       close(descriptor)
       throw failure
@@ -35,7 +39,7 @@ enum HTTPSocket {
   static func bind() throws -> (descriptor: Int32, port: UInt16) {
     #if canImport(Glibc)
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    #else
+    #elseif canImport(Musl) || canImport(Android) || canImport(Darwin)
     let descriptor = socket(AF_INET, SOCK_STREAM, 0)
     #endif
     guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
@@ -45,7 +49,7 @@ enum HTTPSocket {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let named = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(descriptor, address, length) && getsockname(descriptor, address, &length) == 0
+        bindSocket(descriptor, address, length) && getsockname(descriptor, address, &length) == 0
       }
     }
     guard named else {
@@ -59,11 +63,7 @@ enum HTTPSocket {
 
   /// The next connection that waits to be accepted, or nil when none does.
   static func accept(_ descriptor: Int32) -> Int32? {
-    #if canImport(Glibc)
-    let connection = Glibc.accept(descriptor, nil, nil)
-    #else
-    let connection = Darwin.accept(descriptor, nil, nil)
-    #endif
+    let connection = acceptConnection(descriptor)
     guard connection >= 0 else { return nil }
     prepare(connection)
     return connection
@@ -74,10 +74,10 @@ enum HTTPSocket {
   }
 
   static func write(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Transfer {
-    #if canImport(Glibc)
-    let flags = Int32(MSG_NOSIGNAL)
-    #else
+    #if canImport(Darwin)
     let flags: Int32 = 0
+    #else
+    let flags = Int32(MSG_NOSIGNAL)
     #endif
     return bytes.withUnsafeBytes { transfer(send(descriptor, $0.baseAddress, $0.count, flags)) }
   }
@@ -86,30 +86,12 @@ enum HTTPSocket {
     close(descriptor)
   }
 
-  private static func bind(
-    _ descriptor: Int32, _ address: UnsafeMutablePointer<sockaddr>, _ length: socklen_t
-  ) -> Bool {
-    #if canImport(Glibc)
-    return Glibc.bind(descriptor, address, length) == 0
-    #else
-    return Darwin.bind(descriptor, address, length) == 0
-    #endif
-  }
-
-  private static func listen(_ descriptor: Int32, _ backlog: Int32) -> Bool {
-    #if canImport(Glibc)
-    return Glibc.listen(descriptor, backlog) == 0
-    #else
-    return Darwin.listen(descriptor, backlog) == 0
-    #endif
-  }
-
   /// Makes the calls return at once, keeps child processes from inheriting the socket, and a lost client from killing
   /// the process.
   private static func prepare(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    #if !canImport(Glibc)
+    #if canImport(Darwin)
     var on: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
     #endif
@@ -121,3 +103,13 @@ enum HTTPSocket {
     return .ended
   }
 }
+
+// The system's functions whose names mean something else inside of `HTTPSocket`.
+
+private func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
+
+private func bindSocket(_ descriptor: Int32, _ address: UnsafeMutablePointer<sockaddr>, _ length: socklen_t) -> Bool {
+  bind(descriptor, address, length) == 0
+}
+
+private func listenAtSocket(_ descriptor: Int32, _ backlog: Int32) -> Bool { listen(descriptor, backlog) == 0 }

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 
 /// An executable of this package, run as a process of its own.
@@ -22,7 +23,8 @@ public enum PlainProcess {
     process.terminationHandler = { _ in ended.open() }
     try process.run()
     await ended.wait()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let text = await onWorker { String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
     return Result(status: process.terminationStatus, lines: text.split(separator: "\n").map(String.init))
   }
 }
+#endif

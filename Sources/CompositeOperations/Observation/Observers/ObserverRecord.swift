@@ -1,89 +1,65 @@
 import Foundation
 
-/// One observer, and what waits for its queue if it has one.
+/// One observer.
 final class ObserverRecord: Sendable {
   typealias Body = @Sendable (OperationEvent) -> Void
+
+  /// Where the observer is called.
+  enum Place {
+    /// On the thread that tells.
+    case anywhere
+    /// Elsewhere, together with the other observers of the operation that are called there.
+    case mailbox(ObserverMailbox.Place)
+  }
 
   private struct State {
     /// Nil once it was removed, or has been told of the end.
     var body: Body?
-    var waiting: [OperationEvent] = []
-    /// Whether an operation in the queue will look at what waits, or is looking.
-    var isScheduled = false
-
-    /// Returns whether somebody has to be scheduled.
-    mutating func enqueue(_ event: OperationEvent) -> Bool {
-      guard body != nil else { return false }
-      waiting.append(event)
-      defer { isScheduled = true }
-      return !isScheduled
-    }
-
-    mutating func takeBatch() -> [OperationEvent]? {
-      guard !waiting.isEmpty else {
-        isScheduled = false
-        return nil
-      }
-      defer { waiting = [] }
-      return waiting
-    }
+    /// Where its events wait; nil for an observer that is called on the thread that tells.
+    var mailbox: ObserverMailbox?
   }
 
   /// What it wants to be told.
   let interests: ObserverInterests
-  private let queue: OperationQueue?
+  let place: Place
   private let state: LockBox<State>
 
-  init(interests: ObserverInterests, queue: OperationQueue?, _ body: @escaping Body) {
+  init(interests: ObserverInterests, at place: Place, _ body: @escaping Body) {
     self.interests = interests
-    self.queue = queue
+    self.place = place
     self.state = LockBox(State(body: body))
   }
 
-  /// Tells it, here or in its queue. Called for one event after the other.
-  func deliver(_ event: OperationEvent) {
-    guard let queue else { return call(event) }
-    if state.withLock({ $0.enqueue(event) }) { queue.addOperation(Delivery(self)) }
+  /// Shares the mailbox with earlier observers. Called before the first delivery.
+  func share(_ mailbox: ObserverMailbox) {
+    state.withLock { $0.mailbox = mailbox }
   }
 
-  /// Whether it is to be told no more.
-  var isEnded: Bool { state.withLock { $0.body == nil } }
+  /// Calls the observer, here or at its place. Called for one event after the other.
+  func deliver(_ event: OperationEvent) {
+    guard case .mailbox(let place) = place else { return call(event) }
+    let mailbox: ObserverMailbox? = state.withLock { state in
+      guard state.body != nil else { return nil }
+      let mailbox = state.mailbox ?? ObserverMailbox(at: place)
+      state.mailbox = mailbox
+      return mailbox
+    }
+    mailbox?.deliver(event, to: self)
+  }
 
-  /// Lets go of the observer. Nothing begins to call it from here on.
+  /// Releases the observer. No call of it begins from here on.
   func end() {
     var ended = State()
-    state.withLock { state in
-      swap(&ended.body, &state.body)
-      swap(&ended.waiting, &state.waiting)
-    }
-    withExtendedLifetime(ended) {}  // released outside the lock
+    state.withLock { swap(&ended, &$0) }
+    // Outside the lock, as is the release.
+    ended.mailbox?.dropEvents(for: self)
   }
 
-  private func call(_ event: OperationEvent) {
+  /// Calls the observer, on this thread.
+  func call(_ event: OperationEvent) {
     guard let body = state.withLock({ $0.body }) else { return }
     ThreadContext.current.runUserCode { body(event) }
-    if case .settled = event { end() }
-  }
-
-  fileprivate func deliverWaiting() {
-    while let batch = state.withLock({ $0.takeBatch() }) {
-      for event in batch { call(event) }
-    }
-  }
-
-  /// Tells the observer of what waits, in its queue.
-  private final class Delivery: Operation, @unchecked Sendable {  // immutable
-    private let record: ObserverRecord
-
-    init(_ record: ObserverRecord) {
-      self.record = record
-    }
-
-    // Not `main`: `cancelAllOperations()` of the queue must not lose events.
-    override func start() {
-      record.deliverWaiting()
-      super.start()
-    }
+    if case .settled = event.content { end() }
   }
 }
 

@@ -2,28 +2,114 @@ public import Foundation
 
 /// Something that happened to an operation, as its observers and event streams are told.
 ///
-/// For one operation they come in this order: `started`, unless it never runs; then `cancelled` at most once, and any
-/// number of `progress` and `childAdded`; and `settled`, exactly once and last. `cancelled` comes alone before `settled`
-/// if the operation was cancelled before it started.
-public enum OperationEvent: Sendable {
-  /// It starts. Told before `main` runs, and not if it never does.
-  case started
-  /// A `cancel()` took effect. Not told of operations that settle as cancelled by themselves.
-  case cancelled
-  /// The fraction of it that is done has grown to this, by at least a thousandth. See
-  /// ``SettlingOperation/fractionCompleted``. A success is not told again as `progress(1)`.
-  case progress(Double)
-  /// It is a composition and has a new child: all children of a parallel one are told when it starts, those of a sequence
-  /// one by one.
-  case childAdded(Operation)
-  /// It has settled like this: its completion has run, and `isFinished` is true.
-  case settled(Outcome<any Sendable>)
+/// Switch on ``kind``, or ask for what an event of one kind carries:
+///
+/// ```swift
+/// operation.addObserver { event in
+///   if let fraction = event.fractionCompleted { show(fraction) }
+///   if let outcome = event.outcome { log("\(outcome)") }
+/// }
+/// ```
+///
+/// For one operation they come in this order: ``started``, unless it never runs; then ``cancelled``
+/// at most once, and any number of ``progress(_:)`` and ``childAdded(_:)``; and ``settled(_:)``,
+/// exactly once and last. ``cancelled`` comes alone before ``settled(_:)`` if the operation was
+/// cancelled before it started.
+public struct OperationEvent: Sendable {
+  /// What can happen to an operation.
+  ///
+  /// More kinds may come: a `switch` over them needs a `default`.
+  public struct Kind: Sendable, Hashable, CustomStringConvertible {
+    /// The operation starts. Told before `main` runs, and not if it never does.
+    public static let started = Kind(value: .started)
+    /// A `cancel()` took effect. Not told of operations that settle as cancelled by themselves.
+    public static let cancelled = Kind(value: .cancelled)
+    /// The fraction of the operation that is done has grown to
+    /// ``OperationEvent/fractionCompleted``, by at least a thousandth. A success is not told again
+    /// as a fraction of 1.
+    public static let progress = Kind(value: .progress)
+    /// The operation is a composition and has a new ``OperationEvent/child``: all children of a
+    /// parallel one are told when it starts, those of a sequence one by one.
+    public static let childAdded = Kind(value: .childAdded)
+    /// The operation has settled with ``OperationEvent/outcome``: its completion has run, and
+    /// `isFinished` is true.
+    public static let settled = Kind(value: .settled)
+
+    /// The kind in a word, such as `childAdded`.
+    public var description: String { value.rawValue }
+
+    enum Value: String {
+      case started, cancelled, progress, childAdded, settled
+    }
+
+    let value: Value
+  }
+
+  /// What the library itself switches on, without a `default`.
+  enum Content {
+    case started
+    case cancelled
+    case progress(Double)
+    case childAdded(Operation)
+    case settled(Outcome<any Sendable>)
+  }
+
+  let content: Content
+  /// How many events the stream has dropped before this one, because they were not read in time.
+  /// See ``SettlingOperation/events(bufferingPolicy:)``; 0 for what observers are told.
+  public package(set) var droppedCount = 0
+
+  /// What happened.
+  public var kind: Kind {
+    switch content {
+    case .started: .started
+    case .cancelled: .cancelled
+    case .progress: .progress
+    case .childAdded: .childAdded
+    case .settled: .settled
+    }
+  }
+
+  /// The fraction of the operation that is done, of ``Kind/progress``; nil for other kinds. See
+  /// ``SettlingOperation/fractionCompleted``.
+  public var fractionCompleted: Double? {
+    if case .progress(let fraction) = content { fraction } else { nil }
+  }
+
+  /// The new child, of ``Kind/childAdded``; nil for other kinds.
+  public var child: Operation? {
+    if case .childAdded(let child) = content { child } else { nil }
+  }
+
+  /// How the operation has settled, of ``Kind/settled``; nil for other kinds.
+  public var outcome: Outcome<any Sendable>? {
+    if case .settled(let outcome) = content { outcome } else { nil }
+  }
+}
+
+extension OperationEvent: CountedEvent {
+  /// An event of ``Kind/started``.
+  public static var started: OperationEvent { OperationEvent(content: .started) }
+
+  /// An event of ``Kind/cancelled``.
+  public static var cancelled: OperationEvent { OperationEvent(content: .cancelled) }
+
+  /// An event of ``Kind/progress``.
+  public static func progress(_ fraction: Double) -> OperationEvent { OperationEvent(content: .progress(fraction)) }
+
+  /// An event of ``Kind/childAdded``.
+  public static func childAdded(_ child: Operation) -> OperationEvent { OperationEvent(content: .childAdded(child)) }
+
+  /// An event of ``Kind/settled``.
+  public static func settled(_ outcome: Outcome<any Sendable>) -> OperationEvent {
+    OperationEvent(content: .settled(outcome))
+  }
 }
 
 extension OperationEvent: CustomStringConvertible {
   /// What happened, such as `settled: success(7)`.
   public var description: String {
-    switch self {
+    switch content {
     case .started: "started"
     case .cancelled: "cancelled"
     case .progress(let fraction): "progress: \(fraction)"

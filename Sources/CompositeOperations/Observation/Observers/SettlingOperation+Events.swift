@@ -5,7 +5,7 @@ extension SettlingOperation {
   ///
   /// ```swift
   /// for await event in upload.events() {
-  ///   if case .progress(let fraction) = event { show(fraction) }
+  ///   if let fraction = event.fractionCompleted { show(fraction) }
   /// }
   /// ```
   ///
@@ -14,34 +14,19 @@ extension SettlingOperation {
   /// stream, ends it too, and counts as leaving: see ``cancelsWhenLastObserverLeaves``. A loop that is left with `break`
   /// lets go of the stream if nothing else holds it.
   ///
-  /// - Parameter bufferingPolicy: how many events are kept for a reader that is slower; by default the newest 1,024.
+  /// - Parameter bufferingPolicy: how many events are kept for a reader that is slower; by default the newest 1,024. What
+  ///   was dropped is counted in ``OperationEvent/droppedCount``.
   public final func events(
     bufferingPolicy: AsyncStream<OperationEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
   ) -> AsyncStream<OperationEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(of: OperationEvent.self, bufferingPolicy: bufferingPolicy)
-    let feed = EventFeed(continuation)
-    let record = ObserverRecord(interests: .everything, queue: nil) { event in feed.put(event) }
+    let (stream, feed) = EventFeed<OperationEvent>.makeStream(bufferingPolicy: bufferingPolicy)
+    let record = ObserverRecord(interests: .everything, at: .anywhere) { event in
+      feed.put(event)
+      if case .settled = event.content { feed.end() }
+    }
     let token = ObservationToken(record, in: add(record))
     // The token keeps neither the record nor the hub, so nothing here keeps itself alive.
-    continuation.onTermination = { _ in token.remove() }
+    feed.whenTerminated { token.remove() }
     return stream
-  }
-}
-
-/// What puts events into a stream. The stream ends when it is released, at the latest.
-private final class EventFeed: Sendable {
-  private let continuation: AsyncStream<OperationEvent>.Continuation
-
-  init(_ continuation: AsyncStream<OperationEvent>.Continuation) {
-    self.continuation = continuation
-  }
-
-  deinit {
-    continuation.finish()
-  }
-
-  func put(_ event: OperationEvent) {
-    continuation.yield(event)
-    if case .settled = event { continuation.finish() }
   }
 }

@@ -5,7 +5,7 @@ extension SettlingOperation {
   ///
   /// ```swift
   /// upload.addObserver { event in
-  ///   if case .settled(let outcome) = event { log("upload: \(outcome)") }
+  ///   if let outcome = event.outcome { log("upload: \(outcome)") }
   /// }
   /// ```
   ///
@@ -30,7 +30,7 @@ extension SettlingOperation {
   public final func addObserver(
     on queue: OperationQueue? = nil, _ observer: @escaping @Sendable (OperationEvent) -> Void
   ) -> ObservationToken {
-    let record = ObserverRecord(interests: .everything, queue: queue, observer)
+    let record = ObserverRecord(interests: .everything, at: queue.map { .mailbox(.queue($0)) } ?? .anywhere, observer)
     return ObservationToken(record, in: add(record))
   }
 
@@ -38,15 +38,15 @@ extension SettlingOperation {
   /// of those of which the last one leaves.
   @discardableResult
   final func addLifecycleObserver(_ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken {
-    let record = ObserverRecord(interests: [], queue: nil, observer)
+    let record = ObserverRecord(interests: [], at: .anywhere, observer)
     return ObservationToken(record, in: add(record))
   }
 
   /// Has an observer of the package's own told of progress. It is none of those of which the last one leaves.
   package final func addProgressObserver(_ observer: @escaping @Sendable (_ fraction: Double) -> Void) {
     _ = add(
-      ObserverRecord(interests: .progress, queue: nil) { event in
-        if case .progress(let fraction) = event { observer(fraction) }
+      ObserverRecord(interests: .progress, at: .anywhere) { event in
+        if let fraction = event.fractionCompleted { observer(fraction) }
       })
   }
 

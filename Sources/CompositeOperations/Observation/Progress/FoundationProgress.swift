@@ -12,11 +12,13 @@ final class FoundationProgress: Sendable {
     /// What has been written; nil as long as the progress is indeterminate.
     var written: Int64?
     var isDeterminate = false
+    var end = End.none
+    var isCancelled = false
     var isWriting = false
     var isHolding = false
     var mayHaveChanged = false
 
-    /// Somebody paused or resumed. Returns whether the caller is the one to see to it.
+    /// The user paused or resumed. Returns whether the caller is the one to see to it.
     mutating func pauseDidChange() -> Bool {
       mayHaveChanged = true
       defer { isHolding = true }
@@ -30,39 +32,79 @@ final class FoundationProgress: Sendable {
       return isHolding
     }
 
+    /// The user cancelled. Returns whether the operation has to be: once, and not when it is over, for a subclass may
+    /// override its `cancel()`.
+    mutating func cancel() -> Bool {
+      guard end == .none, !isCancelled else { return false }
+      isCancelled = true
+      return true
+    }
+
     mutating func show(_ fraction: Double, isIndeterminate: Bool) -> Bool {
       if !isIndeterminate || fraction > 0 { isDeterminate = true }
       units = max(units, Int64(fraction * Double(FoundationProgress.unitCount)))
+      return beginWriting()
+    }
+
+    /// The operation has settled otherwise than with a success.
+    mutating func endUnsuccessfully() -> Bool {
+      guard end == .none else { return false }
+      end = .due
+      return beginWriting()
+    }
+
+    private mutating func beginWriting() -> Bool {
       guard !isWriting, next != nil else { return false }
       isWriting = true
       return true
     }
 
-    private var next: Int64? { isDeterminate && written != units ? units : nil }
-
-    mutating func nextToWrite() -> (units: Int64, isFirst: Bool)? {
-      guard let next else {
-        isWriting = false
-        return nil
-      }
-      defer { written = next }
-      return (next, written == nil)
+    private var next: Write? {
+      if isDeterminate, written != units { return .units(units, isFirst: written == nil) }
+      return end == .due ? .cancel : nil
     }
+
+    mutating func nextToWrite() -> Write? {
+      let next = next
+      switch next {
+      case .units(let units, _): written = units
+      case .cancel: end = .written
+      case nil: isWriting = false
+      }
+      return next
+    }
+  }
+
+  /// Whether the progress is cancelled because the operation is over.
+  private enum End {
+    case none, due, written
+  }
+
+  private enum Write {
+    case units(Int64, isFirst: Bool)
+    case cancel
   }
 
   let progress: Progress
   private let state = LockBox(State())
 
   init(of operation: SettlingOperation) {
-    // Not `Progress(totalUnitCount:)`, which may make it a child.
-    progress = Progress(parent: nil, userInfo: nil)
-    progress.totalUnitCount = -1
+    let progress = OperationProgress(totalUnits: -1)
+    self.progress = progress
     progress.isCancellable = true
     progress.isPausable = true
-    progress.cancellationHandler = { [weak operation] in operation?.cancel() }
-    // Called on Linux by any thread and in any order, so neither can tell what holds now.
-    progress.pausingHandler = { [weak self, weak operation] in self?.pauseDidChange(of: operation) }
-    progress.resumingHandler = progress.pausingHandler
+    let cancels = { @Sendable [weak self, weak operation] () -> Void in self?.cancelDidChange(of: operation) }
+    // Neither can tell what holds now: handlers are called by any thread and in any order.
+    let pauses = { @Sendable [weak self, weak operation] () -> Void in self?.pauseDidChange(of: operation) }
+    // Foundation calls the handlers some time later; they are for a change that reaches the progress from a parent.
+    progress.cancellationHandler = cancels
+    progress.pausingHandler = pauses
+    progress.resumingHandler = pauses
+    progress.setActions(whenCancelled: cancels, whenPausedOrResumed: pauses)
+  }
+
+  private func cancelDidChange(of operation: SettlingOperation?) {
+    if state.withLock({ $0.cancel() }) { operation?.cancel() }
   }
 
   private func pauseDidChange(of operation: SettlingOperation?) {
@@ -71,12 +113,25 @@ final class FoundationProgress: Sendable {
   }
 
   func show(_ fraction: Double, isIndeterminate: Bool) {
-    guard state.withLock({ $0.show(fraction, isIndeterminate: isIndeterminate) }) else { return }
-    while let (units, isFirst) = state.withLock({ $0.nextToWrite() }) {
+    if state.withLock({ $0.show(fraction, isIndeterminate: isIndeterminate) }) { write() }
+  }
+
+  /// The operation has failed or was cancelled: nothing else tells an interface that knows the progress alone.
+  func endUnsuccessfully() {
+    if state.withLock({ $0.endUnsuccessfully() }) { write() }
+  }
+
+  private func write() {
+    while let next = state.withLock({ $0.nextToWrite() }) {
       // Its observers are the user's.
       ThreadContext.current.runUserCode {
-        if isFirst { progress.totalUnitCount = FoundationProgress.unitCount }
-        progress.completedUnitCount = units
+        switch next {
+        case .units(let units, let isFirst):
+          if isFirst { progress.totalUnitCount = FoundationProgress.unitCount }
+          progress.completedUnitCount = units
+        case .cancel:
+          if !progress.isCancelled { progress.cancel() }
+        }
       }
     }
   }

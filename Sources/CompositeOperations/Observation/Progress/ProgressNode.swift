@@ -54,7 +54,7 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
     var node = self
     while true {
       let (isIndeterminate, inner) = node.state.withLock { state in
-        (state.progress.isIndeterminate, state.progress.shape == .inner ? state.children.values.first : nil)
+        (state.progress.isIndeterminate, state.progress.innerTag.flatMap { state.children[$0] })
       }
       guard isIndeterminate, let inner else { return isIndeterminate }
       node = inner
@@ -74,12 +74,13 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
     let pastCount = source.pastCount
     _ = state.withLock { $0.progress.passed(pastCount) }
     source.forEachChild { child, tag in
-      _ = state.withLock { $0.progress.added(tag, weight: child.weightOfProgress) }
-      if let ending = child.endingOfProgress {
+      guard let work = source.work(in: child) else { return linkPreparation(child, tag, adding: &made) }
+      _ = state.withLock { $0.progress.added(tag, weight: work.weightOfProgress) }
+      if let ending = work.endingOfProgress {
         _ = state.withLock { $0.progress.settled(tag, as: ending) }
-      } else if child.isExecuting || isRunning && (child as? SettlingOperation)?.source != nil {
+      } else if work.isExecuting || isRunning && (work as? SettlingOperation)?.source != nil {
         // Also one that waits: its start may have been told already.
-        link(child, tag, adding: &made)
+        link(work, tag, adding: &made)
       }
     }
     // After the others: a child is given up only when it can be found here.
@@ -105,7 +106,9 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
       state.leaf = leaf
       return leaf
     }
-    leaf.show(state.withLock { $0.progress.fraction }, isIndeterminate: isIndeterminate)
+    let progress = state.withLock { $0.progress }
+    leaf.show(progress.fraction, isIndeterminate: isIndeterminate)
+    if progress.endsUnsuccessfully { leaf.endUnsuccessfully() }
     return leaf
   }
 
@@ -113,18 +116,31 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
   private func link(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
     guard let child = child as? SettlingOperation else { return }
     let node = child.progressNode(adding: &made)
+    if !keep(node, of: child, tag) {
+      node.state.withLock { if !$0.progress.isEnded { $0.parents.append((self, tag)) } }
+    }
+    let fraction = node.fraction
+    if state.withLock({ $0.progress.advanced(tag, to: fraction) }) { propagate() }
+  }
+
+  /// What comes before the work counts nothing, but it is held back like the rest.
+  private func linkPreparation(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
+    guard let child = child as? SettlingOperation, child.source != nil else { return }
+    _ = keep(child.progressNode(adding: &made), of: child, tag)
+  }
+
+  /// Keeps the node of a child, if that is needed. Returns whether it was there before.
+  private func keep(_ node: ProgressNode, of child: SettlingOperation, _ tag: Int) -> Bool {
     let (isKept, isKnown) = state.withLock { state in
       guard !state.progress.isEnded, child.state.current.has(.composes) || state.progress.shape == .inner else {
         return (false, false)
       }
       return (true, state.children.updateValue(node, forKey: tag) === node)
     }
-    if !isKnown { node.state.withLock { if !$0.progress.isEnded { $0.parents.append((self, tag)) } } }
     // Whichever of the two is later sees the other: the child that ends, or this.
     if isKept, child.endingOfProgress != nil { unlink(tag) }
     if isKept { updateHolds() }
-    let fraction = node.fraction
-    if state.withLock({ $0.progress.advanced(tag, to: fraction) }) { propagate() }
+    return isKnown
   }
 
   private func unlink(_ tag: Int) {
@@ -165,7 +181,9 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
     let released = ended?.lettingGo() ?? []
     ended = nil
     ProgressNode.changeHolders(released)
-    if changed { leaf?.show(fraction, isIndeterminate: false) }
+    guard changed, let leaf else { return }
+    leaf.show(fraction, isIndeterminate: false)
+    if !succeeded { leaf.endUnsuccessfully() }
   }
 
   /// Tells the hub, the leaf and the parents of a change, and these theirs. In a loop, for trees may be deep.
@@ -221,10 +239,11 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
 
 extension ProgressNode: SourceMonitor {
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
-    let weight = child.weightOfProgress
+    let weight = source.work(in: child)?.weightOfProgress
     let shape = source.progressShape
     let changed = state.withLock { state in
       let isReshaped = state.progress.changeShape(shape)
+      guard let weight else { return isReshaped }
       return state.progress.added(tag, weight: weight) || isReshaped
     }
     if changed { propagate() }
@@ -232,16 +251,30 @@ extension ProgressNode: SourceMonitor {
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
     var made: [SettlingOperation] = []
-    link(child, tag, adding: &made)
+    if let work = source.work(in: child) {
+      link(work, tag, adding: &made)
+    } else {
+      linkPreparation(child, tag, adding: &made)
+    }
     SettlingOperation.watchForProgress(made)
   }
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
-    let ending = child.endingOfProgress ?? .cancelled
     unlink(tag)
-    // It is somebody else's, and goes on without being waited for.
-    if child.endingOfProgress == nil { (child as? SettlingOperation)?.existingProgressNode?.forget(self, tag) }
-    if state.withLock({ $0.progress.settled(tag, as: ending) }) { propagate() }
+    guard let work = source.work(in: child) else { return }
+    let ending = work.endingOfProgress
+    // It is another owner's, and goes on without being waited for.
+    if ending == nil { (work as? SettlingOperation)?.existingProgressNode?.forget(self, tag) }
+    if state.withLock({ $0.progress.settled(tag, as: ending ?? .cancelled) }) { propagate() }
+  }
+}
+
+extension WorkSource {
+  /// The operation whose progress a child stands for; nil for a child that comes before the work, and counts nothing.
+  fileprivate final func work(in child: Operation) -> Operation? {
+    if child is DelayOperation, progressShape == .inner { return nil }
+    guard let policy = self as? PolicySource else { return child }
+    return policy.work(standingFor: child)
   }
 }
 

@@ -16,6 +16,8 @@ struct ProgressState {
   /// Whether the children that there were at first have been looked at. Until then nothing follows from them.
   private(set) var isComplete: Bool
   private(set) var isEnded = false
+  /// Whether it has ended otherwise than with a success.
+  private(set) var endsUnsuccessfully = false
   private var hasReported = false
 
   /// The children of a parallel composition, by tag.
@@ -55,6 +57,9 @@ struct ProgressState {
     case .driven(let counts): return counts == nil
     }
   }
+
+  /// The tag of the child that does the whole work at this time, or did last.
+  var innerTag: Int? { shape == .inner ? seenCount : nil }
 
   // MARK: - Inputs
   // Each returns whether anything has changed that can be seen from outside.
@@ -116,12 +121,13 @@ struct ProgressState {
     return update()
   }
 
-  /// The children up to this one are over. Of those that nobody saw only their number is known.
+  /// The children up to this one are over. Of those that were not seen only their number is known.
   private mutating func pass(_ count: Int) {
     doneWeight += current.weight * current.fraction + Double(count - seenCount)
     totalWeight += Double(count - seenCount)
     seenCount = count
-    current = Child(weight: 0, fraction: 1, isSettled: true)
+    // Where one does the whole work, those before it may have failed, or have only prepared it.
+    current = Child(weight: 0, fraction: shape == .inner ? 0 : 1, isSettled: true)
   }
 
   /// A child has come this far.
@@ -178,8 +184,8 @@ struct ProgressState {
     isEnded = true
     children = []
     running = [:]
-    guard succeeded else { return true }
-    fraction = 1
+    endsUnsuccessfully = !succeeded
+    if succeeded { fraction = 1 }
     return true
   }
 

@@ -12,12 +12,15 @@ extension SettlingOperation {
   ///   done, of the weights of all. See ``progressWeight``. A child that was cancelled, or did not run, counts as far as
   ///   it had come.
   /// - A sequence: the same, of the number of operations that its delegate expects; 0 as long as it does not know.
-  /// - `then` and `mapAsync`: two steps. `map`, `recover` and the like: the progress of the operation inside.
+  /// - `then` and `mapAsync`: two steps. `map`, `recover`, `timeout` and the like: the progress of the operation inside.
+  ///   What comes before that counts nothing: its dependencies, the conditions and their prerequisites, the waiting for
+  ///   what it holds exclusively, delays.
   /// - A workflow: the tasks that have finished, of all.
   ///
   /// May be read from any thread at any moment. Nobody counts until somebody asks for the first time: by reading this,
   /// ``isProgressIndeterminate`` or ``progress``, or with an observer or a stream. Asking late gives the same, apart from
-  /// the weights of the operations of a sequence that are gone by then, which count 1 each.
+  /// operations that are gone by then: those of a sequence count 1 each, whatever their weights, and attempts before the
+  /// last one, which may have been further, count nothing.
   public final var fractionCompleted: Double {
     let state = state.current
     if state.isSettled, state.ending == .success { return 1 }
@@ -52,8 +55,14 @@ extension SettlingOperation {
   /// It shows ``fractionCompleted``, is indeterminate as long as the operation's progress is, and never goes back. It is
   /// written by one thread at a time, whichever makes the operation get on.
   ///
+  /// When the operation has settled, it is finished after a success, and else cancelled, with the fraction that was
+  /// reached.
+  ///
   /// Cancelling it cancels the operation. Pausing it holds back all children that wait for their turn, here and in the
   /// compositions inside, until it is resumed; what runs goes on, and what was suspended by `isSuspended` stays so.
+  ///
+  /// `cancel()`, `pause()` and `resume()` take effect before they return, like ``SettlingOperation/cancel()`` and the
+  /// `isSuspended` of a composite: a child whose turn has come already may start at that moment, and no other does.
   ///
   /// It has no children and no parent. On Linux `Progress` is not safe to use from several threads: do not add this one to
   /// another, which may destroy the heap. Compose the operations, and show the progress of the composite.

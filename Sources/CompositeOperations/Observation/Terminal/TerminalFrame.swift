@@ -54,7 +54,7 @@ struct TerminalFrame {
   func lines(of snapshot: TerminalSnapshot) -> [String] {
     let usable = max(1, width - 1)
     let names = snapshot.rows.map { row in
-      String(repeating: "  ", count: row.depth) + TerminalText.harmless(row.title)
+      String(repeating: "  ", count: row.depth) + HarmlessText.line(row.title)
     }
     let notes = snapshot.rows.map(note)
     let noteWidth = notes.map(TerminalText.width).max() ?? 0
@@ -98,17 +98,25 @@ struct TerminalFrame {
   /// The line that says how an operation has ended.
   func line(title: String, outcome: Outcome<any Sendable>, elapsed: Duration?) -> String {
     let time = elapsed.map { " (\(TerminalText.clock($0)))" } ?? ""
-    let title = TerminalText.harmless(title)
+    let title = HarmlessText.line(title)
     return switch outcome {
     case .success: "\(theme.success) \(title)\(time)"
-    case .failure(let error): "\(theme.failure) \(title)\(time): \(TerminalText.harmless("\(error)"))"
+    case .failure(let error): lines(of: error, after: "\(theme.failure) \(title)\(time): ")
     case .cancelled: "\(theme.cancelled) \(title)\(time): cancelled"
     }
+  }
+
+  /// The error's sentence, each line of it on its own and cut to the width.
+  private func lines(of error: any Error, after headline: String) -> String {
+    (headline + OperationError.describe(error)).split(whereSeparator: \.isNewline).map { line in
+      let line = HarmlessText.line(String(line))
+      return width > 0 ? TerminalText.cut(line, to: width, mark: theme.mark) : line
+    }.joined(separator: "\n")
   }
 
   /// The line that says how an operation stands, where no line can be changed.
   func line(of row: TerminalSnapshot.Row) -> String {
     let note = note(row).drop { $0 == " " }
-    return "\(TerminalText.harmless(row.title)): \(note)"
+    return "\(HarmlessText.line(row.title)): \(note)"
   }
 }

@@ -42,6 +42,8 @@ public final class TerminalProgress: Sendable {
     var screen = TerminalScreen()
     var tick = 0
     var isTicking = false
+    /// The task that draws from time to time, once it is known, and its number.
+    var ticker: (task: Task<Void, Never>?, number: Int) = (nil, 0)
     var isFinished = false
     // The output: one thread at a time writes what is pending.
     var pending = ""
@@ -91,7 +93,8 @@ public final class TerminalProgress: Sendable {
   }
 
   deinit {
-    let text = state.withLock { $0.pending + $0.screen.finish() }
+    let (text, ticker) = state.withLock { ($0.pending + $0.screen.finish(), $0.ticker.task) }
+    ticker?.cancel()
     if !text.isEmpty { device.write(text) }
   }
 
@@ -105,7 +108,7 @@ public final class TerminalProgress: Sendable {
   ///   - title: what it is called here; its name, or its type, if nil.
   public func track(_ operation: SettlingOperation, title: String? = nil) {
     let name = operation.name.flatMap { $0.isEmpty ? nil : $0 }
-    let title = title ?? name ?? "\(type(of: operation))"
+    let title = title ?? name ?? TerminalWatch.typeName(of: operation)
     let watch = device.canDraw ? operation.source.map { TerminalWatch($0, now: now) } : nil
     let started = operation.isExecuting ? now() : nil
     let number: Int? = state.withLock { state in
@@ -117,7 +120,7 @@ public final class TerminalProgress: Sendable {
     }
     guard let number else { return }
     operation.addLifecycleObserver { [weak self] event in
-      switch event {
+      switch event.content {
       case .started: self?.started(number)
       case .settled(let outcome): self?.settled(number, outcome)
       case .cancelled, .progress, .childAdded: break
@@ -137,12 +140,15 @@ public final class TerminalProgress: Sendable {
   /// what is printed.
   public func finish() async {
     var tracked: [Tracked] = []  // released outside the lock
+    var ticker: Task<Void, Never>?
     change { state in
       state.isFinished = true
       swap(&tracked, &state.tracked)
+      swap(&ticker, &state.ticker.task)
       return state.screen.finish()
     }
     withExtendedLifetime(tracked) {}
+    ticker?.cancel()
     await withUnsafeContinuation { continuation in
       let isWritten = state.withLock { state in
         guard state.isWriting else { return true }
@@ -169,7 +175,8 @@ public final class TerminalProgress: Sendable {
     }
     guard let tracked else { return }
     let elapsed = tracked.started.map { now() - $0 }
-    let frame = TerminalFrame(theme: device.theme, width: 0)
+    // What no one looks at on a terminal is written in full.
+    let frame = TerminalFrame(theme: device.theme, width: device.canDraw ? device.size().width : 0)
     let line = frame.line(title: tracked.title, outcome: outcome, elapsed: elapsed)
     change { state in
       guard device.canDraw else { return line + "\n" }
@@ -209,20 +216,28 @@ public final class TerminalProgress: Sendable {
 
   /// Draws from time to time, as long as there is something to see.
   private func tickWhileNeeded() {
-    let begins = state.withLock { state in
-      guard !state.isTicking, !state.isFinished, !state.tracked.isEmpty else { return false }
+    let number: Int? = state.withLock { state in
+      guard !state.isTicking, !state.isFinished, !state.tracked.isEmpty else { return nil }
       state.isTicking = true
-      return true
+      state.ticker = (nil, state.ticker.number + 1)
+      return state.ticker.number
     }
-    guard begins else { return }
+    guard let number else { return }
     let interval: Duration = device.canDraw ? .milliseconds(100) : .seconds(10)
-    Task.detached { [weak self, sleep] in
+    let task = Task.detached { [weak self, sleep] in
       // A clock that will not sleep is asked no more.
       while (try? await sleep(interval)) != nil {
         guard let self, self.continuesTicking() else { return }
         self.draw()
       }
     }
+    let isNeeded = state.withLock { state in
+      // Another one may have followed it already.
+      guard state.ticker.number == number, !state.isFinished else { return false }
+      state.ticker.task = task
+      return true
+    }
+    if !isNeeded { task.cancel() }
   }
 
   private func continuesTicking() -> Bool {

@@ -1,21 +1,5 @@
 /// Text as a terminal shows it: without what it would obey, and cut to a number of columns.
 enum TerminalText {
-  /// The text on one line, without control characters: a name can not move the cursor, colour the screen or hide what
-  /// follows.
-  static func harmless(_ text: String) -> String {
-    var scalars = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .lineSeparator, .paragraphSeparator:
-        scalars.append(scalar.properties.isWhitespace ? " " : "?")
-      // Among them are those that turn the direction of what follows.
-      case .format, .surrogate: continue
-      default: scalars.append(scalar)
-      }
-    }
-    return String(scalars)
-  }
-
   /// How many columns the text takes; for scripts with wide characters about so many.
   static func width(_ text: String) -> Int {
     text.reduce(0) { $0 + width(of: $1) }

@@ -78,12 +78,26 @@ final class TerminalWatch: SourceMonitor {
     let started: Duration?
     let watch: TerminalWatch?
     var depth: Int
+    /// The title of the policy around it, which is the operation's own if the policy has none.
+    var titleAround: String?
+
+    /// Its name. A policy or a `map` without a name of its own is left out, unless it waits for something.
+    var name: String? {
+      guard let own = operation as? SettlingOperation else { return operation.name }
+      if let name = own.givenName { return name }
+      guard let waits = watch?.items, !waits.isEmpty, waits.allSatisfy({ $0.operation is GateOperation }) else {
+        return nil
+      }
+      return own.name
+    }
   }
 
   private var items: [Item] {
-    let running = state.withLock { $0.running }
-    return running.sorted { $0.key < $1.key }.map { _, child in
-      Item(operation: child.operation, title: nil, started: child.started, watch: child.watch, depth: 0)
+    // Inside the lock: ThreadSanitizer takes it for a race if a copy that shares the storage leaves it.
+    state.withLock { state in
+      state.running.sorted { $0.key < $1.key }.map { _, child in
+        Item(operation: child.operation, title: nil, started: child.started, watch: child.watch, depth: 0)
+      }
     }
   }
 
@@ -93,22 +107,28 @@ final class TerminalWatch: SourceMonitor {
     var snapshot = TerminalSnapshot(tick: tick)
     var pending = Array(roots.reversed())
     while let item = pending.popLast() {
-      let title = item.title ?? item.operation.name.flatMap { $0.isEmpty ? nil : $0 }
+      let title = item.title ?? item.name.flatMap { $0.isEmpty ? nil : $0 }
       var depth = item.depth
-      if title != nil || item.watch == nil {
+      if title != nil && title != item.titleAround || item.watch == nil && title == nil {
         depth += 1
         if snapshot.rows.count < limit {
-          snapshot.rows.append(row(of: item, title: title ?? "\(type(of: item.operation))", now: now))
+          snapshot.rows.append(row(of: item, title: title ?? typeName(of: item.operation), now: now))
         } else {
           snapshot.hiddenCount += 1
         }
       }
       for var child in item.watch?.items.reversed() ?? [] {
         child.depth = depth
+        if (item.operation as? SettlingOperation)?.form != nil { child.titleAround = title ?? item.titleAround }
         pending.append(child)
       }
     }
     return snapshot
+  }
+
+  /// What an operation without a name is called.
+  static func typeName(of operation: Operation) -> String {
+    (operation as? SettlingOperation).map { type(of: $0).typeDescription } ?? "\(type(of: operation))"
   }
 
   private static func row(of item: Item, title: String, now: Duration) -> TerminalSnapshot.Row {

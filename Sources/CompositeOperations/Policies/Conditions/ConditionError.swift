@@ -37,16 +37,19 @@ public struct ConditionError: Error, Sendable {
   }
 }
 
-extension ConditionError: LocalizedError, CustomStringConvertible {
-  /// A headline, and one line for each condition that does not hold.
-  public var description: String {
+extension ConditionError: ErrorWithReport {
+  package var report: ErrorReport {
     let count = failures.count == 1 ? "a condition does" : "\(failures.count) conditions do"
-    let lines = failures.map { failure in
-      let cause = OperationError.describe(failure.error)
-      return "\n  \(failure.conditionName): " + cause.split(whereSeparator: \.isNewline).joined(separator: "\n    ")
-    }
-    return "\(operationDescription ?? "The operation") did not run, because \(count) not hold:" + lines.joined()
+    return ErrorReport(
+      headline: "\(operationDescription ?? "The operation") did not run, because \(count) not hold:",
+      items: failures.map { ErrorReport.Item("\($0.conditionName): ", cause: $0.error) },
+      remedy: "Start a new operation when \(failures.count == 1 ? "it holds" : "they hold").")
   }
+}
+
+extension ConditionError: LocalizedError, CustomStringConvertible {
+  /// A headline that names the operation, one line for each condition that does not hold, and what to do.
+  public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.
   public var errorDescription: String? { description }

@@ -9,9 +9,14 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
   private var stage = Stage.new
   private var conditions: [Condition]
   private var context: ConditionContext?
+  /// The value if the conditions do not hold; nil if that is a failure.
+  private let substitute: (any Sendable)?
 
-  init(_ guarded: Operation, _ conditions: [Condition], givesVoid: Bool) {
+  init(
+    _ guarded: Operation, _ conditions: [Condition], otherwise substitute: (any Sendable)? = nil, givesVoid: Bool
+  ) {
     self.conditions = conditions
+    self.substitute = substitute
     super.init(guarded, givesVoid: givesVoid)
   }
 
@@ -30,6 +35,7 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
       return evaluate(for: guarded)
     case .evaluating:
       if case .success = previous?.anyOutcome { return nil }
+      if let substitute, previous?.failure != nil { return .settle(.success, value: substitute) }
       return previous.map { .settleLike($0) }
     }
   }
@@ -37,7 +43,7 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
   private func evaluate(for guarded: Operation) -> Step? {
     guard let context = context.take() else { return nil }
     stage = .evaluating
-    return run(ConditionEvaluation(conditions, context), for: guarded)
+    return run(ConditionEvaluation(conditions, context, of: ownerName), for: guarded)
   }
 
   /// Nothing more is needed for an operation that was cancelled or settled by others.
@@ -47,6 +53,8 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
     }
     return .run(preparation)
   }
+
+  override var kind: Timeline.Kind { .condition }
 
   override func guardIsOver() {
     conditions = []
@@ -59,16 +67,23 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
   // Touched by the one caller that starts the operation, or settles it unstarted.
   private var work: (conditions: [Condition], context: ConditionContext)?
   private let task = LockBox<Task<Void, Never>?>(nil)
+  private let ownerName: String?
+  private let conditionNames: [String]
 
-  init(_ conditions: [Condition], _ context: ConditionContext) {
+  /// - Parameter name: what the operation is called that the conditions belong to.
+  init(_ conditions: [Condition], _ context: ConditionContext, of name: String?) {
+    ownerName = name
+    conditionNames = conditions.map(\.name)
     work = (conditions, context)
     super.init()
   }
 
+  override var purpose: String { "evaluates \(GateOperation.list(conditionNames))" }
+
   override func main() {
     guard let (conditions, context) = work.take() else { return }
     let task = Task.detached { [self] in
-      let outcome = await ConditionEvaluation.outcome(conditions, context)
+      let outcome = await outcome(conditions, context)
       self.task.withLock { $0 = nil }
       settle(with: outcome)
     }
@@ -77,10 +92,10 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
     if isCancelled { task.cancel() }
   }
 
-  private static func outcome(_ conditions: [Condition], _ context: ConditionContext) async -> Outcome<Void> {
+  private func outcome(_ conditions: [Condition], _ context: ConditionContext) async -> Outcome<Void> {
     do {
       guard var error = try await ConditionError.evaluating(conditions, context) else { return .success(()) }
-      error.operationDescription = OperationError.describe(context.operation)
+      error.operationDescription = OperationError.describe(context.operation, orNamed: ownerName)
       return .failure(error)
     } catch {
       return .cancelled
@@ -100,10 +115,7 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
 enum Prerequisites {
   /// Runs all of them in parallel, whatever becomes of each.
   static func operation(running operations: [Operation]) -> SimpleOperation<Void> {
-    let settled = operations.map { operation in
-      ComposedOperation<Void>(ChainSource(operation, as: .map) { _ in .settle(.success) })
-    }
-    return ComposedOperation(GatheringSource(settled, as: .all, policy: .waitForAll) { _ in () })
+    ComposedOperation(GatheringSource(operations, as: .prerequisites, policy: .settleAll) { _ in () })
   }
 
   static func requireIndependence(of prerequisites: [Operation], from operation: Operation) {

@@ -25,7 +25,8 @@ public struct NoFailedDependencies: OperationCondition {
 
     /// Names the dependencies, and what they failed with.
     public var description: String {
-      dependencies.map { "\(OperationError.describe($0.operation)) failed: \($0.error)" }.joined(separator: "; ")
+      dependencies.map { "\(OperationError.describe($0.operation)) failed: \(OperationError.describe($0.error))" }
+        .joined(separator: "; ")
     }
 
     /// The same as ``description``.

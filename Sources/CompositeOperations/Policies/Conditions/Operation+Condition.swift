@@ -26,6 +26,22 @@ extension ComposableOperation {
     conditions([condition])
   }
 
+  /// Runs this operation only if a condition holds, and succeeds with another value, without running it, if it does not.
+  ///
+  /// ```swift
+  /// let thumbnail = MakeThumbnail(of: photo).condition(Condition("large") { _ in photo.isLarge }, otherwise: photo)
+  /// ```
+  ///
+  /// The quiet form of ``condition(_:)``, which see: what is skipped fails nothing around it. The condition does not hold,
+  /// too, where its evaluation throws; only a `CancellationError` cancels.
+  ///
+  /// - Parameters:
+  ///   - condition: what has to hold. Released when the returned operation has settled.
+  ///   - value: what the returned operation succeeds with if it does not; `()` where there is no value.
+  public func condition(_ condition: some OperationCondition, otherwise value: Value) -> SimpleOperation<Value> {
+    PolicyOperation(ConditionSource(self, [Condition(condition)], otherwise: value, givesVoid: false))
+  }
+
   /// Runs this operation only if all conditions hold, and fails with a ``ConditionError`` of all that do not.
   ///
   /// Their prerequisites run in parallel; then all are evaluated, concurrently. Otherwise see ``condition(_:)``.
@@ -46,6 +62,12 @@ extension Operation {
   @_disfavoredOverload
   public final func condition(_ condition: some OperationCondition) -> SimpleOperation<Void> {
     conditions([condition])
+  }
+
+  /// The same for any other operation, which has no value: see ``ComposableOperation/condition(_:otherwise:)``.
+  @_disfavoredOverload
+  public final func condition(_ condition: some OperationCondition, otherwise value: Void) -> SimpleOperation<Void> {
+    PolicyOperation(ConditionSource(self, [Condition(condition)], otherwise: value, givesVoid: true))
   }
 
   /// The same for any other operation, which has no value: see ``ComposableOperation/condition(_:)``.

@@ -29,7 +29,7 @@ public struct SystemReachabilityMonitor: ReachabilityMonitor {
       let monitor = NWPathMonitor()
       monitor.pathUpdateHandler = { path in continuation.yield(path.status == .satisfied) }
       continuation.onTermination = { _ in monitor.cancel() }
-      monitor.start(queue: DispatchQueue(label: "CompositeOperations.reachability"))
+      monitor.start(queue: DispatchQueue(label: "CompositeOperations.reachability", autoreleaseFrequency: .workItem))
       #else
       continuation.yield(true)
       #endif

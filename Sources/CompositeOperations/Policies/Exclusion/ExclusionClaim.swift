@@ -54,15 +54,21 @@ final class ExclusionClaim: @unchecked Sendable {  // guarded by the registry's 
 /// Waits until a claim is granted, or refused.
 final class ExclusionGate: GateOperation, @unchecked Sendable {  // immutable
   private let claim: ExclusionClaim
+  private let categories: [ExclusionCategory]
   private let guarded: Operation?
 
-  /// - Parameter guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim
-  ///   leaves the line at once.
-  init(_ claim: ExclusionClaim, for guarded: Operation?) {
+  /// - Parameters:
+  ///   - categories: what is claimed.
+  ///   - guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves the
+  ///     line at once.
+  init(_ claim: ExclusionClaim, to categories: [ExclusionCategory], for guarded: Operation?) {
     self.claim = claim
+    self.categories = categories
     self.guarded = guarded
     super.init()
   }
+
+  override var purpose: String { "waits for \(GateOperation.list(categories.map(\.name)))" }
 
   override func main() {
     if let guarded { pass(whenDecided: guarded) { [weak self] in self?.giveUp() } }

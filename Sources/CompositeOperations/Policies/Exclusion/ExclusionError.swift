@@ -1,7 +1,28 @@
 import Foundation
 
 /// Why an operation could not get its categories.
-public enum ExclusionError: Error, Sendable {
+///
+/// Switch on ``code``; ``description`` is a sentence that names the operations, what they wait for,
+/// and the remedy.
+public struct ExclusionError: Error, Sendable, Equatable {
+  /// What was wrong.
+  ///
+  /// More codes may come: a `switch` over them needs a `default`.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    /// The operation would have waited for ever, because operations would have waited for each
+    /// other in a circle: ``ExclusionError/circle``.
+    public static let deadlock = Code(value: .deadlock)
+
+    /// The code in a word, such as `deadlock`.
+    public var description: String { value.rawValue }
+
+    enum Value: String {
+      case deadlock
+    }
+
+    let value: Value
+  }
+
   /// One step of a circle: an operation waits for a category that another one holds.
   public struct Wait: Sendable, Equatable {
     /// The operation that waits, as text: its name if it has one, and its type.
@@ -12,29 +33,32 @@ public enum ExclusionError: Error, Sendable {
     public let holder: String
   }
 
-  /// The operation would have waited for ever, because operations would have waited for each other in a circle.
+  /// What was wrong, to switch on.
+  public let code: Code
+  /// The operations that would have waited for each other, of ``Code/deadlock``.
   ///
-  /// The first step is that of the operation which failed. Each next one waits inside the holder of the step before,
-  /// and the last holder is one of the operations around the first.
-  case deadlock([Wait])
+  /// The first step is that of the operation which failed. Each next one waits inside the holder of
+  /// the step before, and the last holder is one of the operations around the first.
+  public let circle: [Wait]
 
   init(_ circle: [ExclusionClaim.Wait]) {
-    self = .deadlock(
-      circle.map { wait in
-        Wait(
-          operation: wait.waiting.map(OperationError.describe) ?? "an operation", category: wait.category,
-          holder: wait.holding.map(OperationError.describe) ?? "an operation")
-      })
+    code = .deadlock
+    self.circle = circle.map { wait in
+      Wait(
+        operation: wait.waiting.map(OperationError.describe) ?? "an operation", category: wait.category,
+        holder: wait.holding.map(OperationError.describe) ?? "an operation")
+    }
   }
 }
 
 extension ExclusionError: LocalizedError, CustomStringConvertible {
   /// Who waits for what and whom, and what to do.
   public var description: String {
-    guard case .deadlock(let circle) = self else { return "" }
-    let waits = circle.map { "\($0.operation) waits for \($0.category), which \($0.holder) holds" }
+    let waits = circle.map {
+      "\($0.operation) waits for “\(HarmlessText.line($0.category.name))”, which \($0.holder) holds"
+    }
     let operation = circle.first?.operation ?? "The operation"
-    return "\(operation) can not wait for its exclusion categories, because it would be for ever: "
+    return "\(operation) cannot wait for its exclusion categories, because it would be for ever: "
       + "\(waits.joined(separator: "; inside that one ")), around the first. "
       + "Let the outer operations take all categories at once, or all in the same order."
   }

@@ -35,7 +35,7 @@ public final class ExclusionRegistry: Sendable {
   ///
   /// Can be changed at any time. With a higher limit, those that wait and have room now go on at once. With a lower
   /// one, those that hold the category keep it. Should the lower limit let operations wait for each other in a circle,
-  /// one of them fails with ``ExclusionError/deadlock(_:)``.
+  /// one of them fails with ``ExclusionError/Code/deadlock``.
   ///
   /// - Parameters:
   ///   - limit: how many. Traps unless it is positive.
@@ -68,12 +68,14 @@ public final class ExclusionRegistry: Sendable {
   }
 
   /// Asks for all categories of a new claim at once.
-  func request(_ categories: [ExclusionCategory], for claim: ExclusionClaim) -> Answer {
+  ///
+  /// - Parameter place: where it stands among those that wait.
+  func request(_ categories: [ExclusionCategory], for claim: ExclusionClaim, place: Int) -> Answer {
     let ancestors = claim.around == nil ? [] : claim.numbersAround
     var others: [ExclusionGate] = []
     var circle: [ExclusionClaim.Wait] = []
     let answer: Answer? = state.withLock { state in
-      let (id, answer, change) = state.request(categories, for: claim, ancestors: ancestors)
+      let (id, answer, change) = state.request(categories, for: claim, number: place, ancestors: ancestors)
       claim.id = id
       others = note(change)
       switch answer {
@@ -125,7 +127,7 @@ public final class ExclusionRegistry: Sendable {
   /// Takes categories that nobody holds, and gives them back: what that costs, for the benchmarks.
   package func takeAndRelease(_ categories: [ExclusionCategory], for operation: Operation) {
     let claim = ExclusionClaim(in: self, for: operation, around: nil)
-    _ = request(categories, for: claim)
+    _ = request(categories, for: claim, place: Place.next())
     release(claim)
   }
 

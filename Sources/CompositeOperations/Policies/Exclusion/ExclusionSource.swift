@@ -1,10 +1,14 @@
 import Foundation
+import Synchronization
 
 /// An operation that runs while it holds categories: the engine of `exclusive`.
-final class ExclusionSource: GuardSource, @unchecked Sendable {  // only whoever is asking or ends touches the fields
+final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fields; one thread touches the rest
   private let categories: [ExclusionCategory]
   private let registry: ExclusionRegistry
+  /// See ``Place``; 0 until it has one.
+  private let place = Atomic(0)
   private var claim: ExclusionClaim?
+  private var answer: ExclusionRegistry.Answer?
 
   init(_ guarded: Operation, _ categories: [ExclusionCategory], in registry: ExclusionRegistry, givesVoid: Bool) {
     self.categories = categories
@@ -12,25 +16,44 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // only whoever
     super.init(guarded, givesVoid: givesVoid)
   }
 
-  override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
-    if let claim {
-      if previous?.failure != nil || previous?.isCancelled == true { return previous.map { .settleLike($0) } }
-      environment.held = claim
-      return nil
-    }
-    guard !categories.isEmpty else { return nil }
+  override func takePlace(_ number: () -> Int) {
+    guard place.load(ordering: .relaxed) == 0 else { return }
+    _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
+  }
+
+  /// In `start()`, so that of two that are started one after the other the first is first. But not where a slot has to be
+  /// waited for after that: those who have one would wait for the categories.
+  override func arrive(for guarded: Operation) {
+    if !categories.isEmpty, environment.pool == nil { getInLine(for: guarded) }
+  }
+
+  private func getInLine(for guarded: Operation) {
+    takePlace(Place.next)
     let claim = ExclusionClaim(in: registry, for: guarded, around: environment.held)
     self.claim = claim
-    switch registry.request(categories, for: claim) {
+    answer = registry.request(categories, for: claim, place: place.load(ordering: .relaxed))
+  }
+
+  override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
+    guard !categories.isEmpty else { return nil }
+    if claim == nil { getInLine(for: guarded) }
+    switch answer.take() {
     case .granted(let holdsMore):
       if holdsMore { environment.held = claim }
       return nil
     case .waiting:
-      return .run(ExclusionGate(claim, for: isOurs ? guarded : nil))
+      guard let claim else { return nil }
+      return .run(ExclusionGate(claim, to: categories, for: isOurs ? guarded : nil))
     case .refused(let error):
       return .settle(.failure, error: error)
+    case nil:
+      if previous?.failure != nil || previous?.isCancelled == true { return previous.map { .settleLike($0) } }
+      environment.held = claim
+      return nil
     }
   }
+
+  override var kind: Timeline.Kind { .exclusive }
 
   override func guardIsOver() {
     if let claim = claim.take() { registry.release(claim) }

@@ -99,13 +99,15 @@ struct ExclusionState<Owner> {
 
   /// Asks for categories, all at once.
   ///
-  /// - Parameter ancestors: what the operations around hold, the innermost first.
+  /// - Parameters:
+  ///   - number: where the claim stands in line: before those with higher numbers. Given to no other; nil for the end.
+  ///   - ancestors: what the operations around hold, the innermost first.
   /// - Returns: the claim's number, the answer, and others whose turn has come in consequence.
   mutating func request(
-    _ categories: [ExclusionCategory], for owner: Owner, ancestors: [ID] = []
+    _ categories: [ExclusionCategory], for owner: Owner, number: ID? = nil, ancestors: [ID] = []
   ) -> (ID, Answer, Change) {
-    lastID += 1
-    let id = lastID
+    let id = number ?? lastID + 1
+    lastID = max(lastID, id)
     var claim = Claim(owner: owner, categories: categories, ancestors: ancestors)
     if categories.count > 1 { claim.categories = ExclusionState.distinct(categories) }
     if !ancestors.isEmpty { borrow(for: &claim) }
@@ -115,11 +117,21 @@ struct ExclusionState<Owner> {
       return (id, .granted, Change())
     }
     claims[id] = claim
+    var isLast = true
     for category in claim.categories {
-      lines[category, default: Line()].waiting.append(id)
+      if !lines[category, default: Line()].waiting.insert(id) { isLast = false }
       if claim.categories.count > 1 { lines[category]!.waitingForMore.insert(id) }
     }
     if !ancestors.isEmpty { nestedWaiting.insert(id) }
+    if !isLast {
+      // Those who wait here wait for other categories, too, or there is no room.
+      if isNext(id) {
+        take(id)
+        return (id, .granted, Change())
+      }
+      // Those behind may now be waiting for one that waits for them.
+      mayStall = true
+    }
     let mayClose = couldCloseCircle(id)
     guard mayClose || mayStall, isEntangled else { return (id, .waiting, Change()) }
     if mayClose, forecast(inOrder: false).stuck.contains(where: { $0.id == id }) {

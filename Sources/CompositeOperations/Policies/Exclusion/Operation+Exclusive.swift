@@ -17,14 +17,15 @@ extension ComposableOperation {
   /// queue nor a thread; but an operation that was itself added to a queue has its slot while it waits, as while it
   /// executes.
   ///
-  /// The first to come is the first to go: nobody overtakes an earlier one that shares a category with it, and those
-  /// that share none do not wait for each other. A category has room for one operation, unless
+  /// The first to come is the first to go: no operation overtakes an earlier one that waits and shares a category with it, and
+  /// those that share none do not wait for each other. Earlier is what was started first, or added to a queue first, or
+  /// comes first among the children of a composite. A category has room for one operation, unless
   /// ``ExclusionRegistry/setLimit(_:for:)`` says otherwise.
   ///
   /// Operations inside this one (children of composites, what `then` runs, and so on) that want a category which it
   /// holds have it already, and run at once, together if the composition says so. Those that want another one wait like
   /// others, while this one is held; they may go ahead of those that could only run after this one. If such a wait
-  /// closes a circle, the operation that closes it fails at once with ``ExclusionError/deadlock(_:)``. Operations that
+  /// closes a circle, the operation that closes it fails at once with ``ExclusionError/Code/deadlock``. Operations that
   /// a body starts by itself are not inside.
   ///
   /// Cancelled while it waits, the returned operation leaves the line at once, cancels this one without running it, and

@@ -1,4 +1,4 @@
-/// Numbers that only grow, in a line: those at the front leave first, mostly.
+/// Numbers in a line, ascending: those at the front leave first, and new ones come last, mostly.
 struct WaitingLine {
   private var ids: [Int] = []
   /// Those before have left.
@@ -8,9 +8,16 @@ struct WaitingLine {
 
   var first: Int? { isEmpty ? nil : ids[head] }
 
-  mutating func append(_ id: Int) {
-    precondition(isEmpty || ids[ids.count - 1] < id, "\(id) came after \(ids[ids.count - 1])")
-    ids.append(id)
+  /// Puts a number where it belongs. Returns whether that is at the end.
+  mutating func insert(_ id: Int) -> Bool {
+    if isEmpty || ids[ids.count - 1] < id {
+      ids.append(id)
+      return true
+    }
+    let index = index(of: id)
+    precondition(ids[index] != id, "\(id) is in line already")
+    ids.insert(id, at: index)
+    return false
   }
 
   mutating func remove(_ id: Int) {
@@ -21,12 +28,18 @@ struct WaitingLine {
       head = 0
       return
     }
+    let index = index(of: id)
+    precondition(index < ids.count && ids[index] == id, "\(id) is not in line")
+    ids.remove(at: index)
+  }
+
+  /// The first that is not lower.
+  private func index(of id: Int) -> Int {
     var (low, high) = (head, ids.count)
     while low < high {
       let middle = (low + high) / 2
       if ids[middle] < id { low = middle + 1 } else { high = middle }
     }
-    precondition(low < ids.count && ids[low] == id, "\(id) is not in line")
-    ids.remove(at: low)
+    return low
   }
 }

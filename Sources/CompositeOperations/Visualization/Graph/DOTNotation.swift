@@ -1,10 +1,17 @@
 /// The language of Graphviz.
 enum DOTNotation: GraphNotation {
   static func groupBegin(_ node: GraphDescription.Node, title: String) -> (line: String, inside: [String]) {
-    ("subgraph cluster_\(node.identifier) {", ["label=\"\(escape(title))\";"])
+    let (fill, line) = node.state.colors
+    return (
+      "subgraph cluster_\(node.identifier) {",
+      [
+        "label=\"\(escape(title))\"; tooltip=\"\(node.state)\"; style=\"rounded,filled\"; "
+          + "fillcolor=\"\(fill)\"; color=\"\(line)\";"
+      ]
+    )
   }
 
-  static var groupEnd: String { "}" }
+  static func groupEnd(_ node: GraphDescription.Node) -> [String] { ["}"] }
 
   static func node(_ node: GraphDescription.Node) -> String {
     let shape =
@@ -18,9 +25,14 @@ enum DOTNotation: GraphNotation {
       + "fillcolor=\"\(fill)\", color=\"\(line)\"\(shape)];"
   }
 
-  static func edge(_ edge: GraphDescription.Edge) -> String {
-    let label = edge.label.map { " [label=\"\(escape($0))\"]" } ?? ""
-    return "\(edge.from) -> \(edge.to)\(label);"
+  /// An edge joins nodes; that of a group joins one in it, and is cut off at its box.
+  static func edge(_ edge: GraphDescription.Edge, _ groups: [String: String]) -> String {
+    var attributes = edge.label.map { ["label=\"\(escape($0))\""] } ?? []
+    let from = groups[edge.from], to = groups[edge.to]
+    if from != nil { attributes.append("ltail=cluster_\(edge.from)") }
+    if to != nil { attributes.append("lhead=cluster_\(edge.to)") }
+    let list = attributes.isEmpty ? "" : " [\(attributes.joined(separator: ", "))]"
+    return "\(from ?? edge.from) -> \(to ?? edge.to)\(list);"
   }
 
   static func replacement(for character: Character) -> String? {

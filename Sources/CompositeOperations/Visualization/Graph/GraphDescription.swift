@@ -59,10 +59,23 @@ package struct GraphDescription: Sendable {
     self.title = title
   }
 
+  /// One node in each group, by the identifier of the group.
+  private var nodesOfGroups: [String: String] {
+    var nodes: [String: String] = [:]
+    var pending = self.nodes
+    while let node = pending.popLast() {
+      guard let contents = node.contents, var inner = contents.nodes.first else { continue }
+      while let next = inner.contents?.nodes.first { inner = next }
+      nodes[node.identifier] = inner.identifier
+      pending += contents.nodes
+    }
+    return nodes
+  }
+
   /// The graph as a Mermaid flow chart.
   package func mermaid() -> String {
     var lines = ["flowchart TD"]
-    MermaidNotation.add(self, to: &lines)
+    MermaidNotation.add(self, to: &lines, groups: [:])
     for state in State.allCases {
       lines.append("  classDef \(state) fill:\(state.colors.fill),stroke:\(state.colors.line),color:#212121")
     }
@@ -75,7 +88,9 @@ package struct GraphDescription: Sendable {
       "digraph \"\(DOTNotation.escape(title))\" {",
       "  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];",
     ]
-    DOTNotation.add(self, to: &lines)
+    let groups = nodesOfGroups
+    if !groups.isEmpty { lines.append("  compound=true;") }
+    DOTNotation.add(self, to: &lines, groups: groups)
     return (lines + ["}"]).joined(separator: "\n") + "\n"
   }
 }

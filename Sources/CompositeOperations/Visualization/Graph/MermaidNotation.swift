@@ -1,10 +1,12 @@
 /// Flow charts of Mermaid, which many Markdown viewers show.
 enum MermaidNotation: GraphNotation {
   static func groupBegin(_ node: GraphDescription.Node, title: String) -> (line: String, inside: [String]) {
-    ("subgraph \(node.identifier)_group[\(quoted(title))]", [])
+    ("subgraph \(node.identifier)[\(quoted(title))]", [])
   }
 
-  static var groupEnd: String { "end" }
+  static func groupEnd(_ node: GraphDescription.Node) -> [String] {
+    ["end", "class \(node.identifier) \(node.state)"]
+  }
 
   static func node(_ node: GraphDescription.Node) -> String {
     let text = quoted(node.name)
@@ -17,7 +19,7 @@ enum MermaidNotation: GraphNotation {
     return "\(node.identifier)\(shape):::\(node.state)"
   }
 
-  static func edge(_ edge: GraphDescription.Edge) -> String {
+  static func edge(_ edge: GraphDescription.Edge, _ groups: [String: String]) -> String {
     let arrow = edge.label.map { "-->|\(quoted($0))|" } ?? "-->"
     return "\(edge.from) \(arrow) \(edge.to)"
   }
@@ -36,6 +38,8 @@ enum MermaidNotation: GraphNotation {
     case ">": "#gt;"
     case "`": "#96;"
     case "\\": "#92;"
+    // Two of them begin a comment, and with a brace a directive.
+    case "%": "#37;"
     case _ where character.isNewline: "<br/>"
     default: nil
     }

@@ -44,12 +44,16 @@ struct OperationGraph {
       }
       description.nodes.append(
         GraphDescription.Node(
-          identifier: identifier, name: OperationGraph.title(of: operation), kind: contents == nil ? .work : .group,
+          identifier: identifier, name: OperationGraph.title(of: operation),
+          kind: contents != nil ? .group : operation is GateOperation ? .condition : .work,
           state: OperationGraph.state(of: operation), contents: contents))
       for upstream in known.upstream {
         arrows.append((upstream, operation))
         pending.append(upstream)
       }
+    }
+    for (gate, next) in zip(children.contents, children.contents.dropFirst()) where gate is GateOperation {
+      arrows.append((gate, next))
     }
     for arrow in arrows {
       guard let from = places[ObjectIdentifier(arrow.from)], let to = places[ObjectIdentifier(arrow.to)] else {
@@ -89,9 +93,11 @@ struct OperationGraph {
   }
 
   private static func title(of operation: Operation) -> String {
-    if let name = operation.name, !name.isEmpty { return name }
-    if let source = (operation as? SettlingOperation)?.source { return source.kind.title }
-    return "\(type(of: operation))"
+    let own = operation as? SettlingOperation
+    // A policy stands around its work, or an arrow leads to it: there the name is.
+    if let name = own.map(\.givenName) ?? operation.name, !name.isEmpty { return name }
+    guard let own else { return "\(type(of: operation))" }
+    return own.source?.kind.title ?? type(of: own).typeDescription
   }
 
   private static func state(of operation: Operation) -> GraphDescription.State {

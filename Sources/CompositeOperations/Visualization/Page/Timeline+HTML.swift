@@ -2,8 +2,10 @@ extension Timeline {
   /// The timeline as one page that needs nothing else: no other file, no network.
   ///
   /// Rows are nested by what contains what, and can be collapsed; bars show waiting, running and how it ended, with the
-  /// critical path marked. The page zooms and pans, searches, follows the keyboard, and is light or dark as the system
-  /// is. It is made for 10,000 entries and more: only the rows in view are drawn.
+  /// critical path marked. A button shows the work alone, without policies and what these wait for; another shows what ran
+  /// by thread; the number of failures is a button that shows these and goes to the next one. The page zooms and pans,
+  /// searches, follows the keyboard, and is light or dark as the system is. The column of names can be drawn wider, and
+  /// there is room for it on a telephone. It is made for 100,000 entries and more: only the rows in view are drawn.
   ///
   /// Names and errors stand in it as data, escaped: whatever is in them, none becomes markup or script.
   ///
@@ -30,6 +32,7 @@ extension Timeline {
     "use strict";
     \(TimelinePage.modelScript)
     \(TimelinePage.drawingScript)
+    \(TimelinePage.summaryScript)
     \(TimelinePage.inputScript)
     </script>
     </body>
@@ -84,6 +87,7 @@ enum TimelinePage {
     ]
     return """
       {"title":\(JSONText.string(title)),
+      "peak":\(timeline.peakConcurrency),"wrappers":[\(list(kinds.values.filter { Timeline.Kind(rawValue: $0).isWrapper }))],
       "start":\(timeline.start.nanoseconds),"end":\(timeline.end.nanoseconds),
       "fields":[\(list(fields))],
       "types":[\(list(types.values))],

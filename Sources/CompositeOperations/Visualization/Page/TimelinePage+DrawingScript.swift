@@ -23,12 +23,12 @@ extension TimelinePage {
     const toX = (time, width) => (time - view.from) / (view.to - view.from) * width;
     const toTime = (x, width) => view.from + x / width * (view.to - view.from);
     const classes = entry => [
-      entry.status, entry.children.length ? "group" : "", entry.critical ? "critical" : "",
+      entry.status, entry.children.length ? "group" : "", entry.isAround ? "around" : "", entry.critical ? "critical" : "",
       entry === state.selected ? "selected" : "", entry === state.hovered ? "hover" : "",
       state.query && !entry.matches ? "dim" : "",
     ].filter(Boolean).join(" ");
 
-    let isDue = false;
+    let isDue = false, indentStep = 14;
     function draw() {
       if (isDue) return;
       isDue = true;
@@ -44,6 +44,8 @@ extension TimelinePage {
       const top = from * rowHeight;
       chart.style.transform = "translateY(" + top + "px)";
       chart.setAttribute("height", Math.max(height, (to - from) * rowHeight));
+      // However deep a row is, a name keeps most of its column.
+      indentStep = Math.max(2, Math.min(14, names.getBoundingClientRect().width * .3 / 12));
       const ticks = ticksFor(width);
       const bars = document.createDocumentFragment(), labels = document.createDocumentFragment();
       for (const time of ticks.times) {
@@ -54,7 +56,7 @@ extension TimelinePage {
         drawName(rows[row], row, labels);
         drawBar(rows[row], row * rowHeight - top, width, bars);
       }
-      drawLinks(from, to, top, width, bars);
+      if (!state.byThread) drawLinks(from, to, top, width, bars);
       chart.replaceChildren(bars);
       names.replaceChildren(labels);
       const tree = byId("tree");
@@ -74,10 +76,10 @@ extension TimelinePage {
       const name = element("div", "name " + classes(entry), undefined, parent);
       name.id = "row-" + entry.index;
       name.style.top = row * rowHeight + "px";
-      name.style.paddingLeft = 8 + Math.min(entry.depth, 24) * 14 + "px";
+      name.style.paddingLeft = 8 + Math.min(entry.indent, 24) * indentStep + "px";
       name.dataset.index = entry.index;
       name.setAttribute("role", "row");
-      name.setAttribute("aria-level", entry.depth + 1);
+      name.setAttribute("aria-level", entry.indent + 1);
       name.setAttribute("aria-rowindex", row + 1);
       name.setAttribute("aria-selected", entry === state.selected);
       name.setAttribute("aria-label", described(entry));
@@ -85,7 +87,7 @@ extension TimelinePage {
       const twist = element("span", "twist", entry.children.length ? "›" : "", name);
       twist.setAttribute("aria-hidden", "true");
       element("span", "sign", signs[entry.status], name).setAttribute("aria-hidden", "true");
-      const label = element("span", "label", undefined, name);
+      const label = element("bdi", "label", undefined, name);
       label.setAttribute("role", "gridcell");
       marked(entry.title, label);
       if (entry.attempt > 1) element("span", "try", "attempt " + entry.attempt, name);
@@ -122,6 +124,7 @@ extension TimelinePage {
       if (start - queued > 1) {
         shape("rect", { class: "wait", x: queued, y: y + 12, width: start - queued, height: 2, rx: 1 }, row);
       }
+      if (entry.status === "thread") return drawThread(entry, y, width, row);
       const isGroup = entry.children.length > 0;
       const height = isGroup ? 10 : 16, length_ = Math.max(2, end - start);
       shape("rect", {
@@ -137,6 +140,24 @@ extension TimelinePage {
       }
     }
 
+    // Everything that a thread started; what would be in the same pixel is one bar.
+    function drawThread(thread, y, width, row) {
+      let from = null, to = null;
+      const add = () => {
+        if (from === null) return;
+        shape("rect", { class: "bar", x: from, y: y + 5, width: Math.max(1, to - from), height: 16 }, row);
+      };
+      for (const entry of thread.children) {
+        if (entry.end < view.from || entry.begin > view.to) continue;
+        const start = Math.max(-2, toX(entry.begin, width)), end = Math.min(width + 2, toX(entry.end, width));
+        if (from !== null && start <= to + 1) { to = Math.max(to, end); continue; }
+        add();
+        [from, to] = [start, end];
+      }
+      if (from === null) [from, to] = [-20, -20];
+      add();
+    }
+
     // From each on the critical path to the sibling that could start when it had ended.
     const links = [];
     {
@@ -149,7 +170,7 @@ extension TimelinePage {
     }
     function drawLinks(from, to, top, width, parent) {
       for (const [before, after] of links) {
-        if (rows[before.row] !== before || rows[after.row] !== after) continue;
+        if (!isRow(before) || !isRow(after)) continue;
         if (Math.max(before.row, after.row) < from || Math.min(before.row, after.row) >= to) continue;
         const x1 = toX(before.end, width), x2 = toX(after.begin, width);
         if (x2 < 0 || x1 > width) continue;
@@ -182,99 +203,6 @@ extension TimelinePage {
           label.setAttribute("x", x - 4);
           label.setAttribute("text-anchor", "end");
         }
-      }
-    }
-
-    // How many units of work ran at once, over the whole time.
-    const profile = (() => {
-      const bins = 400, counts = new Float64Array(bins + 1), scale = bins / (whole.to - whole.from);
-      for (const entry of entries) {
-        if (entry.children.length || entry.started === null) continue;
-        const from = (entry.begin - whole.from) * scale, to = Math.max(from + .2, (entry.end - whole.from) * scale);
-        for (let bin = Math.max(0, Math.floor(from)); bin < Math.min(bins, to); bin++) {
-          counts[bin] += Math.min(to, bin + 1) - Math.max(from, bin);
-        }
-      }
-      return { counts, bins, most: Math.max(1, ...counts) };
-    })();
-
-    const overview = shape("svg", { preserveAspectRatio: "none" }, byId("overview"));
-    function drawOverview() {
-      const { width, height } = byId("overview").getBoundingClientRect();
-      const base = height - 3, place = time => (time - whole.from) / (whole.to - whole.from) * width;
-      let line = "M0 " + base;
-      for (let bin = 0; bin < profile.bins; bin++) {
-        const y = base - profile.counts[bin] / profile.most * (height - 18);
-        line += "L" + bin / profile.bins * width + " " + y + "L" + (bin + 1) / profile.bins * width + " " + y;
-      }
-      const from = Math.max(0, place(view.from)), to = Math.min(width, place(view.to));
-      overview.replaceChildren();
-      shape("path", { d: line + "L" + width + " " + base + "Z" }, overview);
-      shape("rect", { class: "shade", x: 0, y: 0, width: from, height }, overview);
-      shape("rect", { class: "shade", x: to, y: 0, width: Math.max(0, width - to), height }, overview);
-      if (from > 0 || to < width) {
-        shape("rect", { class: "window", x: from + 1, y: 1, width: Math.max(2, to - from - 2), height: height - 4, rx: 6 },
-          overview);
-      }
-      shape("text", { x: 12, y: 15 }, overview).textContent = "running at once, at most about "
-        + Math.max(1, Math.round(profile.most));
-    }
-
-    function facts(entry) {
-      const facts = [["kind", entry.kind === "operation" ? entry.type : entry.kind + ", " + entry.type]];
-      if (entry.started !== null) facts.push(["took", lasting(length(entry))], ["waited", lasting(wait(entry))]);
-      if (entry.started !== null) facts.push(["started at", lasting(entry.started - first)]);
-      if (entry.settled !== null) facts.push(["settled at", lasting(entry.settled - first)]);
-      if (entry.thread) facts.push(["on", entry.thread[1]]);
-      if (entry.attempt > 1) facts.push(["attempt", String(entry.attempt)]);
-      if (entry.up) facts.push(["in", entry.up.title + " #" + entry.tag]);
-      if (entry.children.length) facts.push(["children", String(entry.children.length)]);
-      return facts;
-    }
-
-    let detailed = null;
-    function drawDetails() {
-      if (detailed === (state.selected ?? undefined)) return;
-      detailed = state.selected ?? undefined;
-      const panel = byId("details");
-      panel.replaceChildren();
-      const entry = state.selected;
-      if (!entry) { element("span", "hint", "Choose a row with the mouse or the arrow keys.", panel); return; }
-      element("h2", "", entry.title + " " + words[entry.status], panel);
-      const list = element("dl", "", undefined, panel);
-      for (const [term, text] of facts(entry)) {
-        const pair = element("div", "", undefined, list);
-        element("dt", "", term, pair);
-        element("dd", "", text, pair);
-      }
-      if (entry.critical) element("span", "star", "◆ on the critical path", panel).style.color = "var(--critical)";
-      if (entry.message) element("div", "error", entry.message, panel);
-    }
-
-    function drawStats() {
-      const count = status => entries.reduce((sum, entry) => sum + (entry.status === status ? 1 : 0), 0);
-      const items = [["", entries.length, entries.length === 1 ? "operation" : "operations"],
-        ["", lasting(last - first), "in all"], ["success", count("success"), "succeeded"],
-        ["failure", count("failure"), "failed"], ["cancelled", count("cancelled"), "cancelled"],
-        ["running", count("running"), "running"], ["unstarted", count("unstarted"), "not started"],
-        ["", data.threads.length, data.threads.length === 1 ? "thread" : "threads"]];
-      for (const [status, number, word] of items) {
-        if (status && !number) continue;
-        const item = element("li", status, undefined, byId("stats"));
-        if (status) element("span", "dot", undefined, item);
-        element("b", "", String(number), item);
-        item.append(word);
-      }
-    }
-
-    function reveal(entry) {
-      if (!entry) return;
-      const top = entry.row * rowHeight, height = scroller.clientHeight;
-      if (top < scroller.scrollTop) scroller.scrollTop = top;
-      else if (top + rowHeight > scroller.scrollTop + height) scroller.scrollTop = top + rowHeight - height;
-      if (entry.end < view.from || entry.begin > view.to) {
-        const middle = (entry.begin + entry.end) / 2, span = view.to - view.from;
-        show(middle - span / 2, middle + span / 2);
       }
     }
     """#

@@ -9,7 +9,7 @@ extension TimelinePage {
 
     function entryAt(event) {
       const place = event.target.closest("[data-index]");
-      return place ? entries[Number(place.dataset.index)] : null;
+      return place ? byIndex(Number(place.dataset.index)) : null;
     }
 
     // Rows.
@@ -42,8 +42,8 @@ extension TimelinePage {
         if (entry) {
           for (const row of document.querySelectorAll("[data-index='" + entry.index + "']")) row.classList.add("hover");
           tip.replaceChildren();
-          element("b", "", entry.title + " " + words[entry.status], tip);
-          for (const [term, text] of facts(entry)) element("span", "", term + " " + text, tip);
+          named(entry, element("b", "", undefined, tip));
+          for (const [term, text] of facts(entry)) element("bdi", "", text, element("span", "", term + " ", tip));
           if (entry.message) element("span", "error", entry.message, tip);
         }
       }
@@ -137,11 +137,11 @@ extension TimelinePage {
     }
     function forward(entry) {
       if (entry.children.length && state.collapsed.has(entry.index)) setCollapsed(entry, false);
-      else if (rows[entry.row + 1]?.up === entry) move(1);
+      else if (rows[entry.row + 1]?.indent > entry.indent) move(1);
     }
     function backward(entry) {
       if (entry.children.length && !state.collapsed.has(entry.index)) setCollapsed(entry, true);
-      else if (entry.up) select(entry.up);
+      else if (shownAbove(entry)) select(shownAbove(entry));
     }
     const page = () => Math.max(1, Math.floor(scroller.clientHeight / rowHeight) - 1);
     const treeKeys = {
@@ -155,7 +155,10 @@ extension TimelinePage {
       "+": () => zoom(1.5), "=": () => zoom(1.5), "-": () => zoom(1 / 1.5), "0": fit, f: fit,
       a: () => pan((view.from - view.to) / 5), d: () => pan((view.to - view.from) / 5),
       z: () => state.selected && zoomTo(state.selected), n: () => nextMatch(1), N: () => nextMatch(-1),
-      c: () => setPathAlone(!state.pathAlone), t: nextTheme, "?": () => byId("help").showModal(),
+      c: () => setPathAlone(!state.pathAlone), w: () => setFilter("workAlone", !state.workAlone),
+      h: () => setFilter("byThread", !state.byThread), e: () => nextFailure(1), E: () => nextFailure(-1),
+      "[": () => setNamesWidth(namesWidth() - 24), "]": () => setNamesWidth(namesWidth() + 24),
+      Escape: () => setFilter("failedAlone", false), t: nextTheme, "?": () => byId("help").showModal(),
       "/": () => { byId("search").focus(); byId("search").select(); },
     };
     addEventListener("keydown", event => {
@@ -179,7 +182,9 @@ extension TimelinePage {
 
     // Buttons.
     byId("search").addEventListener("input", event => search(event.target.value));
-    byId("path").addEventListener("click", () => setPathAlone(!state.pathAlone));
+    for (const filter of ["pathAlone", "workAlone", "byThread"]) {
+      byId(filterButtons[filter]).addEventListener("click", () => setFilter(filter, !state[filter]));
+    }
     byId("collapse").addEventListener("click", () => collapseAll(true));
     byId("expand").addEventListener("click", () => collapseAll(false));
     byId("in").addEventListener("click", () => zoom(1.5));
@@ -188,6 +193,27 @@ extension TimelinePage {
     byId("theme").addEventListener("click", nextTheme);
     byId("keys").addEventListener("click", () => byId("help").showModal());
 
+    // The column of names is as wide as one likes.
+    const resizer = byId("resizer");
+    const namesWidth = () => names.getBoundingClientRect().width;
+    function setNamesWidth(width) {
+      const most = Math.max(120, byId("tree").getBoundingClientRect().width - 80);
+      document.body.style.setProperty("--names", Math.round(Math.min(most, Math.max(80, width))) + "px");
+      draw();
+    }
+    resizer.addEventListener("pointerdown", event => {
+      event.preventDefault();
+      if (event.isTrusted) resizer.setPointerCapture(event.pointerId);
+      const { x, width } = { x: event.clientX, width: namesWidth() };
+      const resize = moved => setNamesWidth(width + moved.clientX - x);
+      const end = () => {
+        resizer.removeEventListener("pointermove", resize);
+        for (const type of ["pointerup", "pointercancel"]) resizer.removeEventListener(type, end);
+      };
+      resizer.addEventListener("pointermove", resize);
+      for (const type of ["pointerup", "pointercancel"]) resizer.addEventListener(type, end);
+    });
+    resizer.addEventListener("dblclick", () => { document.body.style.removeProperty("--names"); draw(); });
     // Light, dark, or as the system is; "#dark" and "#light" behind the address say it, too.
     const themes = ["auto", "light", "dark"];
     let theme = themes.includes(location.hash.slice(1)) ? location.hash.slice(1) : "auto";
@@ -210,7 +236,7 @@ extension TimelinePage {
     // For tests of the page.
     window.timeline = {
       data, entries, view, state, problems, rows: () => rows, goTo, search, fit, show, zoom, pan, setCollapsed,
-      collapseAll, setPathAlone, setTheme, drawNow,
+      collapseAll, setPathAlone, setFilter, nextFailure, setNamesWidth, failures, setTheme, drawNow,
       // Every row that is not collapsed, drawn now, with the times at which its bar begins and ends.
       drawnBars() {
         drawsAll = true;
@@ -218,7 +244,7 @@ extension TimelinePage {
         drawsAll = false;
         const width = chartWidth();
         return Array.from(chart.querySelectorAll(".row"), row => {
-          const bar = row.querySelector(".bar"), entry = entries[Number(row.dataset.index)];
+          const bar = row.querySelector(".bar"), entry = byIndex(Number(row.dataset.index));
           const x = bar.x.baseVal.value, length = bar.width.baseVal.value;
           return { id: entry.id, status: entry.status, isCritical: row.classList.contains("critical"),
             from: toTime(x, width), to: toTime(x + length, width), pixel: (view.to - view.from) / width };

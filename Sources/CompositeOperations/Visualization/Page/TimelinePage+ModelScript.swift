@@ -25,9 +25,15 @@ extension TimelinePage {
       else { entry.up = entries[entry.parent]; entry.up.children.push(entry); }
     }
     for (const index of data.critical) entries[index].critical = true;
-    const signs = { success: "✓", failure: "✗", cancelled: "⊘", running: "…", unstarted: "·" };
+    const wrappers = new Set(data.wrappers);
+    for (const entry of entries) {
+      // What stands for the work of others, and what is no work at all.
+      entry.isAround = entry.kind === "wait" || entry.children.length > 0 && wrappers.has(entry.kind);
+      entry.isWork = entry.children.length === 0 && entry.kind !== "wait" && !wrappers.has(entry.kind);
+    }
+    const signs = { thread: "≡", success: "✓", failure: "✗", cancelled: "⊘", running: "…", unstarted: "·" };
     const words = {
-      success: "succeeded", failure: "failed", cancelled: "was cancelled", running: "is running",
+      thread: "ran", success: "succeeded", failure: "failed", cancelled: "was cancelled", running: "is running",
       unstarted: "has not started",
     };
 
@@ -35,7 +41,8 @@ extension TimelinePage {
     const last = entries.reduce((most, entry) => Math.max(most, entry.end), data.end);
     const whole = { from: first, to: Math.max(last, first + 1000) };
     const view = { from: whole.from, to: whole.to };
-    const state = { selected: null, hovered: null, collapsed: new Set(), query: "", matches: [], pathAlone: false };
+    const state = { selected: null, hovered: null, collapsed: new Set(), query: "", matches: [], pathAlone: false,
+      workAlone: false, failedAlone: false, byThread: false };
     let rows = [];
 
     // Depth first, without recursion: trees may be deep.
@@ -47,21 +54,76 @@ extension TimelinePage {
         for (let place = entry.children.length - 1; place >= 0; place--) pending.push(entry.children[place]);
       }
     }
-    walk(roots, entry => { entry.depth = entry.up ? entry.up.depth + 1 : 0; return true; });
+    const inOrder = [];
+    walk(roots, entry => { entry.depth = entry.up ? entry.up.depth + 1 : 0; inOrder.push(entry); return true; });
+
+    // The failures, without those that failed because of one in them.
+    for (let place = inOrder.length - 1; place >= 0; place--) {
+      const entry = inOrder[place];
+      entry.isCause = entry.status === "failure" && !entry.hasFailure;
+      if (entry.up && (entry.hasFailure || entry.isCause)) entry.up.hasFailure = true;
+    }
+    const failures = inOrder.filter(entry => entry.isCause);
+
+    // The work by the thread that started it; made when it is first asked for. A row has a number below zero.
+    let threadRows = null;
+    function findThreads() {
+      const found = new Map();
+      for (const entry of entries) {
+        if (!entry.isWork || entry.started === null) continue;
+        if (!found.has(entry.thread)) found.set(entry.thread, []);
+        found.get(entry.thread).push(entry);
+      }
+      const number = thread => thread === null ? Infinity : thread[0];
+      const sorted = Array.from(found).sort(([a], [b]) => number(a) < number(b) ? -1 : number(a) > number(b) ? 1 : 0);
+      threadRows = sorted.map(([thread, work], place) => {
+        work.sort((a, b) => a.begin - b.begin || a.index - b.index);
+        const row = { index: -1 - place, title: thread === null ? "unknown thread" : thread[1], kind: "thread",
+          type: "thread", status: "thread", children: work, depth: 0, indent: 0, critical: false, matches: false,
+          attempt: 1, tag: 0, message: null, thread: null, settled: null, started: work[0].begin, begin: work[0].begin,
+          queued: work[0].begin, end: work.reduce((most, entry) => Math.max(most, entry.end), work[0].end) };
+        for (const entry of work) entry.onThread = row;
+        state.collapsed.add(row.index);
+        return row;
+      });
+    }
+
+    const byIndex = index => index < 0 ? threadRows[-1 - index] : entries[index];
+    const isRow = entry => rows[entry.row] === entry;
+    // What a row stands in.
+    const shownAbove = entry => {
+      if (state.byThread) return entry.onThread ?? null;
+      let above = entry.up;
+      while (above && !isRow(above)) above = above.up;
+      return above ?? null;
+    };
+
+    function isLeftOut(entry) {
+      return state.pathAlone && !entry.critical || state.failedAlone && !entry.hasFailure && !entry.isCause;
+    }
 
     function findRows() {
       rows = [];
-      walk(roots, entry => {
-        if (state.pathAlone && !entry.critical) return false;
-        entry.row = rows.length;
-        rows.push(entry);
-        return !state.collapsed.has(entry.index);
-      });
-      if (state.selected && rows[state.selected.row] !== state.selected) {
-        let entry = state.selected;
-        while (entry && rows[entry.row] !== entry) entry = entry.up;
-        state.selected = entry ?? rows[0] ?? null;
+      const add = (entry, indent) => { entry.indent = indent; entry.row = rows.length; rows.push(entry); };
+      if (state.byThread) {
+        if (!threadRows) findThreads();
+        for (const thread of threadRows) {
+          const work = thread.children.filter(entry => !isLeftOut(entry));
+          if (!work.length) continue;
+          add(thread, 0);
+          if (!state.collapsed.has(thread.index)) for (const entry of work) add(entry, 1);
+        }
+      } else {
+        walk(roots, entry => {
+          if (isLeftOut(entry)) return false;
+          const indent = !entry.up ? 0 : entry.up.indent + (isRow(entry.up) ? 1 : 0);
+          if (state.workAlone && entry.isAround) { entry.indent = indent; entry.row = -1; return true; }
+          add(entry, indent);
+          return !state.collapsed.has(entry.index);
+        });
       }
+      if (state.selected && !isRow(state.selected)) state.selected = shownAbove(state.selected) ?? rows[0] ?? null;
+      if (state.selected && !isRow(state.selected)) state.selected = rows[0] ?? null;
     }
 
     function setCollapsed(entry, collapses) {
@@ -75,6 +137,7 @@ extension TimelinePage {
       state.collapsed = new Set();
       if (collapses) {
         for (const entry of entries) if (entry.children.length && entry.up) state.collapsed.add(entry.index);
+        for (const thread of threadRows ?? []) state.collapsed.add(thread.index);
       }
       findRows();
       draw();
@@ -155,21 +218,40 @@ extension TimelinePage {
 
     // Selects an entry, wherever it is.
     function goTo(entry) {
-      let opens = false;
-      for (let above = entry.up; above; above = above.up) opens = state.collapsed.delete(above.index) || opens;
-      if (state.pathAlone && !entry.critical) { setPathAlone(false); opens = true; }
-      if (opens) findRows();
+      if (!isRow(entry)) {
+        for (let above = entry.up; above; above = above.up) state.collapsed.delete(above.index);
+        if (entry.onThread) state.collapsed.delete(entry.onThread.index);
+        findRows();
+      }
+      // Something else than the row being collapsed hides it.
+      for (const filter of ["failedAlone", "pathAlone", "workAlone", "byThread"]) {
+        if (!isRow(entry) && state[filter]) setFilter(filter, false);
+      }
       state.selected = entry;
       draw();
       reveal(entry);
     }
 
-    function setPathAlone(alone) {
-      state.pathAlone = alone;
-      byId("path").setAttribute("aria-pressed", String(alone));
+    // What is shown: the critical path, the work, the failures alone; or the work by thread.
+    const filterButtons = { pathAlone: "path", workAlone: "work", failedAlone: "failed", byThread: "threads" };
+    function setFilter(filter, isOn) {
+      state[filter] = isOn;
+      const button = byId(filterButtons[filter]);
+      if (button) button.setAttribute("aria-pressed", String(isOn));
+      if (filter === "failedAlone" && byId("failed-off")) byId("failed-off").hidden = !isOn;
       findRows();
       draw();
       reveal(state.selected);
+    }
+    const setPathAlone = alone => setFilter("pathAlone", alone);
+
+    // Shows the failures alone, and goes to the next one.
+    function nextFailure(step) {
+      const shown = failures.filter(entry => !state.byThread || entry.onThread);
+      if (!shown.length) return;
+      const place = state.failedAlone ? shown.indexOf(state.selected) : -1;
+      if (!state.failedAlone) setFilter("failedAlone", true);
+      goTo(shown[place < 0 ? (step > 0 ? 0 : shown.length - 1) : (place + step + shown.length) % shown.length]);
     }
     """#
 }

@@ -43,6 +43,9 @@ extension TimelinePage {
       display: flex; align-items: center; gap: 6px; padding: 2px 10px; border-radius: 99px; color: var(--soft);
       background: var(--panel); border: 1px solid var(--line); white-space: nowrap;
     }
+    .stats button { display: flex; align-items: center; gap: 6px; height: auto; padding: 0 4px; border: 0;
+      background: none; color: inherit; }
+    .stats li:has(button) { padding: 2px 6px; }
     .stats b { color: var(--text); font-weight: 620; }
     .dot { width: 8px; height: 8px; border-radius: 50%; background: var(--c, var(--faint)); }
     .tools { display: flex; flex-wrap: wrap; align-items: center; gap: 8px; margin-left: auto; }
@@ -76,6 +79,11 @@ extension TimelinePage {
     .head > div {
       width: var(--names); flex: none; padding: 5px 14px; color: var(--faint); border-right: 1px solid var(--line);
     }
+    .head > div { position: relative; }
+    #resizer { position: absolute; z-index: 2; right: -6px; top: 0; width: 11px; height: 30px; padding: 0; border: 0;
+      background: none; border-radius: 0; cursor: col-resize; touch-action: none; }
+    #resizer:hover, #resizer:focus-visible { background: linear-gradient(var(--accent), var(--accent)) center / 3px 100%
+      no-repeat; }
     .head svg { flex: 1; min-width: 0; cursor: ew-resize; touch-action: none; }
     .head text { fill: var(--faint); font-size: 11.5px; }
     .head line { stroke: var(--line); }
@@ -96,9 +104,11 @@ extension TimelinePage {
       transition: transform .12s; }
     .name[aria-expanded=true] .twist { transform: rotate(90deg); }
     .name .sign { flex: none; width: 14px; text-align: center; font-weight: 700; color: var(--c); }
-    .name .label { overflow: hidden; text-overflow: ellipsis; }
+    .name .label { overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; min-width: min(5em, 50%); }
+    bdi { unicode-bidi: isolate; }
+    .name.around .label { color: var(--soft); font-weight: 400; }
     .name.group .label { font-weight: 600; }
-    .name .kind { color: var(--faint); font-size: 11.5px; overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; }
+    .name .kind { color: var(--faint); font-size: 11.5px; overflow: hidden; text-overflow: ellipsis; flex: 0 8 auto; }
     .name .try { flex: none; font-size: 11px; padding: 0 6px; border-radius: 99px; background: var(--accent-soft);
       color: var(--accent); }
     .name .star { margin-left: auto; color: var(--critical); flex: none; }
@@ -130,7 +140,16 @@ extension TimelinePage {
     #help td:first-child { white-space: nowrap; padding-right: 16px; }
     #help button { margin-top: 10px; }
     [hidden] { display: none !important; }
-    @media (max-width: 720px) { body { --names: 42vw; padding: 10px; } .tools { margin-left: 0; } }
+    @media (max-width: 720px) {
+      body { --names: 46vw; padding: 8px; gap: 8px; }
+      .tools { margin-left: 0; }
+      .stats, .tools { flex-wrap: nowrap; overflow-x: auto; max-width: 100%; }
+      .stats > *, .tools > * { flex: none; }
+      .name { gap: 3px; padding-right: 4px; }
+      .name .kind, .name .star { display: none; }
+      #details { max-height: 30vh; overflow: auto; padding: 6px 10px; }
+      #overview { height: 40px; }
+    }
     @media (prefers-reduced-motion: reduce) { * { transition: none !important; } }
     """#
 
@@ -171,6 +190,8 @@ extension TimelinePage {
             autocomplete="off" spellcheck="false">
           <output id="matches" for="search" aria-live="polite"></output>
         </div>
+        <button id="work" aria-pressed="false" title="Show the work alone, without policies (w)">Work only</button>
+        <button id="threads" aria-pressed="false" title="Show the work by thread (h)">Threads</button>
         <button id="path" aria-pressed="false" title="Show the critical path alone (c)">Critical path</button>
         <div class="joined">
           <button id="collapse" title="Collapse all (Shift+Left)">Collapse</button>
@@ -188,7 +209,8 @@ extension TimelinePage {
     <noscript><p>This page draws the timeline with a script, which your browser does not run.</p></noscript>
     <section class="card" id="overview" aria-hidden="true"></section>
     <main class="card" id="tree" role="treegrid" tabindex="0" aria-label="Operations" aria-readonly="true">
-      <div class="head" aria-hidden="true"><div>Operation</div><svg id="axis"></svg></div>
+      <div class="head" aria-hidden="true"><div>Operation<button id="resizer" tabindex="-1"
+        title="Drag to make the names wider; double-click as it was" aria-label="Width of the names"></button></div><svg id="axis"></svg></div>
       <div id="scroll" role="presentation" tabindex="-1">
         <div id="space" role="presentation">
           <div id="names" role="rowgroup"></div>
@@ -208,6 +230,9 @@ extension TimelinePage {
         <tr><td><kbd>a</kbd> <kbd>d</kbd></td><td>earlier, later</td></tr>
         <tr><td><kbd>z</kbd></td><td>zoom to the row</td></tr>
         <tr><td><kbd>/</kbd> <kbd>n</kbd> <kbd>N</kbd></td><td>search; next, previous match</td></tr>
+        <tr><td><kbd>e</kbd> <kbd>E</kbd> <kbd>Esc</kbd></td><td>failures alone: next, previous; everything</td></tr>
+        <tr><td><kbd>w</kbd> <kbd>h</kbd></td><td>work only, without policies; by thread</td></tr>
+        <tr><td><kbd>[</kbd> <kbd>]</kbd></td><td>names narrower, wider</td></tr>
         <tr><td><kbd>c</kbd> <kbd>t</kbd></td><td>critical path alone; light or dark</td></tr>
         <tr><td>Wheel</td><td>scrolls; with <kbd>Ctrl</kbd>, or on the scale, zooms; with <kbd>Shift</kbd>, pans</td></tr>
         <tr><td>Drag</td><td>pans; in the overview, selects a span</td></tr>

@@ -59,13 +59,14 @@ final class EventBuffer: @unchecked Sendable {  // each element is written befor
   /// Calls `body` with the events so far, in order.
   func forEach(_ body: (RecordedEvent) -> Void) {
     var rest = published.load(ordering: .acquiring)
-    for chunk in chunks.withLock({ $0 }) {
+    for chunk in chunks.withLock({ chunks in chunks.map { $0 } }) {
       for index in 0..<min(rest, chunk.capacity) { body(chunk.events[index]) }
       rest -= min(rest, chunk.capacity)
     }
   }
 
-  var allTexts: [RecordedText] { texts.withLock { $0 } }
+  /// Copied inside the lock: ThreadSanitizer takes it for a race if a copy that shares the storage leaves it.
+  var allTexts: [RecordedText] { texts.withLock { texts in texts.map { $0 } } }
 }
 
 /// Which buffer a thread used last, so that it needs not be looked for.

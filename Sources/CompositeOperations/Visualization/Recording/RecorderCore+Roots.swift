@@ -18,7 +18,7 @@ extension RecorderCore {
       record(.started, scope: 0, tag: Int(tag))
     } else {
       own.addLifecycleObserver { [self] event in
-        if case .started = event { record(.started, scope: 0, tag: Int(tag)) }
+        if case .started = event.content { record(.started, scope: 0, tag: Int(tag)) }
       }
     }
     if !own.observe(observer, tag: Int(tag)) { observer.operationDidSettle(own, tag: Int(tag)) }

@@ -12,7 +12,9 @@ extension RecorderCore {
     let buffers = state.withLock { $0.buffers.values.sorted { $0.thread.number < $1.thread.number } }
     for buffer in buffers { resolution.add(buffer) }
     let state = state.withLock { $0 }
-    for (operation, place) in finished { resolution.add(operation, scope: place.scope, tag: place.tag) }
+    for (operation, place) in finished {
+      resolution.add(operation, scope: place.scope, tag: place.tag, hadFinished: true)
+    }
     for (scope, owner) in zip(state.scopes, state.owners) { resolution.add(scope, owner) }
     for (index, root) in state.roots.enumerated() {
       if let operation = root.operation { resolution.add(operation, scope: 0, tag: Int32(index + 1)) }
@@ -119,16 +121,19 @@ private struct TimelineResolution {
   }
 
   /// What can be seen of an operation that has not settled, as far as is known.
-  mutating func add(_ operation: Operation, scope: UInt32, tag: Int32) {
+  ///
+  /// - Parameter hadFinished: whether it had finished before the end. One that has since counts as unfinished, for what was
+  ///   in it may have ended after the end, too.
+  mutating func add(_ operation: Operation, scope: UInt32, tag: Int32, hadFinished: Bool = false) {
     let key = Key(scope: scope, tag: tag)
     guard let record = records[key], record.settled == nil else { return }
     let own = operation as? SettlingOperation
     records[key]?.name = operation.name
     records[key]?.type = unsafeBitCast(type(of: operation) as AnyClass, to: UInt.self)
     records[key]?.isPlain = own == nil
-    if let kind = own?.source?.kind { records[key]?.kind = kind }
+    if let kind = own?.shownKind { records[key]?.kind = kind }
     // Whoever waited for it may have been told before the recorder.
-    guard operation.isFinished else { return }
+    guard hadFinished else { return }
     records[key]?.settled = end
     switch operation.anyOutcome {
     case .success: records[key]?.ending = .success
@@ -214,7 +219,8 @@ private struct TimelineResolution {
   private mutating func typeName(_ type: UInt) -> String {
     guard type != 0 else { return "Operation" }
     if let name = typeNames[type] { return name }
-    let name = "\(unsafeBitCast(type, to: AnyClass.self))"
+    let known: AnyClass = unsafeBitCast(type, to: AnyClass.self)
+    let name = (known as? SettlingOperation.Type)?.typeDescription ?? "\(known)"
     typeNames[type] = name
     return name
   }

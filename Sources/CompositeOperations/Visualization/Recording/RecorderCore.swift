@@ -89,7 +89,7 @@ final class RecorderCore: Sendable {
       case nil: break
       }
     }
-    let kind = (operation as? SettlingOperation)?.source?.kind
+    let kind = (operation as? SettlingOperation)?.shownKind
     let name = operation.name
     if name != nil || message != nil || kind != nil {
       let text = RecordedText(scope: event.scope, tag: event.tag, name: name, message: message, kind: kind)

@@ -3,7 +3,7 @@ extension Timeline {
   ///
   /// Units of work stand on the thread that started them, as complete events. Where they overlap without one being inside
   /// the other, as asynchronous ones do, further tracks of that thread hold them. Each composition is a track of its own,
-  /// for it occupies no thread. What has not settled lasts until ``end``; what was never started is left out.
+  /// for it occupies no thread; the number of a thread means the same everywhere. What has not settled lasts until ``end``; what was never started is left out.
   ///
   /// Times are in microseconds. The arguments of an event tell the number, the parent, how it ended, the attempt, and
   /// how long it waited.
@@ -20,20 +20,26 @@ private struct ChromeTrace {
     var ends: [Duration] = []
   }
 
+  /// The number of the thread of what was started on one that is not known.
+  private static let unknownThread = 0
+
   private let timeline: Timeline
   private let parents: [Int?]
   private let isComposition: [Bool]
   private var lanes: [Int: [Lane]] = [:]
   private var threads: [Int: Timeline.Thread] = [:]
-  private var laneCount = 0
+  /// The numbers of tracks: the first of a thread has that of the thread.
+  private var numbers: Set<Int>
+  private var lastFurther = 0
   private var events: [String] = []
 
   init(_ timeline: Timeline) {
     let tree = TimelineTree(timeline)
     self.timeline = timeline
     parents = tree.parents
+    numbers = Set(timeline.entries.compactMap(\.thread?.number) + [ChromeTrace.unknownThread])
     isComposition = timeline.entries.enumerated().map { place, entry in
-      !tree.children[place].isEmpty || !(entry.kind == .operation || entry.kind == .plain)
+      !tree.children[place].isEmpty || !entry.kind.isUnit
     }
   }
 
@@ -45,7 +51,7 @@ private struct ChromeTrace {
       return (first.started ?? .zero, end(of: second), left) < (second.started ?? .zero, end(of: first), right)
     }
     for place in order where timeline.entries[place].started != nil { add(place) }
-    for (number, lanes) in lanes.sorted(by: { $0.key < $1.key }) {
+    for (place, (number, lanes)) in lanes.sorted(by: { $0.key < $1.key }).enumerated() {
       for (index, lane) in lanes.enumerated() {
         let name = (threads[number]?.name ?? "unknown thread") + (index == 0 ? "" : " · \(index + 1)")
         events.append(
@@ -53,7 +59,7 @@ private struct ChromeTrace {
             + "\(JSONText.string(name))}}")
         events.append(
           "{\"ph\":\"M\",\"pid\":1,\"tid\":\(lane.number),\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":"
-            + "\(number * 1000 + index)}}")
+            + "\(place * 1000 + index)}}")
       }
     }
     return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events.joined(separator: ",\n") + "\n]}\n"
@@ -70,12 +76,14 @@ private struct ChromeTrace {
     if let thread = entry.thread { threads[thread.number] = threads[thread.number] ?? thread }
     let head = "\"pid\":1,\"cat\":\(JSONText.string(entry.kind.rawValue)),\"name\":\(JSONText.string(entry.title))"
     let arguments = "\"args\":{\(arguments(of: entry, place))}"
+    let thread = entry.thread?.number ?? ChromeTrace.unknownThread
     if isComposition[place] {
-      let common = "\(head),\"tid\":\(entry.thread?.number ?? 0),\"id\":\"\(entry.id)\""
+      lanes[thread] = lanes[thread] ?? [Lane(number: thread)]
+      let common = "\(head),\"tid\":\(thread),\"id\":\"\(entry.id)\""
       events.append("{\"ph\":\"b\",\"ts\":\(started.microsecondsText),\(common),\(arguments)}")
       events.append("{\"ph\":\"e\",\"ts\":\(end.microsecondsText),\(common)}")
     } else {
-      let lane = lane(on: entry.thread?.number ?? 0, from: started, to: end)
+      let lane = lane(on: thread, from: started, to: end)
       let duration = (end - started).microsecondsText
       events.append(
         "{\"ph\":\"X\",\"ts\":\(started.microsecondsText),\"dur\":\(duration),\"tid\":\(lane),\(head),\(arguments)}")
@@ -92,9 +100,15 @@ private struct ChromeTrace {
       lanes[index].ends.append(end)
       return lanes[index].number
     }
-    laneCount += 1
-    lanes.append(Lane(number: laneCount, ends: [end]))
-    return laneCount
+    let number = lanes.isEmpty ? thread : furtherNumber()
+    lanes.append(Lane(number: number, ends: [end]))
+    return number
+  }
+
+  /// A number that no thread has.
+  private mutating func furtherNumber() -> Int {
+    repeat { lastFurther += 1 } while !numbers.insert(lastFurther).inserted
+    return lastFurther
   }
 
   private func arguments(of entry: Timeline.Entry, _ place: Int) -> String {

@@ -11,7 +11,8 @@ extension Timeline {
   /// the duration, how long it waited to be started if that was a tenth of a millisecond or more, the attempt if it was not the
   /// first, and the error. `*` is on the critical path. Levels below the 40th are not indented further.
   ///
-  /// Control characters in names are shown as spaces, so that a name can not play with the terminal.
+  /// Behind the name of a policy, or of what `map` and its kind return, stands what it is. Control characters, and those
+  /// that turn the direction of text, are replaced, so that a name cannot play with the terminal.
   public func textTree() -> String {
     let tree = TimelineTree(self)
     let critical = Set(CriticalPath(tree).places)
@@ -28,7 +29,7 @@ extension Timeline {
         if visit.depth > Timeline.deepestIndent { indent += "(\(visit.depth)) " }
       }
       rails.append(!visit.isLast)
-      let head = "\(indent)\(sign(of: entry)) \(Timeline.plain(entry.title))"
+      let head = "\(indent)\(sign(of: entry)) \(HarmlessText.line(entry.titleWithKind))"
       lines.append((head, details(of: entry) + (critical.contains(visit.place) ? "  *" : "")))
     }
     let width = min(60, lines.map(\.head.count).max() ?? 0)
@@ -58,20 +59,8 @@ extension Timeline {
     if entry.attempt > 1 { notes.append("attempt \(entry.attempt)") }
     if !notes.isEmpty { text += "  " + notes.joined(separator: ", ") }
     if case .failure(let message) = entry.ending {
-      text += (notes.isEmpty ? "  " : ": ") + Timeline.plain(message)
+      text += (notes.isEmpty ? "  " : ": ") + HarmlessText.line(message)
     }
     return text
-  }
-
-  /// The text on one line, and without control characters.
-  private static func plain(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { scalar in
-          switch scalar.properties.generalCategory {
-          case .control, .lineSeparator, .paragraphSeparator: " "
-          default: scalar
-          }
-        }))
   }
 }

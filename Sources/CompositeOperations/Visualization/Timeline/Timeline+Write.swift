@@ -11,7 +11,7 @@ public struct TimelineWriteError: Error, Sendable {
 extension TimelineWriteError: LocalizedError, CustomStringConvertible {
   /// The sentence: which file, why, and what to do.
   public var description: String {
-    let place = url.isFileURL ? url.path : url.absoluteString
+    let place = HarmlessText.line(url.isFileURL ? url.path : url.absoluteString)
     return "The timeline could not be written to “\(place)”: \(reason) Nothing was left there; write to a folder that "
       + "exists and that this program may write to."
   }
@@ -57,6 +57,16 @@ extension Timeline {
     try write(textTree(), to: url)
   }
 
+  /// Writes the timeline itself, as JSON, for ``init(contentsOf:)``.
+  ///
+  /// - Parameter url: the file, which is replaced if it exists.
+  /// - Throws: ``TimelineWriteError``.
+  public func write(json url: URL) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    try write(String(decoding: encoder.encode(self), as: UTF8.self) + "\n", to: url)
+  }
+
   private func write(_ text: String, to url: URL) throws {
     do {
       // Foundation writes a remote address's path, or nothing at all, depending on the platform.
@@ -75,9 +85,12 @@ extension Timeline {
   /// Whether the file is one that only takes text and must not be replaced, such as a terminal or a pipe. Throws if it
   /// exists and may not be written, which would not be in the way of replacing it.
   private func isDevice(_ url: URL) throws -> Bool {
-    var status = stat()
-    guard stat(url.path, &status) == 0 else { return false }
-    guard FileManager.default.isWritableFile(atPath: url.path) else { throw CocoaError(.fileWriteNoPermission) }
-    return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+    let manager = FileManager.default
+    guard manager.fileExists(atPath: url.path) else { return false }
+    guard manager.isWritableFile(atPath: url.path) else { throw CocoaError(.fileWriteNoPermission) }
+    // Not `stat`, for which Apple wants a reason in the privacy manifest of every app. A link such as `/dev/stdout` may
+    // lead to a pipe that has no path, and so no type to be asked for.
+    let type = try? manager.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)[.type] as? FileAttributeType
+    return type != .typeRegular && type != .typeDirectory
   }
 }

@@ -100,8 +100,11 @@ extension Timeline {
     /// What it is called where it is shown: the name, or what it is.
     public var title: String {
       if let name, !name.isEmpty { return name }
-      return kind == .operation || kind == .plain ? type : kind.title
+      return kind.isUnit ? type : kind.title
     }
+
+    /// The title, and what it is, of one that mostly has the name of what it stands around.
+    var titleWithKind: String { kind.isWrapper && title != kind.title ? "\(title) (\(kind.title))" : title }
 
     var lastInstant: Duration { settled ?? started ?? queued }
   }
@@ -117,7 +120,7 @@ extension Timeline {
   }
 
   /// A thread on which operations were started.
-  public struct Thread: Sendable, Hashable {
+  public struct Thread: Sendable, Hashable, Codable {
     /// A number for this timeline, from 1.
     public var number: Int
     /// The thread's name, or the number in words.
@@ -137,7 +140,7 @@ extension Timeline {
   /// What an operation is: one unit of work, or a kind of composition.
   ///
   /// More kinds may come, so this is not an enumeration.
-  public struct Kind: RawRepresentable, Sendable, Hashable {
+  public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
     /// The kind in a word.
     public let rawValue: String
 
@@ -164,12 +167,16 @@ extension Timeline {
     public static let mapAsync = Kind(rawValue: "mapAsync")
     /// ``ComposableOperation/recover(_:)``.
     public static let recover = Kind(rawValue: "recover")
+    /// ``ComposableOperation/settled()``.
+    public static let settled = Kind(rawValue: "settled")
     /// A pipeline, whose steps run one after the other.
     public static let pipeline = Kind(rawValue: "pipeline")
     /// ``zip(_:)``.
     public static let zip = Kind(rawValue: "zip")
     /// ``all(_:maxConcurrent:)``.
     public static let all = Kind(rawValue: "all")
+    /// ``allSettled(_:maxConcurrent:)``.
+    public static let allSettled = Kind(rawValue: "allSettled")
     /// ``firstSuccess(of:)``.
     public static let firstSuccess = Kind(rawValue: "firstSuccess")
     /// ``forEach(_:maxConcurrent:_:)``.
@@ -179,18 +186,44 @@ extension Timeline {
     public static let timeout = Kind(rawValue: "timeout")
     /// `retrying`, in any of its forms.
     public static let retry = Kind(rawValue: "retry")
+    /// ``repeating(every:clock:maxRounds:until:_:)``.
+    public static let repeating = Kind(rawValue: "repeating")
     /// ``ComposableOperation/condition(_:)``.
     public static let condition = Kind(rawValue: "condition")
     /// `exclusive`, in any of its forms.
     public static let exclusive = Kind(rawValue: "exclusive")
 
+    /// A part of a policy that is no work: it waits for a dependency, a category or a time, or evaluates conditions.
+    public static let wait = Kind(rawValue: "wait")
+
+    /// What runs before conditions are evaluated.
+    static let prerequisites = Kind(rawValue: "prerequisites")
+
     /// The kind as it is shown.
     var title: String { rawValue }
+
+    /// Whether what has no children does something itself.
+    var isWork: Bool { !isWrapper && self != .wait }
+
+    /// Whether it is one unit, and no composition.
+    var isUnit: Bool { self == .operation || self == .plain || self == .wait }
 
     /// Whether one of its children starts after another by design, so that drawings join them with arrows.
     var isOrdered: Bool {
       switch self {
-      case .sequence, .then, .map, .mapAsync, .recover, .pipeline, .retry, .condition: true
+      case .sequence, .then, .map, .mapAsync, .recover, .settled, .pipeline, .retry, .repeating, .condition,
+        .exclusive:
+        true
+      default: false
+      }
+    }
+
+    /// Whether it stands for work that others do: what it was made from, or what it goes on with.
+    var isWrapper: Bool {
+      switch self {
+      case .then, .map, .mapAsync, .recover, .settled, .timeout, .retry, .repeating, .condition, .exclusive,
+        .prerequisites:
+        true
       default: false
       }
     }

@@ -130,29 +130,6 @@ struct DependencyTests {
     #expect(child.outcome?.isCancelled == true)
   }
 
-  @Test("Children that depend on each other in a circle wait until a cancel ends them", arguments: Kind.allCases)
-  func children_inACircle_waitForCancel(kind: Kind) async {
-    let recorder = EventRecorder<String>()
-    let children = (0..<3).map { kind.make("\($0)", recorder) }
-    for (number, child) in children.enumerated() { child.addDependency(children[(number + 1) % 3]) }
-    let isLooked = Gate()
-    let free = SimpleOperation<Void> { operation in
-      operation.finish()
-      isLooked.open()
-    }
-    let composite = CompositeOperation(operations: children + [free])
-    composite.start()
-    await isLooked.wait()
-    #expect(!composite.isFinished)
-    composite.cancel()
-    await finished(composite)
-    #expect(composite.outcome?.isCancelled == true)
-    #expect(children.allSatisfy { $0.isFinished })
-    #expect(recorder.events.isEmpty)
-    // They hold each other, as operations that depend on each other do.
-    for (number, child) in children.enumerated() { child.removeDependency(children[(number + 1) % 3]) }
-  }
-
   @Test("A composite can be a dependency and a dependent")
   func composite_asDependencyAndDependent_isHeld() async {
     let recorder = EventRecorder<String>()

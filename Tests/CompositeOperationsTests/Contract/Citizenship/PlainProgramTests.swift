@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import TestSupport
 import Testing
 
@@ -33,4 +34,14 @@ struct PlainProgramTests {
     #expect(places == ["leaf 1: main queue", "leaf 2: main queue", "leaf 3: main queue"])
     #expect(result.lines.last == "completion: [1, 2, 3]")
   }
+
+  @Test(
+    "3.1.9 Observers and completions on the main actor are called by a run loop, and where dispatchMain() serves it",
+    arguments: ["main-actor-with-run-loop", "main-actor-with-dispatch-main"])
+  func program_withMainActorCompletion_isCalled(way: String) async throws {
+    let result = try await PlainProcess.run("PlainProgram", way)
+    #expect(result.status == 0)
+    #expect(result.lines == ["main actor: success(1), after started"])
+  }
 }
+#endif

@@ -21,7 +21,9 @@ struct OperationErrorTests {
     let child: Operation = isOurs ? held : plain
     child.start()
     let error = try await onlyError(of: CompositeOperation(operations: [child]))
-    expect(error, .alreadyInUse, says: "“photo” (\(type(of: child)))", "executing or waiting elsewhere", "nobody else")
+    expect(
+      error, .alreadyInUse, says: "“photo” (\(type(of: child)))", "executing or waiting elsewhere", "composed elsewhere"
+    )
     held.finish(with: 1)
     plain.complete()
   }
@@ -95,7 +97,7 @@ struct OperationErrorTests {
   func operation_withoutBody_isMissing() async throws {
     let operation = SimpleOperation<Int>()
     let error = try #require(await outcomeOfStarting(operation).error as? OperationError)
-    expect(error, .missingBody, says: "SimpleOperation<Int>", "no body", "override main()")
+    expect(error, .missingBody, says: "SimpleOperation<Int>", "no body", "override perform()", "main()")
   }
 
   @Test("firstSuccess of no operations: noOperations")

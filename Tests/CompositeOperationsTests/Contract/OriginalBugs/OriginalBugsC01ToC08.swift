@@ -92,7 +92,7 @@ struct OriginalBugsC01ToC08 {
       child.cancel()
       #expect(await settled(composite).isCancelled)
       #expect(composite.isCancelled)
-      #expect(composite.errors == nil)
+      #expect(composite.errors.isEmpty)
     }
   }
 
@@ -107,7 +107,7 @@ struct OriginalBugsC01ToC08 {
     #expect(composite.childOutcomes[0]?.value is Void)
     #expect(composite.childOutcomes[1]?.value as? Int == 1)
     #expect(composite.failures == [.first])
-    #expect(composite.errors?.count == 1)
+    #expect(composite.errors.count == 1)
   }
 
   @Test("C8 A sequential composite that nobody holds goes on to its end and tells")

@@ -73,7 +73,7 @@ struct OriginalBugsC09ToC16 {
       })
     #expect(await outcomeOfStarting(composite).error is CompositeError)
     #expect(Set(made.current).count == 3)
-    #expect(composite.errors?.count == 3)
+    #expect(composite.errors.count == 3)
 
     let attempts = Locked(0)
     let cancelled = CompositeOperation(

@@ -22,7 +22,7 @@ struct ParallelCancelTests {
     #expect(await settled(composite).isCancelled)
     #expect(composite.isCancelled)
     #expect(recorder.events.isEmpty)
-    #expect(composite.errors == nil)
+    #expect(composite.errors.isEmpty)
     #expect(composite.childOutcomes.map { Ending($0) } == [.cancelled, .cancelled, .cancelled])
   }
 
@@ -83,7 +83,7 @@ struct ParallelCancelTests {
     running.finish(with: 1)
     #expect(await settled(composite).isCancelled)
     #expect(composite.isCancelled)
-    #expect(composite.errors == nil)
+    #expect(composite.errors as? [TestError] == [.first])
     #expect(composite.childOutcomes.map { Ending($0) } == [.failure, .cancelled])
   }
 
@@ -108,7 +108,7 @@ struct ParallelCancelTests {
     await held.started.wait()
     composite.cancel()
     #expect(await settled(composite).isCancelled)
-    #expect(composite.results == nil)
+    #expect(composite.results as? [Int] == [1])
     #expect(composite.childOutcomes.map { Ending($0) } == [.success, .cancelled])
   }
 

@@ -133,6 +133,24 @@ struct ParallelChildrenTests {
     #expect(plain.isCancelled)
   }
 
+  @Test("3.2 A child that has settled, and whose completion still runs, counts with its outcome")
+  func child_whoseCompletionRuns_countsWithItsOutcome() async {
+    let (completes, mayGoOn) = (Gate(), Gate())
+    let child = succeeding(1)
+    child.completion = { _ in
+      completes.open()
+      mayGoOn.waitBlocking()
+    }
+    async let started: Void = onWorker { child.start() }
+    await completes.wait()
+    let composite = CompositeOperation(operations: [child, succeeding(2)])
+    await onWorker { composite.start() }
+    #expect(!composite.isFinished)
+    mayGoOn.open()
+    #expect(await settled(composite).value as? [Int] == [1, 2])
+    await started
+  }
+
   @Test("3.2 Children start by queuePriority, then in order")
   func children_withPriorities_startByPriorityThenOrder() async {
     let recorder = EventRecorder<String>()

@@ -81,7 +81,7 @@ struct QualityOfServiceTests {
 }
 
 /// What the dispatch worker that calls this is named or classed after: its quality of service.
-private func currentWorkerClass() -> String {
+func currentWorkerClass() -> String {
   #if canImport(Darwin)
   "\(qos_class_self().rawValue)"
   #else

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import CompositeOperations
 import Foundation
 import TestSupport
@@ -74,3 +75,4 @@ extension ExitTest.Result {
   /// What the process wrote to standard error.
   var standardErrorText: String { String(decoding: standardErrorContent, as: UTF8.self) }
 }
+#endif

@@ -137,4 +137,17 @@ struct ForEachTests {
     }
     #expect(await outcomeOfStarting(each).value == [[0], [0, 1], [0, 1, 2]])
   }
+
+  @Test("forEach: without a limit all can run at once")
+  func forEach_withoutLimit_runsAllAtOnce() async {
+    let (all, count) = (Gate(), Locked(0))
+    let each = forEach(0..<50) { number in
+      AsyncOperation {
+        if count.increment() == 50 { all.open() }
+        await all.wait()
+        return number
+      }
+    }
+    #expect(await outcomeOfStarting(each).value == Array(0..<50))
+  }
 }

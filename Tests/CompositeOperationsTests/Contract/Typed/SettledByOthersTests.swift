@@ -31,7 +31,7 @@ struct SettledByOthersTests {
     let leaf = HeldOperation<Int>()
     let operation = SettledByOthersTests.forms(leaf)[form]
     operation.addObserver { [weak operation] event in
-      if case .started = event { operation?.finish(with: 5) }
+      if event.kind == .started { operation?.finish(with: 5) }
     }
     operation.start()
     #expect(await settled(leaf).isCancelled)

@@ -76,6 +76,7 @@ struct CompositeErrorTests {
           [1]: the server refused:
               quota
             and gave no reason
+        Repair what failed, or give a child whose failure is not to count recover(_:) or settled().
         """)
   }
 
@@ -104,25 +105,68 @@ struct CompositeErrorTests {
     let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
     #expect(error.failures.map(\.index) == [0, 2])
     #expect(error.failures.map(\.operationName) == ["a", nil])
-    #expect(composite.errors?.count == error.failures.count)
+    #expect(composite.errors.count == error.failures.count)
   }
 
-  @Test("errors is nil unless the composite failed")
-  func errors_unlessFailed_isNil() async {
-    let pending = CompositeOperation(operations: [failing(TestError.first)])
-    #expect(pending.errors == nil)
-    let cancelled = CompositeOperation(operations: [failing(TestError.first)])
-    cancelled.cancel()
-    _ = await outcomeOfStarting(cancelled)
-    #expect(cancelled.errors == nil)
-    let succeeded = CompositeOperation(operations: [succeeding(1)])
-    _ = await outcomeOfStarting(succeeded)
-    #expect(succeeded.errors == nil)
+  @Test("outcomes has every child: its value, its failure, or that it was cancelled")
+  func outcomes_ofFailedComposite_haveEveryChild() async throws {
+    let composite = CompositeOperation(operations: [
+      succeeding(1), failing(TestError.first), cancelling(), BlockOperation {},
+    ])
+    composite.failurePolicy = .waitForAll
+    let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
+    #expect(error.outcomes.map { Ending($0) } == [.success, .failure, .cancelled, .success])
+    #expect(error.outcomes[0].value as? Int == 1)
+    #expect(error.outcomes[1].error as? TestError == .first)
+    #expect(error.outcomes[3].value is Void)
+  }
+
+  @Test("outcomes of a sequence has every child so far; what the delegate threw is no child's")
+  func outcomes_ofFailedSequence_haveEveryChildSoFar() async throws {
+    let composite = CompositeOperation(
+      sequence: ThrowingSequence([succeeding(1), failing(TestError.first), succeeding(3)]))
+    let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
+    #expect(error.outcomes.map { Ending($0) } == [.success, .failure, .success])
+    #expect(error.failures.map(\.index) == [1, 3])
+    #expect(error.failures.map { $0.error as? TestError } == [.first, .second])
+    #expect(composite.errors as? [TestError] == [.first, .second])
+    #expect(composite.results as? [Int] == [1, 3])
+  }
+
+  @Test("outcomes of a composite whose children cannot be used has the reason in their places")
+  func outcomes_ofMisusedChildren_haveTheReason() async throws {
+    let twice = succeeding(1)
+    let composite = CompositeOperation(operations: [twice, succeeding(2), twice])
+    let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
+    #expect(error.outcomes.count == 3)
+    #expect((error.outcomes[2].error as? OperationError)?.code == .duplicateChild)
+    #expect(error.outcomes[1].isCancelled)
+  }
+
+  @Test("outcomes of firstSuccess has every operation that failed")
+  func outcomes_ofFirstSuccess_haveEveryFailure() async throws {
+    let first = firstSuccess(of: [failing(TestError.first), failing(TestError.second)])
+    let error = try #require(await outcomeOfStarting(first).error as? CompositeError)
+    #expect(error.outcomes.map { $0.error as? TestError } == [.first, .second])
   }
 
   private func failure(of operations: [Operation]) async -> CompositeError? {
     let composite = CompositeOperation(operations: operations)
     composite.failurePolicy = .waitForAll
     return await outcomeOfStarting(composite).error as? CompositeError
+  }
+}
+
+/// Hands out a list of operations, and throws where it would end.
+private struct ThrowingSequence: CompositeOperation.Sequence {
+  private var remaining: ArraySlice<Operation>
+
+  init(_ operations: [Operation]) {
+    remaining = operations[...]
+  }
+
+  mutating func nextOperation(after previous: Operation?) throws -> Operation? {
+    guard let next = remaining.popFirst() else { throw TestError.second }
+    return next
   }
 }

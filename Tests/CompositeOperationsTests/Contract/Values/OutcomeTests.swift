@@ -51,6 +51,41 @@ struct OutcomeTests {
     #expect(try cancelled.map { _ -> Int in throw TestError.second }.isCancelled)
   }
 
+  @Test("Made from a result it is the same, and a CancellationError is .cancelled")
+  func init_ofResult() throws {
+    #expect(Outcome(Result<Int, any Error>.success(1)).value == 1)
+    #expect(Outcome(Result<Int, any Error>.failure(TestError.first)).error as? TestError == .first)
+    #expect(Outcome(Result<Int, any Error>.failure(CancellationError())).isCancelled)
+    #expect(Outcome<Int>(.success(1)).value == 1)
+    let results: [Result<Int, any Error>] = [.success(1), .failure(CancellationError())]
+    #expect(results.map(Outcome.init).map(\.value) == [1, nil])
+  }
+
+  @Test("Made from a result with an error of a certain type it is the same")
+  func init_ofTypedResult() {
+    #expect(Outcome(Result<Int, TestError>.success(1)).value == 1)
+    #expect(Outcome(Result<Int, TestError>.failure(.first)).error as? TestError == .first)
+    #expect(Outcome(Result<Int, CancellationError>.failure(CancellationError())).isCancelled)
+  }
+
+  @Test("Made from a closure it is what that returns or throws, and a CancellationError is .cancelled")
+  func init_catching() {
+    #expect(Outcome(catching: { 42 }).value == 42)
+    #expect(Outcome<Int>(catching: { throw TestError.first }).error as? TestError == .first)
+    #expect(Outcome<Int>(catching: { throw CancellationError() }).isCancelled)
+    #expect(Outcome(catching: { try success.get() }).value == 1)
+  }
+
+  @Test("result is the value, the error, or a CancellationError, and leads back to the same outcome")
+  func result_ofEachKind() throws {
+    #expect(try success.result.get() == 1)
+    #expect(throws: TestError.first) { try failure.result.get() }
+    #expect(throws: CancellationError.self) { try cancelled.result.get() }
+    #expect(Outcome(success.result).value == 1)
+    #expect(Outcome(failure.result).error as? TestError == .first)
+    #expect(Outcome(cancelled.result).isCancelled)
+  }
+
   @Test("A Void outcome has a value too")
   func void_hasAValue() {
     #expect(Outcome<Void>.success(()).value != nil)

@@ -88,10 +88,12 @@ struct DrivenLimitTests {
     #expect(await settled(driver.operation).value == 6)
   }
 
+  #if os(macOS) || os(Linux)
   @Test("A width of 0 traps")
   func width_ofZero_traps() async {
     await #expect(processExitsWith: .failure) { RecordingDriver().operation.width = 0 }
   }
+  #endif
 
   @Test("Suspended, nothing more starts, and what is under way goes on; then everything does")
   func isSuspended_whileRunning_startsNothing() async {

@@ -123,7 +123,7 @@ struct DrivenNestingTests {
     let failed = CompositeOperation(operations: [failing(TestError.first, as: Int.self), succeeding(1)])
     let driver = driven([failed, succeeding(2)])
     #expect(await outcomeOfStarting(driver.operation).value == 2)
-    #expect(failed.errors?.compactMap { $0 as? TestError } == [.first])
+    #expect(failed.errors.compactMap { $0 as? TestError } == [.first])
   }
 
   @Test("A driven operation that is dropped by its driver while it executes is not kept by the engine")

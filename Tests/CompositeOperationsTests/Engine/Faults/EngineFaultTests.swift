@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 #if DEBUG
 import Foundation
 import TestSupport
@@ -41,4 +42,5 @@ struct EngineFaultTests {
     }
   }
 }
+#endif
 #endif

@@ -8,7 +8,8 @@ extension OperationState: ExpressibleByStringLiteral, CustomStringConvertible {
     ("started", .started), ("cancelled", .cancelled), ("hasCompletion", .hasCompletion),
     ("hasListeners", .hasListeners), ("hasDependencies", .hasDependencies), ("readinessWasRead", .readinessWasRead),
     ("adopted", .adopted), ("finishesWhenStarted", .finishesWhenStarted), ("composes", .composes),
-    ("hasQualityOfService", .hasQualityOfService),
+    ("hasQualityOfService", .hasQualityOfService), ("endsByItself", .endsByItself), ("mainReturned", .mainReturned),
+    ("watched", .watched),
   ]
 
   /// Reads the words that `description` writes.
@@ -40,7 +41,7 @@ extension OperationState {
   /// Everything that can be fed to the machine.
   enum Input: Hashable, CaseIterable, Sendable {
     case start, cancel, succeed, fail, settleCancelled, publish, publishFinishing, deferFinish, finish, announce
-    case addObserver, addCompletion, addCancelHook, adopt
+    case addObserver, addCompletion, addCancelHook, adopt, returnFromMain, beginWatch
 
     /// The only phase in which whoever won the settling may do this; nil for what anybody may do at any time.
     var phase: Phase? {
@@ -48,7 +49,9 @@ extension OperationState {
       case .publish, .publishFinishing: .settling
       case .deferFinish, .finish: .settled
       case .announce: .finished
-      case .start, .cancel, .succeed, .fail, .settleCancelled, .addObserver, .addCompletion, .addCancelHook, .adopt: nil
+      case .start, .cancel, .succeed, .fail, .settleCancelled, .addObserver, .addCompletion, .addCancelHook, .adopt,
+        .returnFromMain, .beginWatch:
+        nil
       }
     }
   }
@@ -73,6 +76,8 @@ extension OperationState {
     case .addCompletion: addCompletion() ? "keep" : "late"
     case .addCancelHook: "\(addCancelHook())"
     case .adopt: adopt() ? "yes" : "no"
+    case .returnFromMain: returnFromMain() ? "watch" : "-"
+    case .beginWatch: beginWatch() ? "watch" : "-"
     }
   }
 

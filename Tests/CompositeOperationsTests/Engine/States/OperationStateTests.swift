@@ -148,7 +148,33 @@ struct OperationStateTests {
       ("finished as-success", "no", nil),
       ("announced as-success", "no", nil))
 
-  static let table = start + cancel + settle + ending + listeners
+  static let hanging =
+    rows(
+      .returnFromMain,
+      ("pending", "-", nil),
+      ("executing started", "-", "executing started mainReturned"),
+      ("executing started cancelled", "watch", "executing started cancelled mainReturned watched"),
+      ("executing started cancelled endsByItself", "-", "executing started cancelled endsByItself mainReturned"),
+      ("executing started cancelled composes", "-", "executing started cancelled composes mainReturned"),
+      ("settling as-success started", "-", nil),
+      ("settled as-success started", "-", nil),
+      ("finished as-success started", "-", nil),
+      ("announced as-success started", "-", nil))
+    + rows(
+      .beginWatch,
+      ("pending cancelled", "-", nil),
+      ("executing started cancelled", "-", nil),
+      ("executing started mainReturned", "-", nil),
+      ("executing started cancelled mainReturned", "watch", "executing started cancelled mainReturned watched"),
+      ("executing started cancelled mainReturned watched", "-", nil),
+      ("executing started cancelled mainReturned endsByItself", "-", nil),
+      ("executing started cancelled mainReturned composes", "-", nil),
+      ("settling as-cancelled started cancelled mainReturned", "-", nil),
+      ("settled as-cancelled started cancelled mainReturned", "-", nil),
+      ("finished as-cancelled started cancelled mainReturned", "-", nil),
+      ("announced as-cancelled started cancelled mainReturned", "-", nil))
+
+  static let table = start + cancel + settle + ending + listeners + hanging
 
   @Test("Every input in every phase", arguments: table)
   func input_inPhase_givesActionAndState(_ row: Row) {
@@ -173,6 +199,42 @@ struct OperationStateTests {
     #expect(state.phase == phase && state.ending == .none)
     #expect(state.has(.hasDependencies) && state.has(.readinessWasRead) && !state.has(.composes))
     #expect("\(state)" == "\(phase) hasDependencies readinessWasRead")
+  }
+
+  @Test("The outcome is waited for only while it is stored", arguments: OperationState.Phase.allCases)
+  func awaitPublication_inPhase_isNotedWhileSettling(_ phase: OperationState.Phase) {
+    var state = OperationState(rawValue: phase.rawValue)
+    #expect(state.awaitPublication() == (phase == .settling))
+    #expect(state.has(.awaited) == (phase == .settling) && state.phase == phase)
+  }
+
+  @Test("A cancel that Foundation announces is noted of an operation that has not started")
+  func cancel_announcing_isNotedUnlessExecuting() {
+    var pending: OperationState = "pending"
+    #expect(pending.cancel(announcing: true) == .mark && pending.has(.announcesCancel))
+    var executing: OperationState = "executing started"
+    #expect(executing.cancel(announcing: true) == .callHooks && !executing.has(.announcesCancel))
+  }
+
+  @Test("A queue may have read isReady, unless something else explains that", arguments: [true, false])
+  func noteReadiness_isASign_unlessExplained(isReady: Bool) {
+    var state: OperationState = "pending"
+    state.noteReadiness(isReady)
+    #expect(state == "pending readinessWasRead")
+
+    for explained in ["pending adopted", "executing started", "settled as-success"] as [OperationState] {
+      var state = explained
+      state.noteReadiness(isReady)
+      #expect(state == explained)
+    }
+
+    // The last dependency has finished, if it is ready; a second time nothing explains it.
+    var dependent: OperationState = "pending hasDependencies"
+    dependent.note(.awaitsReadiness)
+    dependent.noteReadiness(isReady)
+    #expect(dependent.has(.readinessWasRead) == !isReady && dependent.has(.awaitsReadiness) == !isReady)
+    dependent.noteReadiness(isReady)
+    #expect(dependent.has(.readinessWasRead))
   }
 
   @Test("isExecuting, isSettled and isFinished follow the phase")

@@ -18,6 +18,8 @@ struct OperationStateWalkTests {
     var wasAdopted = false
     var keepsCompletion = false
     var keepsListener = false
+    var mainHasReturned = false
+    var isWatched = false
   }
 
   struct Life {
@@ -26,6 +28,7 @@ struct OperationStateWalkTests {
 
     /// Whoever won does one step after the other; a finish that is left to the queue's start happens there.
     func allows(_ input: OperationState.Input) -> Bool {
+      if input == .returnFromMain { return ledger.runs && !ledger.mainHasReturned }
       guard let phase = input.phase else { return true }
       guard state.phase == phase else { return false }
       switch input {
@@ -76,6 +79,11 @@ struct OperationStateWalkTests {
         return (action == "tell") == ledger.keepsListener ? nil : "a listener is lost, or made up"
       case (.adopt, "yes"):
         return ledger.wasAdopted ? "it is adopted twice" : nil
+      case (.returnFromMain, "watch"), (.beginWatch, "watch"):
+        if ledger.isWatched { return "it is watched twice" }
+        return state.isSuspect ? nil : "it is watched without need"
+      case (.returnFromMain, _), (.beginWatch, _):
+        return state.isSuspect && !ledger.isWatched ? "it hangs and is not watched" : nil
       default:
         return nil
       }
@@ -89,6 +97,10 @@ struct OperationStateWalkTests {
       case (.cancel, "callHooks"): ledger.callsHooks = true
       case (.deferFinish, "later"): ledger.isDeferred = true
       case (.adopt, "yes"): ledger.wasAdopted = true
+      case (.returnFromMain, _):
+        ledger.mainHasReturned = true
+        if action == "watch" { ledger.isWatched = true }
+      case (.beginWatch, "watch"): ledger.isWatched = true
       case (.addCompletion, "keep"): ledger.keepsCompletion = true
       case (.addObserver, "keep"), (.addCancelHook, "keep"): ledger.keepsListener = true
       case (_, let action) where action.hasPrefix("win"):

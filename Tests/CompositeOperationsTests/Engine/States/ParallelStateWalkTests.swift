@@ -74,7 +74,8 @@ struct ParallelStateWalkTests {
         return ParallelStateWalkTests.broken(world)
       })
     #expect(walk.complaints == [])
-    let least = [20, 80, 1_000, 5_000][situation.count]
+    // One that settles all has less to remember: how its children end is not among it.
+    let least = [20, 80, 1_000, 5_000][situation.count] / (situation.policy == .settleAll ? 2 : 1)
     #expect(walk.stateCount > least, "\(walk.stateCount) states, \(walk.stepCount) steps")
   }
 }

@@ -180,10 +180,11 @@ struct ParallelWorld {
       if state.policy == .firstSuccess, !wasClosing { history.winner = child }
       close = state.childSucceeded(child)
     case .failure:
-      history.failures.append(child)
+      // Of one that settles all it is the child's affair.
+      if state.policy != .settleAll { history.failures.append(child) }
       close = state.childFailed(child, TestError("\(child)"))
     case .cancelled:
-      if !wasClosing { history.sawOutsideCancel = true }
+      if !wasClosing, state.policy != .settleAll { history.sawOutsideCancel = true }
       close = state.childWasCancelled()
     }
     if (close != nil) != (!wasClosing && history.isClosing(state.policy)) { complain("it closes at the wrong moment") }

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Testing
 
 @testable import CompositeOperations
@@ -94,3 +95,4 @@ struct StatePreconditionTests {
     #expect(text.contains(words), "\(text.prefix(400))")
   }
 }
+#endif

@@ -36,7 +36,9 @@ struct ExclusionDeadlockTests {
     gates[3].open()
     let error = await settled(second).error
     #expect(await settled(first).value == 2)
-    guard case .deadlock(let circle) = try #require(error as? ExclusionError) else { return }
+    let deadlock = try #require(error as? ExclusionError)
+    #expect(deadlock.code == .deadlock)
+    let circle = deadlock.circle
     #expect(circle.map(\.category) == ["x", "y"])
     #expect(circle[0].operation.contains("inside B") && circle[0].holder.contains("“A”"))
     #expect(circle[1].operation.contains("inside A") && circle[1].holder.contains("“B”"))

@@ -256,6 +256,7 @@ struct ExclusionTests {
     held.finish(with: 1)
   }
 
+  #if os(macOS) || os(Linux)
   @Test("8 A limit of 0 traps") func limit_ofZero_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       ExclusionRegistry().setLimit(0, for: "login")
@@ -271,6 +272,7 @@ struct ExclusionTests {
     let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     for part in ["default limit of 0", "Use 1"] { #expect(message.contains(part)) }
   }
+  #endif
 
   @Test func registries_areIndependent() async {
     let held = HeldOperation<Int>()

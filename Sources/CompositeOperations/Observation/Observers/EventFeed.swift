@@ -1,0 +1,136 @@
+import Synchronization
+
+/// An event that tells how many of its stream were dropped.
+package protocol CountedEvent: Sendable {
+  /// How many events the stream has dropped before this one. Set when the reader takes it.
+  var droppedCount: Int { get set }
+}
+
+/// What puts events into one stream: the same for all streams of events in the package.
+///
+/// The stream ends when the feed does, or is released. The events are numbered as they come, so the reader of one knows
+/// exactly how many before it were dropped.
+package final class EventFeed<Event: CountedEvent>: Sendable {
+  package typealias BufferingPolicy = AsyncStream<Event>.Continuation.BufferingPolicy
+
+  private struct Numbered {
+    let number: Int
+    let event: Event
+  }
+
+  private struct State {
+    var lastNumber = 0
+    /// What has yet to be put into the stream; nil for its end.
+    var waiting: [Numbered?] = []
+    var isPutting = false
+
+    /// Returns whether the caller has to put what waits into the stream.
+    mutating func enqueue(_ event: Event?) -> Bool {
+      if event != nil { lastNumber += 1 }
+      waiting.append(event.map { Numbered(number: lastNumber, event: $0) })
+      defer { isPutting = true }
+      return !isPutting
+    }
+
+    mutating func takeBatch() -> [Numbered?]? {
+      guard !waiting.isEmpty else {
+        isPutting = false
+        return nil
+      }
+      defer { waiting = [] }
+      return waiting
+    }
+  }
+
+  /// How many events a reader has taken.
+  private final class Reading: Sendable {
+    let takenCount = Atomic(0)
+  }
+
+  private let continuation: AsyncStream<Numbered>.Continuation
+  private let state = LockBox(State())
+
+  private init(_ continuation: AsyncStream<Numbered>.Continuation) {
+    self.continuation = continuation
+  }
+
+  deinit {
+    continuation.finish()
+  }
+
+  /// Makes a stream, and what puts events into it.
+  package static func makeStream(bufferingPolicy: BufferingPolicy) -> (stream: AsyncStream<Event>, feed: EventFeed) {
+    let (numbered, continuation) = AsyncStream.makeStream(of: Numbered.self, bufferingPolicy: policy(bufferingPolicy))
+    let reading = Reading()
+    // `AsyncStream` itself cannot tell the reader of what it drops.
+    let stream = AsyncStream<Event>(unfolding: {
+      var iterator = numbered.makeAsyncIterator()
+      guard let next = await iterator.next() else { return nil }
+      var event = next.event
+      event.droppedCount = next.number - reading.takenCount.add(1, ordering: .relaxed).newValue
+      return event
+    })
+    return (stream, EventFeed(continuation))
+  }
+
+  private static func policy(_ policy: BufferingPolicy) -> AsyncStream<Numbered>.Continuation.BufferingPolicy {
+    switch policy {
+    case .unbounded: .unbounded
+    case .bufferingOldest(let limit): .bufferingOldest(limit)
+    case .bufferingNewest(let limit): .bufferingNewest(limit)
+    @unknown default: .bufferingNewest(1024)
+    }
+  }
+
+  /// Has `action` called when the stream has ended: because the feed ended, or its reader is gone or was cancelled.
+  package func whenTerminated(_ action: @escaping @Sendable () -> Void) {
+    continuation.onTermination = { _ in action() }
+  }
+
+  /// Puts an event into the stream. May be called by several threads.
+  package func put(_ event: Event) {
+    add(event)
+  }
+
+  /// Ends the stream, after what was put into it.
+  package func end() {
+    add(nil)
+  }
+
+  private func add(_ event: Event?) {
+    guard state.withLock({ $0.enqueue(event) }) else { return }
+    while let batch = state.withLock({ $0.takeBatch() }) {
+      for next in batch {
+        if let next { continuation.yield(next) } else { continuation.finish() }
+      }
+    }
+  }
+}
+
+/// The streams of one source, which all get the same events.
+package struct EventFeeds<Event: CountedEvent>: Sendable {
+  private var feeds: [Int: EventFeed<Event>] = [:]
+  private var lastNumber = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { feeds.isEmpty }
+
+  package var all: [EventFeed<Event>] { Array(feeds.values) }
+
+  /// Adds one. Returns its number, to remove it by.
+  package mutating func add(_ feed: EventFeed<Event>) -> Int {
+    lastNumber += 1
+    feeds[lastNumber] = feed
+    return lastNumber
+  }
+
+  /// Removes one. Returns it, to be released outside the lock.
+  package mutating func remove(_ number: Int) -> EventFeed<Event>? { feeds.removeValue(forKey: number) }
+
+  /// Removes all.
+  package mutating func removeAll() -> [EventFeed<Event>] {
+    defer { feeds = [:] }
+    return all
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// What the observers of one operation that are called in one place have not been told yet.
+///
+/// They share it so that they are told in the order in which they were added: each with a mailbox of its own, one whose
+/// delivery still waits would take the next event along with it, before observers that come first.
+final class ObserverMailbox: Sendable {
+  /// A place that is not the thread that tells.
+  enum Place: Equatable {
+    case queue(OperationQueue)
+    case mainActor
+  }
+
+  private struct State {
+    var waiting: [(event: OperationEvent, record: ObserverRecord)] = []
+    /// Whether an operation in the queue, or a task, will look at what waits, or is looking.
+    var isScheduled = false
+
+    /// Returns whether the caller has to schedule a delivery.
+    mutating func enqueue(_ event: OperationEvent, _ record: ObserverRecord) -> Bool {
+      waiting.append((event, record))
+      defer { isScheduled = true }
+      return !isScheduled
+    }
+
+    mutating func takeBatch() -> [(event: OperationEvent, record: ObserverRecord)]? {
+      guard !waiting.isEmpty else {
+        isScheduled = false
+        return nil
+      }
+      defer { waiting = [] }
+      return waiting
+    }
+  }
+
+  let place: Place
+  private let state = LockBox(State())
+
+  init(at place: Place) {
+    self.place = place
+  }
+
+  /// Calls the observer at the place, after what waits there already.
+  func deliver(_ event: OperationEvent, to record: ObserverRecord) {
+    guard state.withLock({ $0.enqueue(event, record) }) else { return }
+    switch place {
+    case .queue(let queue): queue.addOperation(Delivery(self))
+    case .mainActor: onMainActor { [self] in deliverWaiting() }
+    }
+  }
+
+  /// Drops what waits for an observer that was removed.
+  func dropEvents(for record: ObserverRecord) {
+    let all = state.withLock { state in
+      let all = state.waiting
+      state.waiting.removeAll { $0.record === record }
+      return all
+    }
+    withExtendedLifetime(all) {}  // released outside the lock
+  }
+
+  private func deliverWaiting() {
+    while let batch = state.withLock({ $0.takeBatch() }) {
+      for (event, record) in batch { record.call(event) }
+    }
+  }
+
+  /// Calls the observers with what waits, in their queue.
+  private final class Delivery: Operation, @unchecked Sendable {  // immutable
+    private let mailbox: ObserverMailbox
+
+    init(_ mailbox: ObserverMailbox) {
+      self.mailbox = mailbox
+    }
+
+    // Not `main`: `cancelAllOperations()` of the queue must not lose events.
+    override func start() {
+      mailbox.deliverWaiting()
+      super.start()
+    }
+  }
+}
+
+/// Runs something on the main actor, later: never within the call.
+///
+/// A task rather than a block in the main queue: where `dispatchMain()` serves that queue on Linux, its blocks run on any
+/// thread, and are not on the main actor for the language.
+func onMainActor(_ body: @escaping @MainActor @Sendable () -> Void) {
+  // Without the locals of the task that happens to settle the operation.
+  _ = Task.detached(priority: .userInitiated) { @MainActor in body() }
+}

@@ -1,0 +1,44 @@
+#if DEBUG
+import Foundation
+
+/// Reports operations that hang: `main` has returned, they are cancelled, and some seconds later they have not settled.
+///
+/// The most frequent reason is `guard !isCancelled else { return }`, which is right in a synchronous `Operation`. Of an
+/// operation that is not cancelled it cannot be known whether its work is under way. Compositions and async operations
+/// are not watched, since what settles them goes on.
+///
+/// Nothing waits: a timer looks at the operation once. It does not keep the operation, nor the process, alive. Exists in
+/// debug builds only.
+struct HangWatch: Sendable {
+  /// The one of operations that are started or cancelled here. Tests set their own.
+  @TaskLocal static var current = HangWatch(
+    // Not the continuous clock: a laptop that was asleep has not hung.
+    later: { _ = Timekeeper.of(SuspendingClock()).after($0, $1) }, report: Diagnostics.write)
+
+  static let delay = Duration.seconds(5)
+
+  /// Has something called after a delay.
+  let later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
+  let report: @Sendable (_ message: String) -> Void
+
+  /// Looks at the operation after the delay.
+  func watch(_ operation: SettlingOperation) {
+    later(Self.delay) { [weak operation, report] in
+      guard let operation, operation.state.current.isSuspect else { return }
+      report(Self.message(on: operation))
+    }
+  }
+
+  private static func message(on operation: SettlingOperation) -> String {
+    let place = operation.origin.map { ", made at \($0.fileID):\($0.line)," } ?? ""
+    return """
+      CompositeOperations: \(OperationError.describe(operation))\(place) seems to hang: main() has returned, the \
+      operation is cancelled, and after \(delay) it has not settled. Settle it on every path. \
+      `guard !isCancelled else { return }` ends a synchronous Operation, but hangs this one: call \
+      settle(with: .cancelled) before the return. A finish() of your own settles nothing: call finish(with:). Or use a \
+      closure that returns the value, or override perform(): these settle by themselves.
+
+      """
+  }
+}
+#endif

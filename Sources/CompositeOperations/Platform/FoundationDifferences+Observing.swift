@@ -1,0 +1,147 @@
+import Foundation
+
+// Announcing state changes to Foundation, and to observers by key (KVO), which exist on Apple platforms only.
+
+enum FoundationDifferences {
+  /// Whether an operation may become finished before Foundation is told that it will.
+  @inline(__always) static var finishesInOneStep: Bool {
+    #if canImport(Darwin)
+    false
+    #else
+    true
+    #endif
+  }
+}
+
+extension Operation {
+  /// Makes `change`, which turns `isExecuting` true. On Linux nobody listens once the property is overridden.
+  @inline(__always)
+  final func announceStart(_ change: () -> Void) {
+    #if canImport(Darwin)
+    willChangeValue(forKey: "isExecuting")
+    change()
+    didChangeValue(forKey: "isExecuting")
+    #else
+    change()
+    #endif
+  }
+
+  /// Makes `change`, which turns `isFinished` true, and tells queues, dependents and waiters.
+  ///
+  /// On Linux `didChangeValue` is a plain function that does the telling, and there are no observers to prepare.
+  @inline(__always)
+  final func announceEnd(_ change: () -> Void) {
+    #if canImport(Darwin)
+    willChangeValue(forKey: "isExecuting")
+    willChangeValue(forKey: "isFinished")
+    change()
+    didChangeValue(forKey: "isFinished")
+    didChangeValue(forKey: "isExecuting")
+    #else
+    change()
+    didChangeValue(forKey: "isFinished")
+    #endif
+  }
+}
+
+// Observers that ask for the old value get the right one if `willChangeValue` comes before the change, and each change is
+// announced once. Foundation's `cancel()` announces `isCancelled` itself, so of an operation that has not started, which a
+// queue has to hear of by that, the property turns true inside it. Two threads that cancel or settle at the same moment
+// may announce it twice.
+
+extension SettlingOperation {
+  /// Whether there is an observer by key.
+  @inline(__always)
+  final var isObservedByKey: Bool {
+    #if canImport(Darwin)
+    observationInfo != nil
+    #else
+    false
+    #endif
+  }
+
+  // MARK: - isExecuting
+
+  /// Prepares observers by key for the start. True if there are some, and ``didStart()`` has to be called after it.
+  @inline(__always)
+  final func willStart() -> Bool {
+    #if canImport(Darwin)
+    let state = state.current
+    guard isObservedByKey, state.phase == .pending, !state.has(.cancelled) else { return false }
+    ThreadContext.current.runUserCode { willChangeValue(forKey: "isExecuting") }
+    return true
+    #else
+    return false
+    #endif
+  }
+
+  @inline(__always)
+  final func didStart() {
+    #if canImport(Darwin)
+    ThreadContext.current.runUserCode { didChangeValue(forKey: "isExecuting") }
+    #endif
+  }
+
+  /// Tells Foundation that `isExecuting` has turned true, unless none but a composite is concerned with the operation.
+  ///
+  /// Foundation needs it only of operations in a queue. `isFinished` is announced always: by that Foundation releases
+  /// dependents, wakes those who wait, and calls the completion block.
+  @inline(__always)
+  final func announceStart() {
+    #if canImport(Darwin)
+    if !isOnlyComposed { announceStart {} }
+    #endif
+  }
+
+  #if canImport(Darwin)
+  private var isOnlyComposed: Bool {
+    let state = state.current
+    return state.has(.adopted) && !state.has(.readinessWasRead) && !isObservedByKey
+  }
+  #endif
+
+  // MARK: - isFinished
+
+  /// Makes `change`, which turns `isFinished` true, and tells queues, dependents and waiters.
+  @inline(__always)
+  final func announceFinish(_ change: () -> Void) {
+    #if canImport(Darwin)
+    ThreadContext.current.runUserCode {
+      guard isOnlyComposed else { return announceEnd(change) }
+      willChangeValue(forKey: "isFinished")
+      change()
+      didChangeValue(forKey: "isFinished")
+    }
+    #else
+    announceEnd(change)
+    #endif
+  }
+
+  // MARK: - isCancelled
+
+  /// Prepares observers by key for `isCancelled`, if it is still to turn true. True if there are some, and
+  /// ``announceCancel()`` has to be called after it.
+  @inline(__always)
+  final func willCancel() -> Bool {
+    #if canImport(Darwin)
+    let state = state.current
+    guard isObservedByKey, state.phase <= .executing, !state.has(.cancelled) else { return false }
+    ThreadContext.current.runUserCode { willChangeValue(forKey: "isCancelled") }
+    return true
+    #else
+    return false
+    #endif
+  }
+
+  @inline(__always)
+  final func announceCancel() {
+    #if canImport(Darwin)
+    ThreadContext.current.runUserCode { didChangeValue(forKey: "isCancelled") }
+    #endif
+  }
+
+  /// Whether Foundation's `cancel()` has come to the change, of an operation that was cancelled before it started.
+  final var cancelWasAnnounced: Bool {
+    state.current.phase != .pending || super.isCancelled
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+/// Rounds, one after the other, with pauses between them: the engine of `repeating`.
+final class RepeatSource: PolicySource, @unchecked Sendable {  // only whoever is asking touches the fields
+  private let interval: Duration
+  private let timekeeper: Timekeeper
+  private let maxRounds: Int
+  private var make: ((_ round: Int) throws -> Operation)?
+  private var isDone: ((Operation) throws -> Bool)?
+  private var round = 0
+  /// When the round after this one is due.
+  private var nextRound: Timekeeper.Time?
+  /// The last round, so that it is known when it is returned again.
+  private var last: Operation?
+  /// The pause that is the current child.
+  private var pause: DelayOperation?
+
+  /// - Parameters:
+  ///   - make: makes a round.
+  ///   - isDone: whether a round that succeeded is the last.
+  init(
+    every interval: Duration, _ timekeeper: Timekeeper, maxRounds: Int,
+    _ make: @escaping (_ round: Int) throws -> Operation, until isDone: @escaping (Operation) throws -> Bool
+  ) {
+    self.interval = interval
+    self.timekeeper = timekeeper
+    self.maxRounds = maxRounds
+    self.make = make
+    self.isDone = isDone
+    super.init(nil, givesVoid: false, joins: true)
+  }
+
+  deinit {
+    ReleaseList.release(&last)
+    ReleaseList.release(&make)
+  }
+
+  override func nextStep(after previous: Operation?, count: Int) -> Step {
+    do {
+      guard let previous else { return try begin() }
+      if let pause = pause.take() { return pause.isCancelled ? .settle(.cancelled) : try begin() }
+      guard case .success = previous.anyOutcome, let isDone else { return settleLike(previous) }
+      if try isDone(previous) || round >= maxRounds { return settleLike(previous) }
+      last = previous
+      guard let next = nextRound, !timekeeper.hasPassed(next) else { return try begin() }
+      let pause = DelayOperation(until: next, on: timekeeper)
+      self.pause = pause
+      return .run(pause)
+    } catch is CancellationError {
+      return .settle(.cancelled)
+    } catch {
+      return .settle(.failure, error: error)
+    }
+  }
+
+  private func begin() throws -> Step {
+    guard let make else { return .settle(.cancelled) }
+    round += 1
+    nextRound = timekeeper.now + interval
+    let made = try make(round)
+    guard made !== last else { throw OperationError(.alreadyFinished, operation: made) }
+    last = nil
+    return .run(made)
+  }
+
+  override var kind: Timeline.Kind { .repeating }
+
+  /// Pauses are children as well.
+  override func attempt(of tag: Int) -> Int { pause == nil ? max(round, 1) : 1 }
+
+  override func discardSteps() {
+    (make, isDone, last, pause) = (nil, nil, nil, nil)
+  }
+}

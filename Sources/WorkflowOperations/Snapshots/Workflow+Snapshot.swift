@@ -1,0 +1,187 @@
+import CompositeOperations
+import Foundation
+
+extension Workflow {
+  /// Takes down the results of all finished tasks, to go on with in another process.
+  ///
+  /// In it are tasks whose results are `Codable` or `Void`, fulfilled conditions that have finished, and subworkflows with
+  /// what has finished in them. Other tasks, with results that can only live here, will run again. It may be called at
+  /// any moment, also while the workflow runs.
+  ///
+  /// - Throws: ``WorkflowSnapshotError``, if a result can not be encoded.
+  public func snapshot() throws -> WorkflowSnapshot {
+    var parts: [WorkflowSnapshot.Part] = []
+    // Workflows that are still to be taken down: they may nest deeper than a stack goes.
+    var pending: [(workflow: Workflow, place: WorkflowSnapshot.Place?)] = [(self, nil)]
+    let encoder = JSONEncoder()
+    while let (workflow, place) = pending.popLast() {
+      var part = WorkflowSnapshot.Part(workflowName: workflow.name, place: place)
+      var inside: [(workflow: Workflow, place: WorkflowSnapshot.Place?)] = []
+      for (index, node) in workflow.storage.withLock(\.state.nodes).enumerated() {
+        let name = node.plan.name ?? TaskNames.automatic(index)
+        part.tasks[name] = try entry(for: node, name: name, encoder)
+        if let subworkflow = node.plan.subworkflow {
+          inside.append((subworkflow, WorkflowSnapshot.Place(part: parts.count, task: name)))
+        }
+      }
+      parts.append(part)
+      pending += inside.reversed()
+    }
+    return WorkflowSnapshot(parts: parts)
+  }
+
+  private func entry(for node: TaskNode, name: String, _ encoder: JSONEncoder) throws -> WorkflowSnapshot.Entry? {
+    if node.plan.subworkflow != nil {
+      return WorkflowSnapshot.Entry(isFinished: node.state == .finished, finishDate: node.finishDate)
+    }
+    guard node.state == .finished else { return nil }
+    if node.plan.handle.valueType == Void.self {
+      return WorkflowSnapshot.Entry(isFinished: true, finishDate: node.finishDate)
+    }
+    guard node.plan.handle.valueType is any Codable.Type, let value = node.value as? any Encodable else { return nil }
+    do {
+      let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+      return WorkflowSnapshot.Entry(isFinished: true, result: text, finishDate: node.finishDate)
+    } catch {
+      throw WorkflowSnapshotError(.notEncodable, name: name, cause: error)
+    }
+  }
+
+  /// Gives tasks the results that a snapshot has for their names: they are finished, and a run goes on after them. All
+  /// other tasks are as if they had never run.
+  ///
+  /// Either everything is restored or, when it throws, nothing; only a subworkflow may have been restored already when
+  /// another thread starts the workflow during this call. Nothing is started, and no event is sent. A task may be finished
+  /// then whose prerequisite has to run again, because that one's result can not be stored; it keeps its result. The task of
+  /// a subworkflow is finished only if every task in it is.
+  ///
+  /// - Returns: the names in the snapshot of which there is no such task, those of subworkflows after the name of their
+  ///   task and a slash.
+  /// - Throws: ``WorkflowSnapshotError``, if the workflow is running, or if a stored result can not be decoded.
+  @discardableResult
+  public func restore(_ snapshot: WorkflowSnapshot) throws -> [String] {
+    var restoration = Restoration(snapshot)
+    restoration.pending.append((self, part: 0, within: nil))
+    while let (workflow, part, within) = restoration.pending.popLast() {
+      try workflow.prepare(&restoration, part: part, within: within)
+    }
+    for step in restoration.steps where step.workflow.isRunning {
+      throw WorkflowSnapshotError(.workflowIsRunning, name: step.workflow.name)
+    }
+    // Those inside first, so that no task is finished whose workflow is not.
+    for step in restoration.steps.reversed() {
+      // A subworkflow with results that could not be stored has to run again, and its task with it.
+      let results = step.results.filter { ($0.value as? Workflow)?.hasUnfinishedTasks != true }
+      let isRestored = step.workflow.input { $0.restore(results) }
+      // It was started just now.
+      guard isRestored else { throw WorkflowSnapshotError(.workflowIsRunning, name: step.workflow.name) }
+    }
+    follow(.reset, if: true)
+    return restoration.unused.sorted()
+  }
+
+  /// What is to be done to the workflow and those inside of it.
+  private struct Restoration {
+    let parts: [WorkflowSnapshot.Part]
+    /// The parts of the workflows that are tasks of others.
+    private(set) var places: [WorkflowSnapshot.Place: Int] = [:]
+    /// Workflows that have to be prepared, each with its part of the snapshot, if there is one, and the task that it is.
+    var pending: [(workflow: Workflow, part: Int?, within: Within?)] = []
+    var steps: [(workflow: Workflow, results: [RestoredResult], within: Within?)] = []
+    var unused: [String] = []
+
+    /// The task that a workflow is, and the step of the workflow that it belongs to.
+    typealias Within = (step: Int, task: String)
+
+    init(_ snapshot: WorkflowSnapshot) {
+      parts = snapshot.parts
+      for (index, part) in parts.enumerated() {
+        if let place = part.place { places[place] = index }
+      }
+    }
+
+    /// The name of a task in front of which are those that its workflow is in. Put together only where it is shown.
+    func path(to name: String, within: Within?) -> String {
+      var names = [name]
+      var within = within
+      while let (step, task) = within {
+        names.append(task)
+        within = steps[step].within
+      }
+      return names.reversed().joined(separator: "/")
+    }
+  }
+
+  private func prepare(_ restoration: inout Restoration, part: Int?, within: Restoration.Within?) throws {
+    let nodes = storage.withLock(\.state.nodes)
+    let step = restoration.steps.count
+    var entries = part.map { restoration.parts[$0].tasks } ?? [:]
+    var results: [RestoredResult] = []
+    for (index, node) in nodes.enumerated() {
+      let name = node.plan.name ?? TaskNames.automatic(index)
+      let entry = entries[name]
+      if let subworkflow = node.plan.subworkflow {
+        let inside = part.flatMap { restoration.places[WorkflowSnapshot.Place(part: $0, task: name)] }
+        restoration.pending.append((subworkflow, inside, within: (step, name)))
+        if inside != nil { entries[name] = nil }
+        guard inside != nil, entry?.isFinished == true else { continue }
+        results.append(RestoredResult(task: index, value: subworkflow, finishDate: entry?.finishDate))
+      } else if let entry, entry.isFinished {
+        let value = try decode(entry, as: node.plan.handle) { restoration.path(to: name, within: within) }
+        results.append(RestoredResult(task: index, value: value, finishDate: entry.finishDate))
+        entries[name] = nil
+      }
+    }
+    restoration.steps.append((self, results, within))
+    restoration.unused += entries.keys.map { restoration.path(to: $0, within: within) }
+  }
+
+  private func decode(
+    _ entry: WorkflowSnapshot.Entry, as handle: AnyWorkflowTask.Type, name: () -> String
+  ) throws -> any Sendable {
+    guard let text = entry.result else {
+      if handle.valueType == Void.self { return () }
+      throw WorkflowSnapshotError(
+        .notDecodable, name: name(), detail: "there is none, and the task's type is \(handle.valueType)")
+    }
+    do {
+      return try handle.decode(text)
+    } catch let error as WorkflowSnapshotError {
+      throw WorkflowSnapshotError(.notDecodable, name: name(), detail: error.detail)
+    } catch {
+      throw WorkflowSnapshotError(.notDecodable, name: name(), cause: error)
+    }
+  }
+}
+
+/// A result from a snapshot.
+struct RestoredResult: Sendable {
+  let task: Int
+  let value: any Sendable
+  let finishDate: Date?
+}
+
+extension WorkflowState {
+  /// Tasks have finished in another process; the others have never run. False if the workflow is running.
+  mutating func restore(_ results: [RestoredResult]) -> Bool {
+    guard run == nil, liveCount == 0 else { return false }
+    effects.released += fulfilments.values
+    fulfilments = [:]
+    settlement = nil
+    for task in nodes.indices {
+      unwant(task)
+      clear(task)
+    }
+    for result in results {
+      move(result.task, to: .finished)
+      nodes[result.task].value = result.value
+      nodes[result.task].finishDate = result.finishDate
+      if nodes[result.task].plan.isCondition { fulfilments[result.task] = result.value }
+    }
+    for task in nodes.indices {
+      nodes[task].unmetCount = nodes[task].plan.prerequisites.count { nodes[$0].state != .finished }
+      if nodes[task].unmetCount == 0, nodes[task].state == .pending { move(task, to: .ready) }
+    }
+    return true
+  }
+}

@@ -1,0 +1,146 @@
+import CompositeOperations
+import Foundation
+
+// A task executes, and how that ends.
+
+/// What is needed to make the operation of an attempt.
+struct ClaimedAttempt: Sendable {
+  let slot: Int
+  let number: Int
+  let plan: TaskPlan
+  /// The results of the prerequisites, as they are now.
+  let inputs: [any Sendable]
+}
+
+extension WorkflowState {
+  /// The operation of a run has come for a task of which it was told. Nil if the task is not to run any more.
+  mutating func claim(_ task: Int, run number: Int, at date: @autoclosure () -> Date = Date()) -> ClaimedAttempt? {
+    guard run?.number == number, nodes[task].handedInTo == number else { return nil }
+    nodes[task].handedInTo = 0
+    guard nodes[task].isWanted else { return nil }
+    unwant(task)
+    execute(task, at: date())
+    let slot = takeSlot(Attempt(task: task, number: nodes[task].attempt, run: number))
+    nodes[task].slot = slot
+    let plan = nodes[task].plan
+    return ClaimedAttempt(
+      slot: slot, number: nodes[task].attempt, plan: plan, inputs: plan.prerequisites.map { nodes[$0].value ?? () })
+  }
+
+  /// Whether the start of an attempt, of which the last input told, waits for another thread that is telling what happened
+  /// before. Then the attempt waits, too.
+  ///
+  /// - Parameter effects: what that input has led to.
+  mutating func noticeOfStart(after effects: WorkflowEffects) -> StartNotice? {
+    guard isObserved, isDelivering, !effects.delivers else { return nil }
+    let notice = StartNotice()
+    outbox.append(.toldStart(notice))
+    return notice
+  }
+
+  mutating func execute(_ task: Int, at date: Date) {
+    move(task, to: .executing)
+    nodes[task].attempt += 1
+    nodes[task].startDate = date
+    tell(.started(task, attempt: nodes[task].attempt))
+  }
+
+  private mutating func takeSlot(_ attempt: Attempt) -> Int {
+    liveCount += 1
+    guard let slot = freeSlots.popLast() else {
+      attempts.append(attempt)
+      return attempts.count - 1
+    }
+    attempts[slot] = attempt
+    return slot
+  }
+
+  /// The operation of an attempt was made. Returns whether the attempt was cancelled in the meantime.
+  mutating func attach(_ operation: Operation, slot: Int) -> Bool {
+    attempts[slot]!.operation = operation
+    return attempts[slot]!.isCancelled
+  }
+
+  /// The operation of an attempt has settled, or there will be none.
+  mutating func settle(slot: Int, _ outcome: Outcome<any Sendable>, at date: @autoclosure () -> Date = Date()) {
+    guard let attempt = attempts[slot] else { preconditionFailure("An attempt settled twice") }
+    attempts[slot] = nil
+    freeSlots.append(slot)
+    liveCount -= 1
+    let task = attempt.task
+    if nodes[task].slot == slot {
+      nodes[task].slot = nil
+      switch outcome {
+      case .success(let value): finish(task, value, at: date())
+      case .failure(let error): fail(task, error, at: date())
+      case .cancelled: for reached in reach(from: task) { cancelNode(reached, follows: reached == task) }
+      }
+    } else {
+      tell(.discarded(task, attempt: attempt.number, outcome: outcome))
+    }
+    if let left = draining[attempt.run] { drain(attempt.run, left: left - 1, at: date()) }
+  }
+
+  mutating func finish(_ task: Int, _ value: any Sendable, at date: Date) {
+    move(task, to: .finished)
+    nodes[task].value = value
+    nodes[task].finishDate = date
+    tell(.finished(task, attempt: nodes[task].attempt, value: value))
+    let runsOn = run.map { !$0.isClosing } ?? false
+    for dependent in dependents[task] {
+      nodes[dependent].unmetCount -= 1
+      guard nodes[dependent].unmetCount == 0, nodes[dependent].state == .pending else { continue }
+      move(dependent, to: .ready)
+      if runsOn { want(dependent) }
+    }
+  }
+
+  mutating func fail(_ task: Int, _ error: any Error, at date: Date) {
+    move(task, to: .failed)
+    nodes[task].error = error
+    nodes[task].finishDate = date
+    tell(.failed(task, attempt: nodes[task].attempt, error: error))
+    guard failurePolicy == .cancelRemaining else { return }
+    run?.isClosing = true
+    for other in nodes.indices { cancelNode(other) }
+  }
+
+  // MARK: - Conditions
+
+  /// A condition is told its result. False if it has one.
+  mutating func fulfill(_ task: Int, with value: any Sendable, at date: @autoclosure () -> Date = Date()) -> Bool {
+    guard fulfilments[task] == nil else { return false }
+    fulfilments[task] = value
+    if nodes[task].state == .executing { fulfilled(task, value, at: date()) }
+    return true
+  }
+
+  mutating func fulfilled(_ task: Int, _ value: any Sendable, at date: Date) {
+    waitingCount -= 1
+    finish(task, value, at: date)
+  }
+
+  // MARK: - Settled from outside
+
+  /// A task is told its result, whatever comes of its attempt. False if it does not execute.
+  mutating func finishExecuting(
+    _ task: Int, with value: any Sendable, at date: @autoclosure () -> Date = Date()
+  ) -> Bool {
+    guard nodes[task].state == .executing else { return false }
+    if nodes[task].plan.isCondition { return fulfill(task, with: value, at: date()) }
+    stopAttempt(of: task)
+    finish(task, value, at: date())
+    return true
+  }
+
+  /// A task is told that it fails, and a condition that it will not come true. False if it does not execute.
+  mutating func rejectExecuting(
+    _ task: Int, with error: any Error, at date: @autoclosure () -> Date = Date()
+  ) -> Bool {
+    guard nodes[task].state == .executing else { return false }
+    if error is CancellationError { return cancel(task) }
+    stopAttempt(of: task)
+    fail(task, error, at: date())
+    return true
+  }
+}

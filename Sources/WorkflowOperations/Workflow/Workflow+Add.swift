@@ -1,0 +1,124 @@
+public import CompositeOperations
+public import Foundation
+
+// Adding tasks.
+
+extension Workflow {
+  /// Adds a task whose attempts are operations.
+  ///
+  /// ```swift
+  /// let upload = order.add("upload", after: project, photo) { project, photo in Upload(photo, to: project) }
+  /// ```
+  ///
+  /// If the workflow runs, and was started as a whole, the task runs as soon as it can. Traps if a prerequisite belongs
+  /// to another workflow, if the workflow has a task of this name, or if the value of the operation is an operation
+  /// itself, which would never run.
+  ///
+  /// - Parameters:
+  ///   - name: the name, which no other task of the workflow has; `task 3`, say, if it is nil.
+  ///   - prerequisites: the tasks that have to finish before, whose results the closure gets, as they were when the
+  ///     attempt started.
+  ///   - operationQueue: the queue to run in; nil for that of the workflow.
+  ///   - operation: makes the operation of one attempt: a new one each time, for one that has finished already
+  ///     fails the attempt with ``WorkflowAttemptError``. Called when the attempt starts, where operations run. What it
+  ///     throws fails the attempt; `CancellationError` cancels the task.
+  @discardableResult
+  public func add<each Input: Sendable, O: ComposableOperation>(
+    _ name: String? = nil, after prerequisites: repeat WorkflowTask<each Input>, operationQueue: OperationQueue? = nil,
+    operation: @escaping @Sendable (repeat each Input) throws -> O
+  ) -> WorkflowTask<O.Value> {
+    requireValue(O.Value.self, task: name, remedy: "Return an operation that goes on with it: use then(_:).")
+    return add(
+      name, as: WorkflowTask<O.Value>.self, after: list(repeat each prerequisites), in: operationQueue
+    ) { results in
+      var inputs = TypedInputs(results)
+      return try operation(repeat inputs.take((each Input).self))
+    }
+  }
+
+  /// Adds a task whose attempts are async work.
+  ///
+  /// ```swift
+  /// let project = order.add("project", after: user) { user in try await api.project(of: user) }
+  /// ```
+  ///
+  /// The same as with an operation, which here is an `AsyncOperation`: cancelling the task cancels the `Task` that the
+  /// closure runs in, and a `CancellationError` that it throws cancels the task.
+  ///
+  /// - Parameters:
+  ///   - name: the name, which no other task of the workflow has; `task 3`, say, if it is nil.
+  ///   - prerequisites: the tasks that have to finish before, whose results the closure gets, as they were when the
+  ///     attempt started.
+  ///   - operationQueue: the queue in whose slots the attempts run; the closure itself runs on the cooperative pool.
+  ///   - priority: the priority of the `Task` that the closure runs in; nil for the one that belongs to the quality of service.
+  ///   - qualityOfService: how urgent the work is; that of the operation that the workflow runs in counts if it is higher.
+  ///   - work: the work of one attempt. What it throws fails the attempt.
+  @discardableResult
+  public func add<each Input: Sendable, Value: Sendable>(
+    _ name: String? = nil, after prerequisites: repeat WorkflowTask<each Input>, operationQueue: OperationQueue? = nil,
+    priority: TaskPriority? = nil, qualityOfService: QualityOfService? = nil,
+    work: @escaping @Sendable (repeat each Input) async throws -> Value
+  ) -> WorkflowTask<Value> {
+    requireValue(
+      Value.self, task: name, remedy: "Return the operation from a closure that is not async, as operation:.")
+    return add(name, as: WorkflowTask<Value>.self, after: list(repeat each prerequisites), in: operationQueue) {
+      results in
+      AsyncOperation<Value>(name: results.taskName(), priority: priority, qualityOfService) {
+        var inputs = TypedInputs(results)
+        return try await work(repeat inputs.take((each Input).self))
+      }
+    }
+  }
+
+  /// Adds a condition: a task that finishes when somebody fulfils it.
+  ///
+  /// - Parameters:
+  ///   - name: the name, which no other task of the workflow has; `task 3`, say, if it is nil.
+  ///   - type: what it is fulfilled with.
+  ///   - prerequisites: the tasks that have to finish before it does.
+  public func addCondition<Value: Sendable>(
+    _ name: String? = nil, of type: Value.Type = Value.self, after prerequisites: AnyWorkflowTask...
+  ) -> ExternalCondition<Value> {
+    requireValue(Value.self, task: name, remedy: "Fulfil it with what the operation results in.")
+    return ExternalCondition(
+      workflow: self,
+      index: insert(
+        TaskPlan(
+          name: name, handle: ExternalCondition<Value>.self, work: .condition,
+          prerequisites: places(of: prerequisites, for: name))))
+  }
+
+  /// Adds another workflow as one task, whose result is that workflow. From then on it belongs to this one.
+  ///
+  /// The task starts the other workflow and settles as its run does. What is done to the task is done to the other
+  /// workflow, too: `cancel()`, `retry()`, which retries its failed and cancelled tasks, and `reset()`. If the other
+  /// workflow is retried, or tasks of it are, the failed or cancelled task is retried with it, and if it is reset, the
+  /// task that has ended is reset with it.
+  ///
+  /// To make a workflow anew from the results of the prerequisites, add a task that returns its
+  /// ``Workflow/makeOperation()``.
+  ///
+  /// Traps if `subworkflow` is part of a workflow already, or contains this one.
+  @discardableResult
+  public func addSubworkflow(
+    _ name: String? = nil, _ subworkflow: Workflow, after prerequisites: AnyWorkflowTask...
+  ) -> WorkflowTask<Workflow> {
+    let name = name ?? (subworkflow.name == "workflow" ? nil : subworkflow.name)
+    requireFree(subworkflow, for: name)
+    let index = insert(
+      TaskPlan(
+        name: name, handle: WorkflowTask<Workflow>.self, work: .subworkflow(subworkflow),
+        prerequisites: places(of: prerequisites, for: name)))
+    // Returned, for to be its last reference, and release it under the lock, might run code of the user's.
+    let otherOwner: Workflow? = subworkflow.storage.withLock { storage in
+      let owner = storage.owner?.workflow
+      if owner == nil { storage.owner = WorkflowStorage.Owner(workflow: self, index: index) }
+      return owner
+    }
+    require(
+      otherOwner == nil,
+      "The workflow “\(subworkflow.name)” was added to two workflows at the same time. Make one for each.")
+    subworkflow.takeOnSuspension(of: self)
+    return WorkflowTask(workflow: self, index: index)
+  }
+}

@@ -1,0 +1,121 @@
+import CompositeOperations
+import Foundation
+
+// What all ways to add a task have in common.
+
+extension Workflow {
+  func add<Value>(
+    _ name: String?, as handle: WorkflowTask<Value>.Type, keyed: [String: AnyWorkflowTask] = [:],
+    after prerequisites: [AnyWorkflowTask], requiring requiredKeys: Set<String> = [],
+    in operationQueue: OperationQueue?,
+    body: @escaping TaskPlan.Body
+  ) -> WorkflowTask<Value> {
+    if !requiredKeys.isEmpty, let missing = requiredKeys.subtracting(keyed.keys).min() {
+      let given = keyed.isEmpty ? "none" : keyed.keys.sorted().map { "“\($0)”" }.joined(separator: ", ")
+      fatalError(
+        "\(describe(name)) requires a prerequisite with the key “\(missing)”, and was given \(given). Give it one with "
+          + "keyed: [\"\(missing)\": …].")
+    }
+    // In an order that does not depend on hashing.
+    let keys = keyed.isEmpty ? [] : keyed.keys.sorted()
+    let all = keys.isEmpty ? prerequisites : keys.map { keyed[$0]! } + prerequisites
+    let plan = TaskPlan(
+      name: name, handle: handle, work: .body(body), prerequisites: places(of: all, for: name), keys: keys,
+      requiredKeys: requiredKeys, operationQueue: operationQueue)
+    return WorkflowTask(workflow: self, index: insert(plan))
+  }
+
+  func list<each Value>(_ tasks: repeat WorkflowTask<each Value>) -> [AnyWorkflowTask] {
+    var list: [AnyWorkflowTask] = []
+    for task in repeat each tasks { list.append(task) }
+    return list
+  }
+
+  /// The places of prerequisites, all of which must be tasks of this workflow.
+  func places(of prerequisites: [AnyWorkflowTask], for name: String?) -> [Int] {
+    prerequisites.map { prerequisite in
+      require(
+        prerequisite.workflow === self,
+        "\(describe(name)) was given the prerequisite “\(prerequisite.name)”, which belongs to "
+          + "another workflow, “\(prerequisite.workflow.name)”. Prerequisites are tasks of the same workflow: add that "
+          + "one here, or add its workflow as a subworkflow.")
+      return prerequisite.index
+    }
+  }
+
+  func insert(_ plan: TaskPlan) -> Int {
+    enum Insertion {
+      case done(Int, WorkflowEffects)
+      case nameIsTaken(String)
+    }
+    let insertion: Insertion = storage.withLock { storage in
+      if let name = storage.state.takenName(for: plan) { return .nameIsTaken(name) }
+      let index = storage.state.add(plan)
+      return .done(index, storage.state.conclude())
+    }
+    switch insertion {
+    case .done(let index, let effects):
+      perform(effects)
+      return index
+    case .nameIsTaken(let taken):
+      fatalError(
+        "The workflow “\(name)” has a task “\(taken)” already. A name stands for one task, in snapshots and drawings: "
+          + "give each task a name of its own, or none.")
+    }
+  }
+
+  /// Traps if a value type is an operation, or an optional or an array of them: they would be values, and never run.
+  ///
+  /// - Parameter remedy: what to do, after “would never run.”
+  func requireValue<Value>(_ type: Value.Type, task name: String?, remedy: StaticString) {
+    require(
+      !consistsOfOperations(Value.self),
+      "\(describe(name)) was added with values that are operations (\(Value.self)), which would never run. \(remedy)")
+  }
+
+  /// Traps if a workflow can not become part of this one.
+  func requireFree(_ subworkflow: Workflow, for name: String?) {
+    if let owner = subworkflow.storage.withLock({ $0.owner?.workflow }) {
+      fatalError(
+        "\(describe(name)) was given the workflow “\(subworkflow.name)”, which is a part of “\(owner.name)” already. A "
+          + "workflow has one place: make another one.")
+    }
+    var outer: Workflow? = self
+    while let workflow = outer {
+      require(
+        workflow !== subworkflow,
+        "\(describe(name)) was given the workflow “\(subworkflow.name)”, which contains it. A workflow can not run inside "
+          + "of itself: make another one.")
+      outer = workflow.storage.withLock { $0.owner?.workflow }
+    }
+  }
+
+  private func describe(_ name: String?) -> String {
+    name.map { "The task “\($0)” of the workflow “\(self.name)”" } ?? "A task of the workflow “\(self.name)”"
+  }
+}
+
+extension WorkflowState {
+  /// The name that another task has already, if one has.
+  func takenName(for plan: TaskPlan) -> String? {
+    if let name = plan.name {
+      if named[name] != nil { return name }
+      guard let place = TaskNames.place(of: name), place < nodes.count else { return nil }
+      return nodes[place].plan.name == nil ? name : nil
+    }
+    guard !named.isEmpty else { return nil }
+    let name = TaskNames.automatic(nodes.count)
+    return named[name] == nil ? nil : name
+  }
+}
+
+extension AsyncOperation {
+  /// The operation of an attempt.
+  convenience init(
+    name: String, priority: TaskPriority?, _ qualityOfService: QualityOfService?,
+    work: @escaping @Sendable () async throws -> Value
+  ) {
+    self.init(name: name, priority: priority, work)
+    if let qualityOfService { self.qualityOfService = qualityOfService }
+  }
+}

@@ -1,0 +1,214 @@
+#if DEBUG
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// `main` has returned, the operation is cancelled, and has not settled: in debug builds that is reported after a while.
+@Suite("3.1.8 An operation that hangs after a cancel is reported", .hangLimit)
+struct HangReportTests {
+  @Test("3.1.8 A guard that returns from a body is reported, with name, place and remedy")
+  func cancel_insideBodyThatReturns_isReported() async throws {
+    let message = try #require(
+      reports { (operation: SimpleOperation<Int>) in
+        operation.name = "guarded"
+        operation.start()
+      } of: {
+        SimpleOperation<Int> { operation in
+          operation.cancel()
+          guard !operation.isCancelled else { return }
+          operation.finish(with: 1)
+        }
+      }.first)
+    for word in [
+      "“guarded”", "SimpleOperation<Int>", "HangReportTests.swift:", "5.0 seconds",
+      "guard !isCancelled else { return }",
+      "settle(with: .cancelled)", "perform()",
+    ] {
+      #expect(message.contains(word), "“\(word)” is missing in: \(message)")
+    }
+  }
+
+  @Test("3.1.8 A cancel that comes when main has returned is reported, once")
+  func cancel_afterMainReturned_isReported() async {
+    let messages = reports { operation in
+      operation.start()
+      operation.cancel()
+      operation.cancel()
+    } of: {
+      HeldOperation<Int>("held")
+    }
+    #expect(messages.count == 1 && messages[0].contains("“held” (HeldOperation<Int>)"))
+  }
+
+  @Test("3.1.8 A cancel from main that overrides it is reported")
+  func cancel_insideMain_isReported() async {
+    let messages = reports {
+      $0.start()
+    } of: {
+      CancellingOperation()
+    }
+    #expect(messages.count == 1)
+  }
+
+  @Test("3.1.8 One that settles in time is not reported")
+  func settling_inTime_isNotReported() async {
+    let messages = reports { operation in
+      operation.start()
+      operation.cancel()
+      operation.finish(with: 1)
+    } of: {
+      HeldOperation<Int>()
+    }
+    #expect(messages == [])
+  }
+
+  @Test("3.1.8 One that settles in its cancel hook is not reported")
+  func settling_inCancelHook_isNotReported() async {
+    let messages = reports { operation in
+      operation.start()
+      operation.cancel()
+    } of: {
+      HeldOperation<Int>(settlesWhenCancelled: true)
+    }
+    #expect(messages == [])
+  }
+
+  @Test("3.1.8 One that is not cancelled is not reported: its work may be under way")
+  func executing_uncancelled_isNotReported() async {
+    #expect(
+      reports {
+        $0.start()
+      } of: {
+        HeldOperation<Int>()
+      } == [])
+  }
+
+  @Test("3.1.8 One whose main still runs is watched from its return on, or not at all")
+  func cancel_whileMainRuns_isReportedAfterTheReturn() async {
+    for settles in [false, true] {
+      let (started, gate) = (Gate(), Gate())
+      let watch = WatchProbe()
+      let operation = SimpleOperation<Int> { operation in
+        started.open()
+        gate.waitBlocking()
+        if settles { operation.finish(with: 1) }
+      }
+      async let returned: Void = onWorker { watch.using { operation.start() } }
+      await started.wait()
+      watch.using { operation.cancel() }
+      #expect(watch.timerCount == 0)
+      gate.open()
+      await returned
+      #expect(watch.timerCount == (settles ? 0 : 1))
+      #expect(watch.reportsWhenDue().count == (settles ? 0 : 1))
+      operation.finish(with: 1)
+    }
+  }
+
+  @Test("3.1.8 Async operations and compositions are not reported: what settles them goes on")
+  func cancel_ofWorkUnderWay_isNotReported() async {
+    let (started, gate) = (Gate(), Gate())
+    let async = reports { operation in
+      operation.start()
+      operation.cancel()
+    } of: {
+      AsyncOperation<Int> {
+        started.open()
+        await gate.wait()
+        return 1
+      }
+    }
+    #expect(async == [])
+    gate.open()
+    let held = HeldOperation<Int>()
+    held.start()
+    let composed = reports { operation in
+      operation.start()
+      operation.cancel()
+    } of: {
+      held.map { $0 }
+    }
+    #expect(composed == [])
+    held.finish(with: 1)
+  }
+
+  @Test("3.1.8 The watch does not keep the operation alive")
+  func watch_ofReleasedOperation_doesNotKeepIt() async {
+    let watch = WatchProbe()
+    let reference = hangingOperation(watchedBy: watch)
+    await untilReleased(reference)
+    #expect(watch.timerCount == 1)
+    #expect(watch.reportsWhenDue() == [])
+  }
+
+  #if os(macOS) || os(Linux)
+  @Test("3.1.8 Unless a test says otherwise it waits for some seconds, and reports on standard error")
+  func hang_inAProcess_isReportedOnStandardError() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let watch = HangWatch(later: { _, action in action() }, report: HangWatch.current.report)
+      HangWatch.$current.withValue(watch) {
+        let operation = HeldOperation<Int>("hangs in a process of its own")
+        operation.start()
+        operation.cancel()
+        operation.finish(with: 1)
+      }
+    }
+    let message = try #require(result?.standardErrorText)
+    #expect(message.contains("hangs in a process of its own"))
+    #expect(HangWatch.delay >= .seconds(2) && HangWatch.delay <= .seconds(10))
+  }
+  #endif
+
+  private func hangingOperation(watchedBy watch: WatchProbe) -> WeakReference<HeldOperation<Int>> {
+    let operation = HeldOperation<Int>("released while it hangs")
+    watch.using {
+      operation.start()
+      operation.cancel()
+    }
+    return WeakReference(operation)
+  }
+
+  /// What is reported of an operation when its time is over, after it was used.
+  private func reports<O: Operation>(using use: (O) -> Void, of make: () -> O) -> [String] {
+    let watch = WatchProbe()
+    let operation = make()
+    watch.using { use(operation) }
+    return watch.reportsWhenDue()
+  }
+}
+
+/// Collects the timers of a watch, and what it reports.
+private final class WatchProbe: Sendable {
+  private let timers = Locked<[@Sendable () -> Void]>([])
+  private let messages = EventRecorder<String>()
+
+  var timerCount: Int { timers.withLock { $0.count } }
+
+  /// Runs something with operations that are watched by this.
+  func using(_ body: () -> Void) {
+    let watch = HangWatch { [self] delay, action in
+      #expect(delay == HangWatch.delay)
+      timers.withLock { $0.append(action) }
+    } report: { [self] message in
+      messages.record(message)
+    }
+    HangWatch.$current.withValue(watch, operation: body)
+  }
+
+  /// Lets the time of all timers be over, and returns what was reported.
+  func reportsWhenDue() -> [String] {
+    for timer in timers.withLock({ $0 }) { timer() }
+    return messages.events
+  }
+}
+
+private final class CancellingOperation: SimpleOperation<Int>, @unchecked Sendable {
+  override func main() {
+    cancel()
+    if isCancelled { return }
+    finish(with: 1)
+  }
+}
+#endif

@@ -1,0 +1,175 @@
+import CompositeOperations
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+/// What errors say: which operation, why, and what to do; never more than a log can take.
+@Suite("10 Text of errors", .hangLimit)
+struct ErrorTextTests {
+  private let clock = ManualClock()
+  private let once = RetryPolicy(maxAttempts: 1, backoff: .none)
+
+  /// Internal types, which no error may name.
+  private func expectNoInternals(_ text: String) {
+    for type in ["PolicyOperation", "ComposedOperation", "GateOperation", "Evaluation", "Source"] {
+      #expect(!text.contains(type), "\(text)")
+    }
+  }
+
+  // MARK: - Names
+
+  @Test("What a policy, map or its kind returns has the name of what it wraps, until it has one itself")
+  func name_ofWrapper_isThatOfItsWork() async throws {
+    let named: @Sendable () -> SimpleOperation<Int> = { succeeding(1, named: "photo 7") }
+    let wrappers: [SimpleOperation<Int>] = [
+      named().timeout(.seconds(1), clock: clock), named().retrying { _ in named() }, named().exclusive("a"),
+      named().condition(Condition { _ in true }), named().map { $0 }, named().recover { _ in named() },
+      named().mapAsync { $0 }, named().map { $0 }.timeout(.seconds(1), clock: clock).exclusive("b"),
+    ]
+    for wrapper in wrappers {
+      #expect(wrapper.name == "photo 7")
+      _ = try await wrapper.run()
+      #expect(wrapper.name == "photo 7")
+      wrapper.name = "other"
+      #expect(wrapper.name == "other")
+      wrapper.name = nil
+      #expect(wrapper.name == "photo 7")
+    }
+    let retried = retrying(once) { _ in named() }
+    #expect(retried.name == nil)
+    _ = try await retried.run()
+    #expect(retried.name == "photo 7")
+    #expect(succeeding(1).map { $0 }.timeout(.seconds(1), clock: clock).name == nil)
+    #expect(named().then { succeeding($0, named: "next") }.name == nil)
+    #expect(BlockOperation(named: "block").timeout(.seconds(1), clock: clock).name == "block")
+  }
+
+  @Test("A name that is set later counts, too")
+  func name_setAfterWrapping_isSeen() {
+    let work = succeeding(1)
+    let wrapper = work.map { $0 }.timeout(.seconds(1), clock: clock).condition(Condition { _ in true })
+    work.name = "late"
+    #expect(wrapper.name == "late")
+    var deep: SimpleOperation<Int> = succeeding(1)
+    for _ in 0..<100_000 { deep = deep.map { $0 } }
+    #expect(deep.name == nil)
+  }
+
+  @Test("A composite's error names the composite, and each child as what it wraps is named")
+  func compositeError_namesCompositeAndWrappedChild() async throws {
+    let album = CompositeOperation(operations: [
+      failing(TestError.first, named: "photo 7").timeout(.seconds(1), clock: clock)
+    ])
+    album.name = "album"
+    let error = try #require(await outcomeOfStarting(album).error as? CompositeError)
+    #expect(error.operationName == "album" && error.failures[0].operationName == "photo 7")
+    #expect(
+      "\(error)" == """
+        “album”: 1 operation failed
+          [0] “photo 7”: test error first
+        Repair what failed, or give a child whose failure is not to count recover(_:) or settled().
+        """)
+  }
+
+  @Test("Errors of policies name the operation and what to do, and no internal type")
+  func policyErrors_nameOperationAndRemedy() async throws {
+    let retried = retrying(RetryPolicy(maxAttempts: 2, backoff: .none)) { _ in
+      failing(TestError.first, as: Int.self, named: "photo 7")
+    }
+    let retryError = try #require(await outcomeOfStarting(retried).error as? RetryError)
+    #expect(retryError.operationName == "photo 7")
+    #expect("\(retryError)".hasPrefix("“photo 7”: 2 attempts failed\n  [1]: test error first\n"))
+    #expect("\(retryError)".contains("more attempts."))
+
+    let unnamed = retrying(once) { _ in NeverFinishingOperation<Int>() }.timeout(.seconds(3), clock: clock)
+    unnamed.start()
+    await clock.waitForSleeper(dueIn: .seconds(3))
+    clock.advance(by: .seconds(3))
+    let timeout = try #require(await settled(unnamed).error as? OperationTimeout)
+    #expect(
+      "\(timeout)"
+        == "SimpleOperation<Int> did not end within 3.0 seconds, and was cancelled. Give it more time, or look "
+        + "for what it waited for.")
+
+    let control = succeeding(1, named: "x\ny\u{1B}[31m\u{202E}").condition(Condition("c\u{9B}") { _ in false })
+    let condition = "\(try #require(await outcomeOfStarting(control).error))"
+    #expect(
+      condition.hasPrefix("“x y\u{FFFD}[31m\u{FFFD}” (SimpleOperation<Int>) did not run, because a condition does not"))
+    #expect(condition.contains("  c\u{FFFD}: it does not hold\n") && condition.hasSuffix("when it holds."))
+    for text in ["\(retryError)", "\(timeout)", condition, "\(unnamed)", "\(control)"] { expectNoInternals(text) }
+  }
+
+  @Test("A condition's error has the name of the wrapper, if the work has none")
+  func conditionError_ofUnnamedWork_namesTheWrapper() async throws {
+    let guarded = succeeding(1).condition(Condition("c") { _ in false })
+    guarded.name = "upload"
+    let error = try #require(await outcomeOfStarting(guarded).error as? ConditionError)
+    #expect(error.operationDescription == "“upload” (SimpleOperation<Int>)")
+  }
+
+  @Test("The circle of an exclusion is told without internal types")
+  func exclusionError_ofWrappers_tellsWhatTheyAre() async throws {
+    let registry = ExclusionRegistry()
+    let inner = succeeding(1).map { $0 }.exclusive("A", in: registry)
+    #expect("\(inner)".hasPrefix("<SimpleOperation<Int>: "))
+    let used = succeeding(1, named: "photo").map { $0 }
+    used.start()
+    await finished(used)
+    let sequence = CompositeOperation(sequence: LinearSequence({ _ in used }))
+    let error = "\(try #require(await outcomeOfStarting(sequence).error))"
+    #expect(error.contains("“photo” (map) had already finished"))
+    expectNoInternals(error)
+  }
+
+  // MARK: - Bounds
+
+  private func nested(_ depth: Int) -> CompositeOperation {
+    var composite = CompositeOperation(operations: [failing(TestError.first, named: "leaf")])
+    for _ in 1..<depth { composite = CompositeOperation(operations: [composite]) }
+    return composite
+  }
+
+  @Test("The text of nested errors has a bound, and tells what it comes down to", arguments: [100, 10_000, 100_000])
+  func text_ofDeepErrors_isBounded(depth: Int) async throws {
+    let error = try #require(await outcomeOfStarting(nested(depth)).error)
+    let text = "\(error)"
+    #expect(text.utf8.count < 20_000)
+    #expect(text.contains("… \(depth - 40) levels further in: test error first"))
+    #expect(text.split(separator: "\n").allSatisfy { $0.prefix { $0 == " " }.count <= 80 })
+  }
+
+  @Test("Up to 40 levels all is told")
+  func text_ofShallowErrors_isWhole() async throws {
+    let text = "\(try #require(await outcomeOfStarting(nested(40)).error))"
+    #expect(text.split(separator: "\n").count == 42)
+    #expect(text.contains("\(String(repeating: " ", count: 80))[0] “leaf”: test error first"))
+  }
+
+  @Test("The text of a wide composite has a bound, and says that there is more")
+  func text_ofManyErrors_isBounded() async throws {
+    let wide = CompositeOperation(operations: (0..<50_000).map { _ in failing(TestError.first) })
+    wide.failurePolicy = .waitForAll
+    let text = "\(try #require(await outcomeOfStarting(wide).error))"
+    #expect(text.hasPrefix("50000 operations failed\n  [0]: test error first\n  [1]: "))
+    #expect(text.contains("\n  … and more, which is left out here\n") && text.utf8.count < 20_000)
+  }
+
+  @Test("A cause of any length is cut, and one in a retry in a composite is indented once for each")
+  func text_ofLongCause_isCut() async throws {
+    struct Long: LocalizedError {
+      var errorDescription: String? { String(repeating: "é", count: 1_000_000) }
+    }
+    let composite = CompositeOperation(operations: [retrying(once) { _ in failing(Long(), as: Int.self) }])
+    let text = "\(try #require(await outcomeOfStarting(composite).error))"
+    #expect(text.hasPrefix("1 operation failed\n  [0]: 1 attempt failed\n    [1]: ééé"))
+    #expect(text.utf8.count < 5000 && text.contains("é…\n"))
+  }
+}
+
+extension BlockOperation {
+  fileprivate convenience init(named name: String) {
+    self.init {}
+    self.name = name
+  }
+}

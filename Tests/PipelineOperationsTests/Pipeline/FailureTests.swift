@@ -1,0 +1,58 @@
+import CompositeOperations
+import Foundation
+import PipelineOperations
+import TestSupport
+import Testing
+
+@Suite("5 Failures of pipelines", .timeLimit(.minutes(10)))
+struct FailureTests {
+  @Test func failure_tellsTheStepByNameAndIndex() async throws {
+    let pipeline = Pipeline(Add(1)).then(Transform { (_: Int) -> Int in throw TestError.first }.named("break"))
+      .then(Add(2)).named("numbers")
+    let error = try await outcome(of: pipeline, for: 1).stepError
+    #expect(error?.pipelineName == "numbers" && error?.stepName == "break" && error?.stepIndex == 1)
+    #expect(error?.underlying as? TestError == .first)
+    #expect(error?.localizedDescription == "Step 1 “break” of the pipeline “numbers” failed: test error first")
+  }
+
+  @Test func step_thatThrowsInsteadOfMakingAnOperation_failsInTheSameWay() async throws {
+    struct Refusing: PipelineStep {
+      func operation(for input: Int) throws -> SimpleOperation<Int> { throw TestError.second }
+    }
+    let error = try await outcome(of: Add(1).then(Refusing()), for: 1).stepError
+    #expect(error?.pipelineName == nil && error?.stepName == "Refusing" && error?.stepIndex == 1)
+    #expect(error?.cause as? TestError == .second)
+    #expect(error.map { "\($0)" } == "Step 1 “Refusing” of a pipeline failed: test error second")
+  }
+
+  @Test func firstStep_thatFails_hasIndexZero() async throws {
+    let pipeline = Pipeline(of: Int.self).then { _ in failing(TestError.first) }.then(Add(1))
+    #expect(try await outcome(of: pipeline, for: 1).stepError?.stepIndex == 0)
+  }
+
+  @Test func nestedPipelines_keepTheChainOfErrors() async throws {
+    let inner = Pipeline(Add(1)).then { (_: Int) -> Int in throw TestError.first }.named("inner")
+    let outer = Pipeline(Add(1)).then(Add(1)).then(inner).named("outer")
+    let error = try #require(try await outcome(of: outer, for: 1).stepError)
+    #expect(error.stepName == "inner" && error.stepIndex == 2)
+    #expect((error.underlying as? PipelineStepError)?.stepIndex == 1)
+    #expect(error.cause as? TestError == .first)
+    #expect(
+      "\(error)" == "Step 2 “inner” of the pipeline “outer” failed: "
+        + "Step 1 “Transform” of the pipeline “inner” failed: test error first")
+  }
+
+  @Test func failure_runsNoFurtherStep() async throws {
+    let after = HeldStep()
+    let pipeline = Pipeline(Add(1)).then { _ in failing(TestError.first) }.then(after)
+    #expect(try await outcome(of: pipeline, for: 1).stepError != nil && after.count == 0)
+  }
+
+  @Test func recover_goesOnWithAnotherPipeline() async throws {
+    let pipeline = Pipeline(of: Int.self).then { _ in failing(TestError.first) }
+    let operation = pipeline.operation(for: 1).recover { error in
+      Pipeline(Add((error as? PipelineStepError)?.stepIndex ?? 9)).operation(for: 7)
+    }
+    #expect(try await operation.run() == 7)
+  }
+}

@@ -1,0 +1,90 @@
+import CompositeOperations
+import Foundation
+import PipelineOperations
+import TestSupport
+import Testing
+
+@Suite("5 LoadFile and WriteFile", .timeLimit(.minutes(10)))
+struct FileStepTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test(arguments: [0, 1, 256 * 1024, 256 * 1024 + 1, 3_000_000])
+  func loadFile_readsAllOfIt(size: Int) async throws {
+    let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+    let file = try folder.file("a", content)
+    #expect(try await LoadFile().run(file) == content)
+    #expect(try await LoadFile(options: .mappedIfSafe).run(file) == content)
+  }
+
+  @Test func loadFile_ofLargeFile_tellsItsProgress() async throws {
+    let file = try folder.file("large", Data(count: 1_048_576))
+    let operation = LoadFile().operation(for: file)
+    let seen = EventRecorder<Double>()
+    operation.addObserver { event in if let fraction = event.fractionCompleted { seen.record(fraction) } }
+    #expect(try await operation.run().count == 1_048_576)
+    #expect(Array(seen.events.prefix(3)) == [0.25, 0.5, 0.75])
+  }
+
+  @Test func loadFile_thatIsMissing_failsWithFoundationsError() async throws {
+    let error = try await outcome(of: Pipeline(LoadFile()), for: try folder.file("none")).stepError
+    #expect(error?.stepName == "LoadFile")
+    #expect((error?.underlying as? CocoaError)?.code == .fileReadNoSuchFile)
+  }
+
+  @Test func loadFile_ofAFolder_fails() async throws {
+    #expect(try await outcome(of: LoadFile(), for: folder.url).error != nil)
+  }
+
+  @Test func loadFile_ofAnotherURL_fails_insteadOfLoadingIt() async throws {
+    let error = try await outcome(of: LoadFile(), for: URL(string: "http://127.0.0.1:1/a")!).error
+    #expect((error as? CocoaError)?.code == .fileReadUnsupportedScheme)
+    #expect(try await outcome(of: LoadFile(), for: URL(string: "data:,abc")!).error != nil)
+  }
+
+  @Test func loadFile_cancelledWhileItReads_isCancelled() async throws {
+    let file = try folder.file("large", Data(count: 2_000_000))
+    let operation = LoadFile().operation(for: file)
+    operation.addObserver { [weak operation] event in if event.kind == .progress { operation?.cancel() } }
+    operation.start()
+    #expect(await settled(operation).isCancelled)
+  }
+
+  @Test func writeFile_makesFolders_andPassesItsInputOn() async throws {
+    let file = folder.url.appendingPathComponent("a/b/c.txt")
+    let pipeline = Pipeline(of: String.self).then { Data($0.utf8) }.then(WriteFile(to: file)).then { $0.count }
+    #expect(try await pipeline.run("hello") == 5)
+    #expect(try String(contentsOf: file, encoding: .utf8) == "hello")
+  }
+
+  @Test func writeFile_overAnother_leavesNothingElse() async throws {
+    let file = try folder.file("a", Data("old and longer".utf8))
+    #expect(try await WriteFile(to: file).run(Data("new".utf8)) == Data("new".utf8))
+    #expect(try Data(contentsOf: file) == Data("new".utf8))
+    #expect(try folder.names == ["a"])
+  }
+
+  @Test func writeFile_toAURLThatDependsOnTheData() async throws {
+    let step = WriteFile { [folder] data in folder.url.appendingPathComponent("\(data.count)") }
+    _ = try await step.run(Data(count: 3))
+    #expect(try folder.names == ["3"])
+    let failing = WriteFile { _ in throw TestError.first }
+    #expect(try await outcome(of: failing, for: Data()).error as? TestError == .first)
+  }
+
+  @Test("BkTask 15 WriteFile reports every error")
+  func b15_writeFile_reportsEveryError() async throws {
+    let file = try folder.file("file", Data("kept".utf8))
+    let places = [
+      file.appendingPathComponent("below/a"), folder.url, URL(fileURLWithPath: "/proc/none/a"),
+      URL(string: "http://127.0.0.1/a")!,
+    ]
+    for place in places {
+      let error = try await outcome(of: Pipeline(WriteFile(to: place)), for: Data("x".utf8)).stepError
+      #expect(error?.stepName == "WriteFile", "\(place)")
+    }
+    #expect(try Data(contentsOf: file) == Data("kept".utf8))
+    #expect(try folder.names == ["file"])
+  }
+}

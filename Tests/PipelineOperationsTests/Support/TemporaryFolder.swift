@@ -1,0 +1,28 @@
+import Foundation
+
+/// A folder for one test; it goes when the test does.
+final class TemporaryFolder: Sendable {
+  let url: URL
+
+  init() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "PipelineOperationsTests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder.resolvingSymlinksInPath()
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  func file(_ name: String, _ content: Data? = nil) throws -> URL {
+    let file = url.appendingPathComponent(name)
+    if let content { try content.write(to: file) }
+    return file
+  }
+
+  /// The names of what is in the folder, sorted.
+  var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
+  }
+}

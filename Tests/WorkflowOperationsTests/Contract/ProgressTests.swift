@@ -1,0 +1,59 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+import WorkflowOperations
+
+/// How far a workflow is: the tasks that have finished, of all, and the part of those that run.
+@Suite("8 Progress of workflows")
+struct ProgressTests {
+  @Test func workflow_whileItRuns_countsFinishedTasks() async {
+    let held = HeldOperation<Int>()
+    let workflow = Workflow("Order")
+    let first = workflow.add("first") { succeeding(1) }
+    let second = workflow.add("second", after: first) { _ in held }
+    workflow.add("third", after: second) { _ in succeeding(3) }
+    workflow.add("fourth") { succeeding(4) }
+    let operation = workflow.makeOperation()
+    let outer = operation.map { _ in 1 }
+    #expect(outer.fractionCompleted == 0)
+    async let outcome = outcomeOfStarting(outer)
+    await held.started.wait()
+    #expect(await reached { operation.fractionCompleted == 0.5 })
+    held.reportProgress(0.5)
+    #expect(operation.fractionCompleted == 0.625 && outer.fractionCompleted == 0.625)
+    #expect(!operation.isProgressIndeterminate)
+    held.finish(with: 2)
+    #expect(await outcome.value == 1)
+    #expect(operation.fractionCompleted == 1)
+  }
+
+  @Test func workflow_pausedByItsProgress_startsNothing() async {
+    let first = HeldOperation<Int>()
+    let second = HeldOperation<Int>()
+    let workflow = Workflow("Order")
+    let task = workflow.add("first") { first }
+    workflow.add("second", after: task) { _ in second }
+    let operation = workflow.makeOperation()
+    async let outcome = outcomeOfStarting(operation)
+    await first.started.wait()
+    operation.progress.pause()
+    // Foundation calls the handler on a thread of its own.
+    for _ in 0..<2_000 { await onWorker {} }
+    first.finish(with: 1)
+    for _ in 0..<200 { await onWorker {} }
+    #expect(!second.started.isOpen)
+    operation.progress.resume()
+    await second.started.wait()
+    second.finish(with: 1)
+    _ = await outcome
+  }
+
+  private func reached(_ condition: @Sendable () -> Bool) async -> Bool {
+    for _ in 0..<100_000 {
+      if condition() { return true }
+      await onWorker {}
+    }
+    return false
+  }
+}

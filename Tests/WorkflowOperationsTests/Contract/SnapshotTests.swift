@@ -1,0 +1,243 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+import WorkflowOperations
+
+/// Results of finished tasks, carried into another process.
+@Suite("4 Snapshots", .timeLimit(.minutes(10)))
+struct SnapshotTests {
+  struct Photo: Codable, Equatable {
+    var name: String
+    var bytes: Data
+  }
+
+  /// Not Codable.
+  struct Connection: Sendable {
+    let number: Int
+  }
+
+  /// A workflow as a program would build it at each start, with a count of how often each task ran.
+  private struct Order {
+    let workflow = Workflow("Order")
+    let runs = EventRecorder<String>()
+    let photo: WorkflowTask<Photo>
+    let address: ExternalCondition<String?>
+    let mark: WorkflowTask<Void>
+    let connection: WorkflowTask<Connection>
+    let inner = Workflow("inner")
+    let innerTask: WorkflowTask<Int>
+    let upload: WorkflowTask<[String]>
+
+    init(failing: Bool = false) {
+      let runs = runs
+      photo = workflow.add("photo") {
+        succeeding(Photo(name: "sun", bytes: Data([1, 2])), named: "photo", recorder: runs)
+      }
+      address = workflow.addCondition("address", of: String?.self)
+      mark = workflow.add("mark") { succeeding((), named: "mark", recorder: runs) }
+      connection = workflow.add("connection") { succeeding(Connection(number: 1), named: "connection", recorder: runs) }
+      innerTask = inner.add("inner task") { succeeding(4, named: "inner", recorder: runs) }
+      inner.addScripted("second", failing ? [.failure(TestError.first)] : [])
+      _ = workflow.addSubworkflow("inner", inner)
+      upload = workflow.add("upload", after: photo, address, connection, mark) { photo, address, _, _ in
+        runs.record("upload")
+        return failing ? failingOperation() : succeeding([photo.name, address ?? "none"])
+      }
+    }
+  }
+
+  @Test("A run goes on after the restored tasks, in another workflow of the same making")
+  func restore_intoFreshWorkflow_goesOn() async throws {
+    let first = Order(failing: true)
+    first.address.fulfill(with: nil)
+    #expect(await first.workflow.outcomeOfRun().word == "failure")
+    let snapshot = try first.workflow.snapshot()
+    #expect(snapshot.finishedTasks == ["address", "mark", "photo"])
+    let file = try JSONEncoder().encode(snapshot)
+    let read = try JSONDecoder().decode(WorkflowSnapshot.self, from: file)
+    #expect(read.workflowName == "Order")
+
+    let second = Order()
+    #expect(try second.workflow.restore(read) == [])
+    #expect(second.photo.result == Photo(name: "sun", bytes: Data([1, 2])))
+    #expect(second.photo.state == .finished && second.photo.finishDate != nil && second.photo.attempt == 0)
+    #expect(second.address.isFulfilled && second.innerTask.result == 4)
+    #expect(second.upload.state == .pending && second.connection.state == .ready)
+    try await second.workflow.run()
+    #expect(second.upload.result == ["sun", "none"])
+    #expect(second.runs.events.sorted() == ["connection", "upload"])
+  }
+
+  @Test("Everything finished and restored, a run has nothing to do")
+  func restore_ofFinishedWorkflow_finishesAtOnce() async throws {
+    let first = Workflow()
+    let task = first.add("one") { succeeding(1) }
+    _ = first.add("two", after: task) { succeeding($0 + 1) }
+    try await first.run()
+    let snapshot = try first.snapshot()
+    try first.restore(snapshot)
+    #expect(first.states == [.finished, .finished] && first.outcome == nil)
+    try await first.run()
+    #expect(first.tasks.map(\.attempt) == [1, 1])
+    #expect(try first.snapshot().finishedTasks == snapshot.finishedTasks)
+  }
+
+  @Test("A restored task can be reset, and its dependents with it")
+  func reset_afterRestore_runsAgain() async throws {
+    let first = Order()
+    first.address.fulfill(with: "home")
+    try await first.workflow.run()
+    let second = Order()
+    try second.workflow.restore(try first.workflow.snapshot())
+    #expect(second.upload.state == .finished && second.connection.state == .ready)
+    second.photo.reset()
+    #expect(second.upload.state == .pending)
+    try await second.workflow.run()
+    #expect(second.upload.result == ["sun", "home"])
+  }
+
+  @Test("A subworkflow with a result that can not be stored runs again, before what needs it")
+  func restore_withUnstorableResultInside_runsItAgain() async throws {
+    struct Handle: Sendable {
+      let number: Int
+    }
+    func make() -> (outer: Workflow, inner: Workflow, total: WorkflowTask<Int?>) {
+      let inner = Workflow("inner")
+      inner.add("handle") { Handle(number: 7) }
+      inner.add("text") { "kept" }
+      let outer = Workflow("outer")
+      let task = outer.addSubworkflow("inner", inner)
+      let total = outer.add("total", after: task) { inner in
+        (inner.task(named: "handle") as? WorkflowTask<Handle>)?.result?.number
+      }
+      return (outer, inner, total)
+    }
+    let first = make()
+    try await first.outer.run()
+    first.total.reset()
+    let second = make()
+    #expect(try second.outer.restore(first.outer.snapshot()) == [])
+    #expect(second.inner.states == [.ready, .finished] && second.outer.states == [.ready, .pending])
+    try await second.outer.run()
+    #expect(second.total.result == 7 && second.inner.tasks.map(\.attempt) == [1, 0])
+  }
+
+  /// An outer workflow with workflows two deep; a slash in a name is no border.
+  private func nested(with second: String = "deep/er") -> (outer: Workflow, innermost: WorkflowTask<Int>) {
+    let innermost = Workflow("innermost")
+    let task = innermost.add("number") { 7 }
+    let middle = Workflow("middle")
+    middle.addSubworkflow(second, innermost)
+    middle.add("text") { "kept" }
+    let outer = Workflow("outer")
+    outer.addSubworkflow("deep", middle)
+    outer.addSubworkflow("empty", Workflow("nothing"))
+    return (outer, task)
+  }
+
+  @Test("Workflows inside stand beside each other in the file, and come back as they were")
+  func encode_nested_isFlat() async throws {
+    let first = nested()
+    try await first.outer.run()
+    let snapshot = try first.outer.snapshot()
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    let file = try encoder.encode(snapshot)
+    #expect(!String(decoding: file, as: UTF8.self).contains("\"subworkflow\":"))
+    let read = try JSONDecoder().decode(WorkflowSnapshot.self, from: file)
+    #expect(read == snapshot)
+    let second = nested()
+    #expect(try second.outer.restore(read) == [])
+    #expect(second.innermost.result == 7 && second.outer.states == [.finished, .finished])
+    let third = nested(with: "other")
+    #expect(try third.outer.restore(read) == ["deep/deep/er"])
+  }
+
+  @Test("A file in which they stand inside each other, as they did before, is read")
+  func decode_olderNestedFile_isRestored() throws {
+    let file = """
+      {"workflowName": "outer", "tasks": {
+        "deep": {"isFinished": true, "finishDate": 12.5, "subworkflow": {"workflowName": "middle", "tasks": {
+          "deep/er": {"isFinished": true, "subworkflow": {"workflowName": "innermost", "tasks": {
+            "number": {"isFinished": true, "result": "7"}}}},
+          "text": {"isFinished": true, "result": "\\"kept\\""}}}},
+        "empty": {"isFinished": false, "subworkflow": {"workflowName": "nothing", "tasks": {}}}}}
+      """
+    let snapshot = try JSONDecoder().decode(WorkflowSnapshot.self, from: Data(file.utf8))
+    #expect(snapshot.workflowName == "outer" && snapshot.finishedTasks == ["deep"])
+    let second = nested()
+    #expect(try second.outer.restore(snapshot) == [])
+    #expect(second.innermost.result == 7 && second.outer.states == [.finished, .ready])
+    #expect(second.outer.task(named: "deep")?.finishDate == Date(timeIntervalSinceReferenceDate: 12.5))
+  }
+
+  @Test(
+    "A file whose workflows are in none that stands before, or two of them in one task, is refused",
+    arguments: [
+      #"[{"workflowName": "a", "parent": 1, "task": "x", "tasks": {}}]"#,
+      #"[{"workflowName": "a", "parent": -1, "task": "x", "tasks": {}}]"#,
+      #"[{"workflowName": "a", "task": "x", "tasks": {}}]"#,
+      #"[{"workflowName": "a", "parent": 0, "task": "x", "tasks": {}}, {"workflowName": "b", "parent": 0, "task": "x", "tasks": {}}]"#,
+      #"[7]"#,
+    ])
+  func decode_damaged_throws(list: String) {
+    let file = #"{"workflowName": "outer", "tasks": {}, "subworkflows": \#(list)}"#
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(WorkflowSnapshot.self, from: Data(file.utf8))
+    }
+  }
+
+  @Test("Names that are not there any more are returned")
+  func restore_withUnknownNames_returnsThem() async throws {
+    let first = Workflow()
+    _ = first.add("gone") { succeeding(1) }
+    _ = first.add("kept") { succeeding(2) }
+    try await first.run()
+    let second = Workflow()
+    let kept = second.add("kept") { succeeding(3) }
+    #expect(try second.restore(try first.snapshot()) == ["gone"])
+    #expect(kept.result == 2)
+  }
+
+  @Test("A result of another type is refused with the task's name, and nothing is changed")
+  func restore_ofWrongType_throws() async throws {
+    let first = Workflow()
+    _ = first.add("a") { succeeding(1) }
+    _ = first.add("number") { succeeding(1) }
+    try await first.run()
+    let second = Workflow()
+    let a = second.add("a") { succeeding(5) }
+    _ = second.add("number") { succeeding(Photo(name: "", bytes: Data())) }
+    let error = #expect(throws: WorkflowSnapshotError.self) { try second.restore(try first.snapshot()) }
+    #expect(error?.code == .notDecodable && error?.name == "number" && "\(error!)".contains("“number”"))
+    #expect(a.state == .ready)
+    let third = Workflow()
+    _ = third.add("number") { succeeding(Connection(number: 1)) }
+    #expect(throws: WorkflowSnapshotError.self) { try third.restore(try first.snapshot()) }
+  }
+
+  @Test("Nothing can be restored into a running workflow")
+  func restore_whileRunning_throws() async throws {
+    let workflow = Workflow("busy")
+    let held = workflow.addHeld("held")
+    let snapshot = try workflow.snapshot()
+    workflow.start()
+    let operation = await held.attempt(1)
+    let error = #expect(throws: WorkflowSnapshotError.self) { try workflow.restore(snapshot) }
+    #expect(error?.code == .workflowIsRunning && "\(error!)".contains("“busy”"))
+    operation.finish(with: 1)
+    await workflow.untilIdle()
+  }
+
+  @Test("A result that can not be encoded is an error that names its task")
+  func snapshot_ofUnencodable_throws() async throws {
+    let workflow = Workflow()
+    _ = workflow.add("ratio") { succeeding(Double.infinity) }
+    try await workflow.run()
+    let error = #expect(throws: WorkflowSnapshotError.self) { try workflow.snapshot() }
+    #expect(error?.code == .notEncodable && error?.name == "ratio" && error?.cause != nil)
+  }
+}
+
+private func failingOperation() -> SimpleOperation<[String]> { failing(TestError.first, as: [String].self) }

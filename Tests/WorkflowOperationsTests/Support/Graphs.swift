@@ -1,0 +1,128 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import WorkflowOperations
+
+extension Workflow {
+  /// Adds a task that does nothing, after others.
+  @discardableResult
+  func addEmpty(_ name: String? = nil, after prerequisites: AnyWorkflowTask...) -> WorkflowTask<Void> {
+    add(name, unkeyed: prerequisites) { _ in SimpleOperation<Void> { $0.finish() } }
+  }
+
+  /// Adds a task that executes until the test settles its operation, after others.
+  func addHeld(_ name: String? = nil, after prerequisites: AnyWorkflowTask..., operationQueue: OperationQueue? = nil)
+    -> HeldTask
+  {
+    let operations = HeldOperations()
+    let task = add(name, unkeyed: prerequisites, operationQueue: operationQueue) { _ in operations.make() }
+    return HeldTask(task: task, operations: operations)
+  }
+
+  /// Adds a task whose attempts fail and succeed as the list says; after the end of the list they succeed.
+  @discardableResult
+  func addScripted(
+    _ name: String? = nil, _ outcomes: [Outcome<Int>], after prerequisites: AnyWorkflowTask...
+  ) -> WorkflowTask<Int> {
+    let count = Locked(0)
+    return add(name, unkeyed: prerequisites) { _ in
+      let attempt = count.increment()
+      return SimpleOperation<Int> {
+        $0.settle(with: attempt <= outcomes.count ? outcomes[attempt - 1] : .success(attempt))
+      }
+    }
+  }
+
+  /// The states of the tasks, in task order.
+  var states: [AnyWorkflowTask.State] { tasks.map(\.state) }
+
+  /// Runs the workflow and tells how that ended.
+  func outcomeOfRun() async -> Outcome<Void> {
+    do {
+      try await run()
+      return .success(())
+    } catch is CancellationError {
+      return .cancelled
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Waits until no run is under way.
+  func untilIdle() async {
+    while isRunning { await Task.yield() }
+  }
+}
+
+/// A task and the operations of its attempts, which the test settles.
+struct HeldTask: Sendable {
+  let task: WorkflowTask<Int>
+  let operations: HeldOperations
+
+  /// The operation of the attempt with this number, once it has started.
+  func attempt(_ number: Int) async -> HeldOperation<Int> {
+    let operation = await operations.operation(number)
+    await operation.started.wait()
+    return operation
+  }
+}
+
+/// The operations that were made for one task.
+final class HeldOperations: Sendable {
+  private let made = Locked<[HeldOperation<Int>]>([])
+  private let numbers = EventRecorder<Int>()
+
+  func make() -> HeldOperation<Int> {
+    let operation = HeldOperation<Int>()
+    numbers.record(
+      made.withLock { made in
+        made.append(operation)
+        return made.count
+      })
+    return operation
+  }
+
+  var count: Int { numbers.count }
+
+  func operation(_ number: Int) async -> HeldOperation<Int> {
+    await numbers.wait(for: number)
+    return made.withLock { $0[number - 1] }
+  }
+}
+
+extension Outcome {
+  /// The ending in one word.
+  var word: String {
+    switch self {
+    case .success: "success"
+    case .failure: "failure"
+    case .cancelled: "cancelled"
+    }
+  }
+}
+
+/// The events of a workflow as words, recorded by a delegate.
+final class RecordingDelegate: WorkflowDelegate {
+  let events = EventRecorder<String>()
+
+  func workflowDidStart(_ workflow: Workflow) { events.record("workflow started") }
+  func workflowDidFinish(_ workflow: Workflow) { events.record("workflow finished") }
+  func workflow(_ workflow: Workflow, didFailWith error: WorkflowError) { events.record("workflow failed") }
+  func workflowDidCancel(_ workflow: Workflow) { events.record("workflow cancelled") }
+  func workflowDidPause(_ workflow: Workflow) { events.record("workflow paused") }
+  func workflowDidReset(_ workflow: Workflow) { events.record("workflow reset") }
+  func workflowDidRetry(_ workflow: Workflow) { events.record("workflow retried") }
+  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) { events.record("\(task.name) started") }
+  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { events.record("\(task.name) finished") }
+  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
+    events.record("\(task.name) failed")
+  }
+  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { events.record("\(task.name) cancelled") }
+  func workflow(_ workflow: Workflow, taskDidReset task: AnyWorkflowTask) { events.record("\(task.name) reset") }
+  func workflow(_ workflow: Workflow, taskDidRetry task: AnyWorkflowTask) { events.record("\(task.name) retried") }
+  func workflow(
+    _ workflow: Workflow, task: AnyWorkflowTask, didDiscardAttempt attempt: Int, outcome: Outcome<any Sendable>
+  ) {
+    events.record("\(task.name) discarded \(attempt)")
+  }
+}
