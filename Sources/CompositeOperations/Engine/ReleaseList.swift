@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A composition that is released releases its children, and so on: some stack for each level. Here those that are
 /// released while another is being released wait on a list instead.
-enum ReleaseList {
+package enum ReleaseList {
   private final class List {
     var objects: [Any] = []
     var isDraining = false
@@ -25,7 +25,7 @@ enum ReleaseList {
   }
 
   /// Gives up something that may own operations.
-  static func release<Object>(_ object: inout Object?) {
+  package static func release<Object>(_ object: inout Object?) {
     guard object != nil else { return }
     // In one expression, so that nothing but the list holds it from here on.
     threadLocal.current.objects.append(object.take()!)

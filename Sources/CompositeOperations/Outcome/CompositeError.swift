@@ -55,7 +55,7 @@ public struct CompositeError: Error, Sendable {
 
     deinit {
       NestedResults.release(&outcomes)
-      guard failures.contains(where: { $0.error is CompositeError }) else { return }
+      guard failures.contains(where: { $0.error is any ErrorWithCauses }) else { return }
       var nested: [Failure]? = failures
       failures = []
       ReleaseList.release(&nested)

@@ -71,13 +71,24 @@ extension ManagedTaskError: ErrorWithCauses {
   package var causes: [any Error] { [underlying, original].compactMap(\.self) }
 }
 
-extension ManagedTaskError: LocalizedError, CustomStringConvertible {
-  /// The sentence: what happened to which task, and what to do.
-  public var description: String {
+extension ManagedTaskError: ErrorWithReport {
+  package var report: ErrorReport {
+    // What has lines of its own stands below the sentence, the rest in it.
+    var items: [ErrorReport.Item] = []
+    if let underlying, underlying is any ErrorWithReport {
+      items.append(ErrorReport.Item("", cause: underlying))
+    }
+    if let original, original is any ErrorWithReport {
+      items.append(ErrorReport.Item("It had reacted to: ", cause: original))
+    }
+    return ErrorReport(headline: sentence, items: items)
+  }
+
+  private var sentence: String {
     let task = "Task \(taskIdentifier) (\(taskDescription))"
     let participant = participant ?? "?"
-    let cause = underlying.map { ": \(Self.describe($0))" } ?? ""
-    let after = original.map { " It had reacted to: \(Self.describe($0))" } ?? ""
+    let cause = Self.describe(underlying).map { ": \($0)" } ?? ""
+    let after = Self.describe(original).map { " It had reacted to: \($0)" } ?? ""
     return switch code.value {
     case .timedOut:
       "\(task) executed longer than its timeout allows, and was cancelled."
@@ -104,10 +115,19 @@ extension ManagedTaskError: LocalizedError, CustomStringConvertible {
     }
   }
 
+  /// What stands in the sentence: of an error with lines of its own nothing.
+  private static func describe(_ error: (any Error)?) -> String? {
+    guard let error, !(error is any ErrorWithReport) else { return nil }
+    return ErrorReport.sentence(of: error)
+  }
+}
+
+extension ManagedTaskError: LocalizedError, CustomStringConvertible {
+  /// The sentence: what happened to which task, and what to do.
+  ///
+  /// Where the cause has failures of its own, they stand below it. At most about 16 KB.
+  public var description: String { ErrorReport.text(of: self) }
+
   /// The same as ``description``.
   public var errorDescription: String? { description }
-
-  private static func describe(_ error: any Error) -> String {
-    (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
-  }
 }

@@ -26,19 +26,40 @@ extension PipelineStepError: ErrorWithCauses {
   package var causes: [any Error] { [underlying] }
 }
 
-extension PipelineStepError: LocalizedError, CustomStringConvertible {
-  /// The sentence: which step failed with what, through all pipelines.
-  public var description: String {
+extension PipelineStepError: ErrorWithReport {
+  /// How many pipelines in pipelines are named.
+  private static let maxDepth = 40
+
+  /// The pipelines share the headline with what began it all: each has but one cause.
+  package var report: ErrorReport {
     var text = ""
+    var depth = 0
     var error: any Error = self
     while let failure = error as? PipelineStepError {
-      text += "Step \(failure.stepIndex) “\(failure.stepName)” of "
-      text += failure.pipelineName.map { "the pipeline “\($0)”" } ?? "a pipeline"
-      text += " failed: "
+      if depth < PipelineStepError.maxDepth { text += failure.headline }
+      depth += 1
       error = failure.underlying
     }
-    return text + ((error as? any LocalizedError)?.errorDescription ?? "\(error)")
+    if depth > PipelineStepError.maxDepth { text += "… \(depth - PipelineStepError.maxDepth) further in: " }
+    guard var report = (error as? any ErrorWithReport)?.report else {
+      return ErrorReport(headline: text + ErrorReport.sentence(of: error), items: [])
+    }
+    report.headline = text + (report.subject.map { "\($0): " } ?? "") + report.headline
+    report.subject = nil
+    return report
   }
+
+  private var headline: String {
+    let pipeline = pipelineName.map { "the pipeline “\($0)”" } ?? "a pipeline"
+    return "Step \(stepIndex) “\(stepName)” of \(pipeline) failed: "
+  }
+}
+
+extension PipelineStepError: LocalizedError, CustomStringConvertible {
+  /// The sentence: which step failed with what, through all pipelines.
+  ///
+  /// Where the cause has failures of its own, they stand below it. At most about 16 KB.
+  public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.
   public var errorDescription: String? { description }

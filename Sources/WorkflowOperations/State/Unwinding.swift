@@ -11,8 +11,6 @@ enum Unwinding {
   private final class Thread {
     var depth = 0
     var pending: [() -> Void] = []
-    var released: [Any] = []
-    var isReleasing = false
   }
 
   private static let threadLocal = ThreadLocal { Thread() }
@@ -36,21 +34,5 @@ enum Unwinding {
       for body in pending { body() }
     }
     thread.depth -= 1
-  }
-
-  /// Gives up something that may hold workflows, which the caller must not hold in any other way.
-  static func release<Object>(_ object: inout Object?) {
-    guard object != nil else { return }
-    let thread = thread
-    // In one expression, so that nothing but the list holds it from here on.
-    thread.released.append(object.take()!)
-    guard !thread.isReleasing else { return }
-    thread.isReleasing = true
-    while !thread.released.isEmpty {
-      // The last reference ends with this scope, when no access to the list is under way that it might make again.
-      let last = thread.released.removeLast()
-      withExtendedLifetime(last) {}
-    }
-    thread.isReleasing = false
   }
 }

@@ -1,3 +1,5 @@
+import CompositeOperations
+
 /// What a failed workflow failed with, by the places of its tasks.
 struct WorkflowFailureRecord: Sendable {
   typealias Failure = (task: Int, error: any Error)
@@ -28,7 +30,7 @@ struct WorkflowFailureRecord: Sendable {
     deinit {
       var failures: [Failure]? = failures
       self.failures = []
-      Unwinding.release(&failures)
+      ReleaseList.release(&failures)
     }
   }
 }

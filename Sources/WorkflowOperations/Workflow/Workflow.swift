@@ -44,7 +44,7 @@ public final class Workflow: Sendable {
       defer { storage = WorkflowStorage() }
       return storage
     }
-    Unwinding.release(&content)
+    ReleaseList.release(&content)
   }
 
   // MARK: - How it stands

@@ -134,6 +134,21 @@ struct ObserverTests {
     }
   }
 
+  @Test func observer_withSerialQueue_isToldOfWhatComesMeanwhileAfterOthersHadTheirTurn() async {
+    let queue = OperationQueue(limit: 1), events = EventRecorder<String>()
+    let operation = HeldOperation<Int>()
+    operation.addObserver(on: queue) { [weak operation] event in
+      events.record("\(event)")
+      guard event.kind == .started else { return }
+      queue.addOperation { events.record("other") }
+      operation?.reportProgress(0.5)
+    }
+    operation.start()
+    await events.wait(forCount: 3)
+    #expect(events.events == ["started", "other", "progress: 0.5"])
+    operation.finish(with: 1)
+  }
+
   @Test(arguments: [1, 4])
   func observer_withQueue_isToldThereInOrderAndOneAtATime(limit: Int) async {
     let queue = OperationQueue(limit: limit)

@@ -42,6 +42,24 @@ struct FailureTests {
         + "Step 1 “Transform” of the pipeline “inner” failed: test error first")
   }
 
+  @Test func failure_withFailuresOfItsOwn_setsThemBelow() async throws {
+    let pipeline = Pipeline(of: Int.self).then { _ in
+      CompositeOperation(operations: [failing(TestError.first), failing(TestError.second)])
+    }.named("numbers")
+    let error = try #require(try await outcome(of: pipeline, for: 1).stepError)
+    let lines = "\(error)".split(separator: "\n")
+    #expect(lines.first?.hasPrefix("Step 0 “") == true)
+    #expect(lines.first?.hasSuffix("” of the pipeline “numbers” failed: 1 operation failed") == true)
+    #expect(lines.dropFirst().first == "  [0]: \(TestError.first)")
+  }
+
+  @Test func failure_throughManyPipelines_isBounded() async throws {
+    var pipeline = Pipeline(of: Int.self).then { (_: Int) -> Int in throw TestError.first }.named("0")
+    for level in 1..<1_000 { pipeline = Pipeline(Add(0)).then(pipeline).named("\(level)") }
+    let error = try #require(try await outcome(of: pipeline, for: 1).stepError)
+    #expect("\(error)".hasSuffix("further in: \(TestError.first)") && "\(error)".utf8.count < 5_000)
+  }
+
   @Test func failure_runsNoFurtherStep() async throws {
     let after = HeldStep()
     let pipeline = Pipeline(Add(1)).then { _ in failing(TestError.first) }.then(after)

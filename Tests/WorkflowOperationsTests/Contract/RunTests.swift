@@ -227,12 +227,37 @@ struct RunTests {
       await text(levels: 3) == """
         The workflow “2” failed: 1 of its tasks failed.
           “inside” failed: The workflow “1” failed: 1 of its tasks failed.
-              “inside” failed: The workflow “0” failed: 1 of its tasks failed.
-                  “leaf” failed: \(TestError.first)
+            “inside” failed: The workflow “0” failed: 1 of its tasks failed.
+              “leaf” failed: \(TestError.first)
         """)
     #expect(await text(levels: 40).contains("“leaf” failed: \(TestError.first)"))
-    #expect(await text(levels: 41).hasSuffix("“inside” failed: … 1 level deeper: \(TestError.first)"))
-    #expect(await text(levels: 1_250).hasSuffix("“inside” failed: … 1210 levels deeper: \(TestError.first)"))
+    #expect(await text(levels: 41).hasSuffix("“inside” failed: … 1 level further in: \(TestError.first)"))
+    #expect(await text(levels: 1_250).hasSuffix("“inside” failed: … 1210 levels further in: \(TestError.first)"))
     #expect(await text(levels: 1_250).count < 10_000)
+  }
+  @Test("The text of workflows in composites in workflows indents each once, and is bounded")
+  func error_mixedWithComposites_isBounded() async {
+    func text(levels: Int) async -> String {
+      var workflow = Workflow("0")
+      workflow.addScripted("leaf", [.failure(TestError.first)])
+      for level in 1..<levels {
+        let inner = workflow
+        workflow = Workflow("\(level)")
+        workflow.add("both") { _ in
+          CompositeOperation(operations: [inner.makeOperation(), SimpleOperation<Void> { $0.finish() }])
+        }
+      }
+      _ = await workflow.outcomeOfRun()
+      return "\(workflow.error!)"
+    }
+    #expect(
+      await text(levels: 2) == """
+        The workflow “1” failed: 1 of its tasks failed.
+          “both” failed: 1 operation failed
+            [0] “0”: The workflow “0” failed: 1 of its tasks failed.
+              “leaf” failed: \(TestError.first)
+        """)
+    let deep = await text(levels: 200)
+    #expect(deep.hasSuffix("further in: \(TestError.first)") && deep.utf8.count < 10_000)
   }
 }

@@ -135,7 +135,7 @@ private final class Nest: @unchecked Sendable {  // used by one thread
       fail()
       let text = "\(workflow.error!)"
       #expect(text.count < 100_000)
-      #expect(text.contains("… \(depth + 1 - 40) levels deeper"))
+      #expect(text.contains("… \(depth + 1 - 40) levels further in"))
       #expect(workflow.debugDescription.count < 10_000)
     case .drawing:
       #expect(workflow.mermaid().count < 100_000)

@@ -23,13 +23,15 @@ final class ObserverMailbox: Sendable {
       return !isScheduled
     }
 
-    mutating func takeBatch() -> [(event: OperationEvent, record: ObserverRecord)]? {
-      guard !waiting.isEmpty else {
-        isScheduled = false
-        return nil
-      }
+    mutating func takeBatch() -> [(event: OperationEvent, record: ObserverRecord)] {
       defer { waiting = [] }
       return waiting
+    }
+
+    /// The batch has been delivered. Returns whether the caller has to schedule a delivery of what came meanwhile.
+    mutating func endBatch() -> Bool {
+      isScheduled = !waiting.isEmpty
+      return isScheduled
     }
   }
 
@@ -42,7 +44,10 @@ final class ObserverMailbox: Sendable {
 
   /// Calls the observer at the place, after what waits there already.
   func deliver(_ event: OperationEvent, to record: ObserverRecord) {
-    guard state.withLock({ $0.enqueue(event, record) }) else { return }
+    if state.withLock({ $0.enqueue(event, record) }) { schedule() }
+  }
+
+  private func schedule() {
     switch place {
     case .queue(let queue): queue.addOperation(Delivery(self))
     case .mainActor: onMainActor { [self] in deliverWaiting() }
@@ -60,9 +65,9 @@ final class ObserverMailbox: Sendable {
   }
 
   private func deliverWaiting() {
-    while let batch = state.withLock({ $0.takeBatch() }) {
-      for (event, record) in batch { record.call(event) }
-    }
+    for (event, record) in state.withLock({ $0.takeBatch() }) { record.call(event) }
+    // Not in a loop: what else waits in the queue, or for the main actor, has its turn in between.
+    if state.withLock({ $0.endBatch() }) { schedule() }
   }
 
   /// Calls the observers with what waits, in their queue.
