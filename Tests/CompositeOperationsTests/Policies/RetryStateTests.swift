@@ -70,6 +70,18 @@ struct RetryStateTests {
     #expect(delays(none) == [.zero, .zero, .zero])
   }
 
+  @Test("Decorrelated jitter asks a custom backoff for attempts that there were, and none before the first")
+  func jitter_isDecorrelated_asksForAttemptsFromOne() {
+    let asked = EventRecorder<Int>()
+    let backoff = Backoff.custom { attempt in
+      asked.record(attempt)
+      return .seconds(1)
+    }
+    #expect(delays(RetryPolicy(maxAttempts: 4, backoff: backoff, jitter: .decorrelated)).count == 3)
+    #expect(!asked.events.isEmpty)
+    #expect(asked.events.allSatisfy { $0 >= 1 })
+  }
+
   @Test("Full jitter lies between zero and the backoff, and uses all of that; the same source gives the same delays")
   func jitter_isFull() {
     var policy = RetryPolicy(
