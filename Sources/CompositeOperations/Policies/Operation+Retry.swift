@@ -25,7 +25,39 @@ public func retrying<O: ComposableOperation>(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
   _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> O
 ) -> SimpleOperation<O.Value> {
-  PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false, makeOperation))
+  PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false) { try makeOperation($0.number) })
+}
+
+/// Makes attempts until one succeeds, each of which may depend on what the ones before it failed with.
+///
+/// ```swift
+/// let photo = retrying(RetryPolicy(maxAttempts: 4)) { attempt in
+///   Download(attempt.lastError is OperationTimeout ? mirror : url)
+/// } decide: { failed in
+///   await network.isExpensive && failed.elapsed > .seconds(10) ? .stop : .retry
+/// }
+/// ```
+///
+/// The same as ``retrying(_:clock:_:)->SimpleOperation<O.Value>`` otherwise. A closure that uses nothing of the attempt is taken for
+/// the form that gets a number, which does the same; so write `{ (attempt: RetryAttempt) in … }` where the compiler asks.
+///
+/// - Parameters:
+///   - policy: how often, and after how long.
+///   - clock: the clock that delays and ``RetryAttempt/elapsed`` are measured by.
+///   - makeOperation: makes each attempt, and gets its number and the errors of the ones before. Called when the attempt
+///     is due, where the operations run; released when none will be made any more. An error that it throws ends the
+///     attempts, as the last of the errors; `CancellationError` cancels.
+///   - decide: decides, instead of ``RetryPolicy/decide``, what to do after each failure while an attempt is left, and
+///     gets the attempt that has failed, whose error is the last one. Called in a detached task, on the cooperative pool:
+///     it may take its time, and takes no slot of a queue. Cancelling or settling the returned operation cancels the
+///     task; a cancelled one is settled when the closure has returned. An error that it throws ends the attempts, as the
+///     last of the errors; `CancellationError` cancels. Nil lets the policy decide.
+@_disfavoredOverload
+public func retrying<O: ComposableOperation>(
+  _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
+  _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
+) -> SimpleOperation<O.Value> {
+  PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
 }
 
 /// The same for any other operations, which have no value: makes attempts until one succeeds.
@@ -37,7 +69,7 @@ public func retrying(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
   _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
 ) -> SimpleOperation<Void> {
-  PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: true, makeOperation))
+  PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: true) { try makeOperation($0.number) })
 }
 
 extension ComposableOperation {
@@ -58,7 +90,30 @@ extension ComposableOperation {
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> O
   ) -> SimpleOperation<Value> where O.Value == Value {
-    PolicyOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false, makeOperation))
+    PolicyOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false) { try makeOperation($0.number) })
+  }
+
+  /// Tries again when this operation fails, with operations that may depend on what the attempts before them failed with.
+  ///
+  /// ```swift
+  /// let photo = Download(url).retrying(RetryPolicy(maxAttempts: 4)) { attempt in
+  ///   Download(attempt.lastError is OperationTimeout ? mirror : url)
+  /// }
+  /// ```
+  ///
+  /// This operation is the first attempt, and is started unless it is running or queued elsewhere; see ``then(_:)``.
+  ///
+  /// - Parameters:
+  ///   - policy: how often, and after how long.
+  ///   - clock: the clock that delays and ``RetryAttempt/elapsed`` are measured by.
+  ///   - makeOperation: makes the second and further attempts.
+  ///   - decide: decides instead of the policy what to do after each failure; see ``retrying(_:clock:_:decide:)``.
+  @_disfavoredOverload
+  public func retrying<O: ComposableOperation>(
+    _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
+    _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
+  ) -> SimpleOperation<Value> where O.Value == Value {
+    PolicyOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
   }
 }
 
@@ -69,6 +124,6 @@ extension Operation {
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
   ) -> SimpleOperation<Void> {
-    PolicyOperation(RetrySource(first: self, policy, .of(clock), givesVoid: true, makeOperation))
+    PolicyOperation(RetrySource(first: self, policy, .of(clock), givesVoid: true) { try makeOperation($0.number) })
   }
 }

@@ -2,7 +2,9 @@ import Foundation
 
 /// Attempts, one after the other, with delays between them: the engine of `retrying`.
 final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is asking touches the fields
-  private var make: ((_ attempt: Int) throws -> Operation)?
+  private var make: ((RetryAttempt) throws -> Operation)?
+  /// Decides instead of the policy whether to try again.
+  private var decide: RetryAttempt.Decide?
   /// Nil when it is not needed any more, for the policy has closures.
   private var retry: RetryState?
   /// The last attempt that failed, so that it is known when it is returned again.
@@ -12,17 +14,23 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   /// The name of the last attempt that had one. Guarded by the striped lock.
   private var attemptName: String?
   private let timekeeper: Timekeeper
+  /// When the first attempt was begun.
+  private var begun: Timekeeper.Time?
   /// The delay that is the current child.
   private var delay: DelayOperation?
+  /// The decision that is the current child.
+  private var decision: RetryDecision?
 
   /// - Parameters:
   ///   - first: the first attempt, if it exists already.
+  ///   - decide: decides whether to try again; nil if the policy does.
   ///   - make: makes a further one.
   init(
     first: Operation?, _ policy: RetryPolicy, _ timekeeper: Timekeeper, givesVoid: Bool,
-    _ make: @escaping (_ attempt: Int) throws -> Operation
+    decide: RetryAttempt.Decide? = nil, _ make: @escaping (RetryAttempt) throws -> Operation
   ) {
     self.make = make
+    self.decide = decide
     self.timekeeper = timekeeper
     retry = RetryState(policy)
     super.init(first, givesVoid: givesVoid, joins: true)
@@ -36,10 +44,28 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     guard let previous else { return attempt() }
     if let delay = delay.take() { return delay.isCancelled ? .settle(.cancelled) : attempt() }
+    if let decision = decision.take() { return goOn(as: decision) }
     guard let error = previous.failure else { return settleLike(previous) }
     failed = previous
     failures.append(error)
-    guard let pause = retry?.failed(error) else { return fail() }
+    guard let decide, let retry, retry.hasAttemptLeft else { return goOn(after: self.retry?.failed(error)) }
+    let asked = RetryDecision(
+      decide, after: described(retry.attempts), priority: TaskPriority(environment.qualityOfService))
+    decision = asked
+    return .run(asked)
+  }
+
+  private func goOn(as asked: RetryDecision) -> Step {
+    if let error = asked.failure { return fail(error) }
+    guard case .success = asked.anyOutcome, let decision = asked.decision, let error = failures.errors.last else {
+      return .settle(.cancelled)
+    }
+    return goOn(after: retry?.decided(decision, after: error))
+  }
+
+  /// - Parameter pause: the delay before the next attempt; nil if there is none.
+  private func goOn(after pause: Duration?) -> Step {
+    guard let pause else { return fail() }
     guard pause > .zero else { return attempt() }
     let delay = DelayOperation(pause, timekeeper: timekeeper)
     self.delay = delay
@@ -48,9 +74,10 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
 
   private func attempt() -> Step {
     guard let number = retry?.begin(), let make else { return .settle(.cancelled) }
+    if number == 1 { begun = timekeeper.now }
     if let first = takeWrapped() { return .run(first) }
     do {
-      let made = try make(number)
+      let made = try make(described(number))
       guard made !== failed else { return fail(OperationError(.alreadyFinished, operation: made)) }
       failed = nil
       if let name = (made as? SettlingOperation).map(\.nameAtHand) ?? made.name {
@@ -64,6 +91,11 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
     }
   }
 
+  /// An attempt, as closures are told of it.
+  private func described(_ number: Int) -> RetryAttempt {
+    RetryAttempt(number: number, elapsed: begun.map { $0.duration(to: timekeeper.now) } ?? .zero, failures)
+  }
+
   private func fail(_ error: (any Error)? = nil) -> Step {
     if let error { failures.append(error) }
     return .settle(.failure, error: RetryError(failures, of: ownerName))
@@ -73,17 +105,21 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
 
   override var kind: Timeline.Kind { .retry }
 
-  /// Delays are children as well.
-  override func attempt(of tag: Int) -> Int { delay == nil ? retry?.attempts ?? 1 : 1 }
+  /// Delays and decisions are children as well.
+  override func attempt(of tag: Int) -> Int { delay == nil && decision == nil ? retry?.attempts ?? 1 : 1 }
+
+  override func work(standingFor child: Operation) -> Operation? { child is RetryDecision ? nil : child }
 
   override func takeUnasked() -> Operation? { takeWrapped() }
 
   override func discardSteps() {
     _ = takeWrapped()
     make = nil
+    decide = nil
     retry = nil
     failed = nil
     delay = nil
+    decision = nil
     failures = RetryError.Failures()
   }
 }

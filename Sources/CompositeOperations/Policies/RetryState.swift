@@ -19,11 +19,18 @@ struct RetryState: Sendable {
     return attempts
   }
 
+  /// Whether another attempt may follow the current one.
+  var hasAttemptLeft: Bool { attempts < policy.maxAttempts }
+
   /// The current attempt has failed. Returns after how long the next one is due; nil if there is none.
   mutating func failed(_ error: any Error) -> Duration? {
-    guard attempts < policy.maxAttempts else { return nil }
+    hasAttemptLeft ? decided(policy.decide(error, attempts), after: error) : nil
+  }
+
+  /// The same, where something else than the policy decides whether to try again, while an attempt is left.
+  mutating func decided(_ decision: RetryPolicy.Decision, after error: any Error) -> Duration? {
     let pause: Duration
-    switch policy.decide(error, attempts) {
+    switch decision {
     case .stop: return nil
     case .retryAfter(let delay): pause = max(delay, .zero)
     case .retry: pause = delay()

@@ -23,7 +23,9 @@ package final class Timekeeper: Sendable {
 
   /// A time as the timekeeper counts: since it was made.
   package struct Time: Sendable, Comparable {
-    fileprivate let offset: Duration
+    let offset: Duration
+
+    func duration(to other: Time) -> Duration { other.offset - offset }
 
     package static func < (left: Time, right: Time) -> Bool { left.offset < right.offset }
 

@@ -266,6 +266,14 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
 
   /// What conditions and exclusion keep.
   private static let policies: [LeakSubject] = [
+    LeakSubject("decision about another attempt") { leaf, probe in
+      failing(TestError.first, as: Int.self).retrying(RetryPolicy(backoff: .none)) { (_: RetryAttempt) in
+        leaf
+      } decide: { _ in
+        probe.touch()
+        return .retry
+      }
+    },
     LeakSubject("condition") { leaf, probe in
       leaf.condition(
         Condition("met") { _ in
