@@ -11,8 +11,8 @@ struct ExecutionEnvironment: Sendable {
   var tree: ExecutionTree?
   /// Who is told of the children here and further inside.
   var monitors: [any SourceMonitor] = []
-  /// What the operations around hold exclusively, the innermost first.
-  var held: ExclusionClaim?
+  /// What the operations around hold, exclusively or of a limit, the innermost first.
+  var held: HeldClaim?
 }
 
 /// Who carries the pieces of work of a source out.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One operation, and something that comes before it: the engine of `condition` and `exclusive`.
+/// One operation, and something that comes before it: the engine of `condition`, `exclusive` and `limited`.
 ///
 /// It waits for the operation's dependencies, then goes through what a subclass puts before the operation, and runs it
 /// last. If it comes to an end before that, the operation is settled without being run.

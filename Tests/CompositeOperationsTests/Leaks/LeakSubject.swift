@@ -306,6 +306,10 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       ]).exclusive("x", in: registry)
     },
   ]
+    LeakSubject("limited, in limited") { leaf, probe in
+      let limit = SharedLimit(maxConcurrent: 3, rate: .init(1_000, per: .seconds(1)))
+      return zip(leaf.limited(by: limit, weight: 2), holding(probe).limited(by: limit)).limited(by: limit)
+    },
 
   /// Operations of all kinds around the leaf; the probe is in a child.
   private static let wrappers: [LeakSubject] = [

@@ -1,7 +1,7 @@
 import Foundation
 
 /// What one operation holds, or waits for; handed down to the operations inside, which hold it too.
-final class ExclusionClaim: @unchecked Sendable {  // guarded by the registry's lock, but for what is set only once
+final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the registry's lock, but for what is set only once
   enum Standing {
     case waiting, granted
     case refused([Wait])
@@ -19,8 +19,6 @@ final class ExclusionClaim: @unchecked Sendable {  // guarded by the registry's 
   }
 
   let registry: ExclusionRegistry
-  /// What is held around. Set once.
-  private(set) var around: ExclusionClaim?
   /// Its number in the registry's state. Set once, before anybody else knows the claim.
   var id = 0
   /// For naming it; given up when the claim is released.
@@ -29,14 +27,10 @@ final class ExclusionClaim: @unchecked Sendable {  // guarded by the registry's 
   /// Who waits to be told, if somebody does.
   var gate: ExclusionGate?
 
-  init(in registry: ExclusionRegistry, for operation: Operation, around: ExclusionClaim?) {
+  init(in registry: ExclusionRegistry, for operation: Operation, around: HeldClaim?) {
     self.registry = registry
     self.operation = operation
-    self.around = around
-  }
-
-  deinit {
-    ReleaseList.release(&around)
+    super.init(around: around)
   }
 
   /// The numbers of what is held around in the same registry, the innermost first.
@@ -44,7 +38,7 @@ final class ExclusionClaim: @unchecked Sendable {  // guarded by the registry's 
     var numbers: [Int] = []
     var next = around
     while let claim = next {
-      if claim.registry === registry { numbers.append(claim.id) }
+      if let claim = claim as? ExclusionClaim, claim.registry === registry { numbers.append(claim.id) }
       next = claim.around
     }
     return numbers

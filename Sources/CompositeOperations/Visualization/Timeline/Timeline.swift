@@ -192,8 +192,11 @@ extension Timeline {
     public static let condition = Kind(rawValue: "condition")
     /// `exclusive`, in any of its forms.
     public static let exclusive = Kind(rawValue: "exclusive")
+    /// ``ComposableOperation/limited(by:weight:)``.
+    public static let limited = Kind(rawValue: "limited")
 
-    /// A part of a policy that is no work: it waits for a dependency, a category or a time, or evaluates conditions.
+    /// A part of a policy that is no work: it waits for a dependency, a category, a limit or a time, evaluates
+    /// conditions, or decides about another attempt.
     public static let wait = Kind(rawValue: "wait")
 
     /// What runs before conditions are evaluated.
@@ -212,7 +215,7 @@ extension Timeline {
     var isOrdered: Bool {
       switch self {
       case .sequence, .then, .map, .mapAsync, .recover, .settled, .pipeline, .retry, .repeating, .condition,
-        .exclusive:
+        .exclusive, .limited:
         true
       default: false
       }
@@ -221,7 +224,7 @@ extension Timeline {
     /// Whether it stands for work that others do: what it was made from, or what it goes on with.
     var isWrapper: Bool {
       switch self {
-      case .then, .map, .mapAsync, .recover, .settled, .timeout, .retry, .repeating, .condition, .exclusive,
+      case .then, .map, .mapAsync, .recover, .settled, .timeout, .retry, .repeating, .condition, .exclusive, .limited,
         .prerequisites:
         true
       default: false

@@ -1,0 +1,64 @@
+import Foundation
+import Synchronization
+
+/// An operation that runs when a limit has room for it: the engine of `limited`.
+final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; one thread touches the rest
+  private let limit: SharedLimit
+  private let weight: Int
+  /// See ``Place``; 0 until it has one.
+  private let place = Atomic(0)
+  private var claim: LimitClaim?
+
+  init(_ guarded: Operation, by limit: SharedLimit, weight: Int, givesVoid: Bool) {
+    require(
+      weight > 0,
+      "limited(by:weight:) was given a weight of \(weight), which no limit counts. Use 1 or more.")
+    self.limit = limit
+    self.weight = weight
+    super.init(guarded, givesVoid: givesVoid)
+  }
+
+  override func takePlace(_ number: () -> Int) {
+    guard place.load(ordering: .relaxed) == 0 else { return }
+    _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
+  }
+
+  /// In `start()`, so that of two that are started one after the other the first is first; as for `exclusive`, not where a
+  /// slot has to be waited for after that.
+  override func arrive(for guarded: Operation) {
+    if environment.pool == nil { getInLine() }
+  }
+
+  private func getInLine() {
+    takePlace(Place.next)
+    let claim = LimitClaim(in: limit, weight: weight, around: environment.held)
+    self.claim = claim
+    limit.request(claim, place: place.load(ordering: .relaxed))
+  }
+
+  override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
+    if claim == nil { getInLine() }
+    guard let claim else { return nil }
+    switch limit.standing(of: claim) {
+    case .granted:
+      if previous?.isCancelled == true { return .settle(.cancelled) }
+      environment.held = claim
+      return nil
+    case .refused(let greatestWeight):
+      let error = LimitError(
+        operationDescription: OperationError.describe(guarded, orNamed: ownerName), limitName: limit.name,
+        weight: weight, greatestWeight: greatestWeight)
+      return .settle(.failure, error: error)
+    case .waiting:
+      // Its gate was cancelled.
+      if previous != nil { return .settle(.cancelled) }
+      return .run(LimitGate(claim, for: isOurs ? guarded : nil))
+    }
+  }
+
+  override var kind: Timeline.Kind { .limited }
+
+  override func guardIsOver() {
+    if let claim = claim.take() { limit.release(claim) }
+  }
+}

@@ -1,0 +1,230 @@
+/// Who holds how much of a limit, and who waits, in which order.
+///
+/// A *claim* is the request of one operation: it waits, is held, and is gone when it was released. A claim made inside a
+/// holder uses the room of that one, its *lender*, which is held as long as there are such; it waits for the rate alone.
+///
+/// Claims are granted in the order of the line, and only the first in it is looked at. So none ever overtakes another,
+/// and a heavy one at the head has its turn when as much has been released as it needs. Those inside holders have a line
+/// of their own, which comes first: the others may wait for these holders.
+///
+/// Times are durations since an origin that all of them share.
+struct LimitState<Owner> {
+  typealias ID = Int
+
+  struct Claim {
+    let owner: Owner
+    let weight: Int
+    /// The holder whose room it uses.
+    let lender: ID?
+    var isHeld = false
+    /// Itself, unless it was released, and those that use its room.
+    var users = 1
+  }
+
+  private(set) var claims: [ID: Claim] = [:]
+  /// Those that wait for room, and then for the rate.
+  private(set) var line = WaitingLine()
+  /// Those that wait for the rate alone, inside holders.
+  private var inside = WaitingLine()
+  /// The weights of those that are held.
+  private(set) var inUse = 0
+  private(set) var maxConcurrent: Int
+  private var bucket: TokenBucket?
+  private var lastID = 0
+  private var alarm: Duration?
+  private var alarmNumber = 0
+
+  init(maxConcurrent: Int, rate: SharedLimit.Rate? = nil) {
+    self.maxConcurrent = maxConcurrent
+    bucket = rate.map { TokenBucket($0) }
+  }
+
+  var rate: SharedLimit.Rate? { bucket?.rate }
+
+  /// The most that one claim may weigh.
+  var greatestWeight: Int { min(maxConcurrent, bucket?.rate.count ?? .max) }
+
+  // MARK: - Consequences
+
+  /// What has to be done about the time at which the rate lets the next one go.
+  enum Alarm: Equatable {
+    /// Nothing: it is set, or not needed.
+    case keep
+    /// Have ``LimitState/wake(_:at:)`` called with this number at this time, instead of what was set before.
+    case set(Duration, number: Int)
+    /// Nobody waits for the rate any more: forget what was set before.
+    case forget
+  }
+
+  /// Those whose turn has come, those who turned out too heavy, and when to come back.
+  struct Change {
+    var granted: [Owner] = []
+    var refused: [Owner] = []
+    var alarm = Alarm.keep
+  }
+
+  enum Answer {
+    case granted, waiting
+    /// It is heavier than the limit.
+    case refused
+  }
+
+  // MARK: - Inputs
+
+  /// Asks for room.
+  ///
+  /// - Parameters:
+  ///   - number: where the claim stands in line: before those with higher numbers. Given to no other; nil for the end.
+  ///   - holder: the innermost claim that is held around it.
+  mutating func request(
+    _ weight: Int, for owner: Owner, number: ID? = nil, inside holder: ID? = nil, at now: Duration
+  ) -> (ID, Answer, Change) {
+    let id = number ?? lastID + 1
+    lastID = max(lastID, id)
+    let lender = holder.flatMap { claims[$0]?.isHeld == true ? claims[$0]!.lender ?? $0 : nil }
+    guard weight <= (lender == nil ? greatestWeight : bucket?.rate.count ?? .max) else {
+      return (id, .refused, Change())
+    }
+    claims[id] = Claim(owner: owner, weight: weight, lender: lender)
+    if let lender {
+      claims[lender]!.users += 1
+      _ = inside.insert(id)
+    } else {
+      _ = line.insert(id)
+    }
+    let change = advance(at: now, except: id)
+    return (id, claims[id]!.isHeld ? .granted : .waiting, change)
+  }
+
+  /// A claim that waits leaves the line. Nothing happens to one that does not wait.
+  mutating func withdraw(_ id: ID, at now: Duration) -> Change {
+    guard let claim = claims[id], !claim.isHeld else { return Change() }
+    leave(id)
+    return advance(at: now)
+  }
+
+  /// The operation has finished, or never ran. Called once for each claim that was not refused.
+  mutating func release(_ id: ID, at now: Duration) -> Change {
+    guard let claim = claims[id] else { return Change() }
+    guard claim.isHeld else { return withdraw(id, at: now) }
+    if let lender = claim.lender {
+      claims[id] = nil
+      dropUser(of: lender)
+    } else {
+      dropUser(of: id)
+    }
+    return advance(at: now)
+  }
+
+  /// Changes how much may be held. Those that hold more keep it.
+  mutating func setMaxConcurrent(_ maxConcurrent: Int, at now: Duration) -> Change {
+    self.maxConcurrent = maxConcurrent
+    return refuseHeavy(at: now)
+  }
+
+  /// Changes the rate. The bucket stays as full as it was, in proportion.
+  mutating func setRate(_ rate: SharedLimit.Rate?, at now: Duration) -> Change {
+    bucket = rate.map { rate in bucket?.changed(to: rate, at: now) ?? TokenBucket(rate) }
+    return refuseHeavy(at: now)
+  }
+
+  /// The time of an alarm has come.
+  mutating func wake(_ number: Int, at now: Duration) -> Change {
+    guard isCurrent(alarm: number) else { return Change() }
+    alarm = nil
+    return advance(at: now)
+  }
+
+  /// Whether the alarm of this number is the one that counts.
+  func isCurrent(alarm number: Int) -> Bool { number == alarmNumber && alarm != nil }
+
+  // MARK: - Parts
+
+  private mutating func leave(_ id: ID) {
+    let claim = claims.removeValue(forKey: id)!
+    if let lender = claim.lender {
+      inside.remove(id)
+      dropUser(of: lender)
+    } else {
+      line.remove(id)
+    }
+  }
+
+  private mutating func dropUser(of id: ID) {
+    claims[id]!.users -= 1
+    guard claims[id]!.users == 0 else { return }
+    inUse -= claims.removeValue(forKey: id)!.weight
+  }
+
+  private mutating func refuseHeavy(at now: Duration) -> Change {
+    let heavy = claims.filter { _, claim in
+      !claim.isHeld && claim.weight > (claim.lender == nil ? greatestWeight : bucket?.rate.count ?? .max)
+    }
+    for id in heavy.keys { leave(id) }
+    var change = advance(at: now)
+    change.refused = heavy.sorted { $0.key < $1.key }.map(\.value.owner)
+    return change
+  }
+
+  /// Grants what can be granted.
+  ///
+  /// - Parameter own: the claim whose owner sees for itself.
+  private mutating func advance(at now: Duration, except own: ID? = nil) -> Change {
+    var change = Change()
+    var due: Duration?
+    while let id = inside.first ?? line.first {
+      let claim = claims[id]!
+      if claim.lender == nil, claim.weight > maxConcurrent - inUse { break }
+      if let next = bucket?.due(claim.weight), next > now {
+        due = next
+        break
+      }
+      bucket?.take(claim.weight, at: now)
+      claims[id]!.isHeld = true
+      if claim.lender == nil {
+        inUse += claim.weight
+        line.remove(id)
+      } else {
+        inside.remove(id)
+      }
+      if id != own { change.granted.append(claim.owner) }
+    }
+    guard due != alarm else { return change }
+    alarm = due
+    alarmNumber += 1
+    change.alarm = due.map { .set($0, number: alarmNumber) } ?? .forget
+    return change
+  }
+}
+
+/// What a rate lets through: a bucket that fills evenly, and of which each one that starts takes its weight.
+///
+/// It knows the time at which it will be full; so nothing has to be done while it fills, and nothing is rounded.
+private struct TokenBucket {
+  let rate: SharedLimit.Rate
+  /// The time in which it fills by one.
+  private let interval: Duration
+  private var fullAt: Duration?
+
+  init(_ rate: SharedLimit.Rate) {
+    self.rate = rate
+    interval = rate.period / rate.count
+  }
+
+  private var capacity: Duration { interval * rate.count }
+
+  /// When there is as much in it as this; nil if it was never touched.
+  func due(_ weight: Int) -> Duration? { fullAt.map { $0 + interval * weight - capacity } }
+
+  mutating func take(_ weight: Int, at now: Duration) {
+    fullAt = max(fullAt ?? now, now) + interval * weight
+  }
+
+  func changed(to rate: SharedLimit.Rate, at now: Duration) -> TokenBucket {
+    var changed = TokenBucket(rate)
+    if let fullAt, fullAt > now, capacity > .zero {
+      changed.fullAt = now + changed.capacity * min((fullAt - now) / capacity, 1)
+    }
+    return changed
+  }
+}
