@@ -103,6 +103,16 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       _ = chain.progress
       return chain
     },
+    LeakSubject("tree observer of nested compositions") { leaf, probe in
+      let composite = CompositeOperation(operations: [CompositeOperation(sequence: ListSequence([leaf]))])
+      composite.addTreeObserver { _, _ in probe.touch() }
+      return composite
+    },
+    LeakSubject("tree observer of a chain, in a queue") { leaf, probe in
+      let chain = zip(leaf.map { $0 }, succeeding(2)).then { succeeding($0.0) }
+      chain.addTreeObserver(on: OperationQueue()) { _, _ in probe.touch() }
+      return chain
+    },
     LeakSubject("event stream that is kept") { leaf, probe in
       let composite = CompositeOperation(operations: [leaf])
       let stream = composite.events()
@@ -296,6 +306,10 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       let registry = ExclusionRegistry()
       return zip(leaf.exclusive("x", in: registry), holding(probe).exclusive("x", "y", in: registry))
     },
+    LeakSubject("limited, in limited") { leaf, probe in
+      let limit = SharedLimit(maxConcurrent: 3, rate: .init(1_000, per: .seconds(1)))
+      return zip(leaf.limited(by: limit, weight: 2), holding(probe).limited(by: limit)).limited(by: limit)
+    },
     LeakSubject("exclusive in exclusive, a condition between") { leaf, probe in
       let registry = ExclusionRegistry()
       let dependent = holding(probe)
@@ -306,10 +320,6 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       ]).exclusive("x", in: registry)
     },
   ]
-    LeakSubject("limited, in limited") { leaf, probe in
-      let limit = SharedLimit(maxConcurrent: 3, rate: .init(1_000, per: .seconds(1)))
-      return zip(leaf.limited(by: limit, weight: 2), holding(probe).limited(by: limit)).limited(by: limit)
-    },
 
   /// Operations of all kinds around the leaf; the probe is in a child.
   private static let wrappers: [LeakSubject] = [

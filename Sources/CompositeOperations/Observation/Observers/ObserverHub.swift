@@ -17,6 +17,14 @@ final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; t
     state.withLock { $0.post(event) } ? self : nil
   }
 
+  /// Something has happened to an operation inside. Returns whether the caller has to call ``deliver()``.
+  func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
+    state.withLock { $0.postInner(event, of: operation) }
+  }
+
+  /// Runs something that only one thread at a time may do.
+  func whileLocked<R>(_ body: () -> R) -> R { state.withLock { _ in body() } }
+
   func postProgress(_ fraction: Double) {
     if state.withLock({ $0.postProgress(fraction) }) { deliver() }
   }
@@ -32,7 +40,11 @@ final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; t
   func deliver() {
     while let delivery = state.withLock({ $0.nextDelivery() }) {
       switch delivery {
-      case .event(let event, let records): for record in records { record.deliver(event) }
+      case .event(let event, let records):
+        for record in records {
+          let needsOperation = record.interests.contains(.tree) && !event.isInner
+          record.deliver(needsOperation ? event.of(operation, isInner: false) : event)
+        }
       case .proceed(let proceed): proceed()
       }
     }

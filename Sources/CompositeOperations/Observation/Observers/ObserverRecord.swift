@@ -59,7 +59,7 @@ final class ObserverRecord: Sendable {
   func call(_ event: OperationEvent) {
     guard let body = state.withLock({ $0.body }) else { return }
     ThreadContext.current.runUserCode { body(event) }
-    if case .settled = event.content { end() }
+    if case .settled = event.content, !event.isInner { end() }
   }
 }
 
@@ -70,6 +70,8 @@ struct ObserverInterests: OptionSet {
   static let children = ObserverInterests(rawValue: 2)
   /// It is one of those of which the last one leaves.
   static let stays = ObserverInterests(rawValue: 4)
+  /// What happens to the operations inside.
+  static let tree = ObserverInterests(rawValue: 8)
 
   static let everything: ObserverInterests = [.progress, .children, .stays]
 }

@@ -39,6 +39,13 @@ struct ObserverState {
     return deposit(.event(.childAdded(child), to: interested))
   }
 
+  /// Something has happened to an operation inside.
+  mutating func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
+    let interested = records.filter { $0.interests.contains(.tree) }
+    guard outcome == nil, !interested.isEmpty else { return false }
+    return deposit(.event(event.of(operation, isInner: true), to: interested))
+  }
+
   /// Fractions may come from several threads, out of order.
   mutating func postProgress(_ fraction: Double) -> Bool {
     guard outcome == nil, fraction >= lastFraction + 0.001 || fraction == 1 && lastFraction < 1 else { return false }

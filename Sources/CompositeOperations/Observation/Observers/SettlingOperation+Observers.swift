@@ -80,11 +80,15 @@ extension SettlingOperation {
   /// settled.
   final func add(_ record: ObserverRecord) -> ObserverHub? {
     guard let (hub, delivers) = withHub({ ($0, $0.adding(record)) }) else {
-      if let outcome = erasedOutcome { record.deliver(.settled(outcome)) }
+      if let outcome = erasedOutcome {
+        let isTree = record.interests.contains(.tree)
+        record.deliver(.settled(outcome).of(isTree ? self : nil, isInner: false))
+      }
       return nil
     }
     delivers?.deliver()
     if record.interests.contains(.children), let source { hub.monitor(source) }
+    if record.interests.contains(.tree) { hub.watchTree(of: self) }
     if record.interests.contains(.progress) { reportProgress(to: hub) }
     return hub
   }
