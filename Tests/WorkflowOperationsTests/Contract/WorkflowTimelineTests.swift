@@ -1,4 +1,5 @@
 import CompositeOperations
+import Foundation
 import TestSupport
 import Testing
 import WorkflowOperations
@@ -23,6 +24,26 @@ struct WorkflowTimelineTests {
     #expect(entries.count == 4)
     #expect(entries.count { $0.kind == .graph } == 2)
     #expect(entries.last?.parent == entries.first { $0.kind == .graph && $0.parent != nil }?.id)
+  }
+
+  @Test("A tree observer is told of the tasks, and of those of workflows inside")
+  func treeObserver_ofARun_isToldOfItsTasks() async throws {
+    let workflow = Workflow("outer")
+    let first = workflow.addEmpty("first")
+    let inner = Workflow("inner")
+    inner.addEmpty("task")
+    _ = workflow.addSubworkflow("sub", inner, after: first)
+    let run = workflow.makeOperation()
+    let told = EventRecorder<String>()
+    run.addTreeObserver { operation, event in
+      if event.child == nil { told.record("\(operation.name ?? "task"): \(event.kind)") }
+    }
+    try await run.run()
+    #expect(
+      told.events == [
+        "outer: started", "task: started", "task: settled", "inner: started", "task: started", "task: settled",
+        "inner: settled", "outer: settled",
+      ])
   }
 
   @Test("Each attempt of a task has its number")
