@@ -28,7 +28,7 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
       "RetrySequence was made with \(maxAttempts) attempts, so it could never run. Use at least 1.")
     self.makeOperation = makeOperation
     timekeeper = nil
-    retry = RetryState(RetryPolicy(maxAttempts: maxAttempts, backoff: .none, jitter: .none))
+    retry = RetryState(RetryPolicy(maxAttempts: maxAttempts, backoff: .noDelay, jitter: .none))
   }
 
   /// Makes a sequence of attempts by a policy.

@@ -17,7 +17,7 @@ public struct Backoff: Sendable {
   private let kind: Kind
 
   /// No delay.
-  public static let none = Backoff(kind: .constant(.zero))
+  public static let noDelay = Backoff(kind: .constant(.zero))
 
   /// The same delay each time. Traps if it is negative.
   public static func constant(_ delay: Duration) -> Backoff {

@@ -123,7 +123,7 @@ public struct JobBackoff: Sendable, Hashable {
 
   private var backoff: Backoff {
     switch kind {
-    case .none: .none
+    case .none: .noDelay
     case .constant(let delay): .constant(.milliseconds(delay))
     case .linear(let first, let increment): .linear(from: .milliseconds(first), by: .milliseconds(increment))
     case .exponential(let first, let multiplier): .exponential(from: .milliseconds(first), multiplier: multiplier)

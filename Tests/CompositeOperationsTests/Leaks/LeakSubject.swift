@@ -239,7 +239,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       zip(leaf, holding(probe)).deadline(.now + .seconds(3_600), clock: ContinuousClock())
     },
     LeakSubject("factory of retrying") { leaf, probe in
-      leaf.retrying(RetryPolicy(maxAttempts: 2, backoff: .none)) { _ in
+      leaf.retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay)) { _ in
         probe.touch()
         return succeeding(2)
       }
@@ -277,7 +277,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
   /// What conditions and exclusion keep.
   private static let policies: [LeakSubject] = [
     LeakSubject("decision about another attempt") { leaf, probe in
-      failing(TestError.first, as: Int.self).retrying(RetryPolicy(backoff: .none)) { (_: RetryAttempt) in
+      failing(TestError.first, as: Int.self).retrying(RetryPolicy(backoff: .noDelay)) { (_: RetryAttempt) in
         leaf
       } decide: { _ in
         probe.touch()

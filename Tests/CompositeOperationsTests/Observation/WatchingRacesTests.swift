@@ -102,7 +102,7 @@ struct WatchingRacesTests {
 
   @Test func retrying_progress_neverGoesBack() async throws {
     let fractions = Locked<[Double]>([])
-    let operation = retrying(RetryPolicy(maxAttempts: 3, backoff: .none)) { attempt in
+    let operation = retrying(RetryPolicy(maxAttempts: 3, backoff: .noDelay)) { attempt in
       AsyncOperation<Int> { progress in
         for step in 1...10 { progress.report(Double(step) / 10) }
         if attempt < 3 { throw TestError.first }

@@ -8,7 +8,7 @@ import Testing
 struct RetryAttemptTests {
   private let clock = ManualClock()
   private let everySecond = RetryPolicy(maxAttempts: 4, backoff: .constant(.seconds(1)), jitter: .none)
-  private let atOnce = RetryPolicy(maxAttempts: 4, backoff: .none)
+  private let atOnce = RetryPolicy(maxAttempts: 4, backoff: .noDelay)
 
   private func names(_ errors: [any Error]) -> [String] { errors.map { ($0 as? TestError)?.name ?? "\($0)" } }
 
@@ -45,7 +45,7 @@ struct RetryAttemptTests {
   @Test("Of many errors the first four and the newest are told")
   func attempt_afterManyErrors_isToldOfFew() async {
     let told = Locked<(errors: [String], omitted: Int)>(([], 0))
-    let retried = retrying(RetryPolicy(maxAttempts: 100, backoff: .none)) { attempt -> SimpleOperation<Int> in
+    let retried = retrying(RetryPolicy(maxAttempts: 100, backoff: .noDelay)) { attempt -> SimpleOperation<Int> in
       if attempt.number == 100 {
         told.withLock { $0 = (attempt.errors.map { ($0 as? TestError)?.name ?? "" }, attempt.omittedErrorCount) }
       }
@@ -155,7 +155,7 @@ struct RetryAttemptTests {
 
     func retried(first: some ComposableOperation<Int>) -> SimpleOperation<Int> {
       let (asked, answer, cancelled, made, second) = (asked, answer, cancelled, made, second)
-      return first.retrying(RetryPolicy(maxAttempts: 2, backoff: .none)) { attempt in
+      return first.retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay)) { attempt in
         made.record(attempt.number)
         return second
       } decide: { _ in

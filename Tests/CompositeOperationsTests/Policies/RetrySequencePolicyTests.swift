@@ -28,7 +28,7 @@ struct RetrySequencePolicyTests {
 
   @Test("When none is left, the composite has every error")
   func attempts_exhausted() async throws {
-    let policy = RetryPolicy(maxAttempts: 3, backoff: .none)
+    let policy = RetryPolicy(maxAttempts: 3, backoff: .noDelay)
     let composite = CompositeOperation(sequence: RetrySequence(policy) { failing(TestError("\($0)")) })
     let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
     #expect(error.failures.map { ($0.error as? TestError)?.name } == ["1", "2", "3"])
@@ -85,7 +85,7 @@ struct RetrySequencePolicyTests {
 
   @Test("A sequence is a value: each composite makes its own attempts")
   func sequence_usedTwice() async {
-    let sequence = RetrySequence(RetryPolicy(maxAttempts: 2, backoff: .none)) { attempt in
+    let sequence = RetrySequence(RetryPolicy(maxAttempts: 2, backoff: .noDelay)) { attempt in
       attempt == 1 ? failing(TestError.first) : succeeding(attempt)
     }
     for _ in 1...2 {

@@ -66,7 +66,7 @@ struct RetryStateTests {
     #expect(all[0] >= .seconds(1) && all[0] <= .seconds(3))
     #expect(zip(all, all.dropFirst()).allSatisfy { $1 >= .seconds(1) && $1 <= min($0 * 3, .seconds(60)) })
     #expect(all.contains { $0 == .seconds(60) } && all.contains { $0 < .seconds(2) })
-    let none = RetryPolicy(maxAttempts: 4, backoff: .none, jitter: .decorrelated)
+    let none = RetryPolicy(maxAttempts: 4, backoff: .noDelay, jitter: .decorrelated)
     #expect(delays(none) == [.zero, .zero, .zero])
   }
 
@@ -100,7 +100,7 @@ struct RetryStateTests {
   @Test("The decision: by error and attempt; a delay of its own is neither capped nor jittered; never negative")
   func decision_isAsked() {
     let asked = EventRecorder<Int>()
-    let policy = RetryPolicy(maxAttempts: 9, backoff: .none, maxDelay: .seconds(1)) { error, attempt in
+    let policy = RetryPolicy(maxAttempts: 9, backoff: .noDelay, maxDelay: .seconds(1)) { error, attempt in
       asked.record(attempt)
       switch attempt {
       case 1: return .retryAfter(.seconds(120))

@@ -7,7 +7,7 @@ import Testing
 struct RetryingTests {
   private let clock = ManualClock()
   private let everySecond = RetryPolicy(maxAttempts: 4, backoff: .constant(.seconds(1)), jitter: .none)
-  private let atOnce = RetryPolicy(maxAttempts: 4, backoff: .none)
+  private let atOnce = RetryPolicy(maxAttempts: 4, backoff: .noDelay)
 
   private func errors(_ outcome: Outcome<Int>) -> [TestError]? {
     (outcome.error as? RetryError)?.errors.compactMap { $0 as? TestError }
@@ -43,7 +43,7 @@ struct RetryingTests {
 
   @Test("Every attempt's error is in the error, and its description")
   func retrying_exhausted_keepsErrors() async throws {
-    let retried = failing(TestError.first, as: Int.self).retrying(RetryPolicy(maxAttempts: 2, backoff: .none)) { _ in
+    let retried = failing(TestError.first, as: Int.self).retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay)) { _ in
       failing(TestError.second)
     }
     let error = try #require(await outcomeOfStarting(retried).error as? RetryError)
@@ -60,7 +60,7 @@ struct RetryingTests {
 
   @Test("Of many errors the first four and the newest are kept, and it says how many are not")
   func retrying_oftenInVain_keepsFewErrors() async throws {
-    let retried = retrying(RetryPolicy(maxAttempts: 1000, backoff: .none)) { attempt -> SimpleOperation<Int> in
+    let retried = retrying(RetryPolicy(maxAttempts: 1000, backoff: .noDelay)) { attempt -> SimpleOperation<Int> in
       failing(TestError("\(attempt)"))
     }
     let error = try #require(await outcomeOfStarting(retried).error as? RetryError)
@@ -230,7 +230,7 @@ struct RetryingTests {
   @Test("An attempt that has failed already and is returned again is a mistake, which ends it")
   func retrying_sameOperationAgain_fails() async throws {
     let failed = failing(TestError.first, as: Int.self)
-    let retried = retrying(RetryPolicy(maxAttempts: .max, backoff: .none)) { _ in failed }
+    let retried = retrying(RetryPolicy(maxAttempts: .max, backoff: .noDelay)) { _ in failed }
     let error = try #require(await outcomeOfStarting(retried).error as? RetryError)
     #expect(error.errors.count == 2)
     #expect((error.lastError as? OperationError)?.code == .alreadyFinished)
@@ -258,7 +258,7 @@ struct RetryingTests {
   @Test("A policy that cancels, from inside its decision, ends it")
   func retrying_decisionCancelling_isCancelled() async {
     let box = Locked<SimpleOperation<Int>?>(nil)
-    let policy = RetryPolicy(maxAttempts: .max, backoff: .none) { _, attempt in
+    let policy = RetryPolicy(maxAttempts: .max, backoff: .noDelay) { _, attempt in
       if attempt == 3 { box.withLock { $0.take() }?.cancel() }
       return .retry
     }
@@ -269,7 +269,7 @@ struct RetryingTests {
 
   @Test("100,000 attempts, each at once, in constant stack")
   func retrying_manyAttempts() async {
-    let policy = RetryPolicy(maxAttempts: .max, backoff: .none)
+    let policy = RetryPolicy(maxAttempts: .max, backoff: .noDelay)
     let retried = retrying(policy) { attempt in attempt < 100_000 ? failing(TestError.first) : succeeding(attempt) }
     #expect(await outcomeOfStarting(retried).value == 100_000)
   }
@@ -279,7 +279,7 @@ struct RetryingTests {
     let released = Gate()
     func make() -> SimpleOperation<Int> {
       let probe = ReleaseProbe(released)
-      let policy = RetryPolicy(backoff: .none)
+      let policy = RetryPolicy(backoff: .noDelay)
       return retrying(policy) { attempt in
         probe.touch()
         return attempt < 2 ? failing(TestError.first) : succeeding(attempt)

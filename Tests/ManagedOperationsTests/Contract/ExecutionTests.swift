@@ -184,7 +184,7 @@ import Testing
     let limit = RateLimitInterceptor(tokens: 2, per: .seconds(3_600)) { $0 is Scripted<Int> ? "" : nil }
     do {
       let manager = OperationManager(
-        interceptors: [batch, limit], reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .none))],
+        interceptors: [batch, limit], reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .noDelay))],
         clock: ManualClock())
       events = manager.events()
       manager.add(contentsOf: (0..<5).map { Number($0) })

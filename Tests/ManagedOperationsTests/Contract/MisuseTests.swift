@@ -54,7 +54,7 @@ struct MisuseTests {
     let used = succeeding(1)
     used.start()
     let manager = OperationManager(
-      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .none))], clock: ManualClock())
+      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
     let error = managedError(await settled(manager.add(AnyManagedTask(makeOperation: { used }))))
     #expect(error?.code == .operationAlreadyFinished)
     #expect(error?.errorDescription?.contains("make a new one in makeOperation()") == true)
@@ -62,7 +62,7 @@ struct MisuseTests {
 
   @Test func makeOperation_throws_failsAndIsReactedTo() async throws {
     let manager = OperationManager(
-      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .none))], clock: ManualClock())
+      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
     let value = try await manager.run(
       Scripted { attempt in
         if attempt == 1 { throw TestError.first }

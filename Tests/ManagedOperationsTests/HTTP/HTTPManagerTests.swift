@@ -179,7 +179,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
     try await withServer(keepsConnections: false) { server in
       server.route("/", .failing(2, then: .ok("at last")))
       let http = HTTPManager(
-        reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 3, backoff: .none))], clock: ManualClock())
+        reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 3, backoff: .noDelay))], clock: ManualClock())
       let answer = try await http.data(for: request(server.url()))
       #expect(answer.body == Data("at last".utf8))
       #expect(server.count("/") == 3)
@@ -191,7 +191,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       server.route("/", .failing(1, with: .retryLater(after: "7"), then: .ok()))
       let clock = ManualClock()
       let delays = EventRecorder<Duration>()
-      var policy = RetryPolicy(backoff: .none)
+      var policy = RetryPolicy(backoff: .noDelay)
       policy.willRetry = { _, _, delay in delays.record(delay) }
       let http = HTTPManager(reactors: [RetryReactor(policy: policy)], clock: clock)
       let handle = http.add(request(server.url()))
@@ -207,7 +207,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
   @Test func upload_isSentWholeAgain_whenItIsTriedAgain() async throws {
     try await withServer(keepsConnections: false) { server in
       server.route("/", HTTPRoute { $0.number == 1 ? .status(503) : .status(200, bytes: $0.body) })
-      let http = HTTPManager(reactors: [RetryReactor(policy: RetryPolicy(backoff: .none))], clock: ManualClock())
+      let http = HTTPManager(reactors: [RetryReactor(policy: RetryPolicy(backoff: .noDelay))], clock: ManualClock())
       let bytes = Data((0..<100_000).map(HTTPAnswer.largeByte))
       let response = try await http.upload(for: request(server.url(), "POST"), from: .data(bytes))
       #expect(response.body == bytes && server.requests.events.map(\.body.count) == [100_000, 100_000])

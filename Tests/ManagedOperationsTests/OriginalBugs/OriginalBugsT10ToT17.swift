@@ -136,7 +136,7 @@ struct OriginalBugsT10ToT17 {
   func t17_limitsRetriesAndProgress() async throws {
     let gauge = ConcurrencyGauge()
     let manager = OperationManager(
-      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .none))], clock: ManualClock())
+      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
     manager.maxConcurrentOperationCount = 2
     #expect(manager.maxConcurrentOperationCount == 2)
     let group = manager.add(

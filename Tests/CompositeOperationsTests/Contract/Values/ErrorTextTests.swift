@@ -8,7 +8,7 @@ import Testing
 @Suite("10 Text of errors", .hangLimit)
 struct ErrorTextTests {
   private let clock = ManualClock()
-  private let once = RetryPolicy(maxAttempts: 1, backoff: .none)
+  private let once = RetryPolicy(maxAttempts: 1, backoff: .noDelay)
 
   /// Internal types, which no error may name.
   private func expectNoInternals(_ text: String) {
@@ -74,7 +74,7 @@ struct ErrorTextTests {
 
   @Test("Errors of policies name the operation and what to do, and no internal type")
   func policyErrors_nameOperationAndRemedy() async throws {
-    let retried = retrying(RetryPolicy(maxAttempts: 2, backoff: .none)) { _ in
+    let retried = retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay)) { _ in
       failing(TestError.first, as: Int.self, named: "photo 7")
     }
     let retryError = try #require(await outcomeOfStarting(retried).error as? RetryError)

@@ -163,7 +163,7 @@ struct LimitRateTests {
   @Test func retries_ofALimitedOperation_waitForTheRate() async {
     let limit = limit(1, per: 1)
     let made = EventRecorder<Int>()
-    let retried = retrying(RetryPolicy(maxAttempts: 3, backoff: .none)) { attempt -> SimpleOperation<Int> in
+    let retried = retrying(RetryPolicy(maxAttempts: 3, backoff: .noDelay)) { attempt -> SimpleOperation<Int> in
       made.record(attempt)
       return (attempt < 3 ? failing(TestError.first) : succeeding(attempt)).limited(by: limit)
     }
