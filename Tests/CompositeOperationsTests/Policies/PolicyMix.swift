@@ -19,6 +19,8 @@ indirect enum PolicyMix: Sendable {
     case timeout(seconds: Int, TimeoutBehavior, asDeadline: Bool)
     case exclusive([Int])
     case condition(Requirement)
+    /// By a limit of its own, twice, one inside the other: circles through limits are not found.
+    case limited(weight: Int)
     case map
   }
 
@@ -120,7 +122,8 @@ extension PolicyMix {
     switch random.number(0...99) {
     case 0..<30: .timeout(seconds: random.number(1...12), behavior(&random), asDeadline: random.chance(30))
     case 30..<60: .exclusive((0..<random.number(1...2)).map { _ in random.number(0...categoryCount - 1) })
-    case 60..<90: .condition(requirement(depth, &random))
+    case 60..<80: .condition(requirement(depth, &random))
+    case 80..<92: .limited(weight: random.number(1...3))
     default: .map
     }
   }

@@ -153,7 +153,7 @@ struct PolicyMixBuilder: Sendable {
         inside.all[category] = inside.all[category] ?? number
         inside.sure[category] = inside.all[category]
       }
-    case .timeout, .condition, .map:
+    case .timeout, .condition, .limited, .map:
       break
     }
     return noted(wrap(operation(mix, inside), wrapper, inside), extras)
@@ -171,6 +171,10 @@ struct PolicyMixBuilder: Sendable {
     case .condition(let requirement):
       // What it needs runs before, and is not inside of what is guarded.
       return operation.condition(condition(requirement, Holders(all: holders.all)))
+    case .limited(let weight):
+      let limit = SharedLimit(maxConcurrent: 2)
+      // A weight of 3 is too much inside of nothing, but not inside of a holder.
+      return operation.limited(by: limit, weight: weight).limited(by: limit)
     case .map:
       return operation.map { $0 }
     }

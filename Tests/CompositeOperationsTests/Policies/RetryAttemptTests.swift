@@ -252,6 +252,7 @@ struct RetryAttemptTests {
     await onWorker { retried.start() }
     await deciding.asked.wait()
     #expect(recorder.timeline.entries.last?.kind == .wait)
+    #expect(retried.mermaid().contains("decides about another attempt"))
     deciding.answer.open()
     await deciding.second.started.wait()
     deciding.second.finish(with: 1)

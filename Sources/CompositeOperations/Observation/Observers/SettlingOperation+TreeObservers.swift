@@ -19,6 +19,7 @@ extension SettlingOperation {
   /// Of each operation these events are told: the composition around it has a new ``OperationEvent/child``; then it has
   /// ``OperationEvent/Kind/started``, unless it never runs; then it has ``OperationEvent/Kind/settled``, before the
   /// composition around it has. ``OperationEvent/Kind/cancelled`` is told of this operation alone, and progress of none.
+  /// Of what is inside a composition that never runs, nothing is told.
   /// One that other code has started counts as started when it begins to be waited for, and its end is not told if it is
   /// not waited for until then; one that several compositions wait for is told of by each of them. The end of this
   /// operation is the last event: what winds down after that, as work does whose timeout settles at once, is not told.
