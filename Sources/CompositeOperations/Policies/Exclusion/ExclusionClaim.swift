@@ -1,7 +1,7 @@
 import Foundation
 
 /// What one operation holds, or waits for; handed down to the operations inside, which hold it too.
-final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the registry's lock, but for what is set only once
+final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the registry's lock, or set only once
   enum Standing {
     case waiting, granted
     case refused([Wait])
