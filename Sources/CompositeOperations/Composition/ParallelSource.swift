@@ -115,7 +115,6 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   // MARK: - Running
 
   override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
-    if EngineFault.looksAtAllChildren.isInjected { for tag in 0..<count { _ = priority(of: tag) } }
     var place = Dispenser.Place()
     guard let (tag, more) = dispenser.take(at: &place) else { return runReady(in: slot, context) }
     if more { slot.moreIsAvailable(in: self) }
@@ -140,7 +139,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func claim() -> ParallelState.Claim {
-    let done = EngineFault.countsOnlyThreads.isInjected ? count : dispenser.doneCount
+    let done = dispenser.doneCount
     return state.withLock { $0.claim(done: done) }
   }
 
@@ -159,11 +158,6 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       }
       return .done
     }
-    var ahead = Dispenser.Place()
-    if EngineFault.claimsAhead.isInjected, let (ahead, _) = dispenser.take(at: &ahead) {
-      _ = run(child, tag, in: slot, context)
-      return run(children[ahead], ahead, in: slot, context)
-    }
     return run(child, tag, in: slot, context)
   }
 
@@ -172,7 +166,6 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     case .finished:
       childEnded(tag, child)
     case .inFlight:
-      if EngineFault.blocksThread.isInjected { while !child.isFinished { sched_yield() } }
       return .inFlight
     case .elsewhere:
       break

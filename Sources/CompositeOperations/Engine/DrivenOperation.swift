@@ -2,20 +2,21 @@ import Foundation
 
 /// The engine for other targets: an operation whose children somebody else, the driver, decides on while it runs.
 ///
-/// Hand it operations when they are ready, and be told when each has settled. It runs them as a composite runs its
-/// children: on workers, or in lanes of the given queue (or of the surrounding composite's); it occupies no slot itself.
+/// Hand it tags when their operations can run. It has the driver make each operation when it may start, runs it as a
+/// composite runs its children, and says when it has settled: on workers, or in lanes of the given queue (or of the
+/// surrounding composite's); it occupies no slot itself.
 /// It nests in composites, and composites in it. It does not settle by itself: the driver ends it with `finish(with:)`,
 /// `reject(with:)` or `settle(with:)`, when nothing that it handed in is unfinished any more, and keeps it alive until
 /// then.
 package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // see the fields
   /// What the driver gets to know. Called on workers, or on the thread on which it happened; under no lock.
   package struct Driver: Sendable {
-    /// The operation has started; operations can be handed in from now on.
+    /// The operation has started; tags can be handed in from now on.
     package var didStart: @Sendable (DrivenOperation) -> Void
-    /// One of the tags that were handed in alone may start: makes its operation, and says which tag it settles with.
+    /// The operation of one of the tags that were handed in may start: makes it, and says which tag it settles with.
     /// Called where the operation will run, once for each. Nil if there is nothing to run any more.
     package var makeOperation: @Sendable (DrivenOperation, _ tag: Int) -> (Operation, tag: Int)?
-    /// An operation that was handed in, or made, has settled. Once for each. Returns the tags that can run in
+    /// An operation that was made has settled. Once for each. Returns the tags that can run in
     /// consequence: as if they were handed in afterwards, but the thread goes on with them itself where it can.
     package var operationDidSettle: @Sendable (DrivenOperation, Operation, _ tag: Int) -> [Int]
     /// The operation was cancelled: before `didStart`, which then does not come, or while it executes. The driver hands
@@ -29,22 +30,6 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     /// Which attempt at its work the operation with a tag is, from 1. Asked for timelines, before `operationDidSettle`.
     package var attempt: @Sendable (_ tag: Int) -> Int = { _ in 1 }
 
-    /// A driver that hands in operations.
-    package init(
-      didStart: @escaping @Sendable (DrivenOperation) -> Void,
-      operationDidSettle: @escaping @Sendable (DrivenOperation, Operation, _ tag: Int) -> Void,
-      wasCancelled: @escaping @Sendable (DrivenOperation) -> Void
-    ) {
-      self.didStart = didStart
-      self.makeOperation = { _, _ in nil }
-      self.operationDidSettle = { driven, operation, tag in
-        operationDidSettle(driven, operation, tag)
-        return []
-      }
-      self.wasCancelled = wasCancelled
-    }
-
-    /// A driver that hands in tags, and makes their operations when they may start.
     package init(
       didStart: @escaping @Sendable (DrivenOperation) -> Void,
       makeOperation: @escaping @Sendable (DrivenOperation, _ tag: Int) -> (Operation, tag: Int)?,
@@ -109,25 +94,15 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 
   // MARK: - For the driver
 
-  /// Runs an operation, which nobody else starts; one that somebody has started is waited for.
-  ///
-  /// - Parameters:
-  ///   - operation: the operation. It starts when the width and the queue allow, by `queuePriority` and then in the
-  ///     order in which operations are handed in.
-  ///   - tag: comes back when it has settled.
-  package func run(_ operation: Operation, tag: Int) {
-    readySource.add(operation, tag: tag)
-  }
-
-  /// Runs operations that are made when they may start, in the order of their tags here, after those that were handed in
-  /// as operations.
+  /// Runs operations, each of which is made when the width and the queue allow it to start, in the order of their tags
+  /// here. One that somebody else has started by then, or starts, is waited for.
   package func run(tags: [Int]) {
     readySource.add(tags: tags)
   }
 
-  /// Cancels the operations that are under way, and settles those that wait without running them. Tags whose operations
-  /// have not been made are forgotten. Nothing starts any more. The driver is told of each when it has settled; of one that is somebody else's to start, and waits for its
-  /// turn here, at once, for it is left alone.
+  /// Cancels the operations that are under way, and settles those that wait for their dependencies without running them;
+  /// the driver is told of each when it has settled. Operations that somebody else starts are left alone. Tags whose
+  /// operations have not been made are forgotten. Nothing starts any more.
   package func cancelAll() {
     readySource.cancelAll()
   }

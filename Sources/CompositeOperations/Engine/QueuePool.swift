@@ -9,12 +9,12 @@ final class ExecutionTree: Sendable {
   private let heldQueue: OperationQueue?
 
   init(root: SettlingOperation) {
-    heldQueue = EngineFault.ignoresHeldSlot.isInjected ? nil : root.executingQueue
+    heldQueue = root.executingQueue
   }
 
   func pool(for queue: OperationQueue, qualityOfService: QualityOfService) -> QueuePool {
     pools.withLock { pools in
-      if !EngineFault.sharesNoLanes.isInjected, let pool = pools[ObjectIdentifier(queue)] { return pool }
+      if let pool = pools[ObjectIdentifier(queue)] { return pool }
       let pool = QueuePool(queue: queue, holdsSlot: queue === heldQueue, qualityOfService: qualityOfService)
       pools[ObjectIdentifier(queue)] = pool
       return pool
@@ -86,7 +86,7 @@ final class QueuePool: Sendable {
         return .inFlight
       case .done:
         lanes.withLock { $0.keep(source) }
-        if isSuspended { return .suspended }
+        if queue.isSuspended { return .suspended }
       }
       if shouldYield { return .yield }
     }
@@ -95,14 +95,12 @@ final class QueuePool: Sendable {
 
   /// Takes a few pieces of work of a source.
   private func attend(to source: WorkSource, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
-    for _ in 0..<QueuePool.turn where !isSuspended {
+    for _ in 0..<QueuePool.turn where !queue.isSuspended {
       let result = source.runNext(in: slot, context)
       if result != .done { return result }
     }
     return .done
   }
-
-  private var isSuspended: Bool { queue.isSuspended && !EngineFault.ignoresSuspension.isInjected }
 
   private func nextSource() -> (source: WorkSource, generation: Int)? {
     guard let (source, generation, action) = lanes.withLock({ $0.nextSource() }) else { return nil }
@@ -111,7 +109,6 @@ final class QueuePool: Sendable {
   }
 
   private var shouldYield: Bool {
-    if EngineFault.neverYields.isInjected { return false }
     let (ours, active) = lanes.withLock { ($0.operationCount, $0.activeCount) }
     let limit = queue.maxConcurrentOperationCount
     return queue.operationCount > ours || limit >= 0 && active > limit
@@ -207,7 +204,6 @@ final class QueuePool: Sendable {
 
     override func cancel() {
       super.cancel()
-      if EngineFault.ignoresQueueCancellation.isInjected { return }
       // Before the leaf, which may settle at once and make room for one of them.
       pool.cancelWaiting()
       let leaf: Operation? = StripedLock.withLock(of: self) {

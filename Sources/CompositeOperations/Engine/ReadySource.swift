@@ -11,13 +11,13 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   private let settling = LockBox<[Int: Int]>([:])
 
   /// - Parameters:
-  ///   - make: makes the operation for a tag that was handed in alone, when it may start, where it will.
+  ///   - make: makes the operation for a tag, when it may start, where it will.
   ///   - whenSettled: called once for each operation, on the thread that settled it or a worker. Returns the tags that
   ///     can run in consequence.
   ///   - countDone: how much there is and how much of it is done, for progress; nil if that is not known.
   ///   - attempt: which attempt at its work an operation is that settles.
   init(
-    make: @escaping @Sendable (_ tag: Int) -> (Operation, tag: Int)? = { _ in nil },
+    make: @escaping @Sendable (_ tag: Int) -> (Operation, tag: Int)?,
     whenSettled: @escaping @Sendable (Operation, _ tag: Int) -> [Int],
     countDone: @escaping @Sendable () -> (done: Int, total: Int)? = { nil },
     attempt: @escaping @Sendable (_ tag: Int) -> Int = { _ in 1 }
@@ -39,13 +39,6 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     if state.withLock({ $0.add(tags: tags) }) { offer() }
   }
 
-  func add(_ operation: Operation, tag: Int) {
-    let priority = operation.queuePriority
-    let number = state.withLock { $0.nextNumber() }
-    tellAdded(operation, tag: number)
-    if state.withLock({ $0.add(operation, number: number, tag: tag, priority: priority) }) { offer() }
-  }
-
   override func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     guard
       let (operation, number, more) = state.withLock({ state in
@@ -63,8 +56,8 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
       state.withLock { $0.skipTag() }
       return .done
     }
-    if claim.isCancelled { cancel(operation, context) }
     let number = state.withLock { $0.made(operation, tag: tag) }
+    if claim.isCancelled { cancelWaiting(operation, tag: number, joins: true, context) }
     tellAdded(operation, tag: number)
     return run(operation, number, in: slot, context)
   }
@@ -116,10 +109,11 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
       state.cancelTags()
       return state.waiting
     }
-    for (number, operation) in waiting { cancelWaiting(operation, tag: number, joins: true, context) }
+    // Those that have waited for their dependencies: ours.
+    for (number, operation) in waiting { cancelWaiting(operation, tag: number, joins: false, context) }
   }
 
-  /// Cancels everything: what is under way, and what waits, which is settled without being run.
+  /// Cancels everything: what is under way, and what waits for its dependencies, which is settled without being run.
   func cancelAll() {
     let context = ThreadContext.current
     let (abandoned, operations) = state.withLock { ($0.close(), $0.operations) }
@@ -127,7 +121,7 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     for (number, entry) in operations.sorted(by: { $0.key < $1.key }) {
       if !isAbandoned.contains(number) {
         if state.withLock({ $0.owns(number) }) { cancel(entry.operation, context) }
-      } else if abandon(entry.operation, tag: number, joins: !state.withLock { $0.owns(number) }, context) {
+      } else if abandon(entry.operation, tag: number, context) {
         operationDidSettle(entry.operation, tag: number)
       }
     }

@@ -2,19 +2,21 @@ import Foundation
 
 /// Operations that can run now, of which so many at a time do. The state behind ``DrivenOperation``.
 ///
-/// Those that are handed in as tags are made when one of them may start, after all that were handed in as operations.
+/// They are handed in as tags, and made when one of them may start. One that then has to wait for its dependencies takes
+/// no place meanwhile; afterwards it comes before all that have not been made.
 struct ReadyState {
   private(set) var width = Int.max
   private(set) var isSuspended = false
   /// Whether operations are held back by a progress that is paused. Apart from `isSuspended`, which is the driver's.
   private(set) var isHeld = false
   private(set) var inFlight = 0
+  /// Those that have waited for their dependencies, and can start.
   private var ready = ReadyQueue()
   /// The tags whose operations are made when they may start.
   private var tags = HeadedQueue<Int>()
   /// How many of them were cancelled while they waited for their turn.
   private var cancelledTags = 0
-  /// Those that wait and those that are in flight, by the number under which they were handed in.
+  /// Those that wait and those that are in flight, by the number that they got when they were made.
   private(set) var operations: [Int: (operation: Operation, tag: Int)] = [:]
   /// Those that wait for their dependencies, and so do not count as in flight.
   private var parked: Set<Int> = []
@@ -24,20 +26,8 @@ struct ReadyState {
   /// Nothing starts any more.
   private(set) var isClosed = false
 
-  /// The number under which the next operation is handed in.
-  mutating func nextNumber() -> Int {
-    lastNumber += 1
-    return lastNumber
-  }
-
-  /// An operation can run now. Returns whether there is something to claim.
-  mutating func add(_ operation: Operation, number: Int, tag: Int, priority: Operation.QueuePriority) -> Bool {
-    operations[number] = (operation, tag)
-    ready.append(number, priority: priority)
-    return mayStart
-  }
-
-  /// The number of the operation to start, if one may start; `more` if another one may as well.
+  /// The number of the operation to start, of those that have waited, if one may start; `more` if another operation may
+  /// as well.
   mutating func claim() -> (number: Int, more: Bool)? {
     guard mayStart, let number = ready.popFirst() else { return nil }
     inFlight += 1
@@ -63,9 +53,9 @@ struct ReadyState {
 
   /// The operation of a claimed tag was made. Returns its number.
   mutating func made(_ operation: Operation, tag: Int) -> Int {
-    let number = nextNumber()
-    operations[number] = (operation, tag)
-    return number
+    lastNumber += 1
+    operations[lastNumber] = (operation, tag)
+    return lastNumber
   }
 
   /// There is nothing to start for a claimed tag.
@@ -132,7 +122,7 @@ struct ReadyState {
     return mayStart
   }
 
-  /// The operations that wait for their turn.
+  /// The operations that have waited for their dependencies, and now wait for their turn.
   var waiting: [(number: Int, operation: Operation)] {
     ready.all.compactMap { number in operations[number].map { (number, $0.operation) } }
   }

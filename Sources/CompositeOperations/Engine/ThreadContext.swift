@@ -49,7 +49,6 @@ final class ThreadContext {
 
   /// Carries out an effect: now, or after the one that is being carried out.
   func perform(_ effect: Effect) {
-    if EngineFault.nestsEffects.isInjected { return carryOut(effect) }
     guard !isDraining else {
       effects.append(effect)
       return
@@ -61,7 +60,7 @@ final class ThreadContext {
 
   /// Tells an observer that the operation has settled: the most frequent effect.
   func notify(_ observation: Observation, _ operation: Operation) {
-    guard !isDraining, !EngineFault.nestsEffects.isInjected else { return perform(.notify(observation, operation)) }
+    guard !isDraining else { return perform(.notify(observation, operation)) }
     isDraining = true
     observation.observer.operationDidSettle(operation, tag: observation.tag)
     drain()

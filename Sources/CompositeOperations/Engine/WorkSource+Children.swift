@@ -38,7 +38,6 @@ extension WorkSource {
   final func launch(
     _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Launch {
-    if EngineFault.takesCompletionBlock.isInjected { child.completionBlock = {} }
     guard let child = child as? SettlingOperation else {
       return launchForeign(child, tag: tag, joins: joins, in: slot, context)
     }
@@ -71,7 +70,7 @@ extension WorkSource {
     context.startChild(child, qualityOfService: environment.qualityOfService)
     if child.state.current.phase == .announced { return .finished }
     guard child.observe(observer(for: slot), tag: tag) else { return .finished }
-    return EngineFault.leavesSlotEarly.isInjected ? .elsewhere : .inFlight
+    return .inFlight
   }
 
   /// Starts an operation of a type that is not ours, which must be done exactly once and only when it is ready.
@@ -102,7 +101,7 @@ extension WorkSource {
   }
 
   private func observer(for slot: any WorkSlot) -> any SettlementObserver {
-    environment.pool == nil || EngineFault.leavesSlotEarly.isInjected ? self : SlotHolder(source: self, slot: slot)
+    environment.pool == nil ? self : SlotHolder(source: self, slot: slot)
   }
 
   // MARK: - Dependencies of children

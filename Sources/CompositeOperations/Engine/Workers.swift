@@ -73,7 +73,7 @@ enum Workers {
     static let shared = WorkerSlot()
 
     func moreIsAvailable(in source: WorkSource) {
-      guard !EngineFault.keepsNoStandby.isInjected, source.beginStandby() else { return }
+      guard source.beginStandby() else { return }
       DispatchQueue.global(qos: source.environment.qualityOfService.dispatchQoS).async {
         source.endStandby()
         run(source)

@@ -45,14 +45,10 @@ public final class DurableQueue: Sendable {
 
   // MARK: - Running
 
-  /// Begins to claim and run jobs of the registered kinds. Does nothing if the queue runs.
+  /// Begins to claim and run jobs of the registered kinds, for the first time or again after ``stop(grace:)``. Does nothing
+  /// if the queue runs.
   public func start() {
     core.start()
-  }
-
-  /// Begins again after ``stop(grace:)``: the same as ``start()``, with the name of the system that this follows.
-  public func resume() {
-    start()
   }
 
   /// Claims nothing any more, lets running jobs go on for a time, and cancels those that still run then: they wait again,

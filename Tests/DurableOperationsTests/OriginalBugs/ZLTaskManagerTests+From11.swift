@@ -28,7 +28,7 @@ extension ZLTaskManagerTests {
     #expect(code == .unknownPrerequisite(JobID(rawValue: 99)))
     proceed.open()
     await stopped
-    queue.resume()
+    queue.start()
     try await queue.waitUntilIdle()
     let states = try ids.map { try queue.job($0)?.state }
     #expect(states == [.done, .done])

@@ -40,7 +40,7 @@ import Testing
     operations.isSuspended = false
     await stopped
     #expect(try queue.counts()[.executing] == 0)
-    queue.resume()
+    queue.start()
     try await queue.waitUntilIdle()
     #expect(try queue.job(id)?.state == .done)
     await queue.stop()

@@ -27,9 +27,9 @@ import Testing
       let id = try await queue.enqueue(Count(number: number))
       if number.isMultiple(of: 2) { try await queue.waitUntilIdle() }
       async let stopped: Void = queue.stop(grace: .zero)
-      if number.isMultiple(of: 3) { queue.resume() }
+      if number.isMultiple(of: 3) { queue.start() }
       await stopped
-      queue.resume()
+      queue.start()
       try await queue.waitUntilIdle()
       #expect(try queue.job(id)?.state == .done)
       await queue.stop()

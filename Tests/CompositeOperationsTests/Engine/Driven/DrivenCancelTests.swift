@@ -36,8 +36,8 @@ struct DrivenCancelTests {
     #expect(driver.operation.isFinished)
   }
 
-  @Test("Cancelled in didStart, before and after something is handed in, it ends when that has settled")
-  func cancel_inDidStart_settlesWhatWasHandedIn() async {
+  @Test("Cancelled in didStart, it ends when what was made has settled; what was not is forgotten")
+  func cancel_inDidStart_settlesWhatWasMade() async {
     let operations = (0..<2).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
     let driver = RecordingDriver(whenStarted: { driver in
       driver.run(operations)
@@ -45,13 +45,20 @@ struct DrivenCancelTests {
     })
     await driver.start()
     #expect(await settled(driver.operation).isCancelled)
-    #expect(operations.allSatisfy { $0.outcome?.isCancelled == true })
-    #expect(driver.settledTags.sorted() == [0, 1])
+    #expect(driver.settledTags.sorted() == [0, 1].filter { operations[$0].isFinished })
+    #expect(driver.settledTags.count == driver.madeCount)
+    for operation in operations {
+      if operation.isFinished {
+        #expect(operation.outcome?.isCancelled == true)
+      } else {
+        #expect(!operation.started.isOpen)
+      }
+    }
     #expect(driver.events.count(of: .cancelled) == 1)
   }
 
-  @Test("cancelAll cancels what runs, settles what waits without running it, and the driver is told of each once")
-  func cancelAll_someRunning_settlesAll() async {
+  @Test("cancelAll cancels what runs, settles what waits for dependencies without running it, and forgets the rest")
+  func cancelAll_someRunning_settlesWhatWasMade() async {
     let running = (0..<2).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
     let recorder = EventRecorder<String>()
     let dependency = SimpleOperation<Int>()
@@ -73,27 +80,35 @@ struct DrivenCancelTests {
     for (number, operation) in waiting.enumerated() { driver.run(operation, tag: 3 + number) }
     driver.operation.cancel()
     #expect(await settled(driver.operation).isCancelled)
-    #expect(driver.settledTags.sorted() == Array(0..<7))
+    #expect(driver.settledTags.sorted() == [0, 1, 2])
     #expect(running.allSatisfy { $0.cancelRequested.isOpen })
-    #expect((waiting + running + [parked]).allSatisfy { $0.isFinished && $0.isCancelled })
-    #expect(recorder.events.filter { $0 != "plain start" } == ["plain cancel"])
+    #expect((running + [parked]).allSatisfy { $0.isFinished && $0.isCancelled })
+    #expect(waiting.allSatisfy { !$0.isFinished && !$0.isCancelled })
+    #expect(recorder.events == [])
   }
 
-  @Test("cancelAll reaches what waits while it is suspended, and at the width", arguments: [true, false])
-  func cancelAll_nothingMayStart_settlesAll(suspended: Bool) async {
-    let held = (0..<3).map { _ in HeldOperation<Int>() }
+  @Test(
+    "cancelAll reaches what has waited for its dependencies, while it is suspended and at the width",
+    arguments: [true, false])
+  func cancelAll_nothingMayStart_settlesWhatHasWaited(suspended: Bool) async {
+    let dependency = SimpleOperation<Int>()
+    let waiting = (0..<2).map { _ in HeldOperation<Int>() }
+    for operation in waiting { operation.addDependency(dependency) }
+    let held = HeldOperation<Int>()
     let driver = RecordingDriver()
     driver.operation.width = 1
-    driver.operation.isSuspended = suspended
     await driver.start()
-    driver.run(held)
-    if !suspended { await held[0].started.wait() }
+    driver.run(waiting + [held])
+    // It has the only place, which the others had before it: they wait for their dependency.
+    await held.started.wait()
+    driver.operation.isSuspended = suspended
+    dependency.finish(with: 1)
     driver.operation.cancelAll()
-    await driver.wait(forSettled: suspended ? 3 : 2)
-    held[0].finish(with: 1)
+    await driver.wait(forSettled: 2)
+    held.finish(with: 1)
     await driver.wait(forSettled: 3)
     #expect(driver.settledTags.sorted() == [0, 1, 2])
-    #expect(held[1...].allSatisfy { $0.outcome?.isCancelled == true && !$0.started.isOpen })
+    #expect(waiting.allSatisfy { $0.outcome?.isCancelled == true && !$0.started.isOpen })
     #expect(driver.operation.isExecuting)
     driver.operation.finish(with: 1)
   }
@@ -144,7 +159,7 @@ struct DrivenCancelTests {
   }
 
   @Test(
-    "Cancelled at any moment, it ends, and the driver is told of everything that it handed in", arguments: [nil, 2])
+    "Cancelled at any moment, it ends, and the driver is told of everything that it made", arguments: [nil, 2])
   func cancel_racing_endsWithAllTold(width: Int?) async {
     var complaints: [String] = []
     for round in 0..<200 {
@@ -164,11 +179,13 @@ struct DrivenCancelTests {
       }
       _ = await (starting, cancelling)
       // What didStart hands in after the cancel is the driver's own to cancel.
-      driver.operation.cancelAll()
+      driver.cancelEverything()
       let outcome = await settled(driver.operation)
       let tags = driver.settledTags
       if !outcome.isCancelled { complaints.append("round \(round): \(outcome)") }
-      if Set(tags).count != tags.count { complaints.append("round \(round): told of \(tags)") }
+      if Set(tags).count != tags.count || tags.count != driver.madeCount {
+        complaints.append("round \(round): told of \(tags), made \(driver.madeCount)")
+      }
       if driver.events.count(of: .cancelled) != 1 { complaints.append("round \(round): \(driver.events.events)") }
     }
     #expect(complaints == [])

@@ -4,24 +4,21 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Width, suspension and priorities of a driven operation.
+/// Width and suspension of a driven operation.
 @Suite("3.4 DrivenOperation: limits", .hangLimit)
 struct DrivenLimitTests {
-  @Test("Width 1: one after the other, by priority and then in the order of handing in, asynchronous work included")
-  func width_one_runsByPriorityThenOrder() async {
-    let recorder = EventRecorder<String>()
-    let priorities: [Operation.QueuePriority] = [.normal, .low, .veryHigh, .normal, .veryLow, .high, .veryHigh]
+  @Test("Width 1: one after the other, in the order of handing in, asynchronous work included")
+  func width_one_runsInOrder() async {
+    let recorder = EventRecorder<Int>()
     let gauge = ConcurrencyGauge()
-    let operations = priorities.enumerated().map { number, priority in
-      let operation = AsyncOperation {
+    let operations = (0..<7).map { number in
+      AsyncOperation {
         gauge.enter()
-        recorder.record("\(number)")
+        recorder.record(number)
         await Task.yield()
         gauge.leave()
         return number
       }
-      operation.queuePriority = priority
-      return operation
     }
     let driver = RecordingDriver(whenStarted: { driver in
       driver.operation.isSuspended = true
@@ -31,8 +28,8 @@ struct DrivenLimitTests {
       driver.operation.isSuspended = false
     })
     await driver.start()
-    #expect(await settled(driver.operation).value == priorities.count)
-    #expect(recorder.events == ["2", "6", "5", "0", "3", "1", "4"])
+    #expect(await settled(driver.operation).value == 7)
+    #expect(recorder.events == Array(0..<7))
     // The next may settle on one thread while another is about to tell of the one before.
     #expect(driver.settledTags.sorted() == Array(0..<7))
     #expect(gauge.maximum == 1)

@@ -132,7 +132,8 @@ struct DrivenNestingTests {
     do {
       let operation = DrivenOperation<Int>(
         driver: DrivenOperation.Driver(
-          didStart: { _ in }, operationDidSettle: { _, _, _ in }, wasCancelled: { _ in }))
+          didStart: { _ in }, makeOperation: { _, _ in nil }, operationDidSettle: { _, _, _ in [] },
+          wasCancelled: { _ in }))
       reference = WeakReference(operation)
       operation.settle(with: .cancelled)
       operation.start()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// The engine for other targets: hand it ready operations, be told when each has settled.
+/// The engine for other targets: hand it tags, make their operations when they may start, be told when each has settled.
 @Suite("3.4 DrivenOperation", .hangLimit)
 struct DrivenOperationTests {
   @Test("Started, it tells its driver once and executes until the driver ends it")
@@ -208,13 +208,17 @@ struct DrivenOperationTests {
         driver: DrivenOperation.Driver(
           didStart: { operation in
             probes[0].touch()
+            operation.run(tags: [0])
+          },
+          makeOperation: { _, tag in
             let child = SimpleOperation<Int> { $0.finish(with: 1) }
             child.completionBlock = { probes[1].touch() }
-            operation.run(child, tag: 0)
+            return (child, tag: tag)
           },
           operationDidSettle: { operation, _, _ in
             operation.finish(with: 1)
             ended.open()
+            return []
           },
           wasCancelled: { _ in probes[2].touch() }))
       reference = WeakReference(operation)

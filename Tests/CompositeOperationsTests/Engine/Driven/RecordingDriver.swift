@@ -5,7 +5,8 @@ import TestSupport
 
 /// The driver of a driven operation, for tests: records what it is told, and calls hooks.
 ///
-/// It ends the operation when it was told of as many as were handed in through ``run(_:)`` and ``endsWhenIdle`` is set.
+/// It keeps the operations that are handed in through ``run(_:)`` until the engine asks for them. It ends the driven
+/// operation when it was told of as many as were handed in and ``endWhenIdle()`` was called.
 final class RecordingDriver: Sendable {
   enum Event: Equatable, Sendable {
     case started, cancelled
@@ -14,6 +15,10 @@ final class RecordingDriver: Sendable {
 
   private struct State {
     var handedIn = 0
+    /// What the engine has not asked for yet, by the tag under which it does; and the tag with which it settles.
+    var waiting: [Int: (Operation, tag: Int)] = [:]
+    var lastPlace = 0
+    var made = 0
     var told = 0
     var endsWhenIdle = false
     var wasCancelled = false
@@ -30,8 +35,8 @@ final class RecordingDriver: Sendable {
   /// - Parameters:
   ///   - whenStarted: called in `didStart`, after it was recorded.
   ///   - whenSettled: called in `operationDidSettle`, after it was recorded.
-  ///   - whenCancelled: called in `wasCancelled`, after it was recorded. By default everything is cancelled, and the
-  ///     operation ends when nothing is unfinished any more.
+  ///   - whenCancelled: called in `wasCancelled`, after it was recorded. By default everything is cancelled or forgotten,
+  ///     and the operation ends when nothing is unfinished any more.
   init(
     queue: OperationQueue? = nil,
     whenStarted: @escaping @Sendable (RecordingDriver) -> Void = { _ in },
@@ -46,11 +51,19 @@ final class RecordingDriver: Sendable {
           events.record(.started)
           whenStarted(self)
         },
+        makeOperation: { [self] _, place in
+          state.withLock { state in
+            let next = state.waiting.removeValue(forKey: place)
+            if next != nil { state.made += 1 }
+            return next
+          }
+        },
         operationDidSettle: { [self] _, operation, tag in
           events.record(.settled(tag))
           whenSettled(self, operation, tag)
           state.withLock { $0.told += 1 }
           endIfIdle()
+          return []
         },
         wasCancelled: { [self] _ in
           state.withLock { $0.wasCancelled = true }
@@ -62,8 +75,13 @@ final class RecordingDriver: Sendable {
 
   /// Hands an operation in.
   func run(_ operation: Operation, tag: Int) {
-    state.withLock { $0.handedIn += 1 }
-    self.operation.run(operation, tag: tag)
+    let place = state.withLock { state in
+      state.handedIn += 1
+      state.lastPlace += 1
+      state.waiting[state.lastPlace] = (operation, tag)
+      return state.lastPlace
+    }
+    self.operation.run(tags: [place])
   }
 
   /// Hands operations in; their indices are the tags.
@@ -80,6 +98,13 @@ final class RecordingDriver: Sendable {
   /// What a driver does when it is cancelled.
   func cancelEverything() {
     operation.cancelAll()
+    // What the engine has not asked for, and does not any more.
+    let forgotten = state.withLock { state in
+      defer { state.waiting = [:] }
+      state.handedIn -= state.waiting.count
+      return state.waiting
+    }
+    withExtendedLifetime(forgotten) {}
     endWhenIdle()
   }
 
@@ -87,6 +112,9 @@ final class RecordingDriver: Sendable {
     let (isIdle, count) = state.withLock { ($0.endsWhenIdle && $0.told == $0.handedIn, $0.handedIn) }
     if isIdle { operation.finish(with: count) }
   }
+
+  /// How many operations the engine has asked for, and got.
+  var madeCount: Int { state.withLock { $0.made } }
 
   /// The tags of what the driver was told of, in order.
   var settledTags: [Int] {

@@ -104,6 +104,21 @@ struct CompositionEdgeTests {
     #expect(error?.failures.allSatisfy { ($0.error as? OperationError)?.code == .duplicateChild } == true)
   }
 
+  @Test(
+    "Twice as many children, twice as many reads of their priorities: no claim looks at all of them",
+    arguments: [OperationQueue.defaultMaxConcurrentOperationCount, 2])
+  func claim_ofMany_looksAtFew(limit: Int) async {
+    var reads: [Int] = []
+    for count in [200, 400] {
+      let counted = Locked(0)
+      let composite = CompositeOperation(operations: (0..<count).map { _ in PriorityReader(counted) })
+      composite.maxConcurrentOperationCount = limit
+      #expect(await outcomeOfStarting(composite).value?.count == count)
+      reads.append(counted.current)
+    }
+    #expect(reads[1] <= 3 * reads[0] && reads[0] <= 20 * 200, "\(reads)")
+  }
+
   @Test("A plain child whose isReady says no for a while is looked at again, seldom enough")
   func child_overridesIsReady_isPolledWithPauses() async {
     let child = ReadyLater(after: 6)
@@ -164,6 +179,26 @@ private final class SettlementClosure: SettlementObserver {
   }
 
   func operationDidSettle(_ operation: Operation, tag: Int) { body() }
+}
+
+/// Counts how often its priority is read.
+private final class PriorityReader: SimpleOperation<Void>, @unchecked Sendable {  // immutable
+  private let reads: Locked<Int>
+
+  init(_ reads: Locked<Int>) {
+    self.reads = reads
+    super.init()
+  }
+
+  override var queuePriority: QueuePriority {
+    get {
+      reads.increment()
+      return super.queuePriority
+    }
+    set { super.queuePriority = newValue }
+  }
+
+  override func main() { finish() }
 }
 
 /// A plain operation that becomes ready when it was asked for the given number of times.

@@ -8,13 +8,20 @@ import Testing
 @Suite("3.4 ReadyState")
 struct ReadyStateTests {
   private func add(_ state: inout ReadyState, _ tags: Int...) -> [Bool] {
-    tags.map { state.add(Operation(), number: state.nextNumber(), tag: $0, priority: .normal) }
+    tags.map { state.add(tags: [$0]) }
+  }
+
+  /// The number of the next operation, which is made if it was not, and whether there is more.
+  private func claim(_ state: inout ReadyState) -> (number: Int, more: Bool)? {
+    if let claim = state.claim() { return claim }
+    guard let (tag, _, more) = state.claimTag() else { return nil }
+    return (state.made(Operation(), tag: tag), more)
   }
 
   /// The numbers that can be claimed, one after the other.
   private func claimAll(_ state: inout ReadyState) -> [String] {
     var claims: [String] = []
-    while let (number, more) = state.claim() { claims.append("\(number)\(more ? " and more" : "")") }
+    while let (number, more) = claim(&state) { claims.append("\(number)\(more ? " and more" : "")") }
     return claims
   }
 
@@ -22,6 +29,7 @@ struct ReadyStateTests {
   func new_isEmpty() {
     var state = ReadyState()
     #expect(state.claim() == nil)
+    #expect(state.claimTag() == nil)
     #expect(state.inFlight == 0 && state.width == .max && !state.isSuspended && !state.isClosed)
     #expect(state.operations.isEmpty && state.waiting.isEmpty && state.firstPriority == nil)
   }
@@ -30,7 +38,7 @@ struct ReadyStateTests {
   func claim_several_handsOutEachOnce() {
     var state = ReadyState()
     #expect(add(&state, 7, 8, 9) == [true, true, true])
-    #expect(state.waiting.count == 3 && state.firstPriority == .normal)
+    #expect(state.operations.isEmpty)
     #expect(claimAll(&state) == ["1 and more", "2 and more", "3"])
     #expect(state.inFlight == 3 && state.waiting.isEmpty)
     #expect(state.operations.mapValues(\.tag) == [1: 7, 2: 8, 3: 9])
@@ -40,7 +48,7 @@ struct ReadyStateTests {
   func settled_claimed_givesTagOnce() throws {
     var state = ReadyState()
     _ = add(&state, 7)
-    _ = state.claim()
+    _ = claim(&state)
     let settled = state.settled(1)
     #expect(settled?.tag == 7 && settled?.more == false)
     #expect(state.settled(1) == nil)
@@ -80,16 +88,31 @@ struct ReadyStateTests {
     #expect(state.unpark(1, priority: .normal) == false)
     #expect(state.unpark(1, priority: .normal) == false)
     #expect(state.unpark(9, priority: .normal) == false)
+    #expect(state.waiting.count == 1 && state.firstPriority == .normal)
     #expect(state.settled(2)?.more == true)
     #expect(claimAll(&state) == ["1"])
     #expect(state.inFlight == 1)
+  }
+
+  @Test("Those that have waited come before those that were not made, by priority and then in order")
+  func unpark_several_sortsByPriority() {
+    var state = ReadyState()
+    let priorities: [Operation.QueuePriority] = [.normal, .low, .veryHigh, .normal]
+    _ = add(&state, 1, 2, 3, 4)
+    _ = claimAll(&state)
+    for number in 1...4 { _ = state.park(number) }
+    _ = add(&state, 5)
+    for (index, priority) in priorities.enumerated() { _ = state.unpark(index + 1, priority: priority) }
+    #expect(state.firstPriority == .veryHigh)
+    #expect(state.waiting.map(\.number) == [3, 1, 4, 2])
+    #expect(claimAll(&state) == ["3 and more", "1 and more", "4 and more", "2 and more", "5"])
   }
 
   @Test("What is ours is known until it has settled")
   func own_claimed_isKnown() {
     var state = ReadyState()
     _ = add(&state, 1)
-    _ = state.claim()
+    _ = claim(&state)
     #expect(!state.owns(1))
     #expect(state.own(1) == true)
     #expect(state.owns(1))
@@ -98,22 +121,26 @@ struct ReadyStateTests {
   }
 
   @Test(
-    "Closed, everything that has not started is given back, and counts until it has settled; nothing starts any more")
-  func close_givesBackTheRest() {
+    "Closed, what has waited and not started is given back, and counts until it has settled; tags are forgotten")
+  func close_givesBackWhatWaits() {
     var state = ReadyState()
-    _ = state.setWidth(2)
+    _ = state.setWidth(3)
     _ = add(&state, 1, 2, 3, 4)
-    _ = state.claim()
-    _ = state.claim()
+    for _ in 1...3 { _ = claim(&state) }
+    _ = state.setSuspended(true)
     _ = state.park(1)
-    #expect(state.close() == [3, 4, 1])
-    #expect(state.isClosed && state.inFlight == 4 && state.waiting.isEmpty)
+    _ = state.park(2)
+    _ = state.unpark(2, priority: .normal)
+    #expect(state.close() == [2, 1])
+    #expect(state.isClosed && state.inFlight == 3 && state.waiting.isEmpty)
     #expect(state.close() == [])
     #expect(state.unpark(1, priority: .normal) == false)
-    #expect(state.own(2) == false && state.owns(2))
-    #expect(state.park(2) == false)
+    #expect(state.own(3) == false && state.owns(3))
+    #expect(state.park(3) == false)
+    #expect(state.setSuspended(false) == false && state.setWidth(.max) == false)
+    #expect(add(&state, 5) == [false])
     #expect(claimAll(&state) == [])
-    for number in 1...4 { #expect(state.settled(number)?.tag == number) }
+    for number in 1...3 { #expect(state.settled(number)?.tag == number) }
     #expect(state.inFlight == 0)
   }
 

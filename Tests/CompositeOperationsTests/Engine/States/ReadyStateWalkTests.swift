@@ -7,27 +7,31 @@ import Testing
 @Suite("3.4 ReadyState, all paths")
 struct ReadyStateWalkTests {
   private enum Stage: Int {
-    case outside, ready, claimed, parked, running, abandoned, settled
+    case outside, tagged, taken, claimed, parked, ready, running, abandoned, settled, gone
   }
 
   private enum Step: Hashable {
-    case add(Int), claim, start(Int), park(Int), unpark(Int), settle(Int), close, setWidth(Int), setSuspended(Bool)
+    case add(Int), claim, make(Int), skip(Int), start(Int), park(Int), unpark(Int), settle(Int), close, setWidth(Int)
+    case setSuspended(Bool)
   }
 
   /// Up to three operations, and what `ReadySource` does with the answers.
   private struct World {
     var state = ReadyState()
     var stages = [Stage](repeating: .outside, count: 3)
-    /// The number that each operation has.
+    /// The number that each operation has, once it was made.
     var numbers = [0, 0, 0]
-    var complaint: String?
+    /// The tags that wait, in their order.
+    var line: [Int] = []
 
-    var inFlight: Int { stages.count { $0 == .claimed || $0 == .running || $0 == .abandoned } }
-    private var mayClaim: Bool { !state.isSuspended && inFlight < state.width && stages.contains(.ready) }
+    var inFlight: Int { stages.count { [.taken, .claimed, .running, .abandoned].contains($0) } }
+    private var mayClaim: Bool {
+      !state.isSuspended && inFlight < state.width && (stages.contains(.ready) || !line.isEmpty)
+    }
 
     var key: [Int] {
       stages.map(\.rawValue) + [state.width, state.isSuspended ? 1 : 0, state.isClosed ? 1 : 0]
-        + state.waiting.map { state.operations[$0.number]!.tag }
+        + line + [-1] + state.waiting.map { state.operations[$0.number]!.tag } + [-1]
         + stages.indices.map { state.owns(numbers[$0]) ? 1 : 0 }
     }
 
@@ -36,11 +40,12 @@ struct ReadyStateWalkTests {
       if !state.isClosed { steps += [.close] }
       for (tag, stage) in stages.enumerated() {
         switch stage {
-        case .outside: steps += state.isClosed ? [] : [.add(tag)]
+        case .outside: steps.append(.add(tag))
+        case .taken: steps += [.make(tag), .skip(tag)]
         case .claimed: steps += [.start(tag), .park(tag)]
         case .parked: steps.append(.unpark(tag))
         case .running, .abandoned: steps.append(.settle(tag))
-        case .ready, .settled: break
+        case .tagged, .ready, .settled, .gone: break
         }
       }
       return steps
@@ -50,10 +55,18 @@ struct ReadyStateWalkTests {
       let offers: Bool?
       switch step {
       case .add(let tag):
-        stages[tag] = .ready
-        numbers[tag] = stages.count { $0 != .outside }
-        offers = state.add(Operation(), number: state.nextNumber(), tag: tag, priority: .normal)
+        stages[tag] = state.isClosed ? .gone : .tagged
+        if !state.isClosed { line.append(tag) }
+        offers = state.add(tags: [tag])
       case .claim: return claim()
+      case .make(let tag):
+        stages[tag] = .claimed
+        numbers[tag] = state.made(Operation(), tag: tag)
+        return numbers.count { $0 == numbers[tag] } == 1 ? nil : "\(tag) has the number of another one"
+      case .skip(let tag):
+        stages[tag] = .gone
+        state.skipTag()
+        return state.inFlight == inFlight ? nil : "\(inFlight) in flight are counted as \(state.inFlight)"
       case .start(let tag):
         stages[tag] = state.own(numbers[tag]) ? .running : .abandoned
         return (stages[tag] == .running) == state.isClosed ? "\(tag) starts wrongly" : nil
@@ -78,18 +91,32 @@ struct ReadyStateWalkTests {
 
     private mutating func claim() -> String? {
       let mayClaim = mayClaim
-      guard let (number, more) = state.claim() else { return mayClaim ? "nothing is claimed" : nil }
-      guard mayClaim, let tag = numbers.firstIndex(of: number), stages[tag] == .ready else {
-        return "\(number) is claimed"
+      let said: Bool
+      if let (number, more) = state.claim() {
+        guard mayClaim, let tag = numbers.firstIndex(of: number), stages[tag] == .ready else {
+          return "\(number) is claimed"
+        }
+        stages[tag] = .claimed
+        said = more
+      } else if stages.contains(.ready), mayClaim {
+        return "nothing is claimed of what has waited"
+      } else if let (tag, isCancelled, more) = state.claimTag() {
+        guard mayClaim, tag == line.first, !isCancelled else { return "\(tag) is claimed of \(line)" }
+        line.removeFirst()
+        stages[tag] = .taken
+        said = more
+      } else {
+        return mayClaim ? "nothing is claimed" : nil
       }
-      stages[tag] = .claimed
-      return more == self.mayClaim ? nil : "there is \(more ? "nothing" : "something") more"
+      return said == self.mayClaim ? nil : "there is \(said ? "nothing" : "something") more"
     }
 
     private mutating func close() -> String? {
       let waiting = stages.indices.filter { stages[$0] == .ready || stages[$0] == .parked }
       let closed = Set(state.close())
       for tag in waiting { stages[tag] = .abandoned }
+      for tag in line { stages[tag] = .gone }
+      line = []
       return closed == Set(waiting.map { numbers[$0] }) ? nil : "\(closed) are given back of \(waiting)"
     }
   }
