@@ -78,16 +78,13 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   // MARK: - Running
 
   override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
-    // A lane looks at its queue between two leaves; a worker has nothing to look at.
-    let turn = environment.pool == nil ? 64 : 1
     var claim = state.withLock { $0.claim() }
-    for step in 1...turn {
-      switch run(claim, claiming: step < turn, in: slot, context) {
+    while true {
+      switch run(claim, in: slot, context) {
       case .next(let next): claim = next
       case .stop(let result): return result
       }
     }
-    return .done
   }
 
   private enum Progress {
@@ -96,13 +93,13 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   }
 
   private func run(
-    _ claim: SequentialState.Claim, claiming: Bool, in slot: any WorkSlot, _ context: ThreadContext
+    _ claim: SequentialState.Claim, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Progress {
     switch claim {
     case .nothing:
       return .stop(.nothing)
     case .launch(let child, let count):
-      return launch(child, count, claiming: claiming, in: slot, context)
+      return launch(child, count, in: slot, context)
     case .ask(let previous, let count):
       switch context.runUserCode({ nextStep(after: previous, count: count) }) {
       case .settle(let ending, let value, let error):
@@ -117,18 +114,21 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
           return .stop(.nothing)
         case .launch(let thenCancel):
           if thenCancel { cancelWaiting(child, tag: count + 1, joins: joins, context) }
-          return launch(child, count + 1, claiming: claiming, in: slot, context)
+          return launch(child, count + 1, in: slot, context)
         }
       }
     }
   }
 
   private func launch(
-    _ child: Operation, _ tag: Int, claiming: Bool, in slot: any WorkSlot, _ context: ThreadContext
+    _ child: Operation, _ tag: Int, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Progress {
     switch launch(child, tag: tag, joins: joins, in: slot, context) {
     case .finished:
-      return settled(child, tag, claiming: claiming).map { .next($0) } ?? .stop(.nothing)
+      // A lane looks at its queue between two leaves; a worker has nothing to look at.
+      let goesOn = environment.pool == nil && context.continuesTurn()
+      guard let claim = settled(child, tag, claiming: goesOn) else { return .stop(.nothing) }
+      return goesOn ? .next(claim) : .stop(.done)
     case .inFlight:
       return .stop(.inFlight)
     case .elsewhere:

@@ -30,8 +30,6 @@ final class ExecutionTree: Sendable {
 /// at the queue again: it gives up its slot when the queue is suspended, when the limit was lowered, and when other
 /// operations wait, for which it lines up again behind them.
 final class QueuePool: Sendable {
-  /// How many leaves a lane runs before it looks whether others wait.
-  private static let turn = 4
   /// How often a suspended queue is looked at when its own means of telling, a free slot, is missing.
   private static let suspensionPoll = DispatchTimeInterval.milliseconds(10)
 
@@ -93,9 +91,10 @@ final class QueuePool: Sendable {
     return .noWork
   }
 
-  /// Takes a few pieces of work of a source.
+  /// Takes a few pieces of work of a source: before others are looked for, and before it is another source's turn.
   private func attend(to source: WorkSource, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
-    for _ in 0..<QueuePool.turn where !queue.isSuspended {
+    context.beginTurn(of: Turn.leaves)
+    while context.continuesTurn(), !queue.isSuspended {
       let result = source.runNext(in: slot, context)
       if result != .done { return result }
     }

@@ -39,8 +39,8 @@ final class ThreadContext {
   @exclusivity(unchecked) private var next: WorkSource?
   /// The operation of which this thread tells Foundation something. That Foundation reads `isReady` then says nothing.
   @exclusivity(unchecked) var told: SettlingOperation?
-  /// How many more pieces of work the worker does before it lets others have its thread.
-  @exclusivity(unchecked) private var turn = 0
+  /// The turn of the worker, or lane, that owns this thread.
+  @exclusivity(unchecked) var turn = Turn()
 
   /// How urgent the work is of the composition that is just starting a child here; nil if none is.
   @exclusivity(unchecked) private(set) var qualityOfService: QualityOfService?
@@ -140,16 +140,12 @@ final class ThreadContext {
     return next
   }
 
-  /// The worker's turn begins.
-  func beginTurn(of pieces: Int) { turn = pieces }
+  /// A turn begins on this thread.
+  func beginTurn(of pieces: Int) { turn.begin(of: pieces, at: uptimeNanoseconds()) }
 
-  /// Whether the worker may do another piece of work, which is counted.
+  /// Whether another piece of work may be done in this turn, which is counted.
   @inline(__always)
-  func continuesTurn() -> Bool {
-    guard turn > 0 else { return false }
-    turn -= 1
-    return true
-  }
+  func continuesTurn() -> Bool { turn.continues(now: uptimeNanoseconds) }
 
   /// Whether the worker shall turn to something else before it goes on.
   var hasNext: Bool { next != nil }

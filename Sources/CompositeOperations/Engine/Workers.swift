@@ -7,9 +7,6 @@ import Foundation
 /// that one further worker, the standby, waits in the dispatch queue. The standby gets a thread when one is free or,
 /// as for an `OperationQueue`, when one is blocked. So children that wait for each other finish.
 enum Workers {
-  /// How many pieces of work a worker does before it lets others have its thread.
-  private static let turn = 64
-
   /// Has a worker attend to the source: this thread if it is one with nothing else to turn to.
   static func offer(_ source: WorkSource) {
     if ThreadContext.current.takeOn(source) { return }
@@ -53,7 +50,7 @@ enum Workers {
     var source = source
     // Sources left for one that a piece of their work brought up; each may have more to do.
     var outer: [WorkSource] = []
-    context.beginTurn(of: turn)
+    context.beginTurn(of: Turn.pieces)
     while context.continuesTurn() {
       let result = source.runNext(in: WorkerSlot.shared, context)
       if let next = context.takeNext() {

@@ -53,6 +53,18 @@ func makeThreadKey() -> pthread_key_t {
 
 // MARK: - Time and threads
 
+/// The nanoseconds for which the machine has been awake: what turns are measured by.
+@inline(__always)
+func uptimeNanoseconds() -> Int64 {
+  #if canImport(Darwin)
+  return Int64(clock_gettime_nsec_np(CLOCK_UPTIME_RAW))
+  #else
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  #endif
+}
+
 /// What `ContinuousClock` counts, in nanoseconds: several times faster to read than through the clock.
 @inline(__always)
 func continuousNanoseconds() -> Int64 {

@@ -35,6 +35,10 @@ struct Harness: Sendable {
         }
     case .time(let subject):
       result = time(row, subject: subject)
+    case .steps(let body):
+      let counts = Stopwatch.result(of: body)
+      result = RowResult(row, rounds: counts.count, slack: slack)
+      result.steps = Samples(counts.map(Double.init)).median
     case .bytesPerOperation(let probe):
       result = RowResult(row, rounds: 1, slack: slack)
       result.bytesPerOperation = Double(try probe.measureInChildProcess(row.count)) / Double(row.count)

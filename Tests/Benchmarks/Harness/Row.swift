@@ -6,6 +6,8 @@ struct Row: Sendable {
     case comparison(subject: Side, peer: Side)
     /// The time alone, to show how cost grows.
     case time(Side)
+    /// How many steps of something else pass meanwhile; of several tries.
+    case steps(@Sendable () async -> [Int])
     /// Bytes of memory per operation, measured in a process of its own.
     case bytesPerOperation(MemoryProbe)
     /// All the memory that was added, in MiB, measured in a process of its own.
@@ -16,6 +18,7 @@ struct Row: Sendable {
       switch self {
       case .comparison: .ratio
       case .time: .nanoseconds
+      case .steps: .steps
       case .bytesPerOperation: .bytes
       case .mebibytes: .mebibytes
       }
@@ -24,7 +27,7 @@ struct Row: Sendable {
 
   /// What a figure is given in.
   enum Unit: String, Codable, Sendable {
-    case ratio, nanoseconds, bytes, mebibytes
+    case ratio, nanoseconds, steps, bytes, mebibytes
   }
 
   /// What a row must keep to.
@@ -84,6 +87,8 @@ struct RowResult: Codable, Sendable {
   var ratio: Double?
   /// The middle half of the rounds' ratios.
   var ratioQuartiles: [Double]?
+  /// The steps that passed meanwhile: the median.
+  var steps: Double?
   /// Memory per operation.
   var bytesPerOperation: Double?
   /// Memory added by all operations together.
@@ -121,6 +126,7 @@ struct RowResult: Codable, Sendable {
     switch unit {
     case .ratio: ratio
     case .nanoseconds: nanoseconds
+    case .steps: steps
     case .bytes: bytesPerOperation
     case .mebibytes: mebibytes
     }

@@ -30,23 +30,30 @@ enum Stopwatch {
 
   /// The clock runs inside the task: neither its start nor the end of the wait for it is measured.
   private static func time(_ body: @escaping @Sendable () async -> Void, repetitions: Int) -> Duration {
-    let elapsed = Elapsed()
-    Task.detached {
+    result(of: {
       let clock = ContinuousClock()
       let start = clock.now
       for _ in 0..<repetitions { await body() }
-      elapsed.duration = clock.now - start
-      elapsed.isKnown.signal()
+      return clock.now - start
+    })
+  }
+
+  /// What a task of its own comes to, for a thread that may block.
+  static func result<R: Sendable>(of body: @escaping @Sendable () async -> R) -> R {
+    let handover = Handover<R>()
+    Task.detached {
+      handover.result = await body()
+      handover.isKnown.signal()
     }
-    elapsed.isKnown.wait()
-    return elapsed.duration
+    handover.isKnown.wait()
+    return handover.result!
   }
 }
 
-/// The duration that a task hands to the thread that waits for it.
-private final class Elapsed: @unchecked Sendable {  // The semaphore orders the one write before the one read.
+/// What a task hands to the thread that waits for it.
+private final class Handover<R>: @unchecked Sendable {  // The semaphore orders the one write before the one read.
   let isKnown = DispatchSemaphore(value: 0)
-  var duration = Duration.zero
+  var result: R?
 }
 
 extension Duration {

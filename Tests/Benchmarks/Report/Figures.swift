@@ -26,12 +26,13 @@ enum Figures {
     return String(digits)
   }
 
-  /// The figure of a row: a ratio with its middle half, or memory.
+  /// The figure of a row: a ratio with its middle half, steps, or memory.
   static func figure(of result: RowResult) -> String {
     if let ratio = result.ratio {
       let quartiles = (result.ratioQuartiles ?? []).map(Figures.ratio).joined(separator: "–")
       return "\(Figures.ratio(ratio)) (\(quartiles))"
     }
+    if let steps = result.steps { return "\(decimal(steps, 0)) steps" }
     if let mebibytes = result.mebibytes { return "\(decimal(mebibytes, 1)) MiB" }
     return result.bytesPerOperation.map { "\(decimal($0, 0)) bytes" } ?? ""
   }
@@ -47,6 +48,7 @@ enum Figures {
     switch unit {
     case .ratio: ratio(limit) + (aim.map { ", aim \(decimal($0, 2))" } ?? "")
     case .nanoseconds: time(limit)
+    case .steps: "\(decimal(limit, 0)) steps"
     case .bytes: "\(decimal(limit, 0)) bytes"
     case .mebibytes: "\(decimal(limit, 0)) MiB"
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Table {
-  /// Sequences of empty steps.
+  /// Sequences of empty steps, and what passes of long ones before something else gets its turn.
   static var sequential: [Row] {
     let counts = sizes.dropFirst()
     let section = "Sequence"
@@ -24,6 +24,9 @@ extension Table {
           subject: .blocking { Sequential.run(count) },
           peer: .blocking { OperationQueuePeer.run(count, in: queue) {} }))
     }
-    return againstLoop + againstSerialQueue
+    let besideOthers = Row(
+      section: "Beside four endless sequences", name: "steps of 50 µs before a trivial run() has ended", count: 1,
+      budget: .atMost(300), measurement: .steps { await Sequential.stepsBeforeRun(tries: 41) })
+    return againstLoop + againstSerialQueue + [besideOthers]
   }
 }

@@ -1,5 +1,6 @@
 import CompositeOperations
 import Foundation
+import Synchronization
 
 /// A sequence of `remaining` steps, each made when it is asked for.
 struct CountedSequence: CompositeOperation.Sequence {
@@ -25,11 +26,49 @@ struct NumberSequence: CompositeOperation.Sequence {
   }
 }
 
+/// What the sequences of one measurement share.
+final class BusySteps: Sendable {
+  let count = Atomic(0)
+  let isOver = Atomic(false)
+  let work = Workload(microseconds: 50)
+}
+
+/// A sequence of steps that keep a core busy, without an end until it is told.
+struct BusySequence: CompositeOperation.Sequence {
+  let steps: BusySteps
+
+  func nextOperation(after previous: Operation?) -> Operation? {
+    guard !steps.isOver.load(ordering: .relaxed) else { return nil }
+    return SimpleOperation<Void> { [steps] operation in
+      steps.work.run()
+      steps.count.add(1, ordering: .relaxed)
+      operation.finish()
+    }
+  }
+}
+
 /// The package's side of the rows about sequential composites.
 enum Sequential {
   /// Runs `count` simple operations one after the other and returns when the sequence has finished.
   static func run(_ count: Int) {
     finish(CompositeOperation(sequence: CountedSequence(remaining: count)))
+  }
+
+  /// How many steps of four endless sequences pass while a trivial operation is awaited.
+  static func stepsBeforeRun(tries: Int) async -> [Int] {
+    let steps = BusySteps()
+    let sequences = (0..<4).map { _ in CompositeOperation(sequence: BusySequence(steps: steps)) }
+    for sequence in sequences { sequence.start() }
+    var counts: [Int] = []
+    for _ in 0..<tries {
+      try? await Task.sleep(for: .milliseconds(10))
+      let before = steps.count.load(ordering: .relaxed)
+      await finish(SimpleOperation<Void> { $0.finish() })
+      counts.append(steps.count.load(ordering: .relaxed) - before)
+    }
+    steps.isOver.store(true, ordering: .relaxed)
+    for sequence in sequences { _ = try? await sequence.value }
+    return counts
   }
 }
 
