@@ -6,6 +6,9 @@ import Synchronization
 /// The fast path has no lock: a dispenser hands out children in order, and counts those that are done. The lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
 /// may start.
 class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, behind a lock, or set before the start
+  /// How many compositions the starter starts before it lets others have its thread.
+  private static let starterTurn = 64
+
   final let state: LockBox<ParallelState>
   @exclusivity(unchecked) private final var dispenser: Dispenser
   /// Whether children are claimed one by one. Sequentially consistent like the count of the dispenser: of a child that settles and a limit
@@ -78,16 +81,17 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if !monitors.isEmpty { forEachChild { tellAdded($0, tag: $1) } }
     // Read before the lock is taken: the property can be overridden.
     let priorities = cancelled || !refusal.isEmpty ? nil : prioritiesIfAny()
+    let needsSlot = cancelled || !refusal.isEmpty ? nil : slotNeedsIfDifferent()
     let isOpen: Bool = state.withLock { state in
       state.begin(cancelled: cancelled)
       guard !state.wasCancelled else { return false }
       for (tag, error) in refusal.sorted(by: { $0.key < $1.key }) { state.refuse(tag, error) }
       guard state.phase == .running else { return false }
       isLimited.store(state.isLimited, ordering: .sequentiallyConsistent)
-      if let priorities {
-        for tag in 0..<count { state.add(ready: tag, priority: priorities[tag]) }
-      } else if state.isLimited {
-        for tag in 0..<count { state.add(ready: tag, priority: .normal) }
+      if state.isLimited || priorities != nil || needsSlot != nil {
+        for tag in 0..<count {
+          state.add(ready: tag, priority: priorities?[tag] ?? .normal, needsSlot: needsSlot?[tag] ?? true)
+        }
       } else {
         // A lane takes one leaf at a time, and looks at its queue between them.
         dispenser.open(segmented: environment.pool == nil)
@@ -95,11 +99,21 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       return true
     }
     guard count > 0 else { return finishEmpty(cancelled: !isOpen) }
-    if isOpen {
-      offer()
-    } else {
+    if !isOpen {
       carryOut(ParallelState.Close(notHandedOut: [0..<count], left: Set(refusal.keys)))
+    } else if let needsSlot {
+      // The lanes first: of children that are ready at once, its own come before those of the compositions in it.
+      if needsSlot.contains(true) { offer() }
+      callStarter()
+    } else {
+      offer()
     }
+  }
+
+  /// Which children need a slot of the queue; nil if all do, or if there is no queue.
+  private func slotNeedsIfDifferent() -> [Bool]? {
+    guard environment.pool != nil, children.contains(where: { !$0.needsSlot }) else { return nil }
+    return children.map(\.needsSlot)
   }
 
   /// The priorities of the children; nil if all are normal.
@@ -134,8 +148,31 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       return .nothing
     case .child(let tag, let more):
       if more { slot.moreIsAvailable(in: self) }
-      return run(tag, in: slot, context)
+      let result = run(tag, in: slot, context)
+      // It may have made room, as one that settled in its `start()`, or waits for its dependencies, has.
+      if result == .done, isLimited.load(ordering: .sequentiallyConsistent) { callStarter() }
+      return result
     }
+  }
+
+  /// Has the compositions among the children started that may start, where they need no slot.
+  private func callStarter() {
+    guard let pool = environment.pool, state.withLock({ $0.callStarter(done: dispenser.doneCount) }) else { return }
+    pool.besideSlots { [self] in startWithoutSlot(in: pool) }
+  }
+
+  private func startWithoutSlot(in pool: QueuePool) {
+    let context = ThreadContext.current
+    for _ in 0..<ParallelSource.starterTurn {
+      // Counted inside the lock: a child that is done later finds no starter there, and calls one.
+      guard let tag = state.withLock({ $0.claimWithoutSlot(done: dispenser.doneCount) }) else {
+        // Some may have made room for others.
+        if isLimited.load(ordering: .sequentiallyConsistent) { offer() }
+        return
+      }
+      _ = run(tag, in: NoSlot.shared, context)
+    }
+    pool.besideSlots { [self] in startWithoutSlot(in: pool) }
   }
 
   private func claim() -> ParallelState.Claim {
@@ -181,7 +218,13 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   override final func operationDidSettle(_ child: Operation, tag: Int) {
     if joins, !state.withLock({ $0.owned.contains(tag) || $0.leave(tag) }) { return }
     childEnded(tag, child)
-    if isLimited.load(ordering: .sequentiallyConsistent) { offer() }
+    if isLimited.load(ordering: .sequentiallyConsistent) { offerAll() }
+  }
+
+  /// More children may start than before, with a slot or without.
+  private func offerAll() {
+    offer()
+    callStarter()
   }
 
   private func childEnded(_ tag: Int, _ child: Operation) {
@@ -262,7 +305,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   override final func cancelWaiting() {
-    let waiting = state.withLock { $0.ready.all } + dispenser.remaining
+    let waiting = state.withLock { $0.ready.all + $0.readyWithoutSlot.all } + dispenser.remaining
     let context = ThreadContext.current
     for tag in waiting {
       if let child = existingChild(tag), !child.isFinished { cancelWaiting(child, tag: tag, joins: joins, context) }
@@ -299,7 +342,9 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   override final func childBecameReady(_ tag: Int) {
     let priority = priority(of: tag)
-    if state.withLock({ $0.unpark(tag, priority: priority) }) { offer() }
+    let needsSlot = environment.pool == nil || existingChild(tag)?.needsSlot != false
+    guard state.withLock({ $0.unpark(tag, priority: priority, needsSlot: needsSlot) }) else { return }
+    if needsSlot { offer() } else { callStarter() }
   }
 
   override final var nextPriority: Operation.QueuePriority {
@@ -339,7 +384,21 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if isLast {
       finish()
     } else if isRunning {
-      offer()
+      offerAll()
     }
   }
+}
+
+extension Operation {
+  /// Whether the operation occupies a slot of a queue that it runs in: compositions do not, leaves do.
+  fileprivate var needsSlot: Bool { (self as? SettlingOperation)?.state.current.has(.composes) != true }
+}
+
+/// Where compositions are started, which need none.
+private final class NoSlot: WorkSlot {
+  static let shared = NoSlot()
+
+  func moreIsAvailable(in source: WorkSource) {}
+  func willStart(_ operation: Operation) {}
+  func operationDidSettle() {}
 }

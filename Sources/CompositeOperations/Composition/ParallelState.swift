@@ -40,6 +40,12 @@ struct ParallelState {
   private(set) var handedOut = 0
   /// Children that can start, of those that the dispenser does not hand out.
   private(set) var ready = ReadyQueue()
+  /// The same, of compositions where there is a queue, for they need no slot of it: the starter starts them.
+  private(set) var readyWithoutSlot = ReadyQueue()
+  /// Whether somebody is starting them, or about to.
+  private(set) var hasStarter = false
+  /// The place in line of the child that was last added to either.
+  private var lastPlace = 0
   /// Children that were handed out, and wait for their dependencies.
   private(set) var parked: Set<Int> = []
   /// Where children may have been started by somebody else: those that were not.
@@ -84,19 +90,45 @@ struct ParallelState {
 
   /// - Parameter done: how many children are done.
   mutating func claim(done: Int) -> Claim {
-    guard mayStart(done: done), let tag = ready.popFirst() else { return .nothing }
+    guard mayStart(ready, beside: readyWithoutSlot, done: done), let tag = ready.popFirst() else { return .nothing }
     handedOut += 1
-    return .child(tag, more: mayStart(done: done) && !ready.isEmpty)
+    return .child(tag, more: mayStart(ready, beside: readyWithoutSlot, done: done))
   }
 
-  /// Whether the limit and suspension allow that another child starts.
-  private func mayStart(done: Int) -> Bool {
-    phase == .running && !isSuspended && !isHeld && handedOut - parked.count - done < width
+  /// Whether the limit and suspension allow that the first of these starts. Others that come before it may, too, as soon as
+  /// they are claimed, so that there has to be room for them.
+  private func mayStart(_ children: ReadyQueue, beside others: ReadyQueue, done: Int) -> Bool {
+    guard phase == .running, !isSuspended, !isHeld, !children.isEmpty else { return false }
+    let inFlight = handedOut - parked.count - done
+    guard inFlight < width, width < .max, !others.isEmpty else { return inFlight < width }
+    return others.count(beforeFirstOf: children) < width - inFlight
   }
 
-  /// Children that `claim` shall hand out.
-  mutating func add(ready tag: Int, priority: Operation.QueuePriority) {
-    ready.append(tag, priority: priority)
+  /// Children that `claim` shall hand out, or the starter.
+  mutating func add(ready tag: Int, priority: Operation.QueuePriority, needsSlot: Bool = true) {
+    lastPlace += 1
+    if needsSlot {
+      ready.append(tag, priority: priority, place: lastPlace)
+    } else {
+      readyWithoutSlot.append(tag, priority: priority, place: lastPlace)
+    }
+  }
+
+  /// Whether somebody has to become the starter. If there is one, that will find what is to start.
+  mutating func callStarter(done: Int) -> Bool {
+    guard !hasStarter, mayStart(readyWithoutSlot, beside: ready, done: done) else { return false }
+    hasStarter = true
+    return true
+  }
+
+  /// What the starter starts next. If there is nothing it is not the starter any more.
+  mutating func claimWithoutSlot(done: Int) -> Int? {
+    guard mayStart(readyWithoutSlot, beside: ready, done: done), let tag = readyWithoutSlot.popFirst() else {
+      hasStarter = false
+      return nil
+    }
+    handedOut += 1
+    return tag
   }
 
   /// The dispenser was closed, and has not handed these out, all of normal priority. `claim` does from now on.
@@ -115,10 +147,10 @@ struct ParallelState {
   }
 
   /// Its dependencies have finished. False if that does not matter any more.
-  mutating func unpark(_ tag: Int, priority: Operation.QueuePriority) -> Bool {
+  mutating func unpark(_ tag: Int, priority: Operation.QueuePriority, needsSlot: Bool = true) -> Bool {
     guard parked.remove(tag) != nil, phase == .running else { return false }
     handedOut -= 1
-    ready.append(tag, priority: priority)
+    add(ready: tag, priority: priority, needsSlot: needsSlot)
     return true
   }
 
@@ -210,7 +242,7 @@ struct ParallelState {
       parked = []
       joined = []
     }
-    return Close(abandoned: parked.union(ready.removeAll()), left: joined)
+    return Close(abandoned: parked.union(ready.removeAll()).union(readyWithoutSlot.removeAll()), left: joined)
   }
 
   // MARK: - Limits

@@ -4,7 +4,19 @@ import Foundation
 struct ReadyQueue {
   private struct Bucket {
     var tags: [Int] = []
+    /// Their places among the children of several queues; empty where there is one queue.
+    var places: [Int] = []
     var head = 0
+
+    /// How many have a lower place than this. Places ascend.
+    func count(before place: Int) -> Int {
+      var (low, high) = (head, places.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if places[middle] < place { low = middle + 1 } else { high = middle }
+      }
+      return low - head
+    }
   }
 
   private static let priorities: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]
@@ -18,7 +30,8 @@ struct ReadyQueue {
     buckets.firstIndex { $0.head < $0.tags.count }.map { ReadyQueue.priorities[$0] }
   }
 
-  mutating func append(_ tag: Int, priority: Operation.QueuePriority) {
+  /// - Parameter place: where it stands among the children of this queue and of others, if there are others.
+  mutating func append(_ tag: Int, priority: Operation.QueuePriority, place: Int? = nil) {
     // Foundation allows values between the five and rounds them towards normal.
     let index =
       switch priority.rawValue {
@@ -29,7 +42,17 @@ struct ReadyQueue {
       default: 4
       }
     buckets[index].tags.append(tag)
+    if let place { buckets[index].places.append(place) }
     count += 1
+  }
+
+  /// How many children here come before the first one of another queue. All have places.
+  func count(beforeFirstOf other: ReadyQueue) -> Int {
+    guard !isEmpty, let index = other.buckets.firstIndex(where: { $0.head < $0.tags.count }) else { return count }
+    let first = other.buckets[index]
+    return buckets[..<index].reduce(buckets[index].count(before: first.places[first.head])) {
+      $0 + $1.tags.count - $1.head
+    }
   }
 
   mutating func popFirst() -> Int? {

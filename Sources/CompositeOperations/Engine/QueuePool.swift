@@ -53,6 +53,15 @@ final class QueuePool: Sendable {
     perform(lanes.withLock { $0.offer(source) })
   }
 
+  /// Does something that needs no slot of the queue: on a worker, or on the main thread where all the work is done there.
+  func besideSlots(_ body: @escaping @Sendable () -> Void) {
+    if queue === OperationQueue.main {
+      DispatchQueue.main.async { withAutoreleasePool(body) }
+    } else {
+      Workers.later(qualityOfService: qualityOfService, body)
+    }
+  }
+
   private func perform(_ action: LaneState<WorkSource>.Action) {
     switch action {
     case .nothing: break

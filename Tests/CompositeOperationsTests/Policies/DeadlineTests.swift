@@ -58,16 +58,21 @@ struct DeadlineTests {
     #expect(never.outcome?.isCancelled == true)
   }
 
-  @Test("Passing while its composite has not come to it: it fails when it is its turn, and runs nothing")
-  func deadline_passedInCompositeBeforeItsTurn() async {
+  @Test(
+    "Passing while its composite, which runs one child at a time, has not come to it: it fails when it is its turn",
+    arguments: [false, true])
+  func deadline_passedInCompositeBeforeItsTurn(hasQueue: Bool) async {
     let first = HeldOperation<Int>()
     let never = NeverFinishingOperation<Int>()
+    let timed = never.deadline(instant(12), clock: clock)
     let composite = CompositeOperation(
-      operations: [first, never.deadline(instant(12), clock: clock)], operationQueue: OperationQueue(limit: 1))
+      operations: [first, timed], operationQueue: hasQueue ? OperationQueue(limit: 1) : nil)
+    composite.maxConcurrentOperationCount = 1
     composite.failurePolicy = .waitForAll
-    composite.start()
+    await onWorker { composite.start() }
     await first.started.wait()
     clock.advance(by: .seconds(12))
+    #expect(!timed.isFinished)
     first.finish(with: 1)
     #expect((await settled(composite).error as? CompositeError)?.failures.first?.error is OperationTimeout)
     #expect(!never.started.isOpen)
