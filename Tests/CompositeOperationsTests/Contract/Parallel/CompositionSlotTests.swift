@@ -192,6 +192,27 @@ struct CompositionSlotTests {
     #expect(await settled(composite).value as? [Int] == Array(0..<300))
   }
 
+  @Test("Composites in composites, deeper than a stack, start while a leaf has the slot")
+  func deepNesting_onSmallStack_starts() async {
+    let busy = HeldOperation<Int>()
+    queue.addOperation(busy)
+    await busy.started.wait()
+    let timed = NeverFinishingOperation<Int>().deadline(instant(5), clock: clock)
+    let root = await onThread { [queue] in
+      var operation: Operation = timed
+      for level in 0..<5_000 {
+        // Not with every level, for these give their queue on.
+        operation = CompositeOperation(operations: [operation], operationQueue: level % 7 == 6 ? queue : nil)
+      }
+      let root = CompositeOperation(operations: [operation], operationQueue: queue)
+      root.start()
+      return root
+    }
+    await expectBegun(timed)
+    #expect(await settled(root).error is CompositeError)
+    busy.finish(with: 1)
+  }
+
   @Test("On the main queue compositions start on the main thread")
   func mainQueue_startsThereToo() async {
     let key = DispatchSpecificKey<Bool>()
