@@ -19,6 +19,10 @@ public struct Backoff: Sendable {
   /// No delay.
   public static let noDelay = Backoff(kind: .constant(.zero))
 
+  /// The former name of ``noDelay``. Where an optional backoff is asked for, it is no backoff at all.
+  @available(*, deprecated, renamed: "noDelay")
+  public static var none: Backoff { noDelay }
+
   /// The same delay each time. Traps if it is negative.
   public static func constant(_ delay: Duration) -> Backoff {
     requireDelay(delay, "constant")

@@ -51,6 +51,12 @@ public final class DurableQueue: Sendable {
     core.start()
   }
 
+  /// The former second name of ``start()``.
+  @available(*, deprecated, renamed: "start()")
+  public func resume() {
+    start()
+  }
+
   /// Claims nothing any more, lets running jobs go on for a time, and cancels those that still run then: they wait again,
   /// and it costs them no attempt. Returns when nothing runs, and everything is written; at once if the queue was never
   /// started.

@@ -10,7 +10,7 @@ struct BackoffTests {
 
   @Test("The delays of each kind")
   func kinds_giveTheirDelays() {
-    #expect(delays(.none, 3) == [.zero, .zero, .zero])
+    #expect(delays(.noDelay, 3) == [.zero, .zero, .zero])
     #expect(delays(.constant(.seconds(2)), 3) == [2, 2, 2].map { .seconds($0) })
     #expect(delays(.linear(from: .seconds(1), by: .seconds(2))) == [1, 3, 5, 7, 9, 11].map { .seconds($0) })
     #expect(delays(.linear(from: .seconds(1))) == [1, 2, 3, 4, 5, 6].map { .seconds($0) })
