@@ -95,13 +95,15 @@ struct TreeObserverTests {
       "driven",
       DrivenOperation<Int>(
         driver: DrivenOperation.Driver(
-          didStart: { driven in for (tag, child) in children.enumerated() { driven.run(child, tag: tag) } },
+          didStart: { $0.run(tags: [0, 1, 2]) },
+          makeOperation: { _, tag in (children[tag], tag: tag) },
           operationDidSettle: { driven, _, _ in
             let count = left.withLock { left in
               left -= 1
               return left
             }
             if count == 0 { driven.finish(with: 7) }
+            return []
           },
           wasCancelled: { $0.cancelAll() })))
     let root = named("root", CompositeOperation(operations: [driven]))
