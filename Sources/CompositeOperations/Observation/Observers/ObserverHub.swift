@@ -40,14 +40,17 @@ final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; t
   func deliver() {
     while let delivery = state.withLock({ $0.nextDelivery() }) {
       switch delivery {
-      case .event(let event, let records):
+      case .event(let event, let inner, let records):
         for record in records {
-          let needsOperation = record.interests.contains(.tree) && !event.isInner
-          record.deliver(needsOperation ? event.of(operation, isInner: false) : event)
+          record.deliver(event, of: record.interests.contains(.tree) ? subject(inner) : nil)
         }
       case .proceed(let proceed): proceed()
       }
     }
+  }
+
+  private func subject(_ inner: Operation?) -> EventSubject? {
+    (inner ?? operation).map { EventSubject(operation: $0, isInner: inner != nil) }
   }
 
   // MARK: - Observers

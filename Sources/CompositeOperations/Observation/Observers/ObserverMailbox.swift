@@ -11,19 +11,21 @@ final class ObserverMailbox: Sendable {
     case mainActor
   }
 
+  private typealias Entry = (event: OperationEvent, subject: EventSubject?, record: ObserverRecord)
+
   private struct State {
-    var waiting: [(event: OperationEvent, record: ObserverRecord)] = []
+    var waiting: [Entry] = []
     /// Whether an operation in the queue, or a task, will look at what waits, or is looking.
     var isScheduled = false
 
     /// Returns whether the caller has to schedule a delivery.
-    mutating func enqueue(_ event: OperationEvent, _ record: ObserverRecord) -> Bool {
-      waiting.append((event, record))
+    mutating func enqueue(_ entry: Entry) -> Bool {
+      waiting.append(entry)
       defer { isScheduled = true }
       return !isScheduled
     }
 
-    mutating func takeBatch() -> [(event: OperationEvent, record: ObserverRecord)] {
+    mutating func takeBatch() -> [Entry] {
       defer { waiting = [] }
       return waiting
     }
@@ -43,8 +45,8 @@ final class ObserverMailbox: Sendable {
   }
 
   /// Calls the observer at the place, after what waits there already.
-  func deliver(_ event: OperationEvent, to record: ObserverRecord) {
-    if state.withLock({ $0.enqueue(event, record) }) { schedule() }
+  func deliver(_ event: OperationEvent, of subject: EventSubject?, to record: ObserverRecord) {
+    if state.withLock({ $0.enqueue((event, subject, record)) }) { schedule() }
   }
 
   private func schedule() {
@@ -65,7 +67,7 @@ final class ObserverMailbox: Sendable {
   }
 
   private func deliverWaiting() {
-    for (event, record) in state.withLock({ $0.takeBatch() }) { record.call(event) }
+    for (event, subject, record) in state.withLock({ $0.takeBatch() }) { record.call(event, of: subject) }
     // Not in a loop: what else waits in the queue, or for the main actor, has its turn in between.
     if state.withLock({ $0.endBatch() }) { schedule() }
   }

@@ -2,7 +2,7 @@ import Foundation
 
 /// One observer.
 final class ObserverRecord: Sendable {
-  typealias Body = @Sendable (OperationEvent) -> Void
+  typealias Body = @Sendable (OperationEvent, EventSubject?) -> Void
 
   /// Where the observer is called.
   enum Place {
@@ -36,15 +36,17 @@ final class ObserverRecord: Sendable {
   }
 
   /// Calls the observer, here or at its place. Called for one event after the other.
-  func deliver(_ event: OperationEvent) {
-    guard case .mailbox(let place) = place else { return call(event) }
+  ///
+  /// - Parameter subject: what it happened to, if the observer wants to know.
+  func deliver(_ event: OperationEvent, of subject: EventSubject?) {
+    guard case .mailbox(let place) = place else { return call(event, of: subject) }
     let mailbox: ObserverMailbox? = state.withLock { state in
       guard state.body != nil else { return nil }
       let mailbox = state.mailbox ?? ObserverMailbox(at: place)
       state.mailbox = mailbox
       return mailbox
     }
-    mailbox?.deliver(event, to: self)
+    mailbox?.deliver(event, of: subject, to: self)
   }
 
   /// Releases the observer. No call of it begins from here on.
@@ -56,10 +58,10 @@ final class ObserverRecord: Sendable {
   }
 
   /// Calls the observer, on this thread.
-  func call(_ event: OperationEvent) {
+  func call(_ event: OperationEvent, of subject: EventSubject?) {
     guard let body = state.withLock({ $0.body }) else { return }
-    ThreadContext.current.runUserCode { body(event) }
-    if case .settled = event.content, !event.isInner { end() }
+    ThreadContext.current.runUserCode { body(event, subject) }
+    if case .settled = event.content, subject?.isInner != true { end() }
   }
 }
 

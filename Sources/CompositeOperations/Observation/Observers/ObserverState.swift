@@ -7,7 +7,8 @@ import Foundation
 /// will; so nobody else can begin to deliver before it does.
 struct ObserverState {
   enum Delivery {
-    case event(OperationEvent, to: [ObserverRecord])
+    /// - Parameter inner: what it happened to, if that is inside the operation.
+    case event(OperationEvent, inner: Operation? = nil, to: [ObserverRecord])
     /// The operation goes on.
     case proceed(@Sendable () -> Void)
   }
@@ -43,7 +44,7 @@ struct ObserverState {
   mutating func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
     let interested = records.filter { $0.interests.contains(.tree) }
     guard outcome == nil, !interested.isEmpty else { return false }
-    return deposit(.event(event.of(operation, isInner: true), to: interested))
+    return deposit(.event(event, inner: operation, to: interested))
   }
 
   /// Fractions may come from several threads, out of order.

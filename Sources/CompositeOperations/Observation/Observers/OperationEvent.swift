@@ -58,20 +58,9 @@ public struct OperationEvent: Sendable {
   /// How many events the stream has dropped before this one, because they were not read in time.
   /// See ``SettlingOperation/events(bufferingPolicy:)``; 0 for what observers are told.
   public package(set) var droppedCount = 0
-  /// The operation, for those who are told of several.
-  private(set) var operation: Operation?
-  /// Whether that is inside the one that the observer was added to.
-  private(set) var isInner = false
 
   init(content: Content) {
     self.content = content
-  }
-
-  func of(_ operation: Operation?, isInner: Bool) -> OperationEvent {
-    var event = self
-    event.operation = operation
-    event.isInner = isInner
-    return event
   }
 
   /// What happened.
@@ -100,6 +89,13 @@ public struct OperationEvent: Sendable {
   public var outcome: Outcome<any Sendable>? {
     if case .settled(let outcome) = content { outcome } else { nil }
   }
+}
+
+/// What an event happened to, for observers that are told of several operations.
+struct EventSubject {
+  let operation: Operation
+  /// Whether it is inside the one that the observer was added to.
+  let isInner: Bool
 }
 
 extension OperationEvent: CountedEvent {

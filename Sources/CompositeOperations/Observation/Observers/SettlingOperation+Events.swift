@@ -20,7 +20,7 @@ extension SettlingOperation {
     bufferingPolicy: AsyncStream<OperationEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
   ) -> AsyncStream<OperationEvent> {
     let (stream, feed) = EventFeed<OperationEvent>.makeStream(bufferingPolicy: bufferingPolicy)
-    let record = ObserverRecord(interests: .everything, at: .anywhere) { event in
+    let record = ObserverRecord(interests: .everything, at: .anywhere) { event, _ in
       feed.put(event)
       if case .settled = event.content { feed.end() }
     }

@@ -34,7 +34,7 @@ extension SettlingOperation {
   public final func addMainActorObserver(
     _ observer: @escaping @MainActor @Sendable (OperationEvent) -> Void
   ) -> ObservationToken {
-    let record = ObserverRecord(interests: .everything, at: .mailbox(.mainActor)) { event in
+    let record = ObserverRecord(interests: .everything, at: .mailbox(.mainActor)) { event, _ in
       MainActor.assumeIsolated { observer(event) }
     }
     return ObservationToken(record, in: add(record))

@@ -30,7 +30,9 @@ extension SettlingOperation {
   public final func addObserver(
     on queue: OperationQueue? = nil, _ observer: @escaping @Sendable (OperationEvent) -> Void
   ) -> ObservationToken {
-    let record = ObserverRecord(interests: .everything, at: queue.map { .mailbox(.queue($0)) } ?? .anywhere, observer)
+    let record = ObserverRecord(interests: .everything, at: queue.map { .mailbox(.queue($0)) } ?? .anywhere) {
+      event, _ in observer(event)
+    }
     return ObservationToken(record, in: add(record))
   }
 
@@ -38,14 +40,14 @@ extension SettlingOperation {
   /// of those of which the last one leaves.
   @discardableResult
   final func addLifecycleObserver(_ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken {
-    let record = ObserverRecord(interests: [], at: .anywhere, observer)
+    let record = ObserverRecord(interests: [], at: .anywhere) { event, _ in observer(event) }
     return ObservationToken(record, in: add(record))
   }
 
   /// Has an observer of the package's own told of progress. It is none of those of which the last one leaves.
   package final func addProgressObserver(_ observer: @escaping @Sendable (_ fraction: Double) -> Void) {
     _ = add(
-      ObserverRecord(interests: .progress, at: .anywhere) { event in
+      ObserverRecord(interests: .progress, at: .anywhere) { event, _ in
         if let fraction = event.fractionCompleted { observer(fraction) }
       })
   }
@@ -82,7 +84,7 @@ extension SettlingOperation {
     guard let (hub, delivers) = withHub({ ($0, $0.adding(record)) }) else {
       if let outcome = erasedOutcome {
         let isTree = record.interests.contains(.tree)
-        record.deliver(.settled(outcome).of(isTree ? self : nil, isInner: false))
+        record.deliver(.settled(outcome), of: isTree ? EventSubject(operation: self, isInner: false) : nil)
       }
       return nil
     }

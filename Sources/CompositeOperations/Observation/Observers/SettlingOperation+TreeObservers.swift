@@ -44,8 +44,8 @@ extension SettlingOperation {
   ) -> ObservationToken {
     let record = ObserverRecord(
       interests: [.tree, .stays], at: queue.map { .mailbox(.queue($0)) } ?? .anywhere
-    ) { event in
-      if let operation = event.operation { observer(operation, event) }
+    ) { event, subject in
+      if let subject { observer(subject.operation, event) }
     }
     return ObservationToken(record, in: add(record))
   }
