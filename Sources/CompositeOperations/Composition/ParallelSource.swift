@@ -6,9 +6,6 @@ import Synchronization
 /// The fast path has no lock: a dispenser hands out children in order, and counts those that are done. The lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
 /// may start.
 class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, behind a lock, or set before the start
-  /// How many compositions the starter starts before it lets others have its thread.
-  private static let starterTurn = 64
-
   final let state: LockBox<ParallelState>
   @exclusivity(unchecked) private final var dispenser: Dispenser
   /// Whether children are claimed one by one. Sequentially consistent like the count of the dispenser: of a child that settles and a limit
@@ -162,17 +159,13 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func startWithoutSlot(in pool: QueuePool) {
-    let context = ThreadContext.current
-    for _ in 0..<ParallelSource.starterTurn {
-      // Counted inside the lock: a child that is done later finds no starter there, and calls one.
-      guard let tag = state.withLock({ $0.claimWithoutSlot(done: dispenser.doneCount) }) else {
-        // Some may have made room for others.
-        if isLimited.load(ordering: .sequentiallyConsistent) { offer() }
-        return
-      }
-      _ = run(tag, in: NoSlot.shared, context)
-    }
-    pool.besideSlots { [self] in startWithoutSlot(in: pool) }
+    // Counted inside the lock: a child that is done later finds no starter there, and calls one.
+    guard let (tag, more) = state.withLock({ $0.claimWithoutSlot(done: dispenser.doneCount) }) else { return }
+    // The next starter first: what this child's `start()` calls may wait for a sibling.
+    if more { pool.besideSlots { [self] in startWithoutSlot(in: pool) } }
+    _ = run(tag, in: NoSlot.shared, ThreadContext.current)
+    // It may have made room for others.
+    if isLimited.load(ordering: .sequentiallyConsistent) { offerAll() }
   }
 
   private func claim() -> ParallelState.Claim {

@@ -42,7 +42,7 @@ struct ParallelState {
   private(set) var ready = ReadyQueue()
   /// The same, of compositions where there is a queue, for they need no slot of it: the starter starts them.
   private(set) var readyWithoutSlot = ReadyQueue()
-  /// Whether somebody is starting them, or about to.
+  /// Whether somebody is about to start one.
   private(set) var hasStarter = false
   /// The place in line of the child that was last added to either.
   private var lastPlace = 0
@@ -121,14 +121,14 @@ struct ParallelState {
     return true
   }
 
-  /// What the starter starts next. If there is nothing it is not the starter any more.
-  mutating func claimWithoutSlot(done: Int) -> Int? {
+  /// What the starter starts, who is not the starter any more; `more` if it has to call the next one.
+  mutating func claimWithoutSlot(done: Int) -> (tag: Int, more: Bool)? {
+    hasStarter = false
     guard mayStart(readyWithoutSlot, beside: ready, done: done), let tag = readyWithoutSlot.popFirst() else {
-      hasStarter = false
       return nil
     }
     handedOut += 1
-    return tag
+    return (tag, callStarter(done: done))
   }
 
   /// The dispenser was closed, and has not handed these out, all of normal priority. `claim` does from now on.

@@ -39,6 +39,7 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   deinit {
     ReleaseList.release(&failed)
     ReleaseList.release(&make)
+    ReleaseList.release(&decide)
   }
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {

@@ -85,6 +85,8 @@ extension ObserverHub {
 
   /// Tells the tree observers of what happens from now on in an operation, which is this hub's or inside of it.
   func watchTree(of operation: SettlingOperation) {
+    // Nothing happens any more in one that has settled, as what several composites wait for may have.
+    guard !operation.state.current.isSettled else { return }
     guard let source = operation.source, watch(source, of: operation) else { return }
     // What has not started yet is watched when it does.
     guard operation.state.current.phase != .pending else { return }

@@ -160,7 +160,8 @@ struct LimitState<Owner> {
     let heavy = claims.filter { _, claim in
       !claim.isHeld && claim.weight > (claim.lender == nil ? greatestWeight : bucket?.rate.count ?? .max)
     }
-    for id in heavy.keys { leave(id) }
+    // The last first: so none of them has to be moved for another one.
+    for id in heavy.keys.sorted(by: >) { leave(id) }
     var change = advance(at: now)
     change.refused = heavy.sorted { $0.key < $1.key }.map(\.value.owner)
     return change

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import TestSupport
 import Testing
@@ -144,26 +145,33 @@ struct CompositionSlotTests {
     #expect(await settled(composite).isCancelled)
   }
 
-  @Test("Compositions start by priority and then in order; so do leaves")
-  func order_ofEachKind_isThatOfTheChildren() async {
+  @Test("Leaves and compositions start by priority and then in order, one at a time where the width is 1")
+  func order_isThatOfTheChildren() async {
     let log = EventRecorder<String>()
     var children: [Operation] = []
     for number in 0..<4 {
       let leaf = succeeding(number, named: "leaf \(number)", recorder: log)
-      leaf.queuePriority = number == 3 ? .high : .normal
-      let composition = DelayOperation(.seconds(1), clock: clock)
+      let composition = succeeding(number).map { $0 }
       composition.addObserver { if $0.kind == .started { log.record("composition \(number)") } }
-      composition.queuePriority = number == 3 ? .high : .normal
+      for child in [leaf, composition] as [Operation] { child.queuePriority = number == 3 ? .high : .normal }
       children += [leaf, composition]
     }
     let composite = CompositeOperation(operations: children, operationQueue: queue)
+    composite.maxConcurrentOperationCount = 1
     await onWorker { composite.start() }
-    await log.wait(forCount: 8)
-    for kind in ["leaf", "composition"] {
-      #expect(log.events.filter { $0.hasPrefix(kind) } == [3, 0, 1, 2].map { "\(kind) \($0)" })
-    }
-    clock.advance(by: .seconds(1))
     #expect(await settled(composite).value?.count == 8)
+    #expect(log.events == [3, 0, 1, 2].flatMap { ["leaf \($0)", "composition \($0)"] })
+  }
+
+  @Test("A composition whose preparation waits for that of the next one does not keep it from starting")
+  func preparation_waitsForSibling_bothStart() async {
+    let second = DispatchSemaphore(value: 0)
+    let children = [
+      Preparing([succeeding(1)]) { second.wait() }, Preparing([succeeding(2)]) { second.signal() },
+    ]
+    let composite = CompositeOperation(operations: children, operationQueue: queue)
+    await onWorker { composite.start() }
+    #expect(await settled(composite).value?.count == 2)
   }
 
   @Test("A failed leaf abandons the compositions that wait for the width, and cancels those that run")
@@ -228,5 +236,20 @@ struct CompositionSlotTests {
     clock.advance(by: .seconds(1))
     _ = await settled(composite)
     #expect(isMain.current == [true])
+  }
+}
+
+/// Calls something before it runs its children.
+private final class Preparing: CompositeOperation, @unchecked Sendable {  // set before the start
+  private var prepare: @Sendable () -> Void = {}
+
+  convenience init(_ operations: [Operation], prepare: @escaping @Sendable () -> Void) {
+    self.init(operations: operations)
+    self.prepare = prepare
+  }
+
+  override func main() {
+    prepare()
+    super.main()
   }
 }
