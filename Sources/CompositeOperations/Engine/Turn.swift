@@ -4,8 +4,9 @@
 /// The one place that says what a turn is. Every loop that takes one piece of work after the other consults the turn of
 /// its thread.
 struct Turn {
-  /// The pieces of work that a worker does before it gives its thread back.
-  static let pieces = 64
+  /// The pieces of work that a worker does before it gives its thread back. The time decides, unless they take less than a
+  /// microsecond each; with fewer pieces, short steps would mostly wait for their next turn.
+  static let pieces = 1_024
   /// The leaves that a lane runs before it looks at its queue.
   static let leaves = 4
   /// In nanoseconds.

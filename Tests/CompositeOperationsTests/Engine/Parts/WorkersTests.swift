@@ -16,7 +16,7 @@ struct WorkersTests {
     }
   }
 
-  @Test("An offered source is asked for pieces until it has none, and then not any more", arguments: [0, 1, 3, 1_000])
+  @Test("An offered source is asked for pieces until it has none, and then not any more", arguments: [0, 1, 3, 10_000])
   func offer_someSource_isAskedUntilNothing(count: Int) async {
     let recorder = EventRecorder<Int>()
     let source = ScriptedSource((0..<count).map { number in piece { recorder.record(number) } })
