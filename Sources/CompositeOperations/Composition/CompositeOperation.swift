@@ -56,7 +56,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   ///   - operations: the children. They start by `queuePriority` and then in this order, of thousands in groups of
   ///     sixteen; a child with dependencies starts when these have finished. With a queue, those that are compositions
   ///     (composites, and what `then`, `timeout` and the like return) do not wait for a slot, nor for the leaves before
-  ///     them that do; as many as ``maxConcurrentOperationCount`` allows start at once.
+  ///     them that do, whatever the priorities; as many as ``maxConcurrentOperationCount`` allows start at once.
   ///   - operationQueue: where the children run; nil for where the surrounding composite's do, or on worker threads.
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
     self.kind = .parallel(ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false))

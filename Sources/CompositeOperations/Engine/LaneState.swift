@@ -6,6 +6,9 @@ import Foundation
 /// the tree holds. One helper waits in the queue, the standby, as long as there is work that nobody has taken: the
 /// queue starts it when it has a slot free, whatever its limit is by then.
 ///
+/// While the tree waits for something that operations elsewhere may hold, it *lends* the slot of an idle base lane to
+/// other trees that want one in the same queue, for they may be those. See ``SlotLoans``.
+///
 /// Generic over the source, so that it can be tested without running anything.
 struct LaneState<Source: AnyObject> {
   enum Base: Equatable, CaseIterable {
@@ -13,6 +16,8 @@ struct LaneState<Source: AnyObject> {
     case none
     case idle
     case working
+    /// Another tree runs a leaf in the slot.
+    case lent
   }
 
   /// What there is to do after an input.
@@ -29,6 +34,12 @@ struct LaneState<Source: AnyObject> {
   private(set) var helpers = 0
   /// Whether a helper waits in the queue.
   private(set) var hasStandby = false
+  /// Whether a slot that another tree lends would do as well: there is a standby, and nobody has taken the work.
+  private(set) var wantsLoan = false
+  /// The lanes in slots that other trees lend.
+  private(set) var loans = 0
+  /// How much the tree waits for that operations elsewhere may hold.
+  private(set) var waits = 0
 
   // The sources that have work, to be taken in turn, and some that had; those that have one have a generation, which
   // is new with each offer.
@@ -47,8 +58,11 @@ struct LaneState<Source: AnyObject> {
   /// How many operations of the queue belong to this tree.
   var operationCount: Int { helpers + (hasStandby ? 1 : 0) + (base == .none ? 0 : 1) }
 
-  /// How many leaves could be running.
+  /// How many leaves could be running in the tree's own slots.
   var activeCount: Int { helpers + (base == .working ? 1 : 0) }
+
+  /// Whether other trees may have the base lane's slot.
+  var offersSlot: Bool { waits > 0 && base == .idle }
 
   /// The sources that have work.
   var sources: [Source] {
@@ -80,6 +94,7 @@ struct LaneState<Source: AnyObject> {
       base = .working
       return .wakeBase
     }
+    wantsLoan = true
     guard !hasStandby else { return .nothing }
     hasStandby = true
     return .addHelper
@@ -130,6 +145,7 @@ struct LaneState<Source: AnyObject> {
   mutating func helperStarted() {
     precondition(hasStandby, "A helper started that was not the standby")
     hasStandby = false
+    wantsLoan = false
     helpers += 1
   }
 
@@ -146,5 +162,43 @@ struct LaneState<Source: AnyObject> {
     guard !hasWork else { return true }
     base = .idle
     return false
+  }
+
+  // MARK: - Loans
+
+  /// The tree begins to wait for something that operations elsewhere may hold.
+  mutating func waitBegins() { waits += 1 }
+
+  /// It need not wait for it any more.
+  mutating func waitEnds() {
+    precondition(waits > 0, "A wait ended that had not begun")
+    waits -= 1
+  }
+
+  /// Lends the slot, if it still may be had.
+  mutating func lend() -> Bool {
+    guard offersSlot else { return false }
+    base = .lent
+    return true
+  }
+
+  /// The slot is the tree's own again. Returns whether the base lane has work, and does it.
+  mutating func slotReturned() -> Bool {
+    precondition(base == .lent, "slotReturned() in \(base)")
+    base = hasWork ? .working : .idle
+    return base == .working
+  }
+
+  /// A lane begins in a slot that another tree lends.
+  mutating func loanBegins() {
+    wantsLoan = false
+    loans += 1
+  }
+
+  /// That lane gives the slot back.
+  mutating func loanEnds() -> Action {
+    precondition(loans > 0, "A loan ended that had not begun")
+    loans -= 1
+    return hasWork ? demand() : .nothing
   }
 }

@@ -20,6 +20,15 @@ final class ExecutionTree: Sendable {
       return pool
     }
   }
+
+  /// The tree begins to wait for something that operations elsewhere may hold. Returns the pool to tell when it need not
+  /// any more; nil where the root holds no slot.
+  func waitBegins(qualityOfService: QualityOfService) -> QueuePool? {
+    guard let heldQueue else { return nil }
+    let pool = pool(for: heldQueue, qualityOfService: qualityOfService)
+    pool.waitBegins()
+    return pool
+  }
 }
 
 /// The lanes that run the leaves of one tree in one `OperationQueue`.
@@ -28,29 +37,47 @@ final class ExecutionTree: Sendable {
 /// exceed it. A lane is a slot of the queue: one of our helper operations there, or the slot that the root of the tree
 /// holds anyway. It runs one leaf after the other, and keeps its slot until a leaf has settled. Between leaves it looks
 /// at the queue again: it gives up its slot when the queue is suspended, when the limit was lowered, and when other
-/// operations wait, for which it lines up again behind them.
+/// operations wait, for which it lines up again behind them; so it does at the end of a turn, for those that want the thread.
+///
+/// A third kind of lane is in a slot that another tree lends, because it waits: see ``SlotLoans``.
 final class QueuePool: Sendable {
   /// How often a suspended queue is looked at when its own means of telling, a free slot, is missing.
-  private static let suspensionPoll = DispatchTimeInterval.milliseconds(10)
+  static let suspensionPoll = DispatchTimeInterval.milliseconds(10)
 
-  private let queue: OperationQueue
+  /// What the lanes are, and what the queue's exchange of slots was told of that.
+  struct State {
+    var lanes: LaneState<WorkSource>
+    var isListed = (offers: false, wants: false)
+    /// The lanes in slots of other trees.
+    var lentSlots: [LentSlot] = []
+    /// What is to be done when the tree's own slot is not lent any more.
+    var whenReturned: [@Sendable () -> Void] = []
+  }
+
+  let queue: OperationQueue
   private let qualityOfService: QualityOfService
-  private let lanes: LockBox<LaneState<WorkSource>>
-  /// Where the base lane works: it has a slot, but no thread of the queue.
-  private let baseQueue: DispatchQueue
+  let state: LockBox<State>
+  /// Where the base lane works, and those in lent slots: they have a slot, but no thread of the queue.
+  let baseQueue: DispatchQueue
+  let exchange: SlotExchange
 
   init(queue: OperationQueue, holdsSlot: Bool, qualityOfService: QualityOfService) {
     self.queue = queue
     self.qualityOfService = qualityOfService
-    lanes = LockBox(LaneState(holdsSlot: holdsSlot))
+    state = LockBox(State(lanes: LaneState(holdsSlot: holdsSlot)))
     baseQueue =
       queue === OperationQueue.main
       ? .main : queue.underlyingQueue ?? .global(qos: qualityOfService.dispatchQoS)
+    exchange = .enter(queue)
+  }
+
+  deinit {
+    SlotExchange.leave(queue)
   }
 
   /// A source has work.
   func offer(_ source: WorkSource) {
-    perform(lanes.withLock { $0.offer(source) })
+    perform(change { $0.lanes.offer(source) })
   }
 
   /// Does something that needs no slot of the queue: on a worker, or on the main thread where all the work is done there.
@@ -62,7 +89,29 @@ final class QueuePool: Sendable {
     }
   }
 
-  private func perform(_ action: LaneState<WorkSource>.Action) {
+  /// There is work that nobody has taken.
+  func demand() {
+    perform(change { $0.lanes.demand() })
+  }
+
+  var hasWork: Bool { state.withLock { $0.lanes.hasWork } }
+
+  /// Changes the state; the queue's exchange of slots learns what follows from that.
+  ///
+  /// - Parameter wasMatched: whether the exchange has taken the pool off a list by itself.
+  func change<R>(wasMatched: Bool = false, _ body: (inout State) -> R) -> R {
+    let (result, canMatch) = state.withLock { state in
+      let result = body(&state)
+      let (offers, wants) = (state.lanes.offersSlot, state.lanes.wantsLoan)
+      guard wasMatched || state.isListed != (offers, wants) else { return (result, false) }
+      state.isListed = (offers, wants)
+      return (result, exchange.update(self, offers: offers, wants: wants))
+    }
+    if canMatch { lendSlots() }
+    return result
+  }
+
+  func perform(_ action: LaneState<WorkSource>.Action) {
     switch action {
     case .nothing: break
     case .wakeBase: wakeBase()
@@ -72,7 +121,7 @@ final class QueuePool: Sendable {
 
   // MARK: - Lanes
 
-  private enum Stop {
+  enum Stop {
     /// A leaf needs the slot; the lane is called when it has settled.
     case inFlight
     /// There is no work.
@@ -83,27 +132,28 @@ final class QueuePool: Sendable {
   }
 
   /// Runs leaves in a slot as long as it should.
-  private func work(in slot: any WorkSlot) -> Stop {
+  func work(in slot: any WorkSlot) -> Stop {
     let context = ThreadContext.current
+    context.beginTurn(of: .max)
     while let (source, generation) = nextSource() {
       switch attend(to: source, in: slot, context) {
       case .nothing:
-        lanes.withLock { $0.exhausted(source, generation: generation) }
+        change { $0.lanes.exhausted(source, generation: generation) }
       case .inFlight:
         return .inFlight
       case .done:
-        lanes.withLock { $0.keep(source) }
+        change { $0.lanes.keep(source) }
         if queue.isSuspended { return .suspended }
       }
-      if shouldYield { return .yield }
+      if context.turn.isOver || shouldYield { return .yield }
     }
     return .noWork
   }
 
   /// Takes a few pieces of work of a source: before others are looked for, and before it is another source's turn.
   private func attend(to source: WorkSource, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
-    context.beginTurn(of: Turn.leaves)
-    while context.continuesTurn(), !queue.isSuspended {
+    for _ in 0..<Turn.leaves {
+      guard context.continuesTurn(), !queue.isSuspended else { break }
       let result = source.runNext(in: slot, context)
       if result != .done { return result }
     }
@@ -111,13 +161,13 @@ final class QueuePool: Sendable {
   }
 
   private func nextSource() -> (source: WorkSource, generation: Int)? {
-    guard let (source, generation, action) = lanes.withLock({ $0.nextSource() }) else { return nil }
+    guard let (source, generation, action) = change({ $0.lanes.nextSource() }) else { return nil }
     perform(action)
     return (source, generation)
   }
 
   private var shouldYield: Bool {
-    let (ours, active) = lanes.withLock { ($0.operationCount, $0.activeCount) }
+    let (ours, active) = state.withLock { ($0.lanes.operationCount, $0.lanes.activeCount) }
     let limit = queue.maxConcurrentOperationCount
     return queue.operationCount > ours || limit >= 0 && active > limit
   }
@@ -125,13 +175,13 @@ final class QueuePool: Sendable {
   private func addHelper() {
     let helper = Helper(pool: self)
     helper.qualityOfService = qualityOfService
-    helper.queuePriority = lanes.withLock { $0.firstSource }?.nextPriority ?? .normal
+    helper.queuePriority = state.withLock { $0.lanes.firstSource }?.nextPriority ?? .normal
     queue.addOperation(helper)
   }
 
   // MARK: - The base lane
 
-  private func wakeBase() {
+  func wakeBase() {
     baseQueue.async { [self] in withAutoreleasePool { workInBase() } }
   }
 
@@ -144,15 +194,15 @@ final class QueuePool: Sendable {
     }
   }
 
-  fileprivate func baseIsFree() {
-    if lanes.withLock({ $0.baseContinues() }) { wakeBase() }
+  private func baseIsFree() {
+    if change({ $0.lanes.baseContinues() }) { wakeBase() }
   }
 
   /// The base lane keeps its slot while the queue is suspended, so that the queue may have none to tell us with.
   private func pollForBase() {
     baseQueue.asyncAfter(deadline: .now() + QueuePool.suspensionPoll) { [self] in
       withAutoreleasePool {
-        if queue.isSuspended, lanes.withLock({ $0.hasWork }) { pollForBase() } else { baseIsFree() }
+        if queue.isSuspended, hasWork { pollForBase() } else { baseIsFree() }
       }
     }
   }
@@ -165,74 +215,5 @@ final class QueuePool: Sendable {
     func moreIsAvailable(in source: WorkSource) { pool.demand() }
     func willStart(_ operation: Operation) {}
     func operationDidSettle() { pool.baseIsFree() }
-  }
-
-  // MARK: - Helpers
-
-  fileprivate func demand() {
-    perform(lanes.withLock { $0.demand() })
-  }
-
-  /// Cancels the leaves that wait for a slot, as cancelling all operations of the queue should.
-  fileprivate func cancelWaiting() {
-    for source in lanes.withLock({ $0.sources }) { source.cancelWaiting() }
-  }
-
-  /// A lane that is an operation in the queue.
-  private final class Helper: Operation, WorkSlot, @unchecked Sendable {  // atomic, or guarded by the striped lock
-    private enum Phase {
-      static let waiting = 0, started = 1, finished = 2
-    }
-
-    private let pool: QueuePool
-    private let phase = Atomic(Phase.waiting)
-    private var leaf: Operation?
-    private var cancelsLeaf = false
-
-    init(pool: QueuePool) { self.pool = pool }
-
-    override var isAsynchronous: Bool { true }
-    override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.started }
-    override var isFinished: Bool { phase.load(ordering: .acquiring) == Phase.finished }
-
-    override func start() {
-      announceStart { phase.store(Phase.started, ordering: .releasing) }
-      pool.lanes.withLock { $0.helperStarted() }
-      switch pool.work(in: self) {
-      case .inFlight: break
-      case .noWork, .suspended, .yield: end()
-      }
-    }
-
-    private func end() {
-      StripedLock.withLock(of: self) { leaf.take() }.map { withExtendedLifetime($0) {} }
-      pool.perform(pool.lanes.withLock { $0.helperEnds() })
-      announceEnd { phase.store(Phase.finished, ordering: .releasing) }
-    }
-
-    override func cancel() {
-      super.cancel()
-      // Before the leaf, which may settle at once and make room for one of them.
-      pool.cancelWaiting()
-      let leaf: Operation? = StripedLock.withLock(of: self) {
-        // A lane between two leaves may have the next one in hand already.
-        cancelsLeaf = isExecuting && self.leaf?.isFinished != false
-        return self.leaf
-      }
-      if let leaf { ThreadContext.current.runUserCode { leaf.cancel() } }
-    }
-
-    func moreIsAvailable(in source: WorkSource) { pool.demand() }
-
-    func willStart(_ operation: Operation) {
-      let isCancelled = StripedLock.withLock(of: self) {
-        leaf = operation
-        defer { cancelsLeaf = false }
-        return cancelsLeaf
-      }
-      if isCancelled { ThreadContext.current.runUserCode { operation.cancel() } }
-    }
-
-    func operationDidSettle() { end() }
   }
 }

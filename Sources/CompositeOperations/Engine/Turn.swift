@@ -23,6 +23,9 @@ struct Turn {
   /// When it is over, by the clock that it is read by. Tests set it where the number of pieces alone shall decide.
   var end: Int64 = 0
 
+  /// Whether ``continues(now:)`` has said no.
+  var isOver: Bool { remaining == 0 }
+
   /// A turn begins, with no piece of work done.
   mutating func begin(of pieces: Int, at now: Int64) {
     remaining = pieces

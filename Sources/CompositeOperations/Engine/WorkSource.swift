@@ -13,6 +13,10 @@ struct ExecutionEnvironment: Sendable {
   var monitors: [any SourceMonitor] = []
   /// What the operations around hold, exclusively or of a limit, the innermost first.
   var held: HeldClaim?
+
+  /// The tree begins to wait for something that operations elsewhere may hold. Returns the pool to tell when it need not
+  /// any more; nil where the root holds no slot.
+  func waitBegins() -> QueuePool? { tree?.waitBegins(qualityOfService: qualityOfService) }
 }
 
 /// Who carries the pieces of work of a source out.
@@ -193,8 +197,10 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   }
 
   /// A standby is needed. False if one waits already.
-  final func beginStandby() -> Bool {
-    !hasStandby.load(ordering: .relaxed) && !hasStandby.exchange(true, ordering: .acquiringAndReleasing)
+  ///
+  /// - Parameter isLast: whether the caller looks at the source no more, and so must not read what was true a moment ago.
+  final func beginStandby(isLast: Bool = false) -> Bool {
+    (isLast || !hasStandby.load(ordering: .relaxed)) && !hasStandby.exchange(true, ordering: .acquiringAndReleasing)
   }
 
   /// The standby has become a worker like the others.

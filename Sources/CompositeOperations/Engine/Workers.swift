@@ -62,7 +62,14 @@ enum Workers {
       }
     }
     // Others may have the thread now. Those sources that have no standby already get one.
-    for source in outer + [source] { WorkerSlot.shared.moreIsAvailable(in: source) }
+    for source in outer + [source] where source.beginStandby(isLast: true) { dispatchStandby(of: source) }
+  }
+
+  private static func dispatchStandby(of source: WorkSource) {
+    DispatchQueue.global(qos: source.environment.qualityOfService.dispatchQoS).async {
+      source.endStandby()
+      run(source)
+    }
   }
 
   /// What a worker is to the sources it attends to: a slot that is never short.
@@ -70,11 +77,7 @@ enum Workers {
     static let shared = WorkerSlot()
 
     func moreIsAvailable(in source: WorkSource) {
-      guard source.beginStandby() else { return }
-      DispatchQueue.global(qos: source.environment.qualityOfService.dispatchQoS).async {
-        source.endStandby()
-        run(source)
-      }
+      if source.beginStandby() { dispatchStandby(of: source) }
     }
 
     func willStart(_ operation: Operation) {}

@@ -3,8 +3,19 @@ import Foundation
 /// Something that a composition waits for, as a child: it takes no slot, and no thread.
 ///
 /// Subclasses begin to wait in `main`, finish when they need wait no more, and stop in `didCancel`.
-class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the subclasses
-  override init() {
+class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // locked, or immutable; see the subclasses
+  private enum Wait {
+    case new, over
+    /// The pool knows of it that may lend the slot of its root.
+    case begun(QueuePool?)
+  }
+
+  private let environment: ExecutionEnvironment?
+  private let wait = LockBox(Wait.new)
+
+  /// - Parameter environment: of the composition, if what it waits for may be held by operations that need a slot to go on.
+  init(in environment: ExecutionEnvironment? = nil) {
+    self.environment = environment
     super.init(flags: .composes)
   }
 
@@ -34,6 +45,33 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
       })
   }
 
+  /// It begins to wait. If the root of its tree has a slot of a queue, other trees may use that meanwhile: one of them may
+  /// hold what this one waits for, and wait for a slot itself.
+  final func beginWait() {
+    let pool = environment?.waitBegins()
+    let isOver = wait.withLock { wait in
+      guard case .new = wait else { return true }
+      wait = .begun(pool)
+      return false
+    }
+    if isOver { pool?.waitEnds {} }
+  }
+
+  /// It need not wait any more. Only the first call counts.
+  ///
+  /// - Parameter settle: settles it. Called now; or, if its root has lent its slot, when it has that back.
+  final func endWait(_ settle: @escaping @Sendable () -> Void) {
+    let last = wait.withLock { wait in
+      defer { wait = .over }
+      return wait
+    }
+    switch last {
+    case .new, .begun(nil): settle()
+    case .begun(let pool?): pool.waitEnds(settle)
+    case .over: break
+    }
+  }
+
   /// Has the gate pass when `operation`, which is this composition's to start, is cancelled or settled by others.
   final func pass(whenDecided operation: Operation, _ pass: @escaping @Sendable () -> Void) {
     (operation as? SettlingOperation)?.setWhenDecidedUnstarted(pass)
@@ -44,23 +82,25 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
 final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private let operation: Operation
   private let guarded: Operation
-  private let wait = LockBox<DependencyWait?>(nil)
+  private let unmet = LockBox<DependencyWait?>(nil)
 
   /// - Parameters:
   ///   - operation: the one with the dependencies.
   ///   - guarded: if that is cancelled, nothing has to be waited for any more.
-  init(of operation: Operation, for guarded: Operation) {
+  ///   - environment: of the composition.
+  init(of operation: Operation, for guarded: Operation, in environment: ExecutionEnvironment) {
     self.operation = operation
     self.guarded = guarded
-    super.init()
+    super.init(in: environment)
   }
 
   override var purpose: String { "waits for \(GateOperation.list(operation.dependencies))" }
 
   override func main() {
     let wait = DependencyWait(for: operation) { [self] in pass() }
-    self.wait.withLock { $0 = wait }
+    unmet.withLock { $0 = wait }
     pass(whenDecided: guarded) { [weak self] in self?.pass() }
+    beginWait()
     if isCancelled { didCancel() } else { wait.begin() }
   }
 
@@ -69,8 +109,8 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
   }
 
   private func pass() {
-    wait.withLock { $0.take() }?.cancel()
-    finish()
+    unmet.withLock { $0.take() }?.cancel()
+    endWait { [self] in finish() }
   }
 }
 

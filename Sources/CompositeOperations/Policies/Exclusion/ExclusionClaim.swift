@@ -55,17 +55,22 @@ final class ExclusionGate: GateOperation, @unchecked Sendable {  // immutable
   ///   - categories: what is claimed.
   ///   - guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves the
   ///     line at once.
-  init(_ claim: ExclusionClaim, to categories: [ExclusionCategory], for guarded: Operation?) {
+  ///   - environment: of the composition.
+  init(
+    _ claim: ExclusionClaim, to categories: [ExclusionCategory], for guarded: Operation?,
+    in environment: ExecutionEnvironment
+  ) {
     self.claim = claim
     self.categories = categories
     self.guarded = guarded
-    super.init()
+    super.init(in: environment)
   }
 
   override var purpose: String { "waits for \(GateOperation.list(categories.map(\.name)))" }
 
   override func main() {
     if let guarded { pass(whenDecided: guarded) { [weak self] in self?.giveUp() } }
+    beginWait()
     guard case .waiting = claim.registry.attach(self, to: claim) else { return pass() }
     if isCancelled { giveUp() }
   }
@@ -76,11 +81,13 @@ final class ExclusionGate: GateOperation, @unchecked Sendable {  // immutable
 
   private func giveUp() {
     claim.registry.withdraw(claim)
-    finish()
+    endWait { [self] in finish() }
   }
 
   /// The claim does not wait any more.
   func pass() {
-    if case .refused(let circle) = claim.standing { reject(with: ExclusionError(circle)) } else { finish() }
+    endWait { [self] in
+      if case .refused(let circle) = claim.standing { reject(with: ExclusionError(circle)) } else { finish() }
+    }
   }
 }

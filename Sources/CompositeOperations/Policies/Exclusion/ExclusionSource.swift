@@ -43,7 +43,7 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
       return nil
     case .waiting:
       guard let claim else { return nil }
-      return .run(ExclusionGate(claim, to: categories, for: isOurs ? guarded : nil))
+      return .run(ExclusionGate(claim, to: categories, for: isOurs ? guarded : nil, in: environment))
     case .refused(let error):
       return .settle(.failure, error: error)
     case nil:

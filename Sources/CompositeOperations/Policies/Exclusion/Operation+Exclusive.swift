@@ -14,8 +14,8 @@ extension ComposableOperation {
   /// finished, it gets in line for all categories at once; when it has them this operation runs, and they are released
   /// when that has finished: if it was cancelled, not before its body has ended (but when a timeout that settles at once
   /// has, if this is what that returned). Waiting takes neither a slot of a
-  /// queue nor a thread; but an operation that was itself added to a queue has its slot while it waits, as while it
-  /// executes.
+  /// queue nor a thread; but an operation that was itself added to a queue has its slot while it waits, and lends it to
+  /// leaves of composites that were given the same queue: see <doc:Policies>.
   ///
   /// The first to come is the first to go: no operation overtakes an earlier one that waits and shares a category with it, and
   /// those that share none do not wait for each other. Earlier is what was started first, or added to a queue first, or
@@ -29,7 +29,7 @@ extension ComposableOperation {
   /// a body starts by itself are not inside.
   ///
   /// Cancelled while it waits, the returned operation leaves the line at once, cancels this one without running it, and
-  /// settles as cancelled. An operation that somebody else has started, queued or composed is not held back: it is
+  /// settles as cancelled; if it has lent its slot, when that is back. An operation that somebody else has started, queued or composed is not held back: it is
   /// waited for, with the categories held.
   ///
   /// - Parameters:

@@ -38,18 +38,21 @@ final class LimitGate: GateOperation, @unchecked Sendable {  // immutable
   private let claim: LimitClaim
   private let guarded: Operation?
 
-  /// - Parameter guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves
-  ///   the line at once.
-  init(_ claim: LimitClaim, for guarded: Operation?) {
+  /// - Parameters:
+  ///   - guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves the line
+  ///     at once.
+  ///   - environment: of the composition.
+  init(_ claim: LimitClaim, for guarded: Operation?, in environment: ExecutionEnvironment) {
     self.claim = claim
     self.guarded = guarded
-    super.init()
+    super.init(in: environment)
   }
 
   override var purpose: String { "waits for \(claim.limit.name.map { GateOperation.list([$0]) } ?? "a shared limit")" }
 
   override func main() {
     if let guarded { pass(whenDecided: guarded) { [weak self] in self?.giveUp() } }
+    beginWait()
     guard case .waiting = claim.limit.attach(self, to: claim) else { return pass() }
     if isCancelled { giveUp() }
   }
@@ -60,11 +63,11 @@ final class LimitGate: GateOperation, @unchecked Sendable {  // immutable
 
   private func giveUp() {
     claim.limit.withdraw(claim)
-    finish()
+    endWait { [self] in finish() }
   }
 
   /// The claim does not wait any more.
   func pass() {
-    finish()
+    endWait { [self] in finish() }
   }
 }

@@ -52,7 +52,7 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
     case .waiting:
       // Its gate was cancelled.
       if previous != nil { return .settle(.cancelled) }
-      return .run(LimitGate(claim, for: isOurs ? guarded : nil))
+      return .run(LimitGate(claim, for: isOurs ? guarded : nil, in: environment))
     }
   }
 

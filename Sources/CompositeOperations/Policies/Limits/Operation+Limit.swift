@@ -12,8 +12,8 @@ extension ComposableOperation {
   ///
   /// Returns one operation that owns this one. Once that has started, the dependencies of this operation are waited for;
   /// then it waits until there is room for its weight, and the rate lets it start; then this operation runs. The room is
-  /// given back when that has finished; what it took of the rate is not. Inside compositions waiting takes neither a slot
-  /// of a queue nor a thread.
+  /// given back when that has finished; what it took of the rate is not. Waiting takes neither a slot of a queue
+  /// nor a thread; as for `exclusive`, an operation that was itself added to a queue lends its slot while it waits.
   ///
   /// The first to come is the first to go: only the first in the line is looked at. So none overtakes another, and a heavy
   /// operation that waits for much room holds back the light ones behind it, until it has its turn. Earlier is what was
@@ -26,7 +26,7 @@ extension ComposableOperation {
   /// for ever. Take them in the same order everywhere. Operations that a body starts by itself are not inside.
   ///
   /// Cancelled while it waits, the returned operation leaves the line at once, cancels this one without running it, and
-  /// settles as cancelled. One that is heavier than the limit fails with ``LimitError``. An operation that is running,
+  /// settles as cancelled; if it has lent its slot, when that is back. One that is heavier than the limit fails with ``LimitError``. An operation that is running,
   /// queued or composed elsewhere is not held back: it is waited for, while its weight is held.
   ///
   /// - Parameters:

@@ -41,7 +41,11 @@ struct LaneStateTests {
     /// Lanes in this situation.
     func make() -> Lanes {
       var lanes = Lanes(holdsSlot: base != .none)
-      if base != .none { _ = lanes.demand() }
+      if base == .lent {
+        lanes.waitBegins()
+        _ = lanes.lend()
+      }
+      if base == .idle || base == .working { _ = lanes.demand() }
       for _ in 0..<helpers {
         _ = lanes.demand()
         lanes.helperStarted()
@@ -187,6 +191,58 @@ struct LaneStateTests {
     var after = before
     if before.work.isEmpty { after.base = .idle }
     #expect(situation(lanes) == after)
+  }
+
+  // MARK: - Loans
+
+  @Test("A tree that waits offers its slot while nothing runs in it, and lends it once", arguments: Situation.all)
+  func lend_inAnySituation_ifTreeWaitsAndBaseIsIdle(_ before: Situation) {
+    var lanes = before.make()
+    let wasWaiting = before.base == .lent
+    #expect(!lanes.offersSlot)
+    if !wasWaiting { lanes.waitBegins() }
+    #expect(lanes.offersSlot == (before.base == .idle))
+    let isLent = [lanes.lend(), lanes.lend()]
+    #expect(isLent == [before.base == .idle, false])
+    #expect(lanes.base == (before.base == .idle ? .lent : before.base))
+    #expect(!lanes.offersSlot)
+    lanes.waitEnds()
+    #expect(lanes.waits == 0 && !lanes.offersSlot)
+  }
+
+  @Test(
+    "A slot that is returned does the tree's work, if there is some",
+    arguments: Situation.all.filter { $0.base == .lent })
+  func slotReturned_inAnySituation_worksIfThereIsWork(_ before: Situation) {
+    var lanes = before.make()
+    let works = lanes.slotReturned()
+    #expect(works == !before.work.isEmpty)
+    #expect(lanes.base == (before.work.isEmpty ? .idle : .working))
+    #expect(lanes.offersSlot == before.work.isEmpty)
+  }
+
+  @Test("A loan is wanted from when a standby is, until a lane has begun", arguments: Situation.all)
+  func demand_inAnySituation_wantsLoanUntilLaneBegins(_ before: Situation) {
+    for begins in [true, false] {
+      var lanes = before.make()
+      #expect(lanes.wantsLoan == before.hasStandby)
+      _ = lanes.demand()
+      #expect(lanes.wantsLoan == (before.hasStandby || before.base != .idle))
+      guard lanes.wantsLoan else { continue }
+      if begins { lanes.loanBegins() } else { lanes.helperStarted() }
+      #expect(!lanes.wantsLoan && lanes.loans == (begins ? 1 : 0))
+      // The standby stays in the queue, for further work.
+      #expect(lanes.hasStandby == begins)
+    }
+  }
+
+  @Test("A loan that ends while there is work demands a lane in its stead", arguments: Situation.all)
+  func loanEnds_inAnySituation_demandsIfThereIsWork(_ before: Situation) {
+    var lanes = before.make()
+    lanes.loanBegins()
+    let action = lanes.loanEnds()
+    #expect(action == (before.work.isEmpty ? .nothing : before.demanded.action))
+    #expect(lanes.loans == 0 && lanes.wantsLoan == (!before.work.isEmpty && before.base != .idle))
   }
 
   @Test("Sources take turns, however many there are and however often they are taken")

@@ -8,16 +8,24 @@ struct LaneStateWalkTests {
   struct Situation: Sendable, CustomTestStringConvertible {
     let holdsSlot: Bool
     let limit: Int
+    let loans: Bool
 
-    var testDescription: String { "limit \(limit), \(holdsSlot ? "with" : "without") a slot held" }
+    var testDescription: String {
+      "limit \(limit), \(holdsSlot ? "with" : "without") a slot held\(loans ? ", with loans" : "")"
+    }
 
-    static let all = [false, true].flatMap { holdsSlot in (1...3).map { Situation(holdsSlot: holdsSlot, limit: $0) } }
+    static let all = [false, true].flatMap { loans in
+      [false, true].flatMap { holdsSlot in
+        (1...3).map { Situation(holdsSlot: holdsSlot, limit: $0, loans: loans) }
+      }
+    }
   }
 
   private struct Key: Hashable {
     let base: LaneState<LaneSource>.Base
     let helpers: Int
-    let hasStandby: Bool
+    let flags: [Bool]
+    let waits: Int
     let sources: String
     let lanes: [LaneWorld.Lane]
     let numbers: [Int]
@@ -26,7 +34,8 @@ struct LaneStateWalkTests {
     init(_ world: LaneWorld) {
       base = world.state.base
       helpers = world.state.helpers
-      hasStandby = world.state.hasStandby
+      flags = [world.state.hasStandby, world.state.wantsLoan]
+      waits = world.state.waits
       sources = world.state.sources.map(\.description).joined()
       numbers = world.pieces + world.offersDue + [world.piecesLeft, world.queuedHelpers]
       let present = Key.presentGenerations(world.state)
@@ -57,11 +66,13 @@ struct LaneStateWalkTests {
   /// Which rule is broken, if one is.
   private static func broken(_ world: LaneWorld, limit: Int) -> String? {
     let state = world.state
-    let helpers = world.lanes.count { !$0.isBase }
+    let helpers = world.lanes.count { $0.slot == .helper }
     let bases = world.lanes.count { $0.isBase }
     if world.queuedHelpers != (state.hasStandby ? 1 : 0) { return "\(world.queuedHelpers) helpers wait in the queue" }
     if helpers != state.helpers { return "\(helpers) helpers are counted as \(state.helpers)" }
     if bases > 1 || (bases == 1) != (state.base == .working) { return "\(bases) base lanes, \(state.base)" }
+    if state.wantsLoan && !state.hasStandby { return "a loan is wanted without a standby" }
+    if world.lanes.count(where: { $0.slot == .loan }) != state.loans { return "\(state.loans) loans are counted" }
     if world.occupied > limit { return "\(world.occupied) slots are taken" }
     if state.sources.count > 2 || state.hasWork != !state.sources.isEmpty { return "the sources are \(state.sources)" }
     // Work that nobody has taken: somebody must be about to look, or wait in the queue for a slot.
@@ -75,7 +86,9 @@ struct LaneStateWalkTests {
   @Test("No work is forgotten, no slot too many is taken, on every path", arguments: Situation.all)
   func anySteps_inAnyOrder_keepTheRules(_ situation: Situation) {
     let walk = StateWalk(
-      from: LaneWorld(holdsSlot: situation.holdsSlot, limit: situation.limit, pieces: 3), identifiedBy: Key.init,
+      from: LaneWorld(
+        holdsSlot: situation.holdsSlot, limit: situation.limit, pieces: situation.loans ? 1 : 3, loans: situation.loans),
+      identifiedBy: Key.init,
       inputs: \.steps,
       step: { world, step in
         world.take(step)
@@ -88,11 +101,13 @@ struct LaneStateWalkTests {
   @Test("Where nothing can happen any more all work is done, and nobody waits but for a slot", arguments: Situation.all)
   func deadEnd_hasNoWork(_ situation: Situation) {
     let walk = StateWalk(
-      from: LaneWorld(holdsSlot: situation.holdsSlot, limit: situation.limit, pieces: 2), identifiedBy: Key.init,
+      from: LaneWorld(
+        holdsSlot: situation.holdsSlot, limit: situation.limit, pieces: situation.loans ? 1 : 2, loans: situation.loans),
+      identifiedBy: Key.init,
       inputs: \.steps,
       step: { world, step in
         world.take(step)
-        guard world.steps.isEmpty else { return nil }
+        guard !world.steps.contains(where: { ![.waitBegins, .waitEnds].contains($0) }) else { return nil }
         let isQuiet = world.pieces == [0, 0] && !world.state.hasWork && world.lanes.isEmpty
         let standbyCanStart = world.state.hasStandby && world.occupied < situation.limit
         return isQuiet && !standbyCanStart ? nil : "it stops with \(world.pieces), \(world.state)"

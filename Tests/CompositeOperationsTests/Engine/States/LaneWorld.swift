@@ -3,6 +3,8 @@
 /// Everything that moves around the lanes of one queue: sources that get work, the queue that starts helpers, and
 /// lanes that go from one step to the next as `QueuePool` makes them. Each step here is one that the lock makes whole.
 ///
+/// With `loans`, the tree waits now and then, and lends its slot; and another one may lend it a slot.
+///
 /// The first source is like a parallel composition, the second like a sequence: while a piece of it is under way it has
 /// nothing to give.
 struct LaneWorld {
@@ -22,9 +24,13 @@ struct LaneWorld {
     case inFlight(Int)
   }
 
+  enum Slot: Int { case base, helper, loan }
+
   struct Lane: Hashable {
-    let isBase: Bool
+    let slot: Slot
     var stage = Stage.between
+
+    var isBase: Bool { slot == .base }
 
     /// Some order of all that lanes can be.
     var rank: Int {
@@ -37,7 +43,7 @@ struct LaneWorld {
         case .inFlight(let source): 3 + source
         case .running(let source): 5 + source
         }
-      return isBase ? -rank - 1 : rank
+      return rank + 1_000_000 * slot.rawValue
     }
   }
 
@@ -55,6 +61,11 @@ struct LaneWorld {
     case sayExhausted(lane: Int)
     case keep(lane: Int)
     case settle(lane: Int)
+    case waitBegins, waitEnds
+    /// Another tree takes the slot, and gives it back.
+    case lend, slotReturned
+    /// Another tree lends a slot.
+    case borrow
   }
 
   private(set) var state: LaneState<LaneSource>
@@ -67,9 +78,11 @@ struct LaneWorld {
   private let sources = [LaneSource.a, .b]
   private let limit: Int
   private let holdsSlot: Bool
+  private let loans: Bool
 
-  init(holdsSlot: Bool, limit: Int, pieces: Int) {
+  init(holdsSlot: Bool, limit: Int, pieces: Int, loans: Bool) {
     state = LaneState(holdsSlot: holdsSlot)
+    self.loans = loans
     piecesLeft = pieces
     self.limit = limit
     self.holdsSlot = holdsSlot
@@ -81,7 +94,7 @@ struct LaneWorld {
   private var isSequenceBusy: Bool { lanes.contains { $0.stage == .running(1) || $0.stage == .inFlight(1) } }
 
   /// The slots of the queue that are taken.
-  var occupied: Int { lanes.count { !$0.isBase } + (holdsSlot ? 1 : 0) }
+  var occupied: Int { lanes.count { $0.slot == .helper } + (holdsSlot ? 1 : 0) }
 
   var steps: [Step] {
     var steps: [Step] = []
@@ -90,6 +103,12 @@ struct LaneWorld {
       if offersDue[source] > 0 { steps.append(.offer(source)) }
     }
     if queuedHelpers > 0, occupied < limit { steps.append(.startHelper) }
+    if loans {
+      steps.append(state.waits == 0 ? .waitBegins : .waitEnds)
+      if state.offersSlot { steps.append(.lend) }
+      if state.base == .lent { steps.append(.slotReturned) }
+      if state.wantsLoan, state.loans == 0 { steps.append(.borrow) }
+    }
     for (index, lane) in lanes.enumerated() {
       switch lane.stage {
       case .between: steps += [.look(lane: index), .yield(lane: index)]
@@ -117,7 +136,12 @@ struct LaneWorld {
     case .startHelper:
       queuedHelpers -= 1
       state.helperStarted()
-      lanes.append(Lane(isBase: false))
+      if let loan = lanes.firstIndex(where: { $0.slot == .loan }) {
+        lanes[loan] = Lane(slot: .helper, stage: lanes[loan].stage)
+        perform(state.loanEnds())
+      } else {
+        lanes.append(Lane(slot: .helper))
+      }
     case .look(let lane): look(lane)
     case .yield(let lane): end(lane)
     case .settle(let lane):
@@ -135,6 +159,13 @@ struct LaneWorld {
       guard case .ran(let source) = lanes[lane].stage else { return }
       state.keep(sources[source])
       lanes[lane].stage = .between
+    case .waitBegins: state.waitBegins()
+    case .waitEnds: state.waitEnds()
+    case .lend: _ = state.lend()
+    case .slotReturned: if state.slotReturned() { lanes.append(Lane(slot: .base)) }
+    case .borrow:
+      state.loanBegins()
+      lanes.append(Lane(slot: .loan))
     }
     lanes.sort { $0.rank < $1.rank }  // it does not matter which helper is where
   }
@@ -158,18 +189,22 @@ struct LaneWorld {
 
   /// The slot is given up, or kept by the base lane, which goes on if there is work.
   private mutating func end(_ lane: Int) {
-    if lanes[lane].isBase {
+    switch lanes[lane].slot {
+    case .base:
       if state.baseContinues() { lanes[lane].stage = .between } else { lanes.remove(at: lane) }
-    } else {
+    case .helper:
       lanes.remove(at: lane)
       perform(state.helperEnds())
+    case .loan:
+      lanes.remove(at: lane)
+      perform(state.loanEnds())
     }
   }
 
   private mutating func perform(_ action: LaneState<LaneSource>.Action) {
     switch action {
     case .nothing: break
-    case .wakeBase: lanes.append(Lane(isBase: true))
+    case .wakeBase: lanes.append(Lane(slot: .base))
     case .addHelper: queuedHelpers += 1
     }
   }

@@ -73,6 +73,26 @@ struct StatePreconditionTests {
       _ = lanes.baseContinues()
     }
     try expect(missing, says: "in none")
+    let own = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var lanes = LaneState<LaneSource>(holdsSlot: true)
+      _ = lanes.slotReturned()
+    }
+    try expect(own, says: "in idle")
+    let wait = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var lanes = LaneState<LaneSource>(holdsSlot: true)
+      lanes.waitEnds()
+    }
+    try expect(wait, says: "had not begun")
+    let loan = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var lanes = LaneState<LaneSource>(holdsSlot: false)
+      _ = lanes.loanEnds()
+    }
+    try expect(loan, says: "had not begun")
+    let loans = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var loans = SlotLoans<LaneSource>()
+      loans.ended()
+    }
+    try expect(loans, says: "had not begun")
   }
 
   @Test("A width of 0 or less")

@@ -1,0 +1,138 @@
+import Dispatch
+import Foundation
+
+// Slots that trees lend each other while they wait: see ``SlotLoans``.
+
+extension QueuePool {
+  /// The tree begins to wait for something that operations elsewhere may hold: they may have its slot meanwhile.
+  func waitBegins() {
+    change { $0.lanes.waitBegins() }
+  }
+
+  /// It need not wait for it any more.
+  ///
+  /// - Parameter body: called when the tree has its slot, which is now, or when what another tree runs in it has settled.
+  func waitEnds(_ body: @escaping @Sendable () -> Void) {
+    let isLent = change { state in
+      state.lanes.waitEnds()
+      if state.lanes.base == .lent { state.whenReturned.append(body) }
+      return state.lanes.base == .lent
+    }
+    if !isLent { body() }
+  }
+
+  /// Carries out what the exchange decides.
+  func lendSlots() {
+    for (lender, borrower) in exchange.match(limit: queue.maxConcurrentOperationCount) {
+      if lender.change(wasMatched: true, { $0.lanes.lend() }) {
+        borrower.borrow(from: lender)
+      } else {
+        exchange.ended()
+        borrower.change(wasMatched: true) { _ in }
+      }
+    }
+  }
+
+  private func borrow(from lender: QueuePool) {
+    let slot = LentSlot(of: lender, for: self)
+    change(wasMatched: true) { state in
+      state.lanes.loanBegins()
+      state.lentSlots.append(slot)
+    }
+    baseQueue.async { withAutoreleasePool { slot.work() } }
+  }
+
+  /// A lane in a slot that another tree has lent ends.
+  fileprivate func loanEnds(_ slot: LentSlot) {
+    let action: LaneState<WorkSource>.Action? = change { state in
+      guard let index = state.lentSlots.firstIndex(where: { $0 === slot }) else { return nil }
+      state.lentSlots.remove(at: index)
+      return state.lanes.loanEnds()
+    }
+    if let action { giveBack(slot, action) } else { slot.successor?.operationDidSettle() }
+  }
+
+  func giveBack(_ slot: LentSlot, _ action: LaneState<WorkSource>.Action) {
+    exchange.ended()
+    perform(action)
+    slot.lender.slotReturned()
+  }
+
+  private func slotReturned() {
+    let (hasWork, actions) = change { state in
+      defer { state.whenReturned = [] }
+      return (state.lanes.slotReturned(), state.whenReturned)
+    }
+    if hasWork { wakeBase() }
+    for action in actions { action() }
+  }
+
+  /// A lane in the slot of another tree, which waits for something; or, later, in that of a helper.
+  final class LentSlot: WorkSlot {
+    private struct State {
+      var leaf = LeafInSlot()
+      /// The helper in whose slot it goes on.
+      var successor: Helper?
+    }
+
+    fileprivate let lender: QueuePool
+    private let pool: QueuePool
+    private let state = LockBox(State())
+
+    init(of lender: QueuePool, for pool: QueuePool) {
+      self.lender = lender
+      self.pool = pool
+    }
+
+    func work() {
+      guard pool.queue.maxConcurrentOperationCount != 0 else { return poll() }
+      switch pool.work(in: self) {
+      case .inFlight: break
+      case .suspended: poll()
+      case .noWork, .yield: operationDidSettle()
+      }
+    }
+
+    /// Like that of the base lane.
+    private func poll() {
+      pool.baseQueue.asyncAfter(deadline: .now() + QueuePool.suspensionPoll) { [self] in
+        withAutoreleasePool {
+          // Its own tree goes on with it, in the order that the queue has.
+          let isWanted = successor != nil || lender.state.withLock { !$0.whenReturned.isEmpty }
+          if isWanted || !pool.hasWork {
+            operationDidSettle()
+          } else if pool.queue.isSuspended {
+            poll()
+          } else {
+            work()
+          }
+        }
+      }
+    }
+
+    func moreIsAvailable(in source: WorkSource) { pool.demand() }
+
+    func willStart(_ operation: Operation) {
+      if state.withLock({ $0.leaf.begins(operation) }) { ThreadContext.current.runUserCode { operation.cancel() } }
+    }
+
+    func operationDidSettle() {
+      state.withLock { $0.leaf.leaf.take() }.map { withExtendedLifetime($0) {} }
+      pool.loanEnds(self)
+    }
+
+    fileprivate var successor: Helper? { state.withLock { $0.successor } }
+
+    func isTakenOver(by helper: Helper) {
+      state.withLock { $0.successor = helper }
+      helper.takesOver(self)
+    }
+
+    /// Cancels what runs in the slot.
+    func cancel() {
+      if let leaf = state.withLock({ $0.leaf.cancel(laneWorks: true) }) {
+        ThreadContext.current.runUserCode { leaf.cancel() }
+      }
+    }
+  }
+}

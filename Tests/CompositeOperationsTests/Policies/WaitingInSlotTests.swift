@@ -1,0 +1,312 @@
+import Dispatch
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+
+/// A root that was added to a queue has its slot while it waits; whoever holds what it waits for may need a slot there.
+@Suite("8 What waits lends its slot", .hangLimit)
+struct WaitingInSlotTests {
+  private let registry = ExclusionRegistry()
+  private let limit = SharedLimit(maxConcurrent: 1)
+
+  enum Wait: CaseIterable { case exclusive, limited }
+
+  private func guarded<O: ComposableOperation>(_ operation: O, _ wait: Wait) -> SimpleOperation<O.Value> {
+    switch wait {
+    case .exclusive: operation.exclusive("x", in: registry)
+    case .limited: operation.limited(by: limit)
+    }
+  }
+
+  private func reaches(waiting count: Int, _ wait: Wait) async {
+    switch wait {
+    case .exclusive: #expect(await registry.reaches(waiting: count))
+    case .limited: while limit.waitingCount < count { await onWorker {} }
+    }
+  }
+
+  /// Operations one after the other, in slots of the queue.
+  private func steps(_ steps: [SimpleOperation<Int>], in queue: OperationQueue) -> SimpleOperation<Int> {
+    let composite = CompositeOperation(
+      sequence: LinearSequence(steps: steps.map { step in { _ in step } }), operationQueue: queue)
+    return composite.map { $0.count }
+  }
+
+  /// Each holds a category and needs a second slot of the queue to give it back, while others that have all slots wait for it.
+  @Test(
+    "8 Those that hold a category, and want a slot of those that wait for it, get one", arguments: Wait.allCases, 1...3)
+  func root_waitsForHolderThatWantsItsSlot_bothEnd(wait: Wait, slots: Int) async {
+    let queue = OperationQueue(limit: slots)
+    let first = HeldOperation<Int>()
+    let holder = guarded(steps([first, succeeding(2), succeeding(3)], in: queue), wait)
+    await onWorker { holder.start() }
+    await first.started.wait()
+    let others = (0..<slots).map { guarded(succeeding($0), wait) }
+    await onWorker { queue.add(others) }
+    // The holder's first step has a slot itself.
+    await reaches(waiting: slots - 1, wait)
+    first.finish(with: 1)
+    #expect(await settled(holder).value == 3)
+    for (number, other) in others.enumerated() { #expect(await settled(other).value == number) }
+    #expect(registry.isUnused && limit.isUnused)
+  }
+
+  @Test("8 Wherever in a tree it waits, its root lends the slot", arguments: Wait.allCases)
+  func childOfRoot_waits_rootLendsItsSlot(wait: Wait) async {
+    let queue = OperationQueue(limit: 1)
+    let first = HeldOperation<Int>()
+    let holder = guarded(steps([first, succeeding(2)], in: queue), wait)
+    await onWorker { holder.start() }
+    await first.started.wait()
+    let other = CompositeOperation(
+      operations: [succeeding(1), guarded(succeeding(2).map { $0 }, wait), succeeding(3)], operationQueue: queue)
+    queue.addOperation(other)
+    first.finish(with: 1)
+    #expect(await settled(holder).value == 2)
+    #expect(await settled(other).value?.count == 3)
+  }
+
+  @Test("8 Trees that wait for each other in a circle of slots and categories all end")
+  func circleOfTrees_ends() async {
+    let queue = OperationQueue(limit: 2)
+    let firsts = (0..<2).map { _ in HeldOperation<Int>() }
+    let categories: [ExclusionCategory] = ["x", "y"]
+    let holders = (0..<2).map { steps([firsts[$0], succeeding(2)], in: queue).exclusive(categories[$0], in: registry) }
+    for holder in holders { await onWorker { holder.start() } }
+    for first in firsts { await first.started.wait() }
+    let waiters = (0..<2).map {
+      steps([succeeding(1), succeeding(2)], in: queue).exclusive(categories[$0], in: registry)
+    }
+    queue.add(waiters)
+    for first in firsts { first.finish(with: 1) }
+    for operation in holders + waiters { #expect(await settled(operation).value == 2) }
+    #expect(registry.isUnused)
+  }
+
+  /// A queue with one slot, whose root waits for a category; another tree's leaf runs in the slot.
+  private func lentSlot(
+    _ leaf: HeldOperation<Int>,
+    _ body: (_ queue: OperationQueue, _ holder: HeldOperation<Int>, _ waiter: SimpleOperation<Int>) async -> Void
+  ) async {
+    let queue = OperationQueue(limit: 1)
+    let holder = HeldOperation<Int>()
+    let held = holder.exclusive("x", in: registry)
+    await onWorker { held.start() }
+    await holder.started.wait()
+    let waiter = succeeding(5).exclusive("x", in: registry)
+    queue.addOperation(waiter)
+    #expect(await registry.reaches(waiting: 1))
+    let borrower = CompositeOperation(operations: [leaf], operationQueue: queue)
+    await onWorker { borrower.start() }
+    await leaf.started.wait()
+    await body(queue, holder, waiter)
+    holder.finish(with: 1)
+    await finished(held)
+    await finished(borrower)
+    await finished(waiter)
+    #expect(registry.isUnused)
+  }
+
+  @Test("8 What is granted while its slot is lent runs when the slot is back, so that the limit holds")
+  func granted_whileSlotIsLent_runsAfterwards() async {
+    let leaf = HeldOperation<Int>()
+    await lentSlot(leaf) { queue, holder, waiter in
+      let ran = Gate()
+      waiter.completion = { _ in ran.open() }
+      holder.finish(with: 1)
+      await settleDown()
+      #expect(!ran.isOpen)
+      leaf.finish(with: 2)
+      #expect(await settled(waiter).value == 5)
+    }
+  }
+
+  @Test(
+    "8 What runs in a lent slot goes on in the next free one, and the slot is given back", arguments: [false, true])
+  func otherSlot_freeWhileSlotIsLent_isUsedInstead(cancels: Bool) async {
+    let queue = OperationQueue(limit: 2)
+    let (holder, blocker, waiting) = (HeldOperation<Int>(), HeldOperation<Int>(), HeldOperation<Int>())
+    let leaf = HeldOperation<Int>(settlesWhenCancelled: true)
+    let held = holder.exclusive("x", in: registry)
+    await onWorker { held.start() }
+    await holder.started.wait()
+    let waiter = waiting.exclusive("x", in: registry)
+    queue.add([blocker, waiter])
+    await blocker.started.wait()
+    #expect(await registry.reaches(waiting: 1))
+    let borrower = CompositeOperation(operations: [leaf], operationQueue: queue)
+    await onWorker { borrower.start() }
+    await leaf.started.wait()
+    blocker.finish(with: 1)
+    holder.finish(with: 1)
+    await waiting.started.wait()
+    #expect(!leaf.isFinished)
+    // Both slots are taken again.
+    let next = succeeding(6)
+    queue.addOperation(next)
+    await settleDown()
+    #expect(!next.isFinished)
+    if cancels {
+      queue.cancelAllOperations()
+      await leaf.cancelRequested.wait()
+    }
+    leaf.finish(with: 3)
+    waiting.finish(with: 5)
+    for operation in [borrower, waiter, next] { await finished(operation) }
+    #expect((borrower.outcome?.value == nil) == cancels)
+    #expect(registry.isUnused)
+  }
+
+  @Test("8 In a queue without a limit nothing is lent")
+  func queue_withoutLimit_lendsNothing() async {
+    let queue = OperationQueue()
+    let (holder, leaf) = (HeldOperation<Int>(), HeldOperation<Int>())
+    let held = holder.exclusive("x", in: registry)
+    await onWorker { held.start() }
+    await holder.started.wait()
+    let waiter = succeeding(5).exclusive("x", in: registry)
+    queue.addOperation(waiter)
+    #expect(await registry.reaches(waiting: 1))
+    let borrower = CompositeOperation(operations: [leaf], operationQueue: queue)
+    await onWorker { borrower.start() }
+    await leaf.started.wait()
+    holder.finish(with: 1)
+    #expect(await settled(waiter).value == 5)
+    leaf.finish(with: 1)
+    #expect(await settled(borrower).value?.count == 1)
+  }
+
+  @Test("8 Cancelled while its slot is lent, it leaves the line at once, and ends when the slot is back")
+  func cancelled_whileSlotIsLent_leavesLineAtOnce() async {
+    let leaf = HeldOperation<Int>()
+    await lentSlot(leaf) { queue, holder, waiter in
+      waiter.cancel()
+      #expect(registry.waitingCount == 0)
+      #expect(!waiter.isFinished && !leaf.cancelRequested.isOpen)
+      leaf.finish(with: 2)
+      #expect(await settled(waiter).isCancelled)
+    }
+  }
+
+  @Test("8 Cancelling all operations of the queue reaches what runs in a lent slot")
+  func cancelAll_whileSlotIsLent_cancelsLeaf() async {
+    let leaf = HeldOperation<Int>(settlesWhenCancelled: true)
+    await lentSlot(leaf) { queue, holder, waiter in
+      queue.cancelAllOperations()
+      await leaf.cancelRequested.wait()
+      #expect(await settled(waiter).isCancelled)
+    }
+  }
+
+  @Test("8 Suspended, the queue starts nothing in a lent slot; resumed, it does", arguments: [true, false])
+  func queue_suspended_startsNothingInLentSlot(grantsMeanwhile: Bool) async {
+    let queue = OperationQueue(limit: 1)
+    let holder = HeldOperation<Int>()
+    let held = holder.exclusive("x", in: registry)
+    await onWorker { held.start() }
+    await holder.started.wait()
+    let waiter = succeeding(5).exclusive("x", in: registry)
+    queue.addOperation(waiter)
+    #expect(await registry.reaches(waiting: 1))
+    queue.isSuspended = true
+    let leaf = HeldOperation<Int>()
+    let borrower = CompositeOperation(operations: [leaf], operationQueue: queue)
+    await onWorker { borrower.start() }
+    await settleDown()
+    #expect(!leaf.started.isOpen)
+    if grantsMeanwhile {
+      holder.finish(with: 1)
+      #expect(await settled(waiter).value == 5)
+      queue.isSuspended = false
+      await leaf.started.wait()
+    } else {
+      queue.isSuspended = false
+      await leaf.started.wait()
+      holder.finish(with: 1)
+    }
+    leaf.finish(with: 2)
+    #expect(await settled(borrower).value?.count == 1)
+    #expect(await settled(waiter).value == 5)
+  }
+
+  @Test("8 The main queue's slot is lent on the main thread")
+  func mainQueue_lendsOnMainThread() async {
+    let first = HeldOperation<Int>()
+    let isOnMain = Locked(false)
+    // In the slot that a root has, the current queue may be nil; not so the queue of Dispatch.
+    let second = SimpleOperation<Int> {
+      dispatchPrecondition(condition: .onQueue(.main))
+      isOnMain.withLock { $0 = true }
+      return 2
+    }
+    let holder = steps([first, second], in: .main).exclusive("x", in: registry)
+    await onWorker { holder.start() }
+    await first.started.wait()
+    let other = succeeding(3).exclusive("x", in: registry)
+    OperationQueue.main.addOperation(other)
+    first.finish(with: 1)
+    #expect(await settled(holder).value == 2)
+    #expect(await settled(other).value == 3)
+    #expect(isOnMain.current)
+  }
+
+  /// Many trees with categories and a limit in one queue; some are cancelled, and the queue is suspended now and then.
+  @Test("8 Whatever waits for whom, all trees end, and never more leaves run than the queue allows", arguments: 0..<20)
+  func randomTrees_inOneQueue_endWithinLimit(seed: Int) async {
+    var random = SeededRandomNumberGenerator(seed: UInt64(seed))
+    let slots = Int.random(in: 1...3, using: &random)
+    let queue = OperationQueue(limit: slots)
+    let gauge = ConcurrencyGauge()
+    let registry = ExclusionRegistry()
+    let categories: [ExclusionCategory] = ["a", "b", "c"]
+    @Sendable func leaf() -> SimpleOperation<Int> {
+      SimpleOperation<Int> { operation in
+        gauge.enter()
+        DispatchQueue.global().async {
+          gauge.leave()
+          operation.finish(with: 1)
+        }
+      }
+    }
+    func tree() -> SimpleOperation<Int> {
+      let count = Int.random(in: 1...4, using: &random)
+      let isParallel = Bool.random(using: &random)
+      // In the order of the alphabet, so that no circle of categories is refused.
+      let outer = categories.randomElement(using: &random)!
+      let leaves = (0..<count).map { _ in leaf() }
+      let composite =
+        isParallel
+        ? CompositeOperation(operations: leaves, operationQueue: queue)
+        : CompositeOperation(
+          sequence: LinearSequence(steps: leaves.map { leaf in { _ in leaf } }), operationQueue: queue)
+      let value = composite.map { $0.count }
+      switch Int.random(in: 0...3, using: &random) {
+      case 0: return value
+      case 1: return value.exclusive(outer, in: registry)
+      default:
+        let inner = value.exclusive("c", in: registry)
+        return inner.map { $0 }.exclusive(outer, "b", in: registry)
+      }
+    }
+    let trees = (0..<30).map { _ in tree() }
+    for tree in trees {
+      if Bool.random(using: &random) { queue.addOperation(tree) } else { await onWorker { tree.start() } }
+      if Int.random(in: 0..<6, using: &random) == 0 { trees.randomElement(using: &random)!.cancel() }
+      if Int.random(in: 0..<10, using: &random) == 0 {
+        queue.isSuspended = true
+        await onWorker {}
+        queue.isSuspended = false
+      }
+    }
+    for tree in trees {
+      if tree.isCancelled, !tree.isExecuting, !queue.operations.contains(tree) { await onWorker { tree.start() } }
+      let outcome = await settled(tree)
+      #expect(outcome.isCancelled || outcome.value != nil, "\(outcome)")
+    }
+    #expect(gauge.maximum <= slots && gauge.current == 0)
+    #expect(registry.isUnused)
+    while queue.operationCount > 0 { await onWorker {} }
+  }
+}
