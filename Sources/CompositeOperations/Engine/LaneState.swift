@@ -34,7 +34,8 @@ struct LaneState<Source: AnyObject> {
   private(set) var helpers = 0
   /// Whether a helper waits in the queue.
   private(set) var hasStandby = false
-  /// Whether a slot that another tree lends would do as well: there is a standby, and nobody has taken the work.
+  /// Whether a slot that another tree lends would do as well: a standby waits, and there is work of a holder, for which that
+  /// tree may be waiting.
   private(set) var wantsLoan = false
   /// The lanes in slots that other trees lend.
   private(set) var loans = 0
@@ -47,6 +48,8 @@ struct LaneState<Source: AnyObject> {
   private var head = 0
   private var inRing: Set<ObjectIdentifier> = []
   private var generations: [ObjectIdentifier: Int] = [:]
+  /// Those among them whose work holds something that others may be waiting for.
+  private var holders: Set<ObjectIdentifier> = []
   private var lastGeneration = 0
 
   init(holdsSlot: Bool) {
@@ -77,8 +80,11 @@ struct LaneState<Source: AnyObject> {
   // MARK: - Sources
 
   /// A source has work.
-  mutating func offer(_ source: Source) -> Action {
+  ///
+  /// - Parameter holds: whether that holds something that operations in other trees may be waiting for.
+  mutating func offer(_ source: Source, holds: Bool = false) -> Action {
     list(source)
+    if holds { holders.insert(ObjectIdentifier(source)) }
     return demand()
   }
 
@@ -94,7 +100,11 @@ struct LaneState<Source: AnyObject> {
       base = .working
       return .wakeBase
     }
-    wantsLoan = true
+    if !holders.isEmpty { wantsLoan = true }
+    return needStandby()
+  }
+
+  private mutating func needStandby() -> Action {
     guard !hasStandby else { return .nothing }
     hasStandby = true
     return .addHelper
@@ -104,6 +114,7 @@ struct LaneState<Source: AnyObject> {
   mutating func exhausted(_ source: Source, generation: Int) {
     guard generations[ObjectIdentifier(source)] == generation else { return }
     generations[ObjectIdentifier(source)] = nil
+    holders.remove(ObjectIdentifier(source))
     if generations.isEmpty { clear() }
   }
 
@@ -159,9 +170,9 @@ struct LaneState<Source: AnyObject> {
   /// The base lane has nothing in flight. Returns whether it has work; otherwise it is idle now.
   mutating func baseContinues() -> Bool {
     precondition(base == .working, "baseContinues() in \(base)")
-    guard !hasWork else { return true }
-    base = .idle
-    return false
+    base = hasWork ? .working : .idle
+    if base == .idle { wantsLoan = false }
+    return base == .working
   }
 
   // MARK: - Loans
@@ -186,13 +197,15 @@ struct LaneState<Source: AnyObject> {
   mutating func slotReturned() -> Bool {
     precondition(base == .lent, "slotReturned() in \(base)")
     base = hasWork ? .working : .idle
+    if base == .idle { wantsLoan = false }
     return base == .working
   }
 
-  /// A lane begins in a slot that another tree lends.
-  mutating func loanBegins() {
+  /// A lane begins in a slot that another tree lends. As long as there is one, a standby waits for a slot of its own.
+  mutating func loanBegins() -> Action {
     wantsLoan = false
     loans += 1
+    return needStandby()
   }
 
   /// That lane gives the slot back.
@@ -200,5 +213,13 @@ struct LaneState<Source: AnyObject> {
     precondition(loans > 0, "A loan ended that had not begun")
     loans -= 1
     return hasWork ? demand() : .nothing
+  }
+
+  /// The standby has a slot now, in which it goes on with what a lane does in a lent one.
+  mutating func helperTakesOver() -> Action {
+    helperStarted()
+    guard loans > 1 else { return loanEnds() }
+    loans -= 1
+    return needStandby()
   }
 }

@@ -13,6 +13,8 @@ extension QueuePool {
     private var leaf = LeafInSlot()
     /// The lane that it took over.
     private var lentSlot: LentSlot?
+    /// Whether it was cancelled after it started, and before that.
+    private var cancelsLane = false
 
     init(pool: QueuePool) { self.pool = pool }
 
@@ -47,17 +49,20 @@ extension QueuePool {
       pool.cancelWaiting()
       // No other operation of the queue stands for those: the slots that they run in are not this tree's.
       if phase.load(ordering: .acquiring) == Phase.waiting { pool.cancelLent() }
-      let (started, lentSlot) = StripedLock.withLock(of: self) { (leaf.cancel(laneWorks: isExecuting), self.lentSlot) }
-      if let leaf = started { ThreadContext.current.runUserCode { leaf.cancel() } }
-      lentSlot?.cancel()
+      LeafInSlot.cancel(laneWorks: isExecuting) { change in StripedLock.withLock(of: self) { change(&leaf) } }
+      let lane: LentSlot? = StripedLock.withLock(of: self) {
+        if lentSlot == nil { cancelsLane = isExecuting }
+        return lentSlot
+      }
+      lane?.cancel()
     }
 
     func moreIsAvailable(in source: WorkSource) { pool.demand() }
 
     func willStart(_ operation: Operation) {
-      if StripedLock.withLock(of: self, { leaf.begins(operation) }) {
-        ThreadContext.current.runUserCode { operation.cancel() }
-      }
+      let (isCancelled, previous) = StripedLock.withLock(of: self) { leaf.begins(operation) }
+      withExtendedLifetime(previous) {}
+      if isCancelled { ThreadContext.current.runUserCode { operation.cancel() } }
     }
 
     func operationDidSettle() { end() }
@@ -65,6 +70,9 @@ extension QueuePool {
     func takesOver(_ slot: LentSlot) {
       StripedLock.withLock(of: self) { lentSlot = slot }
     }
+
+    /// A cancel that came while it took over has not reached what it took over.
+    fileprivate var missedCancel: Bool { StripedLock.withLock(of: self) { cancelsLane } }
   }
 
   /// The leaf that a lane runs.
@@ -72,19 +80,30 @@ extension QueuePool {
     var leaf: Operation?
     private var cancelsNext = false
 
-    /// The next leaf starts. Returns whether it is cancelled before that.
-    mutating func begins(_ operation: Operation) -> Bool {
-      leaf = operation
-      defer { cancelsNext = false }
-      return cancelsNext
+    /// The next leaf starts. Returns whether it is cancelled before that, and the one before, to be released.
+    mutating func begins(_ operation: Operation) -> (isCancelled: Bool, previous: Operation?) {
+      defer { (leaf, cancelsNext) = (operation, false) }
+      return (cancelsNext, leaf)
     }
 
-    /// Returns the leaf to cancel.
+    /// Cancels the leaf.
     ///
-    /// - Parameter laneWorks: whether a lane between two leaves may have the next one in hand already.
-    mutating func cancel(laneWorks: Bool) -> Operation? {
-      cancelsNext = laneWorks && leaf?.isFinished != false
-      return leaf
+    /// - Parameters:
+    ///   - laneWorks: whether a lane between two leaves may have the next one in hand already, which is cancelled then.
+    ///   - locked: has its argument read or change what there is, inside a lock.
+    static func cancel(laneWorks: Bool, _ locked: ((inout LeafInSlot) -> (Operation?)) -> Operation?) {
+      var leaf = locked { $0.leaf }
+      while true {
+        // The user's own, perhaps, so not inside the lock.
+        let isBetween = laneWorks && leaf?.isFinished != false
+        let last = leaf
+        leaf = locked { slot in
+          if slot.leaf === last { slot.cancelsNext = isBetween }
+          return slot.leaf
+        }
+        if leaf === last { break }
+      }
+      if let leaf { ThreadContext.current.runUserCode { leaf.cancel() } }
     }
   }
 
@@ -101,12 +120,17 @@ extension QueuePool {
   /// so a slot is lent only as long as the queue has no other.
   fileprivate func begin(_ helper: Helper) -> Bool {
     let loan = change { state -> (slot: LentSlot, action: LaneState<WorkSource>.Action)? in
-      state.lanes.helperStarted()
-      guard let slot = state.lentSlots.popLast() else { return nil }
+      guard !state.lentSlots.isEmpty else {
+        state.lanes.helperStarted()
+        return nil
+      }
+      let slot = state.lentSlots.removeFirst()
       slot.isTakenOver(by: helper)
-      return (slot, state.lanes.loanEnds())
+      return (slot, state.lanes.helperTakesOver())
     }
-    if let loan { giveBack(loan.slot, loan.action) }
-    return loan != nil
+    guard let loan else { return false }
+    giveBack(loan.slot, loan.action)
+    if helper.missedCancel { loan.slot.cancel() }
+    return true
   }
 }

@@ -35,10 +35,11 @@ extension QueuePool {
 
   private func borrow(from lender: QueuePool) {
     let slot = LentSlot(of: lender, for: self)
-    change(wasMatched: true) { state in
-      state.lanes.loanBegins()
-      state.lentSlots.append(slot)
-    }
+    perform(
+      change(wasMatched: true) { state in
+        state.lentSlots.append(slot)
+        return state.lanes.loanBegins()
+      })
     baseQueue.async { withAutoreleasePool { slot.work() } }
   }
 
@@ -56,6 +57,8 @@ extension QueuePool {
     exchange.ended()
     perform(action)
     slot.lender.slotReturned()
+    // Those that had no room beside this loan.
+    lendSlots()
   }
 
   private func slotReturned() {
@@ -113,7 +116,9 @@ extension QueuePool {
     func moreIsAvailable(in source: WorkSource) { pool.demand() }
 
     func willStart(_ operation: Operation) {
-      if state.withLock({ $0.leaf.begins(operation) }) { ThreadContext.current.runUserCode { operation.cancel() } }
+      let (isCancelled, previous) = state.withLock { $0.leaf.begins(operation) }
+      withExtendedLifetime(previous) {}
+      if isCancelled { ThreadContext.current.runUserCode { operation.cancel() } }
     }
 
     func operationDidSettle() {
@@ -130,9 +135,7 @@ extension QueuePool {
 
     /// Cancels what runs in the slot.
     func cancel() {
-      if let leaf = state.withLock({ $0.leaf.cancel(laneWorks: true) }) {
-        ThreadContext.current.runUserCode { leaf.cancel() }
-      }
+      LeafInSlot.cancel(laneWorks: true) { change in state.withLock { change(&$0.leaf) } }
     }
   }
 }

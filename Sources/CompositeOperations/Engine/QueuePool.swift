@@ -14,7 +14,10 @@ final class ExecutionTree: Sendable {
 
   func pool(for queue: OperationQueue, qualityOfService: QualityOfService) -> QueuePool {
     pools.withLock { pools in
-      if let pool = pools[ObjectIdentifier(queue)] { return pool }
+      if let pool = pools[ObjectIdentifier(queue)] {
+        pool.raise(to: qualityOfService)
+        return pool
+      }
       let pool = QueuePool(queue: queue, holdsSlot: queue === heldQueue, qualityOfService: qualityOfService)
       pools[ObjectIdentifier(queue)] = pool
       return pool
@@ -46,6 +49,7 @@ final class QueuePool: Sendable {
 
   /// What the lanes are, and what the queue's exchange of slots was told of that.
   struct State {
+    var qualityOfService: QualityOfService
     var lanes: LaneState<WorkSource>
     var isListed = (offers: false, wants: false)
     /// The lanes in slots of other trees.
@@ -55,19 +59,12 @@ final class QueuePool: Sendable {
   }
 
   let queue: OperationQueue
-  private let qualityOfService: QualityOfService
   let state: LockBox<State>
-  /// Where the base lane works, and those in lent slots: they have a slot, but no thread of the queue.
-  let baseQueue: DispatchQueue
   let exchange: SlotExchange
 
   init(queue: OperationQueue, holdsSlot: Bool, qualityOfService: QualityOfService) {
     self.queue = queue
-    self.qualityOfService = qualityOfService
-    state = LockBox(State(lanes: LaneState(holdsSlot: holdsSlot)))
-    baseQueue =
-      queue === OperationQueue.main
-      ? .main : queue.underlyingQueue ?? .global(qos: qualityOfService.dispatchQoS)
+    state = LockBox(State(qualityOfService: qualityOfService, lanes: LaneState(holdsSlot: holdsSlot)))
     exchange = .enter(queue)
   }
 
@@ -75,9 +72,23 @@ final class QueuePool: Sendable {
     SlotExchange.leave(queue)
   }
 
+  /// Its leaves are as urgent as the most urgent composition that was given the queue.
+  fileprivate func raise(to qualityOfService: QualityOfService) {
+    state.withLock { state in
+      if qualityOfService.urgency > state.qualityOfService.urgency { state.qualityOfService = qualityOfService }
+    }
+  }
+
+  private var qualityOfService: QualityOfService { state.withLock { $0.qualityOfService } }
+
+  /// Where the base lane works, and those in lent slots: they have a slot, but no thread of the queue.
+  var baseQueue: DispatchQueue {
+    queue === OperationQueue.main ? .main : queue.underlyingQueue ?? .global(qos: qualityOfService.dispatchQoS)
+  }
+
   /// A source has work.
   func offer(_ source: WorkSource) {
-    perform(change { $0.lanes.offer(source) })
+    perform(change { $0.lanes.offer(source, holds: source.environment.held != nil) })
   }
 
   /// Does something that needs no slot of the queue: on a worker, or on the main thread where all the work is done there.

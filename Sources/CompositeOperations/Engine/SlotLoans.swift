@@ -4,8 +4,8 @@ import Foundation
 ///
 /// A root that was added to a queue has its slot as long as it executes, also while it waits for something, say a category
 /// of `exclusive`, and nothing runs in the slot. Whoever holds that may need a slot of the same queue to go on, so each
-/// would wait for the other for ever. Therefore the waiting tree lends its slot, to one tree after the other, as long as the
-/// queue has no free one for these.
+/// would wait for the other for ever. Therefore the waiting tree lends its slot, to one tree after the other whose work holds
+/// something, as long as the queue has no free one for these.
 ///
 /// First come, first served on both sides. Generic, so that it can be tested without running anything.
 struct SlotLoans<Tree: AnyObject> {
@@ -22,7 +22,7 @@ struct SlotLoans<Tree: AnyObject> {
   }
 
   /// Lends as many slots as there are trees that want one; no more at a time than the queue's limit, should it have been
-  /// lowered, but one always; none where there is no limit. The trees are on no list after that.
+  /// lowered, but one always; none where there is no limit. The trees are not on these lists after that.
   mutating func match(limit: Int) -> [(lender: Tree, borrower: Tree)] {
     var matches: [(lender: Tree, borrower: Tree)] = []
     while limit >= 0, count < max(limit, 1), !lenders.isEmpty, !borrowers.isEmpty {

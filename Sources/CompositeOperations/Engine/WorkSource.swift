@@ -205,6 +205,6 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
 
   /// The standby has become a worker like the others.
   final func endStandby() {
-    hasStandby.store(false, ordering: .releasing)
+    _ = hasStandby.exchange(false, ordering: .acquiringAndReleasing)
   }
 }

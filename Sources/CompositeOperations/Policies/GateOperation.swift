@@ -3,19 +3,8 @@ import Foundation
 /// Something that a composition waits for, as a child: it takes no slot, and no thread.
 ///
 /// Subclasses begin to wait in `main`, finish when they need wait no more, and stop in `didCancel`.
-class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // locked, or immutable; see the subclasses
-  private enum Wait {
-    case new, over
-    /// The pool knows of it that may lend the slot of its root.
-    case begun(QueuePool?)
-  }
-
-  private let environment: ExecutionEnvironment?
-  private let wait = LockBox(Wait.new)
-
-  /// - Parameter environment: of the composition, if what it waits for may be held by operations that need a slot to go on.
-  init(in environment: ExecutionEnvironment? = nil) {
-    self.environment = environment
+class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the subclasses
+  override init() {
     super.init(flags: .composes)
   }
 
@@ -45,33 +34,6 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // locked, or
       })
   }
 
-  /// It begins to wait. If the root of its tree has a slot of a queue, other trees may use that meanwhile: one of them may
-  /// hold what this one waits for, and wait for a slot itself.
-  final func beginWait() {
-    let pool = environment?.waitBegins()
-    let isOver = wait.withLock { wait in
-      guard case .new = wait else { return true }
-      wait = .begun(pool)
-      return false
-    }
-    if isOver { pool?.waitEnds {} }
-  }
-
-  /// It need not wait any more. Only the first call counts.
-  ///
-  /// - Parameter settle: settles it. Called now; or, if its root has lent its slot, when it has that back.
-  final func endWait(_ settle: @escaping @Sendable () -> Void) {
-    let last = wait.withLock { wait in
-      defer { wait = .over }
-      return wait
-    }
-    switch last {
-    case .new, .begun(nil): settle()
-    case .begun(let pool?): pool.waitEnds(settle)
-    case .over: break
-    }
-  }
-
   /// Has the gate pass when `operation`, which is this composition's to start, is cancelled or settled by others.
   final func pass(whenDecided operation: Operation, _ pass: @escaping @Sendable () -> Void) {
     (operation as? SettlingOperation)?.setWhenDecidedUnstarted(pass)
@@ -82,25 +44,23 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // locked, or
 final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private let operation: Operation
   private let guarded: Operation
-  private let unmet = LockBox<DependencyWait?>(nil)
+  private let wait = LockBox<DependencyWait?>(nil)
 
   /// - Parameters:
   ///   - operation: the one with the dependencies.
   ///   - guarded: if that is cancelled, nothing has to be waited for any more.
-  ///   - environment: of the composition.
-  init(of operation: Operation, for guarded: Operation, in environment: ExecutionEnvironment) {
+  init(of operation: Operation, for guarded: Operation) {
     self.operation = operation
     self.guarded = guarded
-    super.init(in: environment)
+    super.init()
   }
 
   override var purpose: String { "waits for \(GateOperation.list(operation.dependencies))" }
 
   override func main() {
     let wait = DependencyWait(for: operation) { [self] in pass() }
-    unmet.withLock { $0 = wait }
+    self.wait.withLock { $0 = wait }
     pass(whenDecided: guarded) { [weak self] in self?.pass() }
-    beginWait()
     if isCancelled { didCancel() } else { wait.begin() }
   }
 
@@ -109,8 +69,8 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
   }
 
   private func pass() {
-    unmet.withLock { $0.take() }?.cancel()
-    endWait { [self] in finish() }
+    wait.withLock { $0.take() }?.cancel()
+    finish()
   }
 }
 

@@ -140,7 +140,7 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
 
   private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
     while let next = unmet.popLast(), !guarded.isDecided {
-      if DependencyWait.isNeeded(for: next) { return .run(DependencyGate(of: next, for: guarded, in: environment)) }
+      if DependencyWait.isNeeded(for: next) { return .run(DependencyGate(of: next, for: guarded)) }
     }
     stage = .guarding
     return afterGuarding(guarded, nil, count)

@@ -45,49 +45,32 @@ final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the 
   }
 }
 
-/// Waits until a claim is granted, or refused.
-final class ExclusionGate: GateOperation, @unchecked Sendable {  // immutable
+/// Waits until an exclusion claim is granted, or refused.
+final class ExclusionGate: ClaimGate, @unchecked Sendable {  // immutable
   private let claim: ExclusionClaim
   private let categories: [ExclusionCategory]
-  private let guarded: Operation?
 
-  /// - Parameters:
-  ///   - categories: what is claimed.
-  ///   - guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves the
-  ///     line at once.
-  ///   - environment: of the composition.
+  /// - Parameter categories: what is claimed.
   init(
     _ claim: ExclusionClaim, to categories: [ExclusionCategory], for guarded: Operation?,
     in environment: ExecutionEnvironment
   ) {
     self.claim = claim
     self.categories = categories
-    self.guarded = guarded
-    super.init(in: environment)
+    super.init(for: guarded, in: environment)
   }
 
   override var purpose: String { "waits for \(GateOperation.list(categories.map(\.name)))" }
 
-  override func main() {
-    if let guarded { pass(whenDecided: guarded) { [weak self] in self?.giveUp() } }
-    beginWait()
-    guard case .waiting = claim.registry.attach(self, to: claim) else { return pass() }
-    if isCancelled { giveUp() }
+  override func attach() -> Bool {
+    if case .waiting = claim.registry.attach(self, to: claim) { true } else { false }
   }
 
-  override func didCancel() {
-    giveUp()
+  override func giveBack(isGranted: Bool) {
+    if isGranted { claim.registry.release(claim) } else { claim.registry.withdraw(claim) }
   }
 
-  private func giveUp() {
-    claim.registry.withdraw(claim)
-    endWait { [self] in finish() }
-  }
-
-  /// The claim does not wait any more.
-  func pass() {
-    endWait { [self] in
-      if case .refused(let circle) = claim.standing { reject(with: ExclusionError(circle)) } else { finish() }
-    }
+  override func conclude() {
+    if case .refused(let circle) = claim.standing { reject(with: ExclusionError(circle)) } else { finish() }
   }
 }

@@ -15,7 +15,7 @@ extension ComposableOperation {
   /// when that has finished: if it was cancelled, not before its body has ended (but when a timeout that settles at once
   /// has, if this is what that returned). Waiting takes neither a slot of a
   /// queue nor a thread; but an operation that was itself added to a queue has its slot while it waits, and lends it to
-  /// leaves of composites that were given the same queue: see <doc:Policies>.
+  /// composites that were given the same queue and hold something: see <doc:Policies>.
   ///
   /// The first to come is the first to go: no operation overtakes an earlier one that waits and shares a category with it, and
   /// those that share none do not wait for each other. Earlier is what was started first, or added to a queue first, or

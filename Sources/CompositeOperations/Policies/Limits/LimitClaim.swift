@@ -33,41 +33,22 @@ final class LimitClaim: HeldClaim, @unchecked Sendable {  // guarded by the limi
   }
 }
 
-/// Waits until a claim is granted, or refused.
-final class LimitGate: GateOperation, @unchecked Sendable {  // immutable
+/// Waits until a limit has room for a claim, or refuses it.
+final class LimitGate: ClaimGate, @unchecked Sendable {  // immutable
   private let claim: LimitClaim
-  private let guarded: Operation?
 
-  /// - Parameters:
-  ///   - guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves the line
-  ///     at once.
-  ///   - environment: of the composition.
   init(_ claim: LimitClaim, for guarded: Operation?, in environment: ExecutionEnvironment) {
     self.claim = claim
-    self.guarded = guarded
-    super.init(in: environment)
+    super.init(for: guarded, in: environment)
   }
 
   override var purpose: String { "waits for \(claim.limit.name.map { GateOperation.list([$0]) } ?? "a shared limit")" }
 
-  override func main() {
-    if let guarded { pass(whenDecided: guarded) { [weak self] in self?.giveUp() } }
-    beginWait()
-    guard case .waiting = claim.limit.attach(self, to: claim) else { return pass() }
-    if isCancelled { giveUp() }
+  override func attach() -> Bool {
+    if case .waiting = claim.limit.attach(self, to: claim) { true } else { false }
   }
 
-  override func didCancel() {
-    giveUp()
-  }
-
-  private func giveUp() {
-    claim.limit.withdraw(claim)
-    endWait { [self] in finish() }
-  }
-
-  /// The claim does not wait any more.
-  func pass() {
-    endWait { [self] in finish() }
+  override func giveBack(isGranted: Bool) {
+    if isGranted { claim.limit.release(claim) } else { claim.limit.withdraw(claim) }
   }
 }

@@ -22,7 +22,7 @@ struct LongSequenceFairnessTests {
     }
   }
 
-  /// The least of many tries counts. A busy machine may take the processor from any thread that the operation needs, and
+  /// The best of many tries counts. A busy machine may take the processor from any thread that the operation needs, and
   /// the steps go on meanwhile; but not each time. What the engine's turns allow shows in the best of them: without turns
   /// that end, several thousand steps pass in each.
   @Test(
@@ -38,7 +38,7 @@ struct LongSequenceFairnessTests {
     for sequence in sequences { sequence.start() }
     while steps.current < 20 { await onWorker {} }
     var least = Int.max
-    for _ in 0..<20 {
+    for _ in 0..<200 where least > 300 {
       let before = steps.current
       try await SimpleOperation<Void> { $0.finish() }.run()
       least = min(least, steps.current - before)

@@ -221,28 +221,58 @@ struct LaneStateTests {
     #expect(lanes.offersSlot == before.work.isEmpty)
   }
 
-  @Test("A loan is wanted from when a standby is, until a lane has begun", arguments: Situation.all)
-  func demand_inAnySituation_wantsLoanUntilLaneBegins(_ before: Situation) {
+  @Test("Work of a holder wants a loan from when a standby waits for it until a lane begins", arguments: Situation.all)
+  func offer_ofHolder_wantsLoanUntilLaneBegins(_ before: Situation) {
     for begins in [true, false] {
       var lanes = before.make()
-      #expect(lanes.wantsLoan == before.hasStandby)
-      _ = lanes.demand()
-      #expect(lanes.wantsLoan == (before.hasStandby || before.base != .idle))
-      guard lanes.wantsLoan else { continue }
-      if begins { lanes.loanBegins() } else { lanes.helperStarted() }
-      #expect(!lanes.wantsLoan && lanes.loans == (begins ? 1 : 0))
-      // The standby stays in the queue, for further work.
-      #expect(lanes.hasStandby == begins)
+      _ = lanes.offer(.a)
+      #expect(!lanes.wantsLoan)
+      _ = before.make().base == .idle ? lanes.demand() : .nothing
+      _ = lanes.offer(.a, holds: true)
+      #expect(lanes.wantsLoan && lanes.hasStandby)
+      if begins {
+        let action = lanes.loanBegins()
+        #expect(action == .nothing && lanes.loans == 1)
+      } else {
+        lanes.helperStarted()
+      }
+      #expect(!lanes.wantsLoan && lanes.hasStandby == begins)
     }
+  }
+
+  @Test("Beside a loan there is a standby, which goes on with it", arguments: Situation.all)
+  func loan_inAnySituation_hasStandby(_ before: Situation) {
+    var lanes = before.make()
+    let actions = [lanes.loanBegins(), lanes.loanBegins()]
+    #expect(actions == [before.hasStandby ? .nothing : .addHelper, .nothing])
+    let helpers = lanes.helpers
+    // There is still one to be taken over, so one more waits; and then only if there is work.
+    let next = lanes.helperTakesOver()
+    #expect(next == .addHelper)
+    #expect(lanes.helpers == helpers + 1 && lanes.loans == 1 && lanes.hasStandby)
   }
 
   @Test("A loan that ends while there is work demands a lane in its stead", arguments: Situation.all)
   func loanEnds_inAnySituation_demandsIfThereIsWork(_ before: Situation) {
     var lanes = before.make()
-    lanes.loanBegins()
+    _ = lanes.loanBegins()
     let action = lanes.loanEnds()
-    #expect(action == (before.work.isEmpty ? .nothing : before.demanded.action))
-    #expect(lanes.loans == 0 && lanes.wantsLoan == (!before.work.isEmpty && before.base != .idle))
+    #expect(action == (!before.work.isEmpty && before.base == .idle ? .wakeBase : .nothing))
+    #expect(lanes.loans == 0 && lanes.hasStandby)
+  }
+
+  @Test("A base lane that has nothing left wants no loan: it may lend its slot", arguments: [false, true])
+  func base_becomesIdle_wantsNoLoan(isLent: Bool) throws {
+    var lanes = Lanes(holdsSlot: true)
+    lanes.waitBegins()
+    if isLent { _ = lanes.lend() } else { _ = lanes.demand() }
+    _ = lanes.offer(.a, holds: true)
+    #expect(lanes.wantsLoan)
+    let next = lanes.nextSource()
+    let (source, generation, _) = try #require(next)
+    lanes.exhausted(source, generation: generation)
+    let works = isLent ? lanes.slotReturned() : lanes.baseContinues()
+    #expect(!works && !lanes.wantsLoan && lanes.offersSlot)
   }
 
   @Test("Sources take turns, however many there are and however often they are taken")

@@ -16,7 +16,7 @@ struct LaneStateWalkTests {
 
     static let all = [false, true].flatMap { loans in
       [false, true].flatMap { holdsSlot in
-        (1...3).map { Situation(holdsSlot: holdsSlot, limit: $0, loans: loans) }
+        (1...(loans ? 2 : 3)).map { Situation(holdsSlot: holdsSlot, limit: $0, loans: loans) }
       }
     }
   }
@@ -25,7 +25,6 @@ struct LaneStateWalkTests {
     let base: LaneState<LaneSource>.Base
     let helpers: Int
     let flags: [Bool]
-    let waits: Int
     let sources: String
     let lanes: [LaneWorld.Lane]
     let numbers: [Int]
@@ -34,8 +33,7 @@ struct LaneStateWalkTests {
     init(_ world: LaneWorld) {
       base = world.state.base
       helpers = world.state.helpers
-      flags = [world.state.hasStandby, world.state.wantsLoan]
-      waits = world.state.waits
+      flags = [world.state.hasStandby, world.state.wantsLoan, world.isLoanMatched]
       sources = world.state.sources.map(\.description).joined()
       numbers = world.pieces + world.offersDue + [world.piecesLeft, world.queuedHelpers]
       let present = Key.presentGenerations(world.state)
@@ -72,6 +70,7 @@ struct LaneStateWalkTests {
     if helpers != state.helpers { return "\(helpers) helpers are counted as \(state.helpers)" }
     if bases > 1 || (bases == 1) != (state.base == .working) { return "\(bases) base lanes, \(state.base)" }
     if state.wantsLoan && !state.hasStandby { return "a loan is wanted without a standby" }
+    if state.loans > 0 && !state.hasStandby { return "there is a loan without a standby" }
     if world.lanes.count(where: { $0.slot == .loan }) != state.loans { return "\(state.loans) loans are counted" }
     if world.occupied > limit { return "\(world.occupied) slots are taken" }
     if state.sources.count > 2 || state.hasWork != !state.sources.isEmpty { return "the sources are \(state.sources)" }
@@ -107,7 +106,7 @@ struct LaneStateWalkTests {
       inputs: \.steps,
       step: { world, step in
         world.take(step)
-        guard !world.steps.contains(where: { ![.waitBegins, .waitEnds].contains($0) }) else { return nil }
+        guard world.steps.isEmpty else { return nil }
         let isQuiet = world.pieces == [0, 0] && !world.state.hasWork && world.lanes.isEmpty
         let standbyCanStart = world.state.hasStandby && world.occupied < situation.limit
         return isQuiet && !standbyCanStart ? nil : "it stops with \(world.pieces), \(world.state)"

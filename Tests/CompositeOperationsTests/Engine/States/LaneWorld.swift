@@ -3,7 +3,7 @@
 /// Everything that moves around the lanes of one queue: sources that get work, the queue that starts helpers, and
 /// lanes that go from one step to the next as `QueuePool` makes them. Each step here is one that the lock makes whole.
 ///
-/// With `loans`, the tree waits now and then, and lends its slot; and another one may lend it a slot.
+/// With `loans`, the tree waits for something, and lends its slot; and another one may lend it a slot.
 ///
 /// The first source is like a parallel composition, the second like a sequence: while a piece of it is under way it has
 /// nothing to give.
@@ -61,16 +61,16 @@ struct LaneWorld {
     case sayExhausted(lane: Int)
     case keep(lane: Int)
     case settle(lane: Int)
-    case waitBegins, waitEnds
     /// Another tree takes the slot, and gives it back.
     case lend, slotReturned
-    /// Another tree lends a slot.
-    case borrow
+    /// Another tree lends a slot: it is found, and then a lane begins in it.
+    case match, borrow
   }
 
   private(set) var state: LaneState<LaneSource>
   private(set) var lanes: [Lane] = []
   private(set) var queuedHelpers = 0
+  private(set) var isLoanMatched = false
   /// The pieces of work that each source has, and the offers that are still to be made of them.
   private(set) var pieces = [0, 0]
   private(set) var offersDue = [0, 0]
@@ -83,6 +83,7 @@ struct LaneWorld {
   init(holdsSlot: Bool, limit: Int, pieces: Int, loans: Bool) {
     state = LaneState(holdsSlot: holdsSlot)
     self.loans = loans
+    if loans { state.waitBegins() }
     piecesLeft = pieces
     self.limit = limit
     self.holdsSlot = holdsSlot
@@ -104,10 +105,10 @@ struct LaneWorld {
     }
     if queuedHelpers > 0, occupied < limit { steps.append(.startHelper) }
     if loans {
-      steps.append(state.waits == 0 ? .waitBegins : .waitEnds)
       if state.offersSlot { steps.append(.lend) }
       if state.base == .lent { steps.append(.slotReturned) }
-      if state.wantsLoan, state.loans == 0 { steps.append(.borrow) }
+      if state.wantsLoan, !isLoanMatched { steps.append(.match) }
+      if isLoanMatched { steps.append(.borrow) }
     }
     for (index, lane) in lanes.enumerated() {
       switch lane.stage {
@@ -132,21 +133,21 @@ struct LaneWorld {
       offersDue[source] += 1
     case .offer(let source):
       offersDue[source] -= 1
-      perform(state.offer(sources[source]))
+      perform(state.offer(sources[source], holds: loans))
     case .startHelper:
       queuedHelpers -= 1
-      state.helperStarted()
       if let loan = lanes.firstIndex(where: { $0.slot == .loan }) {
         lanes[loan] = Lane(slot: .helper, stage: lanes[loan].stage)
-        perform(state.loanEnds())
+        perform(state.helperTakesOver())
       } else {
+        state.helperStarted()
         lanes.append(Lane(slot: .helper))
       }
     case .look(let lane): look(lane)
     case .yield(let lane): end(lane)
     case .settle(let lane):
       // A sequence goes on, and says so before the slot is given up.
-      if lanes[lane].stage == .inFlight(1), pieces[1] > 0 { perform(state.offer(sources[1])) }
+      if lanes[lane].stage == .inFlight(1), pieces[1] > 0 { perform(state.offer(sources[1], holds: loans)) }
       end(lane)
     case .run(let lane, let goesOn): run(lane, goesOn)
     case .finishRun(let lane):
@@ -159,13 +160,13 @@ struct LaneWorld {
       guard case .ran(let source) = lanes[lane].stage else { return }
       state.keep(sources[source])
       lanes[lane].stage = .between
-    case .waitBegins: state.waitBegins()
-    case .waitEnds: state.waitEnds()
     case .lend: _ = state.lend()
     case .slotReturned: if state.slotReturned() { lanes.append(Lane(slot: .base)) }
+    case .match: isLoanMatched = true
     case .borrow:
-      state.loanBegins()
+      isLoanMatched = false
       lanes.append(Lane(slot: .loan))
+      perform(state.loanBegins())
     }
     lanes.sort { $0.rank < $1.rank }  // it does not matter which helper is where
   }
