@@ -55,7 +55,7 @@ public struct CompositeError: Error, Sendable {
 
     deinit {
       NestedResults.release(&outcomes)
-      guard failures.contains(where: { $0.error is any ErrorWithCauses }) else { return }
+      // Also those that are not this package's: there may be some of it in them.
       var nested: [Failure]? = failures
       failures = []
       ReleaseList.release(&nested)
@@ -66,10 +66,11 @@ public struct CompositeError: Error, Sendable {
 extension CompositeError: ErrorWithReport {
   package var report: ErrorReport {
     ErrorReport(
-      subject: operationName.map { "“\($0)”" }, headline: headline,
+      subject: operationName.map(ErrorReport.quoted), headline: headline,
       items: failures.map { failure in
         ErrorReport.Item(
-          "[\(failure.index)]" + (failure.operationName.map { " “\($0)”" } ?? "") + ": ", cause: failure.error)
+          "[\(failure.index)]" + (failure.operationName.map { " " + ErrorReport.quoted($0) } ?? "") + ": ",
+          cause: failure.error)
       },
       remedy: "Repair what failed, or give a child whose failure is not to count recover(_:) or settled().")
   }

@@ -41,10 +41,13 @@ package struct ErrorReport {
     self.remedy = remedy
   }
 
-  /// How long a text is at most, in bytes of UTF-8; a little more, for the line is finished.
+  /// How long a text is at most, in bytes of UTF-8; but what begins before that may be as long as ``maxCauseLength``, and
+  /// the remedy comes after it.
   package static let maxLength = 16_384
   /// How long what a single cause says is at most.
   package static let maxCauseLength = 4_000
+  /// How many characters of a name are shown at most. The error itself has it as it is.
+  package static let maxNameLength = 200
   /// How many levels of errors in errors are shown. Of what is further in the first innermost cause is.
   package static let maxDepth = 40
 
@@ -54,27 +57,40 @@ package struct ErrorReport {
     var writer = Writer()
     writer.write((report.subject.map { "\($0): " } ?? "") + report.headline, depth: 0)
     writer.push(report.items, depth: 1)
-    while let (item, depth) = writer.pending.popLast() {
-      guard writer.text.utf8.count < maxLength else {
-        writer.write("… and more, which is left out here", depth: 1)
-        break
-      }
-      writer.write(item, depth: depth)
-    }
-    if let remedy = report.remedy { writer.write(remedy, depth: 0) }
+    while !writer.isFull, let (item, depth) = writer.pending.popLast() { writer.write(item, depth: depth) }
+    if writer.isFull { writer.append("… and more, which is left out here", depth: 1) }
+    if let remedy = report.remedy { writer.append(shortened(remedy, to: maxCauseLength), depth: 0) }
     return writer.text
   }
 
   /// What an error without a report says, in at most ``maxCauseLength`` bytes.
   package static func sentence(of error: any Error) -> String {
-    let text = (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
-    guard text.utf8.count > maxCauseLength else { return text }
-    return String(decoding: text.utf8.prefix(maxCauseLength), as: UTF8.self) + "…"
+    shortened((error as? any LocalizedError)?.errorDescription ?? String(describing: error), to: maxCauseLength)
+  }
+
+  /// A name, as it is shown, in at most ``maxNameLength`` characters.
+  package static func shortened(_ name: String) -> String {
+    guard name.utf8.count > maxNameLength else { return name }
+    // A single character may have any number of scalars.
+    let start = String(String.UnicodeScalarView(name.unicodeScalars.prefix(maxNameLength * 4)))
+    let shown = start.prefix(maxNameLength)
+    return shown.utf8.count < name.utf8.count ? "\(shown)…" : name
+  }
+
+  /// The same in quotation marks.
+  package static func quoted(_ name: String) -> String { "“\(shortened(name))”" }
+
+  /// As much of a text as is in so many bytes of UTF-8.
+  private static func shortened(_ text: String, to length: Int) -> String {
+    guard text.utf8.count > length else { return text }
+    return "\(text[..<text.utf8.index(text.startIndex, offsetBy: length)])…"
   }
 
   private struct Writer {
     var text = ""
     var pending: [(item: Item, depth: Int)] = []
+    /// Whether something is left out, because the text is long enough.
+    var isFull = false
 
     mutating func push(_ items: [Item], depth: Int) {
       // No more than can be shown, so that what is pending does not grow with what is not.
@@ -110,13 +126,22 @@ package struct ErrorReport {
       write("\(label)… \(levels) \(levels == 1 ? "level" : "levels") further in: \(text)", depth: depth)
     }
 
-    /// A line, or several, the further ones set in below the first.
+    /// A line, or several, the further ones set in below the first; as much of it as there is room for.
     mutating func write(_ paragraph: String, depth: Int) {
-      let indentation = String(repeating: "  ", count: depth)
-      for (index, line) in paragraph.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
-        if !text.isEmpty { text += "\n" }
-        text += indentation + (index == 0 ? "" : "  ") + HarmlessText.line(String(line))
+      let room = maxLength - text.utf8.count
+      guard room > 0 else { return isFull = true }
+      let shown = shortened(paragraph, to: room + maxCauseLength)
+      for (index, line) in shown.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+        guard text.utf8.count < maxLength else { return isFull = true }
+        append(String(line), depth: depth, isFirst: index == 0)
       }
+    }
+
+    mutating func append(_ line: String, depth: Int, isFirst: Bool = true) {
+      if !text.isEmpty { text += "\n" }
+      text += String(repeating: "  ", count: isFirst ? depth : depth + 1)
+      // What is shown instead of a character may be longer than that.
+      text += shortened(HarmlessText.line(line), to: max(maxLength - text.utf8.count, 0) + maxCauseLength)
     }
   }
 }

@@ -8,7 +8,8 @@ public struct RetryError: Error, Sendable {
   /// How many errors are kept at most.
   public static let maxErrorCount = 16
 
-  private let failures: Failures
+  private let nested: NestedErrors<Failures>
+  private var failures: Failures { nested.contents }
 
   /// The name of the operation, or of its last attempt that had one.
   public let operationName: String?
@@ -26,7 +27,7 @@ public struct RetryError: Error, Sendable {
 
   init(_ failures: Failures, of name: String?) {
     precondition(!failures.errors.isEmpty, "A RetryError without an error: no attempt failed.")
-    self.failures = failures
+    nested = NestedErrors(failures)
     operationName = name.flatMap { $0.isEmpty ? nil : $0 }
   }
 
@@ -63,7 +64,8 @@ extension RetryError: ErrorWithReport {
       items.insert(ErrorReport.Item("… \(omittedErrorCount) more"), at: place)
     }
     return ErrorReport(
-      subject: operationName.map { "“\($0)”" }, headline: count == 1 ? "1 attempt failed" : "\(count) attempts failed",
+      subject: operationName.map(ErrorReport.quoted),
+      headline: count == 1 ? "1 attempt failed" : "\(count) attempts failed",
       items: items, remedy: "Repair what the last attempt failed with, or let the policy make more attempts.")
   }
 }

@@ -50,9 +50,16 @@ public struct ManagedTaskError: Error, Sendable {
   /// The type of the interceptor or reactor in question, as text, if there is one.
   public let participant: String?
   /// What the interceptor or reactor threw, if it did.
-  public let underlying: (any Error)?
+  public var underlying: (any Error)? { nested?.contents.underlying }
   /// What the attempt had failed with that was being reacted to, if it had.
-  public let original: (any Error)?
+  public var original: (any Error)? { nested?.contents.original }
+
+  private let nested: NestedErrors<Nested>?
+
+  private struct Nested: Sendable {
+    let underlying: (any Error)?
+    let original: (any Error)?
+  }
 
   init(
     _ code: Code, taskIdentifier: Int, taskDescription: String, participant: String? = nil,
@@ -62,8 +69,8 @@ public struct ManagedTaskError: Error, Sendable {
     self.taskIdentifier = taskIdentifier
     self.taskDescription = taskDescription
     self.participant = participant
-    self.underlying = underlying
-    self.original = original
+    let isNeeded = underlying != nil || original != nil
+    nested = isNeeded ? NestedErrors(Nested(underlying: underlying, original: original)) : nil
   }
 }
 
@@ -85,8 +92,8 @@ extension ManagedTaskError: ErrorWithReport {
   }
 
   private var sentence: String {
-    let task = "Task \(taskIdentifier) (\(taskDescription))"
-    let participant = participant ?? "?"
+    let task = "Task \(taskIdentifier) (\(ErrorReport.shortened(taskDescription)))"
+    let participant = participant.map(ErrorReport.shortened) ?? "?"
     let cause = Self.describe(underlying).map { ": \($0)" } ?? ""
     let after = Self.describe(original).map { " It had reacted to: \($0)" } ?? ""
     return switch code.value {

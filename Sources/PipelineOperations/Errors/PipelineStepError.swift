@@ -11,8 +11,17 @@ public struct PipelineStepError: Error, Sendable {
   public let stepName: String
   /// The place of the step, from 0.
   public let stepIndex: Int
+  private let nested: NestedErrors<any Error>
+
   /// What the step failed with.
-  public let underlying: any Error
+  public var underlying: any Error { nested.contents }
+
+  init(pipelineName: String?, stepName: String, stepIndex: Int, underlying: any Error) {
+    self.pipelineName = pipelineName
+    self.stepName = stepName
+    self.stepIndex = stepIndex
+    nested = NestedErrors(underlying)
+  }
 
   /// What the innermost step failed with: the first error that is not one of these.
   public var cause: any Error {
@@ -27,20 +36,23 @@ extension PipelineStepError: ErrorWithCauses {
 }
 
 extension PipelineStepError: ErrorWithReport {
-  /// How many pipelines in pipelines are named.
+  /// How many pipelines in pipelines are named: fewer, if the text becomes longer than the cause may be.
   private static let maxDepth = 40
 
   /// The pipelines share the headline with what began it all: each has but one cause.
   package var report: ErrorReport {
     var text = ""
-    var depth = 0
+    var (depth, named) = (0, 0)
     var error: any Error = self
     while let failure = error as? PipelineStepError {
-      if depth < PipelineStepError.maxDepth { text += failure.headline }
+      if named == depth, named < PipelineStepError.maxDepth, text.utf8.count < ErrorReport.maxCauseLength {
+        text += failure.headline
+        named += 1
+      }
       depth += 1
       error = failure.underlying
     }
-    if depth > PipelineStepError.maxDepth { text += "… \(depth - PipelineStepError.maxDepth) further in: " }
+    if depth > named { text += "… \(depth - named) further in: " }
     guard var report = (error as? any ErrorWithReport)?.report else {
       return ErrorReport(headline: text + ErrorReport.sentence(of: error), items: [])
     }
@@ -50,8 +62,8 @@ extension PipelineStepError: ErrorWithReport {
   }
 
   private var headline: String {
-    let pipeline = pipelineName.map { "the pipeline “\($0)”" } ?? "a pipeline"
-    return "Step \(stepIndex) “\(stepName)” of \(pipeline) failed: "
+    let pipeline = pipelineName.map { "the pipeline \(ErrorReport.quoted($0))" } ?? "a pipeline"
+    return "Step \(stepIndex) \(ErrorReport.quoted(stepName)) of \(pipeline) failed: "
   }
 }
 

@@ -46,19 +46,21 @@ extension WorkflowError: ErrorWithReport {
 
   package var report: ErrorReport {
     var items = record.failures.map { failure in
-      ErrorReport.Item("“\(workflow.handle(failure.task).name)” failed: ", cause: failure.error)
+      ErrorReport.Item("\(quotedName(failure.task)) failed: ", cause: failure.error)
     }
     for (task, cause) in record.blocked.prefix(WorkflowError.listed) {
       items.append(
-        ErrorReport.Item("“\(workflow.handle(task).name)” is blocked by “\(workflow.handle(cause).name)”"))
+        ErrorReport.Item("\(quotedName(task)) is blocked by \(quotedName(cause))"))
     }
     let rest = record.blocked.count - WorkflowError.listed
     if rest > 0 { items.append(ErrorReport.Item("and \(rest) more are blocked")) }
     return ErrorReport(headline: headline, items: items)
   }
 
+  private func quotedName(_ task: Int) -> String { ErrorReport.quoted(workflow.handle(task).name) }
+
   private var headline: String {
-    var text = "The workflow “\(workflow.name)” failed: \(record.failures.count) of its tasks failed"
+    var text = "The workflow \(ErrorReport.quoted(workflow.name)) failed: \(record.failures.count) of its tasks failed"
     if !record.blocked.isEmpty { text += ", and \(record.blocked.count) can not run" }
     return text + "."
   }

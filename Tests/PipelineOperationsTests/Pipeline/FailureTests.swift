@@ -63,6 +63,34 @@ struct FailureTests {
     #expect("\(error)".hasSuffix("further in: \(TestError.first)") && "\(error)".utf8.count < 5_000)
   }
 
+  @Test func failure_ofPipelinesWithLongNames_isBounded() async throws {
+    let name = String(repeating: "long ", count: 200_000)
+    var pipeline = Pipeline(of: Int.self).then { (_: Int) -> Int in throw TestError.first }.named(name)
+    for _ in 1..<100 { pipeline = Pipeline(Add(0)).then(pipeline).named(name) }
+    let error = try #require(try await outcome(of: pipeline, for: 1).stepError)
+    #expect(error.pipelineName == name && error.stepName == name)
+    let text = "\(error)"
+    #expect(text.hasPrefix("Step 1 “\(name.prefix(200))…” of the pipeline “\(name.prefix(200))…” failed: Step 1 “"))
+    #expect(text.hasSuffix("further in: \(TestError.first)") && text.utf8.count < 6_000)
+  }
+
+  /// Each run fails with what the one before failed with.
+  @Test func failure_ofVeryManyPipelines_isToldAndReleasedOnASmallStack() async {
+    let (text, cause) = await onThread(stackSize: 512 * 1024) { () -> (String, TestError?) in
+      var error: any Error = TestError.first
+      for _ in 0..<100_000 {
+        let inner = error
+        let operation = Pipeline(of: Int.self).then { (_: Int) -> Int in throw inner }.named("p").operation(for: 1)
+        operation.start()
+        operation.waitUntilFinished()
+        error = operation.outcome?.error ?? inner
+      }
+      return ("\(error)", (error as? PipelineStepError)?.cause as? TestError)
+    }
+    #expect(text.hasSuffix("… 99960 further in: \(TestError.first)") && text.utf8.count < 5_000)
+    #expect(cause == .first)
+  }
+
   @Test func failure_runsNoFurtherStep() async throws {
     let after = HeldStep()
     let pipeline = Pipeline(Add(1)).then { _ in failing(TestError.first) }.then(after)

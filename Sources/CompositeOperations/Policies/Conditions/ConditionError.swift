@@ -41,8 +41,9 @@ extension ConditionError: ErrorWithReport {
   package var report: ErrorReport {
     let count = failures.count == 1 ? "a condition does" : "\(failures.count) conditions do"
     return ErrorReport(
-      headline: "\(operationDescription ?? "The operation") did not run, because \(count) not hold:",
-      items: failures.map { ErrorReport.Item("\($0.conditionName): ", cause: $0.error) },
+      headline:
+        "\(operationDescription.map(ErrorReport.shortened) ?? "The operation") did not run, because \(count) not hold:",
+      items: failures.map { ErrorReport.Item("\(ErrorReport.shortened($0.conditionName)): ", cause: $0.error) },
       remedy: "Start a new operation when \(failures.count == 1 ? "it holds" : "they hold").")
   }
 }

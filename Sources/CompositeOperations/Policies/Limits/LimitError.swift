@@ -8,15 +8,15 @@ public struct LimitError: Error, Sendable, Equatable {
   public let limitName: String?
   /// The weight of the operation.
   public let weight: Int
-  /// The most that an operation might have weighed: the limit's ``SharedLimit/maxConcurrent``, or the count of its
-  /// ``SharedLimit/rate`` if that is less.
+  /// The most that the operation might have weighed: the limit's ``SharedLimit/maxConcurrent``, or the count of its
+  /// ``SharedLimit/rate`` if that is less; the latter alone inside an operation that is limited by the same limit.
   public let greatestWeight: Int
 }
 
 extension LimitError: LocalizedError, CustomStringConvertible {
   /// Who is too heavy for what, and what to do.
   public var description: String {
-    let limit = limitName.map { "“\(HarmlessText.line($0))”" } ?? "its shared limit"
+    let limit = limitName.map { HarmlessText.line(ErrorReport.quoted($0)) } ?? "its shared limit"
     return
       "\(operationDescription) weighs \(weight), and \(limit) lets \(greatestWeight) through at most, so it could never run. "
       + "Give it a lower weight, or raise the limit."

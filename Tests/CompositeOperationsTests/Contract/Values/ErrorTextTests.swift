@@ -165,6 +165,100 @@ struct ErrorTextTests {
     #expect(text.hasPrefix("1 operation failed\n  [0]: 1 attempt failed\n    [1]: ééé"))
     #expect(text.utf8.count < 5000 && text.contains("é…\n"))
   }
+
+  @Test("A cause of very many lines is cut, however far in it stands", arguments: [1, 39])
+  func text_ofCauseOfManyLines_isCut(depth: Int) async throws {
+    struct ManyLines: LocalizedError {
+      var errorDescription: String? { String(repeating: "\n", count: 3_900) }
+    }
+    var composite = CompositeOperation(operations: [failing(ManyLines())])
+    for _ in 1..<depth { composite = CompositeOperation(operations: [composite]) }
+    let text = "\(try #require(await outcomeOfStarting(composite).error))"
+    #expect(text.utf8.count < 17_000)
+    #expect(text.contains("… and more, which is left out here\nRepair what failed"))
+  }
+
+  @Test("Names of any length are cut in the text, and whole in the error")
+  func text_ofLongNames_isCut() async throws {
+    let name = String(repeating: "long ", count: 200_000)
+    let retried = retrying(once) { _ in failing(TestError.first, as: Int.self, named: name) }
+    let unmet = succeeding(1, named: name).condition(Condition(name) { _ in false })
+    let composite = CompositeOperation(operations: [retried, unmet])
+    composite.failurePolicy = .waitForAll
+    composite.name = name
+    let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
+    #expect(error.operationName == name && error.failures.map(\.operationName) == [name, name])
+    let text = "\(error)"
+    #expect(
+      text.hasPrefix("“\(name.prefix(200))…”: 2 operations failed\n  [0] “\(name.prefix(200))…”: 1 attempt failed"))
+    #expect(
+      text.contains("did not run, because a condition does not hold:\n    \(name.prefix(200))…: it does not hold\n"))
+    #expect(
+      text.hasSuffix("\nRepair what failed, or give a child whose failure is not to count recover(_:) or settled()."))
+    #expect(text.utf8.count < 3_000)
+    let retryError = try #require(error.failures[0].error as? RetryError)
+    #expect(retryError.operationName == name && "\(retryError)".utf8.count < 1_000)
+    let conditionError = try #require(error.failures[1].error as? ConditionError)
+    #expect(conditionError.failures[0].conditionName == name && "\(conditionError)".utf8.count < 2_000)
+    #expect(conditionError.operationDescription?.contains(name) == true)
+  }
+
+  @Test("A name that is one character of very many scalars is cut, too; one of 200 characters is not")
+  func text_ofStrangeNames_isCut() async throws {
+    for (name, shown) in [
+      ("e" + String(repeating: "\u{301}", count: 100_000), nil), (String(repeating: "é", count: 200), "é”: 1"),
+      (String(repeating: "é", count: 201), "é…”: 1"),
+    ] {
+      let composite = CompositeOperation(operations: [failing(TestError.first)])
+      composite.name = name
+      let text = "\(try #require(await outcomeOfStarting(composite).error))"
+      #expect(text.utf8.count < 3_000)
+      if let shown { #expect(text.contains(shown)) }
+    }
+  }
+
+  // MARK: - Depth
+
+  @Test("Retries in retries, 100,000 deep: the error is told and released on a stack of 512 KiB")
+  func retryError_deep_isReleased() async {
+    let (text, isRetryError) = await onThread(stackSize: 512 * 1024) { [once] in
+      var retried = retrying(once) { _ in failing(TestError.first, as: Int.self) }
+      for _ in 1..<100_000 {
+        let inner = retried
+        retried = retrying(once) { _ in inner }
+      }
+      retried.start()
+      retried.waitUntilFinished()
+      let error = retried.outcome?.error
+      retried = succeeding(1)
+      return (error.map { "\($0)" } ?? "", error is RetryError)
+    }
+    #expect(isRetryError && text.contains("… 99960 levels further in: test error first"))
+  }
+
+  /// An error of a user's, which holds another.
+  private struct Wrapper: Error {
+    let error: any Error
+  }
+
+  @Test("Errors of users that hold errors of the package, which hold those again: released on a stack of 512 KiB")
+  func userErrors_deep_areReleased() async {
+    let isRetryError = await onThread(stackSize: 512 * 1024) { [once] in
+      var error: any Error = TestError.first
+      for _ in 0..<50_000 {
+        let composite = CompositeOperation(operations: [failing(Wrapper(error: error), as: Int.self)])
+        composite.start()
+        composite.waitUntilFinished()
+        let inner = Wrapper(error: composite.outcome?.error ?? error)
+        let retried = retrying(once) { _ in failing(inner, as: Int.self) }
+        retried.start()
+        retried.waitUntilFinished()
+        error = retried.outcome?.error ?? inner
+      }
+      return error is RetryError
+    }
+    #expect(isRetryError)
+  }
 }
 
 extension BlockOperation {
