@@ -62,17 +62,36 @@ struct MonitorList: ~Copyable {
 
   func add(_ monitor: any SourceMonitor, isInherited: Bool) {
     var old = first.load(ordering: .acquiring)
-    while true {
-      let node = Unmanaged.passRetained(Node(monitor, isInherited: isInherited, next: old?.takeUnretainedValue()))
-      let (exchanged, original) = first.compareExchange(
-        expected: old, desired: node, ordering: .sequentiallyConsistent)
-      if exchanged {
-        // The node holds it now.
-        old?.release()
-        return
-      }
+    while let other = add(monitor, isInherited: isInherited, after: old) { old = other }
+  }
+
+  /// Returns nil if the monitor was added; else the node that has become the first one meanwhile, instead of `old`.
+  private func add(_ monitor: any SourceMonitor, isInherited: Bool, after old: Unmanaged<Node>?) -> Unmanaged<Node>? {
+    let node = Unmanaged.passRetained(Node(monitor, isInherited: isInherited, next: old?.takeUnretainedValue()))
+    let (exchanged, original) = first.compareExchange(expected: old, desired: node, ordering: .sequentiallyConsistent)
+    guard exchanged else {
       node.release()
-      old = original
+      return original
+    }
+    // The node holds it now.
+    old?.release()
+    return nil
+  }
+
+  /// The first monitor of a type; made and added if there is none. Of several threads that find none, one adds one.
+  func first<Monitor: SourceMonitor>(orAdding make: @autoclosure () -> Monitor) -> Monitor {
+    var old = first.load(ordering: .acquiring)
+    var made: Monitor?
+    while true {
+      var node = old
+      while let current = node {
+        if let monitor = current._withUnsafeGuaranteedRef({ $0.monitor as? Monitor }) { return monitor }
+        node = current._withUnsafeGuaranteedRef { $0.following }
+      }
+      let monitor = made ?? make()
+      made = monitor
+      guard let seen = add(monitor, isInherited: false, after: old) else { return monitor }
+      old = seen
     }
   }
 

@@ -210,6 +210,46 @@ struct TreeObserverTests {
     #expect(told.events.last?.hasPrefix("root: settled: success") == true)
   }
 
+  /// A plain operation that does something when it is asked whether it has finished, once it is armed.
+  private final class Asked: Operation, @unchecked Sendable {  // armed under a lock
+    private let hook = Locked<(@Sendable () -> Void)?>(nil)
+
+    func arm(_ hook: @escaping @Sendable () -> Void) { self.hook.withLock { $0 = hook } }
+
+    override var isFinished: Bool {
+      let armed = hook.withLock { hook in
+        defer { hook = nil }
+        return hook
+      }
+      armed?()
+      return super.isFinished
+    }
+  }
+
+  @Test func addedWhileAnotherIsBeingAdded_isToldOfWhatHappensInside() async {
+    let (first, second) = (HeldOperation<Int>("1"), HeldOperation<Int>("2"))
+    let inner = named(
+      "inner", CompositeOperation(sequence: ClosureSequence { $0 == nil ? first : $0 === first ? second : nil }))
+    let asked = named("asked", Asked())
+    let root = named("root", CompositeOperation(operations: [CompositeOperation(operations: [inner]), asked]))
+    root.maxConcurrentOperationCount = 1
+    await onWorker { root.start() }
+    await first.started.wait()
+    asked.arm { [told] in
+      self.watch(root)
+      first.finish(with: 1)
+      // On this thread or another.
+      second.started.waitBlocking()
+      told.record("added")
+    }
+    await onWorker { _ = root.addTreeObserver { _, _ in } }
+    #expect(told.events.prefix(4) == ["1: settled: success(1)", "inner: child 2", "2: started", "added"])
+    second.finish(with: 2)
+    _ = await settled(root)
+    #expect(told.contains("2: settled: success(2)") && told.contains("inner: settled: success([1, 2])"))
+    #expect(told.count(of: "2: settled: success(2)") == 1)
+  }
+
   // MARK: - Where, and how long
 
   @Test func inAQueue_allAreToldThere_inOrder() async {

@@ -52,6 +52,30 @@ struct WatchingRacesTests {
     _ = await outcome
   }
 
+  @Test func sharedOperation_thatManyHaveWaitedFor_forgetsTheirObservers() async {
+    let held = HeldOperation<Int>()
+    let shared = CompositeOperation(operations: [held])
+    await onWorker { shared.start() }
+    await held.started.wait()
+    for _ in 0..<1_000 {
+      let waiting = shared.map { $0 }
+      let begun = Gate()
+      waiting.addTreeObserver { operation, event in if operation === shared, event.kind == .started { begun.open() } }
+      await onWorker { waiting.start() }
+      await begun.wait()
+      waiting.cancel()
+      await finished(waiting)
+    }
+    var count = 0
+    shared.source?.monitors.forEach { count += ($0 as? TreeObserverMonitor)?.hubCount ?? 1 }
+    #expect((1..<50).contains(count))
+    let told = EventRecorder<String>()
+    shared.addTreeObserver { operation, event in told.record("\(operation === shared) \(event.kind)") }
+    held.finish(with: 1)
+    _ = await settled(shared)
+    #expect(told.events == ["false settled", "true settled"])
+  }
+
   @Test func progress_askedForInCompletion_isThatOfTheEnd() {
     let operation = succeeding(1)
     let seen = Locked<[Double]>([])

@@ -23,7 +23,10 @@ final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; t
   }
 
   /// Runs something that only one thread at a time may do.
-  func whileLocked<R>(_ body: () -> R) -> R { state.withLock { _ in body() } }
+  func whileLocked<R>(_ body: (inout ObserverState) -> R) -> R { state.withLock { body(&$0) } }
+
+  /// Whether nothing is told any more. Read under no lock.
+  var isOver: Bool { operation?.state.current.isSettled ?? true }
 
   func postProgress(_ fraction: Double) {
     if state.withLock({ $0.postProgress(fraction) }) { deliver() }

@@ -24,6 +24,8 @@ struct ObserverState {
   private var lastFraction = 0.0
   private var isMonitoring = false
   var cancelsWhenLastLeaves = false
+  /// How many threads look for what is inside the operation, to have its tree observers told of it.
+  var treeWalks = 0
 
   // MARK: - Posting
 

@@ -51,30 +51,77 @@ extension SettlingOperation {
   }
 }
 
-/// Tells the tree observers of an operation of the children of one composition in it, and sees to it that they are told of
-/// those inside, too.
-private final class TreeMonitor: SourceMonitor, @unchecked Sendable {  // weak loads are atomic; set once in `init`
-  let hub: ObserverHub
-  private weak var owner: SettlingOperation?
+/// Tells tree observers of the children of one composition, and sees to it that they are told of those inside, too.
+///
+/// A composition has one, for all operations around it, and itself, that have tree observers. What several compositions
+/// wait for may outlive any number of them, so those that have settled are forgotten as others come.
+final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak loads are atomic; set once in `init`
+  private struct Hubs {
+    var all: [ObserverHub] = []
+    /// At how many those are to be looked for that have no more to tell.
+    var limit = 8
+  }
 
-  init(_ hub: ObserverHub, of owner: SettlingOperation) {
-    self.hub = hub
+  private weak var owner: SettlingOperation?
+  private let hubs = LockBox(Hubs())
+
+  private init(of owner: SettlingOperation) {
     self.owner = owner
   }
 
+  /// The one of a composition.
+  static func ofSource(_ source: WorkSource, of owner: SettlingOperation) -> TreeObserverMonitor {
+    let monitor = source.monitors.first(orAdding: TreeObserverMonitor(of: owner))
+    monitor.forgetSettled()
+    return monitor
+  }
+
+  /// False if the hub is told already. May be called inside its lock.
+  func add(_ hub: ObserverHub) -> Bool {
+    hubs.withLock { hubs in
+      guard !hubs.all.contains(where: { $0 === hub }) else { return false }
+      hubs.all.append(hub)
+      return true
+    }
+  }
+
+  /// Gives up those hubs that have no more to tell, if there are many by now.
+  func forgetSettled() {
+    let all = hubs.withLock { $0.all.count > $0.limit ? $0.all : [] }
+    guard !all.isEmpty else { return }
+    // Under no lock, for who asks may be the last to release an operation.
+    let settled = Set(all.filter(\.isOver).map(ObjectIdentifier.init))
+    hubs.withLock { hubs in
+      hubs.all.removeAll { settled.contains(ObjectIdentifier($0)) }
+      hubs.limit = max(8, hubs.all.count * 2)
+    }
+    withExtendedLifetime(all) {}
+  }
+
+  /// How many are told, or were told and are not forgotten yet.
+  var hubCount: Int { hubs.withLock { $0.all.count } }
+
+  private func forEachHub(_ body: (ObserverHub) -> Void) {
+    for hub in hubs.withLock({ $0.all }) { body(hub) }
+  }
+
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
-    if let owner { hub.post(.childAdded(child), ofInner: owner) }
+    guard let owner else { return }
+    forEachHub { $0.post(.childAdded(child), ofInner: owner) }
   }
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
-    if let child = child as? SettlingOperation { hub.watchTree(of: child) }
-    hub.post(.started, ofInner: child)
+    forEachHub { hub in
+      if let child = child as? SettlingOperation { hub.watchTree(of: child) }
+      hub.post(.started, ofInner: child)
+    }
   }
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
     // One that is another owner's, and no longer waited for, goes on.
     guard (child as? SettlingOperation)?.state.current.isSettled ?? child.isFinished else { return }
-    hub.post(.settled(source.outcome(of: child, tag: tag)), ofInner: child)
+    let outcome = source.outcome(of: child, tag: tag)
+    forEachHub { $0.post(.settled(outcome), ofInner: child) }
   }
 }
 
@@ -87,31 +134,45 @@ extension ObserverHub {
   func watchTree(of operation: SettlingOperation) {
     // Nothing happens any more in one that has settled, as what several composites wait for may have.
     guard !operation.state.current.isSettled else { return }
-    guard let source = operation.source, watch(source, of: operation) else { return }
-    // What has not started yet is watched when it does.
-    guard operation.state.current.phase != .pending else { return }
-    var pending = [source]
-    // In a loop, for trees may be deep.
-    while let source = pending.popLast() {
-      source.forEachChild { child, _ in
+    guard let source = operation.source, beginWalk(from: source, of: operation) else { return }
+    // All are kept until the end, so that no other has the identity of one of them. In a loop, for trees may be deep.
+    var found = [source]
+    var known: Set = [ObjectIdentifier(source)]
+    var next = 0
+    while next < found.count {
+      found[next].forEachChild { child, _ in
         // Also one that waits: its start may have been told already.
         guard !child.isFinished, let child = child as? SettlingOperation, let inner = child.source,
-          watch(inner, of: child), child.state.current.phase != .pending
+          known.insert(ObjectIdentifier(inner)).inserted, watch(inner, of: child)
         else { return }
-        pending.append(inner)
+        found.append(inner)
       }
+      next += 1
+    }
+    whileLocked { $0.treeWalks -= 1 }
+  }
+
+  /// False if there is nothing to look for in a composition now.
+  private func beginWalk(from source: WorkSource, of owner: SettlingOperation) -> Bool {
+    let monitor = TreeObserverMonitor.ofSource(source, of: owner)
+    return whileLocked { state in
+      guard watch(owner, by: monitor, isWalking: state.treeWalks > 0) else { return false }
+      state.treeWalks += 1
+      return true
     }
   }
 
-  /// False if the composition is watched already.
+  /// The same in a walk that has begun.
   private func watch(_ source: WorkSource, of owner: SettlingOperation) -> Bool {
-    whileLocked {
-      var isWatched = false
-      source.monitors.forEach { monitor in
-        if let monitor = monitor as? TreeMonitor, monitor.hub === self { isWatched = true }
-      }
-      if !isWatched { source.addMonitor(TreeMonitor(self, of: owner), isInherited: false) }
-      return !isWatched
-    }
+    let monitor = TreeObserverMonitor.ofSource(source, of: owner)
+    return whileLocked { watch(owner, by: monitor, isWalking: $0.treeWalks > 1) }
+  }
+
+  /// - Parameter isWalking: whether another walk is under way. In what one of those has found it may not have looked yet;
+  ///   else all is watched in what is watched.
+  private func watch(_ owner: SettlingOperation, by monitor: TreeObserverMonitor, isWalking: Bool) -> Bool {
+    guard monitor.add(self) || isWalking else { return false }
+    // What has not started yet is watched when it does.
+    return owner.state.current.phase != .pending
   }
 }
