@@ -39,7 +39,7 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
     preconditionFailure("abstract")
   }
 
-  /// The owner has been started, and no dependency has to be waited for. Called inside of `start()`.
+  /// The owner has been started, is not paused, and no dependency has to be waited for. Called inside of `start()`.
   func arrive(for guarded: Operation) {}
 
   /// The last child has finished, and the owner settles next.
@@ -56,7 +56,9 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
     let guarded = StripedLock.withLock(of: self) { isLent ? nil : operation }
     guard let guarded, !guarded.isDecided else { return }
     if stage == .new { takeOver(guarded) }
-    if !guarded.isDecided, !unmet.contains(where: DependencyWait.isNeeded) { arrive(for: guarded) }
+    guard !guarded.isDecided, !unmet.contains(where: DependencyWait.isNeeded) else { return }
+    // One that is paused holds nothing that others could use: it comes when it is resumed, and has its place from now.
+    if state.withLock({ $0.isHeld }) { takePlace(Place.next) } else { arrive(for: guarded) }
   }
 
   private func takeOver(_ guarded: Operation) {

@@ -41,8 +41,11 @@ struct LimitState<Owner> {
 
   var rate: SharedLimit.Rate? { bucket?.rate }
 
-  /// The most that one claim may weigh.
-  var greatestWeight: Int { min(maxConcurrent, bucket?.rate.count ?? .max) }
+  /// The most that one claim may weigh: inside a holder, whose room it uses, what the rate alone lets through.
+  func greatestWeight(inside lender: ID?) -> Int {
+    let count = bucket?.rate.count ?? .max
+    return lender == nil ? min(maxConcurrent, count) : count
+  }
 
   // MARK: - Consequences
 
@@ -59,14 +62,21 @@ struct LimitState<Owner> {
   /// Those whose turn has come, those who turned out too heavy, and when to come back.
   struct Change {
     var granted: [Owner] = []
-    var refused: [Owner] = []
+    var refused: [Refusal] = []
     var alarm = Alarm.keep
   }
 
-  enum Answer {
+  /// One that is heavier than it may be.
+  struct Refusal {
+    let owner: Owner
+    /// The most that it might have weighed.
+    let greatestWeight: Int
+  }
+
+  enum Answer: Equatable {
     case granted, waiting
-    /// It is heavier than the limit.
-    case refused
+    /// It is heavier than it may be.
+    case refused(greatestWeight: Int)
   }
 
   // MARK: - Inputs
@@ -82,9 +92,8 @@ struct LimitState<Owner> {
     let id = number ?? lastID + 1
     lastID = max(lastID, id)
     let lender = holder.flatMap { claims[$0]?.isHeld == true ? claims[$0]!.lender ?? $0 : nil }
-    guard weight <= (lender == nil ? greatestWeight : bucket?.rate.count ?? .max) else {
-      return (id, .refused, Change())
-    }
+    let greatestWeight = greatestWeight(inside: lender)
+    guard weight <= greatestWeight else { return (id, .refused(greatestWeight: greatestWeight), Change()) }
     claims[id] = Claim(owner: owner, weight: weight, lender: lender)
     if let lender {
       claims[lender]!.users += 1
@@ -158,12 +167,14 @@ struct LimitState<Owner> {
 
   private mutating func refuseHeavy(at now: Duration) -> Change {
     let heavy = claims.filter { _, claim in
-      !claim.isHeld && claim.weight > (claim.lender == nil ? greatestWeight : bucket?.rate.count ?? .max)
+      !claim.isHeld && claim.weight > greatestWeight(inside: claim.lender)
     }
     // The last first: so none of them has to be moved for another one.
     for id in heavy.keys.sorted(by: >) { leave(id) }
     var change = advance(at: now)
-    change.refused = heavy.sorted { $0.key < $1.key }.map(\.value.owner)
+    change.refused = heavy.sorted { $0.key < $1.key }.map { _, claim in
+      Refusal(owner: claim.owner, greatestWeight: greatestWeight(inside: claim.lender))
+    }
     return change
   }
 

@@ -25,6 +25,9 @@ extension ComposableOperation {
   /// it: operations that hold one and wait inside for another, which others take the other way round, wait for each other
   /// for ever. Take them in the same order everywhere. Operations that a body starts by itself are not inside.
   ///
+  /// Paused by its ``SettlingOperation/progress`` before it starts, the returned operation takes no room until it is
+  /// resumed, and then has the place of its start. Paused later, it keeps its place, or the room that it has.
+  ///
   /// Cancelled while it waits, the returned operation leaves the line at once, cancels this one without running it, and
   /// settles as cancelled; if it has lent its slot, when that is back. One that is heavier than the limit fails with ``LimitError``. An operation that is running,
   /// queued or composed elsewhere is not held back: it is waited for, while its weight is held.

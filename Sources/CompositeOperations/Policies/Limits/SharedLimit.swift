@@ -49,8 +49,9 @@ public final class SharedLimit: Sendable {
     ) -> Consequences {
       let change = input(&limit)
       for claim in change.granted { claim.standing = .granted }
-      for claim in change.refused { claim.standing = .refused(greatestWeight: limit.greatestWeight) }
-      return Consequences(gates: (change.granted + change.refused).compactMap { $0.gate.take() }, alarm: change.alarm)
+      for refusal in change.refused { refusal.owner.standing = .refused(greatestWeight: refusal.greatestWeight) }
+      let decided = change.granted + change.refused.map(\.owner)
+      return Consequences(gates: decided.compactMap { $0.gate.take() }, alarm: change.alarm)
     }
   }
 
@@ -136,7 +137,7 @@ public final class SharedLimit: Sendable {
           switch answer {
           case .granted: claim.standing = .granted
           case .waiting: claim.standing = .waiting
-          case .refused: claim.standing = .refused(greatestWeight: limit.greatestWeight)
+          case .refused(let greatestWeight): claim.standing = .refused(greatestWeight: greatestWeight)
           }
           return change
         }

@@ -45,11 +45,11 @@ struct LimitStateTests {
     #expect(state.setMaxConcurrent(5, at: .zero).granted == [2, 3])
     #expect(state.inUse == 5)
     let lowered = state.setMaxConcurrent(1, at: .zero)
-    #expect(lowered.granted == [] && lowered.refused == [] && state.inUse == 5)
-    #expect(state.request(2, for: 5, at: .zero).1 == .refused)
+    #expect(lowered.granted == [] && lowered.refused.isEmpty && state.inUse == 5)
+    #expect(state.request(2, for: 5, at: .zero).1 == .refused(greatestWeight: 1))
     _ = state.setMaxConcurrent(2, at: .zero)
     #expect(state.request(2, for: 6, at: .zero).1 == .waiting)
-    #expect(state.setMaxConcurrent(1, at: .zero).refused == [6])
+    #expect(state.setMaxConcurrent(1, at: .zero).refused.map(\.owner) == [6])
     #expect(state.release(1, at: .zero).granted == [])
     #expect(state.release(2, at: .zero).granted == [])
     #expect(state.release(3, at: .zero).granted == [4])
@@ -79,7 +79,7 @@ struct LimitStateTests {
     #expect(state.request(10, for: 3, at: .zero).2.alarm == .set(.seconds(1), number: 1))
     // Empty of 2.
     let slowed = state.setRate(.init(2, per: .seconds(2)), at: .zero)
-    #expect(slowed.refused == [3] && slowed.alarm == .forget)
+    #expect(slowed.refused.map(\.owner) == [3] && slowed.alarm == .forget)
     #expect(state.request(1, for: 4, at: .zero).2.alarm == .set(.seconds(1), number: 3))
     #expect(state.setRate(nil, at: .zero).granted == [4])
   }
@@ -229,8 +229,9 @@ private struct LimitHistory {
     let lender = holder.map { state.claims[$0]!.lender ?? $0 }
     let (_, answer, change) = state.request(weight, for: id, number: id, inside: holder, at: now)
     note(change)
-    let isTooHeavy = weight > (lender == nil ? model.greatestWeight : model.capacity ?? .max)
-    if isTooHeavy != (answer == .refused) { complain("\(weight) is \(answer)") }
+    let greatestWeight = lender == nil ? model.greatestWeight : model.capacity ?? .max
+    let isTooHeavy = weight > greatestWeight
+    if isTooHeavy != (answer == .refused(greatestWeight: greatestWeight)) { complain("\(weight) is \(answer)") }
     guard !isTooHeavy else { return }
     live.insert(id)
     if answer == .waiting { waits += 1 }
@@ -250,7 +251,7 @@ private struct LimitHistory {
     let change = state.setMaxConcurrent(model.maxConcurrent, at: now)
     note(change)
     let heavy = model.claims.filter { !$0.isHeld && $0.lender == nil && $0.weight > model.greatestWeight }.map(\.id)
-    if change.refused != heavy.sorted() { complain("\(change.refused) are refused, not \(heavy)") }
+    if change.refused.map(\.owner) != heavy.sorted() { complain("\(change.refused) are refused, not \(heavy)") }
     for id in heavy { live.remove(id) }
     model.claims.removeAll { heavy.contains($0.id) }
     model.settle()

@@ -126,6 +126,38 @@ struct LimitTests {
     #expect(ran.isOpen)
   }
 
+  @Test func paused_beforeItsStart_takesNoRoom_andHasItsPlaceWhenResumed() async {
+    let limit = SharedLimit(maxConcurrent: 1)
+    let order = EventRecorder<String>()
+    let (holder, paused) = (HeldOperation<Int>(), succeeding(1, named: "paused", recorder: order).limited(by: limit))
+    paused.progress.pause()
+    await start(paused)
+    #expect(await Patience.isHeldBack(paused))
+    #expect(limit.isUnused)
+    let holding = holder.limited(by: limit)
+    await start(holding)
+    await holder.started.wait()
+    let later = succeeding(2, named: "later", recorder: order).limited(by: limit)
+    await start(later)
+    #expect(limit.waitingCount == 1)
+    await onWorker { paused.progress.resume() }
+    #expect(await Patience.reached { limit.waitingCount == 2 })
+    holder.finish(with: 1)
+    #expect(await settled(paused).value == 1)
+    #expect(await settled(later).value == 2)
+    #expect(order.events == ["paused", "later"])
+    #expect(await Patience.reached { limit.isUnused })
+  }
+
+  @Test func paused_beforeItsStart_cancelled_settles() async {
+    let paused = succeeding(1).limited(by: limit)
+    paused.progress.pause()
+    await start(paused)
+    paused.cancel()
+    #expect(await settled(paused).isCancelled)
+    #expect(limit.isUnused)
+  }
+
   // MARK: - Leaving the line
 
   @Test(arguments: 0..<3) func cancelOrSettle_whileWaiting_leavesTheLine(how: Int) async {
@@ -241,6 +273,25 @@ struct LimitTests {
     #expect(await settled(outer).value?.count == 4)
     #expect(await settled(behind).value == 7)
     #expect(await Patience.reached { limit.isUnused })
+  }
+
+  @Test func heavierThanTheRate_inside_failsWithTheRate() async throws {
+    let limit = SharedLimit("api", maxConcurrent: 2, rate: .init(5, per: .seconds(1)))
+    let inner = succeeding(1).limited(by: limit, weight: 6)
+    let error = try #require(await outcomeOfStarting(inner.limited(by: limit)).error as? LimitError)
+    #expect(error.weight == 6 && error.greatestWeight == 5)
+    #expect(
+      (await outcomeOfStarting(succeeding(1).limited(by: limit, weight: 6)).error as? LimitError)?.greatestWeight == 2)
+  }
+
+  @Test func heavierThanTheLoweredRate_whileWaitingInside_failsWithTheRate() async {
+    let clock = ManualClock()
+    let limit = SharedLimit(maxConcurrent: 2, rate: .init(5, per: .seconds(5)), clock: clock)
+    let outer = succeeding(1).limited(by: limit, weight: 5).limited(by: limit)
+    await start(outer)
+    await clock.waitForSleeper(dueIn: .seconds(1))
+    limit.rate = .init(4, per: .seconds(5))
+    #expect((await settled(outer).error as? LimitError)?.greatestWeight == 4)
   }
 
   @Test func holder_settledByOthers_keepsTheRoomForThoseInside() async {
