@@ -71,7 +71,7 @@ package struct Arguments: Equatable, Sendable {
   /// The value of an option; the last one if there are several.
   package func value(_ name: String) -> String? { values[name]?.last }
 
-  /// What to throw for a value that can not be.
+  /// What to throw for a value that cannot be.
   package func wrong(_ name: String, _ remedy: String) -> UsageError {
     UsageError(
       problem: "\(name) can not be “\(value(name) ?? "")”.",

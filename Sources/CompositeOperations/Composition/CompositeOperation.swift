@@ -218,7 +218,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   /// What happens to the other children when one fails. `.cancelRemaining` unless set otherwise.
   ///
-  /// It can not be changed once the composite started: that traps. It means nothing for a sequence, whose delegate
+  /// It cannot be changed once the composite started: that traps. It means nothing for a sequence, whose delegate
   /// decides.
   public final var failurePolicy: FailurePolicy {
     get {

@@ -57,7 +57,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   // MARK: - Children
 
-  /// The child that was handed out. A subclass may make it now, and throw if it can not be made.
+  /// The child that was handed out. A subclass may make it now, and throw if it cannot be made.
   func child(_ tag: Int) throws -> Operation { children[tag] }
 
   /// The child, unless it was not made yet, or has been released.

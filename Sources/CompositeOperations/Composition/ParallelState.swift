@@ -73,7 +73,7 @@ struct ParallelState {
     phase = wasCancelled ? .closing : .running
   }
 
-  /// A child can not be used. The caller abandons all.
+  /// A child cannot be used. The caller abandons all.
   mutating func refuse(_ tag: Int, _ error: any Error) {
     precondition(phase == .running || phase == .closing, "refuse() in \(phase)")
     failures.append(Failure(tag: tag, error: error))
@@ -187,7 +187,7 @@ struct ParallelState {
     var abandoned: Set<Int> = []
     /// More of them: those that the dispenser had not handed out, ascending.
     var notHandedOut: [Range<Int>] = []
-    /// Children that are not waited for: others started them, or they can not be used.
+    /// Children that are not waited for: others started them, or they cannot be used.
     var left: Set<Int> = []
 
     /// All others, ascending.

@@ -27,7 +27,7 @@ extension CompositeOperation {
     /// It is called after failures and outside cancellations too, which is how retries and fallbacks are made. When it
     /// returns nil the last operation decides: the composite succeeds if it did (or if there was none), with the values
     /// of all children that succeeded; fails if it failed, with every failure so far; and is cancelled if it was. After
-    /// the composite was cancelled it is not called any more.
+    /// the composite was cancelled it is no longer called.
     ///
     /// - Parameter previous: the operation that has just finished; nil in the first call.
     /// - Returns: an operation that nobody has started, queued or returned before; anything else fails the composite.

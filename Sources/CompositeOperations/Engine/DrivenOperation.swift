@@ -14,7 +14,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     /// The operation has started; tags can be handed in from now on.
     package var didStart: @Sendable (DrivenOperation) -> Void
     /// The operation of one of the tags that were handed in may start: makes it, and says which tag it settles with.
-    /// Called where the operation will run, once for each. Nil if there is nothing to run any more.
+    /// Called where the operation will run, once for each. Nil if nothing is left to run.
     package var makeOperation: @Sendable (DrivenOperation, _ tag: Int) -> (Operation, tag: Int)?
     /// An operation that was made has settled. Once for each. Returns the tags that can run in
     /// consequence: as if they were handed in afterwards, but the thread goes on with them itself where it can.

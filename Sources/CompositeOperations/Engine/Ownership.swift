@@ -17,7 +17,7 @@ extension Operation {
     return state.phase != .pending || state.has(.adopted) || own.waitsInQueue
   }
 
-  /// Why the operation can not be the next one of a sequence, if it can not. If it can, the sequence has taken it over.
+  /// Why the operation cannot be the next one of a sequence, if it cannot. If it can, the sequence has taken it over.
   final var refusalAsNextOperation: OperationError? {
     if let own = self as? SettlingOperation {
       if own.adopt() { return nil }
@@ -48,7 +48,7 @@ extension SettlingOperation {
 }
 
 extension [Operation] {
-  /// Takes the operations over as the children of one composite. Returns those that it can not run, because they are
+  /// Takes the operations over as the children of one composite. Returns those that it cannot run, because they are
   /// not its alone, with what is wrong with each.
   func takeOverAsChildren() -> [Int: OperationError] {
     var refused: [Int: OperationError] = [:]

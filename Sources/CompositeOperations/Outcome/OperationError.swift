@@ -1,6 +1,6 @@
 import Foundation
 
-/// An error of the package itself: an operation was used in a way that can not work.
+/// An error of the package itself: an operation was used in a way that cannot work.
 ///
 /// Switch on ``code``; ``description`` is a sentence that names the operation, the cause and the remedy.
 public struct OperationError: Error, Sendable {

@@ -6,10 +6,10 @@ struct SourceLocation {
   let line: UInt
 }
 
-/// Says what is wrong but can not be an error, because nobody is left to give it to.
+/// Says what is wrong but cannot be an error, because nobody is left to give it to.
 enum Diagnostics {
   #if DEBUG
-  /// An operation can never settle any more: nobody holds it, and it was executing.
+  /// An operation can no longer settle: nothing holds it, and it was executing.
   static func reportReleasedWhileExecuting(_ operation: SettlingOperation, madeAt origin: SourceLocation?) {
     let place = origin.map { ", made at \($0.fileID):\($0.line)," } ?? ""
     let message = """

@@ -9,7 +9,7 @@ extension Timekeeper {
   private static let others = LockBox(TimekeeperTable())
 
   /// The timekeeper of a clock: of the two in the standard library, of an object, of a value that is `Equatable` or has
-  /// no state. Values that can not be compared get one each time.
+  /// no state. Values that cannot be compared get one each time.
   package static func of<C: Clock>(_ clock: C) -> Timekeeper where C.Duration == Duration {
     if C.self == ContinuousClock.self { return continuous }
     if C.self == SuspendingClock.self { return suspending }

@@ -40,7 +40,7 @@ package final class Timekeeper: Sendable {
     var sleeper: (task: Task<Void, Never>, number: Int)?
   }
 
-  /// The longest sleep that a clock is asked for: some can not count to the end of a `Duration`.
+  /// The longest sleep that a clock is asked for: some cannot count to the end of a `Duration`.
   private static let longestSleep = Duration.seconds(365 * 24 * 3600)
 
   private let state: LockBox<State>

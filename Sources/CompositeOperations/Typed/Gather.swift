@@ -89,7 +89,7 @@ public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOp
 /// let sizes = forEach(urls, maxConcurrent: 4) { url in HeadRequest(url) }
 /// ```
 ///
-/// An operation is made only when it can run, and released when it has. When one fails or can not be made, no further
+/// An operation is made only when it can run, and released when it has. When one fails or cannot be made, no further
 /// one is made and those that run are cancelled; when these have finished the operation settles with the error that
 /// came first, as it is.
 ///

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A job can not be enqueued, or has ended without success for a reason of the queue's.
+/// A job cannot be enqueued, or has ended without success for a reason of the queue's.
 ///
 /// Switch on ``code``; ``description`` is a sentence that names the job, the cause and the remedy.
 public struct JobError: Error, Sendable, Equatable {

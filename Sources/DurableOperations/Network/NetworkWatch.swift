@@ -3,7 +3,7 @@ import CompositeOperations
 /// What a `ReachabilityMonitor` last said, and a call when that changes.
 ///
 /// Its states are idle → starting → watching → ended, or from any to ended. Until the monitor has said something, the
-/// network counts as one that can not be reached: work that needs it waits until somebody knows.
+/// network counts as one that cannot be reached: work that needs it waits until somebody knows.
 final class NetworkWatch: Sendable {
   fileprivate enum Phase {
     case idle, starting, ended

@@ -19,7 +19,7 @@ extension ProcessIdentity {
 }
 
 extension ProcessStatus {
-  /// What a signal that is none says: whether the id is taken. All that can be told where the rest can not be read.
+  /// What a signal that is none says: whether the id is taken. All that can be told where the rest cannot be read.
   private static func bySignal(_ processID: pid_t) -> ProcessStatus {
     kill(processID, 0) != 0 && errno == ESRCH ? .absent : .unreadable
   }

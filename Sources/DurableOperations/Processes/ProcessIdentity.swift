@@ -7,7 +7,7 @@ struct ProcessIdentity: Sendable, Equatable {
   enum Liveness: Sendable, Equatable {
     /// It is there.
     case alive
-    /// It is not, for sure: it can not do anything any more.
+    /// It is not, for sure: it cannot do anything any more.
     case dead
     /// Nobody can tell from here.
     case unknown

@@ -53,7 +53,7 @@ extension DurableQueue {
     public var maxConcurrentJobs: Int = max(4, ProcessInfo.processInfo.activeProcessorCount)
     /// The queue that the jobs' operations run in; nil for worker threads.
     public var operationQueue: OperationQueue?
-    /// How long other processes wait until they take the jobs of one that is not heard of any more. It is heard of three
+    /// How long other processes wait until they take the jobs of one that is no longer heard of. It is heard of three
     /// times as often. One that has ended is noticed at the next look, where that can be known. A minute.
     public var leaseDuration: Duration = .seconds(60)
     /// How often the queue looks for what other processes have done. A second.

@@ -6,7 +6,7 @@ extension DurableQueue {
   /// Its kind need not be registered here.
   ///
   /// - Returns: the job's number.
-  /// - Throws: ``JobError`` if the job can not be stored as it is, ``DatabaseError`` if the database can not. Nothing is
+  /// - Throws: ``JobError`` if the job cannot be stored as it is, ``DatabaseError`` if the database cannot. Nothing is
   ///   stored then.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {

@@ -49,7 +49,7 @@ extension JobRecord {
     let isJSON = text != nil && (try? JSONSerialization.jsonObject(with: payload, options: .fragmentsAllowed)) != nil
     if !isJSON { object["payloadBase64"] = payload.base64EncodedString() }
     let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-    // Numbers, text and nothing else: it can not fail.
+    // Numbers, text and nothing else: it cannot fail.
     let data = (try? JSONSerialization.data(withJSONObject: object, options: options)) ?? Data("{}".utf8)
     var line = String(decoding: data, as: UTF8.self)
     // As it is stored, for reading it could change its numbers. In JSON line ends stand between tokens alone.

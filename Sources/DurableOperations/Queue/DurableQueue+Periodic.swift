@@ -42,7 +42,7 @@ extension DurableQueue {
     }
   }
 
-  /// Has a periodic job not enqueued any more. What was enqueued stays.
+  /// No longer enqueues a periodic job. What was enqueued stays.
   ///
   /// - Returns: whether there was one with this name.
   @discardableResult
@@ -52,7 +52,7 @@ extension DurableQueue {
 
   /// The periodic jobs, in the order of their names.
   ///
-  /// - Throws: ``JobError/Code/unreadablePeriodicJob`` if one of them can not be read, ``DatabaseError``.
+  /// - Throws: ``JobError/Code/unreadablePeriodicJob`` if one of them cannot be read, ``DatabaseError``.
   public func periodicJobs() throws -> [PeriodicJob] {
     try core.reader.sync { store in
       try store.periodicJobs().map { row in

@@ -30,7 +30,7 @@ public final class DurableQueue: Sendable {
   ///
   /// Traps if the configuration makes no sense: a concurrency below 1, or an interval that is not positive.
   ///
-  /// - Throws: ``DatabaseError`` if the file can not be opened, is no database, is damaged, or was made by a newer version
+  /// - Throws: ``DatabaseError`` if the file cannot be opened, is no database, is damaged, or was made by a newer version
   ///   of the library. The file is left as it is then.
   public init(location: Location, configuration: Configuration = Configuration()) throws {
     configuration.check()
@@ -57,7 +57,7 @@ public final class DurableQueue: Sendable {
     start()
   }
 
-  /// Claims nothing any more, lets running jobs go on for a time, and cancels those that still run then: they wait again,
+  /// Claims nothing from now on, lets running jobs go on for a time, and cancels those that still run then: they wait again,
   /// and it costs them no attempt. Returns when nothing runs, and everything is written; at once if the queue was never
   /// started.
   ///
@@ -74,7 +74,7 @@ public final class DurableQueue: Sendable {
   /// The jobs of a process that has ended count until they are taken over. On a queue that was not started it waits until
   /// others have run what is due. A job that waits for this waits for itself.
   ///
-  /// - Throws: ``DatabaseError`` if the database can not be asked; `CancellationError` when the task is cancelled.
+  /// - Throws: ``DatabaseError`` if the database cannot be asked; `CancellationError` when the task is cancelled.
   public func waitUntilIdle() async throws {
     try await core.waitUntilIdle()
   }
@@ -84,7 +84,7 @@ public final class DurableQueue: Sendable {
   ///
   /// What other processes do is seen within a ``Configuration/pollInterval``.
   ///
-  /// - Throws: ``DatabaseError`` if the database can not be asked; `CancellationError` when the task is cancelled.
+  /// - Throws: ``DatabaseError`` if the database cannot be asked; `CancellationError` when the task is cancelled.
   public func waitUntilSettled(_ id: JobID) async throws -> JobRecord? {
     try await core.waitUntilSettled(id)
     return try await core.reader.run { try $0.record(id) }

@@ -14,9 +14,9 @@ public struct DatabaseError: Error, Sendable, Equatable {
     public static let busy = Code(value: .busy)
     /// There is no room on the disk, or a limit of the file's size is reached.
     public static let diskFull = Code(value: .diskFull)
-    /// The file, or its folder, can not be written to.
+    /// The file, or its folder, cannot be written to.
     public static let readOnly = Code(value: .readOnly)
-    /// The file can not be opened, or made.
+    /// The file cannot be opened, or made.
     public static let cannotOpen = Code(value: .cannotOpen)
     /// The file is not a database.
     public static let notADatabase = Code(value: .notADatabase)

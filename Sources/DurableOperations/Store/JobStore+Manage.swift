@@ -96,7 +96,7 @@ extension JobStore {
     try remove(id)
   }
 
-  /// Deletes a job that nobody waits for.
+  /// Deletes a job that nothing waits for.
   func remove(_ id: JobID) throws {
     for delete in [
       try statement("DELETE FROM durable_dependencies WHERE dependent = ?1"),

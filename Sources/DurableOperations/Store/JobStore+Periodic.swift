@@ -57,7 +57,7 @@ extension JobStore {
   }
 
   /// Enqueues what is due. In one transaction with what is remembered of it, so that no two processes do the same.
-  /// `unreadable`: why one of those that are due can not be read, such as a time zone that this machine does not know.
+  /// `unreadable`: why one of those that are due cannot be read, such as a time zone that this machine does not know.
   func enqueueOccurrences(now: Int64) throws -> (enqueued: [EncodedJob], unreadable: (any Error)?) {
     var enqueued: [EncodedJob] = []
     var unreadable: (any Error)?

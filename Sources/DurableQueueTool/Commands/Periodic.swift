@@ -29,7 +29,7 @@ extension DurableQueueCommand {
 
   /// What to tell of a name that no periodic job has.
   func unknownPeriodicJob(_ name: String, in queue: DurableQueue) -> ChangeReport.Failure {
-    // One that can not be read keeps no other from being unscheduled: there is no suggestion then.
+    // One that cannot be read keeps no other from being unscheduled: there is no suggestion then.
     let names = (try? queue.periodicJobs().map(\.name)) ?? []
     let nearest = Suggestion.nearest(to: name, among: names)
     return ChangeReport.Failure(

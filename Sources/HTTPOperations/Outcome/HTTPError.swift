@@ -13,13 +13,13 @@ public struct HTTPError: Error, Sendable {
     public static let invalidURL = Code(value: .invalidURL)
     /// The request contradicts itself.
     public static let invalidRequest = Code(value: .invalidRequest)
-    /// The file to upload can not be read.
+    /// The file to upload cannot be read.
     public static let unreadableFile = Code(value: .unreadableFile)
-    /// The file to download to can not be written.
+    /// The file to download to cannot be written.
     public static let unwritableFile = Code(value: .unwritableFile)
     /// There is no such host.
     public static let hostNotFound = Code(value: .hostNotFound)
-    /// The host can not be connected to: nobody listens there, or it is out of reach.
+    /// The host cannot be connected to: nobody listens there, or it is out of reach.
     public static let connectionRefused = Code(value: .connectionRefused)
     /// There is no network.
     public static let notConnected = Code(value: .notConnected)
@@ -37,7 +37,7 @@ public struct HTTPError: Error, Sendable {
     public static let truncatedBody = Code(value: .truncatedBody)
     /// There were more redirects than are to be followed.
     public static let tooManyRedirects = Code(value: .tooManyRedirects)
-    /// A redirect leads nowhere, or can not be followed.
+    /// A redirect leads nowhere, or cannot be followed.
     public static let invalidRedirect = Code(value: .invalidRedirect)
     /// The answer was not HTTP.
     public static let notHTTP = Code(value: .notHTTP)

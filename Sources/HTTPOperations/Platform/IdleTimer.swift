@@ -5,7 +5,7 @@ import FoundationNetworking
 
 /// Says when a task has neither sent nor received anything for as long as it may.
 ///
-/// Foundation's own timer can not be used: see URLSessionDifferences.swift.
+/// Foundation's own timer cannot be used: see URLSessionDifferences.swift.
 final class IdleTimer: Sendable {
   private struct State {
     var timer: Timekeeper.Timer?

@@ -9,7 +9,7 @@ import FoundationNetworking
 // package is in this folder. What was found on Linux:
 //
 // - The delegate of a task is told of redirects and challenges only. Data, and what was sent, goes to the session's
-//   delegate, which can not be set later. So requests run in a session of our own with the same configuration.
+//   delegate, which cannot be set later. So requests run in a session of our own with the same configuration.
 // - A redirect with 307 or 308 loses the body. Header fields for one server, `Authorization` too, are sent to the next. A
 //   redirect to `file:///x` becomes one to `/x` on the same server. So redirects are not left to it, anywhere.
 // - 401 with a challenge for a password (Basic, Digest) waits for ever if nobody answers the challenge. Answering with a

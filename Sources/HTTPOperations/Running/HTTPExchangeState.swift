@@ -76,7 +76,7 @@ struct HTTPExchangeState: Sendable {
     isCancelled = true
   }
 
-  /// Something is wrong here: a file can not be written. What was first counts.
+  /// Something is wrong here: a file cannot be written. What was first counts.
   mutating func fail(_ error: any Error) {
     if ownFailure == nil { ownFailure = error }
   }

@@ -19,7 +19,7 @@ enum HTTPRedirect {
     [301, 302, 303, 307, 308].contains(status)
   }
 
-  /// - Throws: an ``HTTPError`` if it can not be followed.
+  /// - Throws: an ``HTTPError`` if it cannot be followed.
   static func target(_ location: String, status: Int, of request: URLRequest, at url: URL?) throws -> Target {
     let origin = url ?? request.url
     guard let destination = URL(string: location, relativeTo: origin)?.absoluteURL else {

@@ -1,4 +1,4 @@
-/// An interceptor for all types of task, made of a closure, which sees them and can not change them.
+/// An interceptor for all types of task, made of a closure, which sees them and cannot change them.
 ///
 /// ```swift
 /// ClosureInterceptor { task, batchCount in task is Search && offline ? .hold : .execute }

@@ -1,7 +1,7 @@
 /// The place of one task that an ``Interceptor`` holds.
 ///
 /// An interceptor gets it in ``Interceptor/didHold(_:as:)``. It keeps neither the task nor the manager alive. May be used from
-/// any thread, at any time: what has left its place can not be released from there any more.
+/// any thread, at any time: what has left its place cannot be released from there any more.
 public struct HeldTask: Sendable {
   /// The identifier of the task, as in ``OperationHandle/identifier`` and ``ManagedEvent/taskIdentifier``.
   public let taskIdentifier: Int

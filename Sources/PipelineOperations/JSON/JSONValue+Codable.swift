@@ -1,5 +1,5 @@
 extension JSONValue: Codable {
-  /// Decodes any JSON. Decoders can not tell whether a number was written with a fraction, so one that is an `Int` is an
+  /// Decodes any JSON. Decoders cannot tell whether a number was written with a fraction, so one that is an `Int` is an
   /// ``integer(_:)``.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()

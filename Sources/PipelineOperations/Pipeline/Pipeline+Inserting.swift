@@ -8,7 +8,7 @@ extension Pipeline {
   /// ```
   ///
   /// The types are checked when this is called: the step has to take and to give what flows at the place. A closure has to
-  /// name its type, which the compiler can not know here.
+  /// name its type, which the compiler cannot know here.
   ///
   /// - Parameters:
   ///   - step: the step.

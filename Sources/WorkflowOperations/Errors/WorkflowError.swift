@@ -13,7 +13,7 @@ public struct WorkflowError: Error, Sendable {
     public let error: any Error
   }
 
-  /// A task that can not run.
+  /// A task that cannot run.
   public struct Blocked: Sendable {
     /// The task.
     public let task: AnyWorkflowTask
@@ -30,7 +30,7 @@ public struct WorkflowError: Error, Sendable {
     record.failures.map { Failure(task: workflow.handle($0.task), error: $0.error) }
   }
 
-  /// The tasks that can not run because of the failures and of cancelled tasks, in the order in which they were added.
+  /// The tasks that cannot run because of the failures and of cancelled tasks, in the order in which they were added.
   public var blocked: [Blocked] {
     record.blocked.map { Blocked(task: workflow.handle($0.task), cause: workflow.handle($0.cause)) }
   }

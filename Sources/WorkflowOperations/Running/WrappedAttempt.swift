@@ -76,7 +76,7 @@ final class StartNotice: SimpleOperation<Void>, @unchecked Sendable {  // locked
     finish()
   }
 
-  /// It has been told. Does nothing more if nobody waits yet: what is finished can not be started.
+  /// It has been told. Does nothing more if nobody waits yet: what is finished cannot be started.
   func tell() {
     let isWaiting = state.withLock { state in
       state.isTold = true

@@ -8,7 +8,7 @@ extension Workflow {
   /// what has finished in them. Other tasks, with results that can only live here, will run again. It may be called at
   /// any moment, also while the workflow runs.
   ///
-  /// - Throws: ``WorkflowSnapshotError``, if a result can not be encoded.
+  /// - Throws: ``WorkflowSnapshotError``, if a result cannot be encoded.
   public func snapshot() throws -> WorkflowSnapshot {
     var parts: [WorkflowSnapshot.Part] = []
     // Workflows that are still to be taken down: they may nest deeper than a stack goes.
@@ -52,12 +52,12 @@ extension Workflow {
   ///
   /// Either everything is restored or, when it throws, nothing; only a subworkflow may have been restored already when
   /// another thread starts the workflow during this call. Nothing is started, and no event is sent. A task may be finished
-  /// then whose prerequisite has to run again, because that one's result can not be stored; it keeps its result. The task of
+  /// then whose prerequisite has to run again, because that one's result cannot be stored; it keeps its result. The task of
   /// a subworkflow is finished only if every task in it is.
   ///
   /// - Returns: the names in the snapshot of which there is no such task, those of subworkflows after the name of their
   ///   task and a slash.
-  /// - Throws: ``WorkflowSnapshotError``, if the workflow is running, or if a stored result can not be decoded.
+  /// - Throws: ``WorkflowSnapshotError``, if the workflow is running, or if a stored result cannot be decoded.
   @discardableResult
   public func restore(_ snapshot: WorkflowSnapshot) throws -> [String] {
     var restoration = Restoration(snapshot)

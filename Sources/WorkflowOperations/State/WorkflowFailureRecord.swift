@@ -13,7 +13,7 @@ struct WorkflowFailureRecord: Sendable {
 
   /// The failed tasks, in task order.
   var failures: [Failure] { parts.failures }
-  /// The tasks that can not run, in task order, each with the failed or cancelled task that keeps it from it.
+  /// The tasks that cannot run, in task order, each with the failed or cancelled task that keeps it from it.
   var blocked: [Blocked] { parts.blocked }
 
   /// An object, because workflows may nest deeper than a stack goes: the errors, of which each may hold the next, are released

@@ -71,7 +71,7 @@ extension WorkflowState {
     effects.ends.append(RunEnd(run: run.number, settlement: settlement))
   }
 
-  /// The failures, and for each task that can not run the first task, in task order, that keeps it from running.
+  /// The failures, and for each task that cannot run the first task, in task order, that keeps it from running.
   func failureRecord() -> WorkflowFailureRecord {
     var failures: [WorkflowFailureRecord.Failure] = []
     var blocked: [WorkflowFailureRecord.Blocked] = []

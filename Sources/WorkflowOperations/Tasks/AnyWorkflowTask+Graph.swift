@@ -21,7 +21,7 @@ extension AnyWorkflowTask {
     return handles(of: plan.prerequisites.dropFirst(plan.keys.count).filter { !keyed.contains($0) })
   }
 
-  /// The keys that the task can not do without.
+  /// The keys that the task cannot do without.
   public final var requiredKeys: Set<String> { plan.requiredKeys }
 
   /// The tasks that have this one as a prerequisite, each once, in the order in which they were added.

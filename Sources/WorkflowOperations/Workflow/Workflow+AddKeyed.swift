@@ -19,7 +19,7 @@ extension Workflow {
   ///   - name: the name, which no other task of the workflow has; `task 3`, say, if it is nil.
   ///   - keyed: the prerequisites that the closure finds by a key.
   ///   - unkeyed: the others.
-  ///   - requiredKeys: the keys that the closure can not do without.
+  ///   - requiredKeys: the keys that the closure cannot do without.
   ///   - operationQueue: the queue to run in; nil for that of the workflow.
   ///   - operation: makes the operation of one attempt: a new one each time, for one that has finished already
   ///     fails the attempt with ``WorkflowAttemptError``. Called when the attempt starts, where operations run. What it
@@ -47,7 +47,7 @@ extension Workflow {
   ///   - name: the name, which no other task of the workflow has; `task 3`, say, if it is nil.
   ///   - keyed: the prerequisites that the closure finds by a key.
   ///   - unkeyed: the others.
-  ///   - requiredKeys: the keys that the closure can not do without.
+  ///   - requiredKeys: the keys that the closure cannot do without.
   ///   - operationQueue: the queue in whose slots the attempts run; the closure itself runs on the cooperative pool.
   ///   - priority: the priority of the `Task` that the closure runs in; nil for the one that belongs to the quality of service.
   ///   - qualityOfService: how urgent the work is; that of the operation that the workflow runs in counts if it is higher.

@@ -73,7 +73,7 @@ extension Workflow {
       "\(describe(name)) was added with values that are operations (\(Value.self)), which would never run. \(remedy)")
   }
 
-  /// Traps if a workflow can not become part of this one.
+  /// Traps if a workflow cannot become part of this one.
   func requireFree(_ subworkflow: Workflow, for name: String?) {
     if let owner = subworkflow.storage.withLock({ $0.owner?.workflow }) {
       fatalError(

@@ -27,7 +27,7 @@ extension SettlingOperation {
     return askedNode?.fraction ?? 0
   }
 
-  /// Whether nobody knows how far the operation is: it has not finished, and is a sequence that can not tell how many
+  /// Whether nobody knows how far the operation is: it has not finished, and is a sequence that cannot tell how many
   /// operations there will be, or has no children and has reported nothing yet.
   public final var isProgressIndeterminate: Bool {
     guard !state.current.isSettled else { return false }

@@ -43,7 +43,7 @@ public struct SystemReachabilityMonitor: ReachabilityMonitor {
 /// let sync = Synchronise().condition(Reachable(waits: true))
 /// ```
 public struct Reachable: OperationCondition {
-  /// What the condition throws if the network can not be reached.
+  /// What the condition throws if the network cannot be reached.
   public struct Failure: LocalizedError, CustomStringConvertible, Equatable {
     /// Says so.
     public var description: String { "the network can not be reached" }
