@@ -60,11 +60,14 @@ final class QueuePool: Sendable {
 
   let queue: OperationQueue
   let state: LockBox<State>
+  /// Where the queue runs its operations, if that is known.
+  private let dispatchQueue: DispatchQueue?
   let exchange: SlotExchange
 
   init(queue: OperationQueue, holdsSlot: Bool, qualityOfService: QualityOfService) {
     self.queue = queue
     state = LockBox(State(qualityOfService: qualityOfService, lanes: LaneState(holdsSlot: holdsSlot)))
+    dispatchQueue = queue === OperationQueue.main ? .main : queue.underlyingQueue
     exchange = .enter(queue)
   }
 
@@ -83,7 +86,7 @@ final class QueuePool: Sendable {
 
   /// Where the base lane works, and those in lent slots: they have a slot, but no thread of the queue.
   var baseQueue: DispatchQueue {
-    queue === OperationQueue.main ? .main : queue.underlyingQueue ?? .global(qos: qualityOfService.dispatchQoS)
+    dispatchQueue ?? .global(qos: qualityOfService.dispatchQoS)
   }
 
   /// A source has work.

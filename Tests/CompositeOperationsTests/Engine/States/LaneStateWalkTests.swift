@@ -94,7 +94,7 @@ struct LaneStateWalkTests {
         return LaneStateWalkTests.broken(world, limit: situation.limit)
       })
     #expect(walk.complaints == [])
-    #expect(walk.stateCount > 300, "\(walk.stateCount) states, \(walk.stepCount) steps")
+    #expect(walk.stateCount > 200, "\(walk.stateCount) states, \(walk.stepCount) steps")
   }
 
   @Test("Where nothing can happen any more all work is done, and nobody waits but for a slot", arguments: Situation.all)
