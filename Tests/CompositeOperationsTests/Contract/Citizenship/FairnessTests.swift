@@ -8,9 +8,12 @@ import Testing
 struct FairnessTests {
   @Test("3.4 A .veryHigh operation behind 2,000 leaves starts within a few leaves", arguments: 1...4, [true, false])
   func veryHigh_behindManyLeaves_startsSoon(limit: Int, isRootInQueue: Bool) async {
-    let waited = await leavesUntilStart(priority: .veryHigh, limit: limit, isRootInQueue: isRootInQueue)
+    // In the slot of a root there is a lane that never gives it up, and could run all the leaves while the system keeps the
+    // other lanes from going on. So it gets a leaf that stays, and so do the others but one.
+    let held = isRootInQueue ? (1..<limit).map { _ in HeldOperation<Void>() } : []
+    let waited = await leavesUntilStart(priority: .veryHigh, limit: limit, isRootInQueue: isRootInQueue, held: held)
     // A root that holds the only slot of its queue lets nobody in before it settled: that is Foundation's own rule.
-    if !(limit == 1 && isRootInQueue) { #expect(waited <= aFew(limit)) }
+    if !(limit == 1 && isRootInQueue) { #expect(waited <= aFew(limit - held.count)) }
   }
 
   @Test("3.4 An operation of the same priority behind 2,000 leaves starts within a few leaves", arguments: 1...4)
