@@ -167,8 +167,10 @@ import FoundationNetworking
         return .execute
       }
       let (started, goOn) = (Gate(), Gate())
+      // It suspends the queue, so that the second still waits when it is done.
       let reactor = ClosureReactor(
-        configuration: ReactorConfiguration(reinterceptsOnRequeue: true), when: { outcome, _ in outcome.error != nil }
+        configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true),
+        when: { outcome, _ in outcome.error != nil }
       ) { _ in .requeue() }
       let trace = await stage.trace([stage.wrap(limit), watch], [stage.wrap(reactor)]) { manager in
         let first = manager.add(
