@@ -32,15 +32,18 @@ struct RepeatingTests {
     let rounds = EventRecorder<Duration>()
     let clock = clock
     let start = clock.now
+    let moved = Gate()
     let repeated = repeating(every: .seconds(5), clock: clock, maxRounds: 4) { round in
       SimpleOperation<Int> {
         rounds.record(start.duration(to: clock.now))
         // 12 s for the first round, 2 s for the second.
         if round < 3 { clock.advance(by: .seconds(round == 1 ? 12 : 2)) }
+        if round == 2 { moved.open() }
         return round
       }
     }
     await onWorker { repeated.start() }
+    await moved.wait()
     await clock.waitForSleeper(dueIn: .seconds(3))
     clock.advance(by: .seconds(3))
     await clock.waitForSleeper(dueIn: .seconds(5))
