@@ -17,9 +17,9 @@ extension ComposableOperation {
   /// queue nor a thread; but an operation that was itself added to a queue has its slot while it waits, and lends it to
   /// composites that were given the same queue and hold something: see <doc:Policies>.
   ///
-  /// The first to come is the first to go: no operation overtakes an earlier one that waits and shares a category with it, and
-  /// those that share none do not wait for each other. Earlier is what was started first, or added to a queue first, or
-  /// comes first among the children of a composite. A category has room for one operation, unless
+  /// The first to come is the first to go: no operation overtakes an earlier one that waits and shares a category with
+  /// it, and those that share none do not wait for each other. Earlier is what was started first, or added to a queue
+  /// first, or comes first among the children of a composite. A category has room for one operation, unless
   /// ``ExclusionRegistry/setLimit(_:for:)`` says otherwise.
   ///
   /// Operations inside this one (children of composites, what `then` runs, and so on) that want a category which it
@@ -29,8 +29,8 @@ extension ComposableOperation {
   /// a body starts by itself are not inside.
   ///
   /// Cancelled while it waits, the returned operation leaves the line at once, cancels this one without running it, and
-  /// settles as cancelled; if it has lent its slot, when that is back. An operation that somebody else has started, queued or composed is not held back: it is
-  /// waited for, with the categories held.
+  /// settles as cancelled; if it has lent its slot, when that is back. An operation that somebody else has started,
+  /// queued or composed is not held back: it is waited for, with the categories held.
   ///
   /// - Parameters:
   ///   - categories: what to hold while it runs.

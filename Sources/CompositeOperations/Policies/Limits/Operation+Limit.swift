@@ -29,8 +29,9 @@ extension ComposableOperation {
   /// resumed, and then has the place of its start. Paused later, it keeps its place, or the room that it has.
   ///
   /// Cancelled while it waits, the returned operation leaves the line at once, cancels this one without running it, and
-  /// settles as cancelled; if it has lent its slot, when that is back. One that is heavier than the limit fails with ``LimitError``. An operation that is running,
-  /// queued or composed elsewhere is not held back: it is waited for, while its weight is held.
+  /// settles as cancelled; if it has lent its slot, when that is back. One that is heavier than the limit fails with
+  /// ``LimitError``. An operation that is running, queued or composed elsewhere is not held back: it is waited for,
+  /// while its weight is held.
   ///
   /// - Parameters:
   ///   - limit: the limit. Kept until the returned operation is released.
