@@ -1,5 +1,5 @@
 /// How long a thread goes on with the engine's work before it lets others have it, or looks whether they want it: for a
-/// number of pieces of work, or about a millisecond, whichever is over first.
+/// number of pieces of work, or about two milliseconds, whichever is over first.
 ///
 /// The one place that says what a turn is. Every loop that takes one piece of work after the other consults the turn of
 /// its thread.
@@ -10,11 +10,11 @@ struct Turn {
   /// The leaves that a lane runs before it looks at its queue.
   static let leaves = 4
   /// In nanoseconds.
-  static let length: Int64 = 1_000_000
+  static let length: Int64 = 2_000_000
   /// The clock is read after each piece of work; where they are short, after so many at most.
   private static let longestStride = 4
   /// Pieces between two readings of the clock that took less than this, together, are short.
-  private static let short = length / 32
+  private static let short = length / 64
 
   private var remaining = 0
   private var untilReading = 0

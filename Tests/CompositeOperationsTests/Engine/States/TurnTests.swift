@@ -41,8 +41,8 @@ struct TurnTests {
   }
 
   @Test(
-    "Long pieces end it after a millisecond, and the piece in which that is over",
-    arguments: [(50_000, 20), (40_000, 25), (300_000, 4), (999_999, 2), (1_000_000, 1), (5_000_000_000, 1)])
+    "Long pieces end it after two milliseconds, and the piece in which that is over",
+    arguments: [(50_000, 40), (40_000, 50), (300_000, 7), (999_999, 3), (1_000_000, 2), (5_000_000_000, 1)])
   func continues_longPieces_endsByTime(length: Int64, pieces: Int) {
     #expect(run(of: 64, lasting: [length]).pieces == pieces)
   }
