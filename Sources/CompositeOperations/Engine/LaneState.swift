@@ -3,7 +3,7 @@ import Foundation
 /// Who works on which source in one queue, for one tree of compositions.
 ///
 /// There are *helpers*, operations in the queue, and at most one *base* lane, the slot of the queue that the root of
-/// the tree holds. One helper waits in the queue, the standby, as long as there is work that nobody has taken: the
+/// the tree holds. One helper waits in the queue, the standby, as long as there is work that no lane has taken: the
 /// queue starts it when it has a slot free, whatever its limit is by then.
 ///
 /// While the tree waits for something that operations elsewhere may hold, it *lends* the slot of an idle base lane to
@@ -83,18 +83,18 @@ struct LaneState<Source: AnyObject> {
   ///
   /// - Parameter holds: whether that holds something that operations in other trees may be waiting for.
   mutating func offer(_ source: Source, holds: Bool = false) -> Action {
-    list(source)
-    if holds { holders.insert(ObjectIdentifier(source)) }
+    list(source, holds)
     return demand()
   }
 
-  private mutating func list(_ source: Source) {
+  private mutating func list(_ source: Source, _ holds: Bool) {
+    if holds { holders.insert(ObjectIdentifier(source)) }
     lastGeneration += 1
     generations[ObjectIdentifier(source)] = lastGeneration
     if inRing.insert(ObjectIdentifier(source)).inserted { ring.append(source) }
   }
 
-  /// There is work that nobody has taken.
+  /// There is work that no lane has taken.
   mutating func demand() -> Action {
     if base == .idle {
       base = .working
@@ -126,8 +126,8 @@ struct LaneState<Source: AnyObject> {
 
   /// A lane turns to something else, though the source may have more work. Another lane may have found it exhausted in
   /// the meantime, or be about to say so: the new generation makes that void.
-  mutating func keep(_ source: Source) {
-    list(source)
+  mutating func keep(_ source: Source, holds: Bool = false) {
+    list(source, holds)
   }
 
   /// The source whose turn it is, for a lane; nil if there is none. The action is for the other sources.
@@ -170,6 +170,10 @@ struct LaneState<Source: AnyObject> {
   /// The base lane has nothing in flight. Returns whether it has work; otherwise it is idle now.
   mutating func baseContinues() -> Bool {
     precondition(base == .working, "baseContinues() in \(base)")
+    return baseIsFree()
+  }
+
+  private mutating func baseIsFree() -> Bool {
     base = hasWork ? .working : .idle
     if base == .idle { wantsLoan = false }
     return base == .working
@@ -180,7 +184,7 @@ struct LaneState<Source: AnyObject> {
   /// The tree begins to wait for something that operations elsewhere may hold.
   mutating func waitBegins() { waits += 1 }
 
-  /// It need not wait for it any more.
+  /// It need no longer wait for it.
   mutating func waitEnds() {
     precondition(waits > 0, "A wait ended that had not begun")
     waits -= 1
@@ -196,9 +200,7 @@ struct LaneState<Source: AnyObject> {
   /// The slot is the tree's own again. Returns whether the base lane has work, and does it.
   mutating func slotReturned() -> Bool {
     precondition(base == .lent, "slotReturned() in \(base)")
-    base = hasWork ? .working : .idle
-    if base == .idle { wantsLoan = false }
-    return base == .working
+    return baseIsFree()
   }
 
   /// A lane begins in a slot that another tree lends. As long as there is one, a standby waits for a slot of its own.

@@ -9,7 +9,7 @@ extension QueuePool {
     change { $0.lanes.waitBegins() }
   }
 
-  /// It need not wait for it any more.
+  /// It need no longer wait for it.
   ///
   /// - Parameter body: called when the tree has its slot, which is now, or when what another tree runs in it has settled.
   func waitEnds(_ body: @escaping @Sendable () -> Void) {

@@ -13,19 +13,24 @@ final class ExecutionTree: Sendable {
   }
 
   func pool(for queue: OperationQueue, qualityOfService: QualityOfService) -> QueuePool {
-    pools.withLock { pools in
-      if let pool = pools[ObjectIdentifier(queue)] {
-        pool.raise(to: qualityOfService)
-        return pool
-      }
-      let pool = QueuePool(queue: queue, holdsSlot: queue === heldQueue, qualityOfService: qualityOfService)
+    if let pool = pools.withLock({ $0[ObjectIdentifier(queue)] }) {
+      pool.raise(to: qualityOfService)
+      return pool
+    }
+    // Outside the lock, for it asks the queue, which may be of a subclass of the user's.
+    let made = QueuePool(queue: queue, holdsSlot: queue === heldQueue, qualityOfService: qualityOfService)
+    let pool = pools.withLock { pools in
+      let pool = pools[ObjectIdentifier(queue)] ?? made
       pools[ObjectIdentifier(queue)] = pool
       return pool
     }
+    // Another thread may have been first.
+    if pool !== made { pool.raise(to: qualityOfService) }
+    return pool
   }
 
-  /// The tree begins to wait for something that operations elsewhere may hold. Returns the pool to tell when it need not
-  /// any more; nil where the root holds no slot.
+  /// The tree begins to wait for something that operations elsewhere may hold. Returns the pool to tell when it need no
+  /// longer; nil where the root holds no slot.
   func waitBegins(qualityOfService: QualityOfService) -> QueuePool? {
     guard let heldQueue else { return nil }
     let pool = pool(for: heldQueue, qualityOfService: qualityOfService)
@@ -54,7 +59,7 @@ final class QueuePool: Sendable {
     var isListed = (offers: false, wants: false)
     /// The lanes in slots of other trees.
     var lentSlots: [LentSlot] = []
-    /// What is to be done when the tree's own slot is not lent any more.
+    /// What is to be done when the tree's own slot is no longer lent.
     var whenReturned: [@Sendable () -> Void] = []
   }
 
@@ -103,7 +108,7 @@ final class QueuePool: Sendable {
     }
   }
 
-  /// There is work that nobody has taken.
+  /// There is work that no lane has taken.
   func demand() {
     perform(change { $0.lanes.demand() })
   }
@@ -148,6 +153,7 @@ final class QueuePool: Sendable {
   /// Runs leaves in a slot as long as it should.
   func work(in slot: any WorkSlot) -> Stop {
     let context = ThreadContext.current
+    // As many pieces as there is time for: what others get between them, the slot, is looked after below.
     context.beginTurn(of: .max)
     while let (source, generation) = nextSource() {
       switch attend(to: source, in: slot, context) {
@@ -156,7 +162,7 @@ final class QueuePool: Sendable {
       case .inFlight:
         return .inFlight
       case .done:
-        change { $0.lanes.keep(source) }
+        change { $0.lanes.keep(source, holds: source.environment.held != nil) }
         if queue.isSuspended { return .suspended }
       }
       if context.turn.isOver || shouldYield { return .yield }

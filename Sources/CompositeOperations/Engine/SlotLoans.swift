@@ -3,7 +3,7 @@ import Foundation
 /// Which slots of one queue may be lent, and who wants one.
 ///
 /// A root that was added to a queue has its slot as long as it executes, also while it waits for something, say a category
-/// of `exclusive`, and nothing runs in the slot. Whoever holds that may need a slot of the same queue to go on, so each
+/// of `exclusive`, and nothing runs in the slot. The tree that holds that may need a slot of the same queue to go on, so each
 /// would wait for the other for ever. Therefore the waiting tree lends its slot, to one tree after the other whose work holds
 /// something, as long as the queue has no free one for these.
 ///
@@ -32,7 +32,7 @@ struct SlotLoans<Tree: AnyObject> {
     return matches
   }
 
-  /// A slot is not lent any more, or was not in the end. Whether the two want to be matched again they say themselves.
+  /// A slot is no longer lent, or was not in the end. Whether the two want to be matched again they say themselves.
   mutating func ended() {
     precondition(count > 0, "A loan ended that had not begun")
     count -= 1

@@ -34,9 +34,10 @@ struct WaitingInSlotTests {
     return composite.map { $0.count }
   }
 
-  /// Runs the operations in slots of the queue, holding a category that no other wants.
-  private func holding(_ operations: [Operation], in queue: OperationQueue) -> SimpleOperation<Int> {
-    CompositeOperation(operations: operations, operationQueue: queue).map { $0.count }.exclusive("z", in: registry)
+  /// Runs the operations in slots of the queue, holding a category of its own, that no other wants.
+  private func holdingOther(_ operations: [Operation], in queue: OperationQueue) -> SimpleOperation<Int> {
+    CompositeOperation(operations: operations, operationQueue: queue).map { $0.count }
+      .exclusive(ExclusionCategory(UUID().uuidString), in: registry)
   }
 
   /// Each holds a category and needs a second slot of the queue to give it back, while others that have all slots wait for it.
@@ -90,25 +91,44 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused)
   }
 
+  /// Runs outside of all queues, and holds a category until it is told to end.
+  private func holding(_ category: ExclusionCategory = "x") async -> HeldOperation<Int> {
+    let holder = HeldOperation<Int>()
+    let held = holder.exclusive(category, in: registry)
+    await onWorker { held.start() }
+    await holder.started.wait()
+    return holder
+  }
+
+  /// Waits in a slot of the queue for that category.
+  private func waiting(
+    _ operation: some ComposableOperation<Int> = succeeding(5), in queue: OperationQueue
+  ) async -> SimpleOperation<Int> {
+    let waiter = operation.exclusive("x", in: registry)
+    queue.addOperation(waiter)
+    #expect(await registry.reaches(waiting: 1))
+    return waiter
+  }
+
+  /// Runs the leaf in a slot of the queue that is lent, and holds a category that no other wants.
+  private func borrowing(_ leaf: HeldOperation<Int>, in queue: OperationQueue) async -> SimpleOperation<Int> {
+    let borrower = holdingOther([leaf], in: queue)
+    await onWorker { borrower.start() }
+    await leaf.started.wait()
+    return borrower
+  }
+
   /// A queue with one slot, whose root waits for a category; another tree's leaf runs in the slot.
   private func lentSlot(
     _ leaf: HeldOperation<Int>,
     _ body: (_ queue: OperationQueue, _ holder: HeldOperation<Int>, _ waiter: SimpleOperation<Int>) async -> Void
   ) async {
     let queue = OperationQueue(limit: 1)
-    let holder = HeldOperation<Int>()
-    let held = holder.exclusive("x", in: registry)
-    await onWorker { held.start() }
-    await holder.started.wait()
-    let waiter = succeeding(5).exclusive("x", in: registry)
-    queue.addOperation(waiter)
-    #expect(await registry.reaches(waiting: 1))
-    let borrower = holding([leaf], in: queue)
-    await onWorker { borrower.start() }
-    await leaf.started.wait()
+    let holder = await holding()
+    let waiter = await waiting(in: queue)
+    let borrower = await borrowing(leaf, in: queue)
     await body(queue, holder, waiter)
     holder.finish(with: 1)
-    await finished(held)
     await finished(borrower)
     await finished(waiter)
     #expect(registry.isUnused)
@@ -132,21 +152,16 @@ struct WaitingInSlotTests {
     "8 What runs in a lent slot goes on in the next free one, and the slot is given back", arguments: [false, true])
   func otherSlot_freeWhileSlotIsLent_isUsedInstead(cancels: Bool) async {
     let queue = OperationQueue(limit: 2)
-    let (holder, blocker, waiting) = (HeldOperation<Int>(), HeldOperation<Int>(), HeldOperation<Int>())
+    let (blocker, granted) = (HeldOperation<Int>(), HeldOperation<Int>())
     let leaf = HeldOperation<Int>(settlesWhenCancelled: true)
-    let held = holder.exclusive("x", in: registry)
-    await onWorker { held.start() }
-    await holder.started.wait()
-    let waiter = waiting.exclusive("x", in: registry)
-    queue.add([blocker, waiter])
+    let holder = await holding()
+    queue.addOperation(blocker)
     await blocker.started.wait()
-    #expect(await registry.reaches(waiting: 1))
-    let borrower = holding([leaf], in: queue)
-    await onWorker { borrower.start() }
-    await leaf.started.wait()
+    let waiter = await waiting(granted, in: queue)
+    let borrower = await borrowing(leaf, in: queue)
     blocker.finish(with: 1)
     holder.finish(with: 1)
-    await waiting.started.wait()
+    await granted.started.wait()
     #expect(!leaf.isFinished)
     // Both slots are taken again.
     let next = succeeding(6)
@@ -158,7 +173,7 @@ struct WaitingInSlotTests {
       await leaf.cancelRequested.wait()
     }
     leaf.finish(with: 3)
-    waiting.finish(with: 5)
+    granted.finish(with: 5)
     for operation in [borrower, waiter, next] { await finished(operation) }
     #expect((borrower.outcome?.value == nil) == cancels)
     #expect(registry.isUnused)
@@ -168,13 +183,8 @@ struct WaitingInSlotTests {
   @Test("8 A tree that holds nothing gets no lent slot, and may wait for who is in line")
   func treeThatHoldsNothing_getsNoSlot() async {
     let queue = OperationQueue(limit: 1)
-    let holder = HeldOperation<Int>()
-    let held = holder.exclusive("x", in: registry)
-    await onWorker { held.start() }
-    await holder.started.wait()
-    let waiter = succeeding(5).exclusive("x", in: registry)
-    queue.addOperation(waiter)
-    #expect(await registry.reaches(waiting: 1))
+    let holder = await holding()
+    let waiter = await waiting(in: queue)
     let registry = registry
     let leaf = AsyncOperation<Int> { try await succeeding(7).exclusive("x", in: registry).run() }
     let other = CompositeOperation(operations: [leaf], operationQueue: queue)
@@ -207,48 +217,68 @@ struct WaitingInSlotTests {
   @Test("8 Where a timeout settles the root at once, the next that waits lends its slot when the loan has ended")
   func timeout_whileSlotIsLent_letsTheNextLend() async {
     let (queue, clock) = (OperationQueue(limit: 1), ManualClock())
-    let (firstHolder, leaf) = (HeldOperation<Int>(), HeldOperation<Int>())
-    let held = firstHolder.exclusive("x", in: registry)
-    await onWorker { held.start() }
-    await firstHolder.started.wait()
+    let leaf = HeldOperation<Int>()
+    let holder = await holding()
     let waiter = succeeding(5).exclusive("x", in: registry).timeout(.seconds(1), clock: clock)
     queue.addOperation(waiter)
     #expect(await registry.reaches(waiting: 1))
     let next = succeeding(6).exclusive("y", in: registry)
     queue.addOperation(next)
-    let borrower = holding([leaf], in: queue)
-    await onWorker { borrower.start() }
-    await leaf.started.wait()
+    let borrower = await borrowing(leaf, in: queue)
     // Holds y. The next one in the queue, which has the slot before it, will wait for that.
     let second = CompositeOperation(operations: [succeeding(1)], operationQueue: queue).exclusive("y", in: registry)
     await onWorker { second.start() }
     clock.advance(by: .seconds(1))
     #expect(await settled(waiter).error is OperationTimeout)
     leaf.finish(with: 2)
-    firstHolder.finish(with: 1)
+    holder.finish(with: 1)
     #expect(await settled(second).value?.count == 1)
     #expect(await settled(next).value == 6)
-    for operation in [held, borrower] { await finished(operation) }
+    await finished(borrower)
     #expect(registry.isUnused)
   }
 
   @Test("8 In a queue without a limit nothing is lent")
   func queue_withoutLimit_lendsNothing() async {
-    let queue = OperationQueue()
-    let (holder, leaf) = (HeldOperation<Int>(), HeldOperation<Int>())
-    let held = holder.exclusive("x", in: registry)
-    await onWorker { held.start() }
-    await holder.started.wait()
-    let waiter = succeeding(5).exclusive("x", in: registry)
-    queue.addOperation(waiter)
-    #expect(await registry.reaches(waiting: 1))
-    let borrower = holding([leaf], in: queue)
-    await onWorker { borrower.start() }
-    await leaf.started.wait()
+    let (queue, leaf) = (OperationQueue(), HeldOperation<Int>())
+    let holder = await holding()
+    let waiter = await waiting(in: queue)
+    let borrower = await borrowing(leaf, in: queue)
     holder.finish(with: 1)
     #expect(await settled(waiter).value == 5)
     leaf.finish(with: 1)
     #expect(await settled(borrower).value == 1)
+  }
+
+  @Test("8 As many slots are lent as wait; where the limit is lowered, and one that waits is settled by hand, all end")
+  func twoSlotsAreLent_limitIsLowered_allEnd() async {
+    let queue = OperationQueue(limit: 2)
+    let leaves = (0..<3).map { _ in HeldOperation<Int>() }
+    let holder = await holding()
+    let waiters = [succeeding(5), succeeding(6)].map { $0.exclusive("x", in: registry) }
+    queue.add(waiters)
+    #expect(await registry.reaches(waiting: 2))
+    let first = await borrowing(leaves[0], in: queue)
+    let second = await borrowing(leaves[1], in: queue)
+    let third = holdingOther([leaves[2]], in: queue)
+    await onWorker { third.start() }
+    await settleDown()
+    #expect(!leaves[2].started.isOpen)
+    queue.maxConcurrentOperationCount = 1
+    waiters[0].finish(with: 7)
+    leaves[0].finish(with: 1)
+    #expect(await settled(first).value == 1)
+    // Lowered, the limit has room for one leaf, which is the second.
+    await settleDown()
+    #expect(!leaves[2].started.isOpen && !leaves[1].isFinished)
+    leaves[1].finish(with: 2)
+    await leaves[2].started.wait()
+    holder.finish(with: 1)
+    leaves[2].finish(with: 3)
+    for borrower in [second, third] { #expect(await settled(borrower).value == 1) }
+    #expect(await settled(waiters[0]).value == 7)
+    #expect(await settled(waiters[1]).value == 6)
+    #expect(registry.isUnused)
   }
 
   @Test("8 Cancelled while its slot is lent, it leaves the line at once, and ends when the slot is back")
@@ -276,16 +306,11 @@ struct WaitingInSlotTests {
   @Test("8 Suspended, the queue starts nothing in a lent slot; resumed, it does", arguments: [true, false])
   func queue_suspended_startsNothingInLentSlot(grantsMeanwhile: Bool) async {
     let queue = OperationQueue(limit: 1)
-    let holder = HeldOperation<Int>()
-    let held = holder.exclusive("x", in: registry)
-    await onWorker { held.start() }
-    await holder.started.wait()
-    let waiter = succeeding(5).exclusive("x", in: registry)
-    queue.addOperation(waiter)
-    #expect(await registry.reaches(waiting: 1))
+    let holder = await holding()
+    let waiter = await waiting(in: queue)
     queue.isSuspended = true
     let leaf = HeldOperation<Int>()
-    let borrower = holding([leaf], in: queue)
+    let borrower = holdingOther([leaf], in: queue)
     await onWorker { borrower.start() }
     await settleDown()
     #expect(!leaf.started.isOpen)

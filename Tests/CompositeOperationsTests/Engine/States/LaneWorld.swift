@@ -76,11 +76,14 @@ struct LaneWorld {
   private(set) var offersDue = [0, 0]
   private(set) var piecesLeft: Int
   private let sources = [LaneSource.a, .b]
+  /// The sources that get work.
+  private let suppliers: [Int]
   private let limit: Int
   private let holdsSlot: Bool
   private let loans: Bool
 
-  init(holdsSlot: Bool, limit: Int, pieces: Int, loans: Bool) {
+  init(holdsSlot: Bool, limit: Int, pieces: Int, of suppliers: [Int], loans: Bool) {
+    self.suppliers = suppliers
     state = LaneState(holdsSlot: holdsSlot)
     self.loans = loans
     if loans { state.waitBegins() }
@@ -100,7 +103,7 @@ struct LaneWorld {
   var steps: [Step] {
     var steps: [Step] = []
     for source in 0..<2 {
-      if piecesLeft > 0 { steps.append(.work(source)) }
+      if piecesLeft > 0, suppliers.contains(source) { steps.append(.work(source)) }
       if offersDue[source] > 0 { steps.append(.offer(source)) }
     }
     if queuedHelpers > 0, occupied < limit { steps.append(.startHelper) }
@@ -158,7 +161,7 @@ struct LaneWorld {
       lanes[lane].stage = .between
     case .keep(let lane):
       guard case .ran(let source) = lanes[lane].stage else { return }
-      state.keep(sources[source])
+      state.keep(sources[source], holds: loans)
       lanes[lane].stage = .between
     case .lend: _ = state.lend()
     case .slotReturned: if state.slotReturned() { lanes.append(Lane(slot: .base)) }
