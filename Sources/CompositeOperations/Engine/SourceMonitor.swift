@@ -12,8 +12,9 @@ protocol SourceMonitor: AnyObject, Sendable {
   /// The composition has a new child. All children of a parallel composite come when it starts, those of a sequence one
   /// by one.
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int)
-  /// The child starts, or, where somebody else has started it, is about to be waited for: its settlement may follow at
-  /// once if the composition ends meanwhile. Not called for children that never run.
+  /// The child starts, or has just started if the monitor came in that moment, or, where it was started elsewhere, is about
+  /// to be waited for: its settlement may follow at once if the composition ends meanwhile. Not called for children that
+  /// never run.
   func source(_ source: WorkSource, willStart child: Operation, tag: Int)
   /// The child has finished, or is somebody else's and no longer waited for. Called before the composition settles; but
   /// where somebody else has settled the owner, as a timeout may do at once, settlements come later than that.
@@ -150,9 +151,13 @@ extension WorkSource {
     if !monitors.isEmpty { tell(.added, child, tag) }
   }
 
+  /// Returns whether there is a monitor.
+  @discardableResult
   @inline(__always)
-  final func tellWillStart(_ child: Operation, tag: Int) {
-    if !monitors.isEmpty { tell(.willStart, child, tag) }
+  final func tellWillStart(_ child: Operation, tag: Int) -> Bool {
+    guard !monitors.isEmpty else { return false }
+    tell(.willStart, child, tag)
+    return true
   }
 
   @inline(__always)

@@ -59,7 +59,7 @@ extension WorkSource {
       if waits { return park(child, tag: tag, context) }
     }
     // One that was cancelled before settles in `start()`, and never runs.
-    if state.phase != .pending || !state.has(.cancelled) { tellWillStart(child, tag: tag) }
+    let isTold = (state.phase != .pending || !state.has(.cancelled)) && tellWillStart(child, tag: tag)
     if state.has(.composes) {
       child.source?.inherited = environmentForChildren
       child.source?.takePlace { place(of: tag) }
@@ -69,6 +69,8 @@ extension WorkSource {
     slot.willStart(child)
     context.startChild(child, qualityOfService: environment.qualityOfService)
     if child.state.current.phase == .announced { return .finished }
+    // A monitor that has come meanwhile may have found that it had not started.
+    if !isTold { tellWillStart(child, tag: tag) }
     guard child.observe(observer(for: slot), tag: tag) else { return .finished }
     return .inFlight
   }

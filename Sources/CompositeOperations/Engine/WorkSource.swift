@@ -14,8 +14,8 @@ struct ExecutionEnvironment: Sendable {
   /// What the operations around hold, exclusively or of a limit, the innermost first.
   var held: HeldClaim?
 
-  /// The tree begins to wait for something that operations elsewhere may hold. Returns the pool to tell when it need not
-  /// any more; nil where the root holds no slot.
+  /// The tree begins to wait for something that operations elsewhere may hold. Returns the pool to tell when it need no
+  /// longer; nil where the root holds no slot.
   func waitBegins() -> QueuePool? { tree?.waitBegins(qualityOfService: qualityOfService) }
 }
 

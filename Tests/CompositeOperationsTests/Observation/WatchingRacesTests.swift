@@ -52,6 +52,56 @@ struct WatchingRacesTests {
     _ = await outcome
   }
 
+  /// Does something when its parent has told of its start, and it has not begun.
+  private final class HookedLeaf: SimpleOperation<Int>, @unchecked Sendable {  // set before the start
+    var whenStarting: (() -> Void)?
+
+    override func start() {
+      let hook = whenStarting
+      whenStarting = nil
+      hook?()
+      super.start()
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func progress_askedForJustBeforeLeafBegins_followsIt(inQueue: Bool) async {
+    let started = Gate()
+    let leaf = HookedLeaf { _ in started.open() }
+    let whole = CompositeOperation(operations: [leaf], operationQueue: inQueue ? OperationQueue() : nil)
+    leaf.whenStarting = { [unowned whole] in _ = whole.fractionCompleted }
+    async let outcome = outcomeOfStarting(whole)
+    await started.wait()
+    #expect(
+      await Patience.reached {
+        leaf.reportProgress(0.25); return whole.fractionCompleted == 0.25
+      })
+    leaf.finish(with: 1)
+    _ = await outcome
+  }
+
+  /// Asked at any moment of the start, it follows the work, however many operations are around that.
+  @Test func progress_askedForWhileItStarts_followsTheWork() async {
+    let complaints = await Race.run(rounds: Scale.count(4_000), threads: 2) { _, _ in
+      let started = Gate()
+      let leaf = SimpleOperation<Int> { _ in started.open() }
+      let guarded = leaf.exclusive("x", in: ExclusionRegistry())
+      let part = CompositeOperation(sequence: LinearSequence({ _ in guarded }, { _ in succeeding(1) }))
+      let whole = CompositeOperation(operations: [part, succeeding(2)])
+      return Race.Round(bodies: [{ whole.start() }, { _ = whole.fractionCompleted }]) {
+        while !started.isOpen { sched_yield() }
+        leaf.reportProgress(0.5)
+        // The sibling may still be under way, and so may be what tells of the leaf.
+        _ = Patience.isReached { whole.fractionCompleted == 0.625 }
+        let fraction = whole.fractionCompleted
+        leaf.finish(with: 1)
+        whole.waitUntilFinished()
+        return complaint("\(fraction)", unless: fraction == 0.625)
+      }
+    }
+    #expect(complaints == [])
+  }
+
   @Test func sharedOperation_thatManyHaveWaitedFor_forgetsTheirObservers() async {
     let held = HeldOperation<Int>()
     let shared = CompositeOperation(operations: [held])

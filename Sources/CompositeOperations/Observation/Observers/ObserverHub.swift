@@ -25,7 +25,7 @@ final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; t
   /// Runs something that only one thread at a time may do.
   func whileLocked<R>(_ body: (inout ObserverState) -> R) -> R { state.withLock { body(&$0) } }
 
-  /// Whether nothing is told any more. Read under no lock.
+  /// Whether nothing more will be told. Read under no lock.
   var isOver: Bool { operation?.state.current.isSettled ?? true }
 
   func postProgress(_ fraction: Double) {

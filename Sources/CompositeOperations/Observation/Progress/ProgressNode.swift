@@ -40,14 +40,9 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
   }
 
   var fraction: Double {
-    if let shape = changeableShape, state.withLock({ $0.progress.changeShape(shape) }) { propagate() }
+    // What a driver counts may have changed without a child.
+    if case .driven = state.withLock({ $0.progress.shape }) { sourceDidChange() }
     return state.withLock { $0.progress.fraction }
-  }
-
-  /// What somebody else counts may have changed without a child.
-  private var changeableShape: ProgressShape? {
-    guard let source, case .driven = state.withLock({ $0.progress.shape }) else { return nil }
-    return source.progressShape
   }
 
   var isIndeterminate: Bool {
@@ -66,11 +61,14 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
   /// Starts to watch the children. What became of them until now it sees for itself.
   ///
   /// - Parameters:
-  ///   - isRunning: whether the operation has been started.
+  ///   - operation: the one whose node this is.
   ///   - made: operations whose nodes have yet to watch their children.
-  func watch(isRunning: Bool, adding made: inout [SettlingOperation]) {
+  func watch(_ operation: SettlingOperation, adding made: inout [SettlingOperation]) {
     guard let source else { return }
     source.addMonitor(self, isInherited: false)
+    // After that: what starts from now on it is told.
+    let isRunning = operation.state.current.phase != .pending
+    _ = updateShape()
     let pastCount = source.pastCount
     _ = state.withLock { $0.progress.passed(pastCount) }
     source.forEachChild { child, tag in
@@ -160,9 +158,23 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
   }
 
   func sourceDidChange() {
-    guard let source else { return }
-    let shape = source.progressShape
-    if state.withLock({ $0.progress.changeShape(shape) }) { propagate() }
+    if updateShape() { propagate() }
+  }
+
+  /// Takes over the shape of the source. Returns whether anything has changed that can be seen from outside.
+  private func updateShape() -> Bool {
+    guard let source else { return false }
+    var isChanged = false
+    var shape = source.progressShape
+    while true {
+      if state.withLock({ $0.progress.changeShape(shape) }) { isChanged = true }
+      // What a driver counts changes all the time, and only rises.
+      if case .driven = shape { return isChanged }
+      // The latest shape counts, if several threads take one over.
+      let latest = source.progressShape
+      guard latest != shape else { return isChanged }
+      shape = latest
+    }
   }
 
   /// The operation has settled.
@@ -239,14 +251,10 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
 
 extension ProgressNode: SourceMonitor {
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
+    let isReshaped = updateShape()
     let weight = source.work(in: child)?.weightOfProgress
-    let shape = source.progressShape
-    let changed = state.withLock { state in
-      let isReshaped = state.progress.changeShape(shape)
-      guard let weight else { return isReshaped }
-      return state.progress.added(tag, weight: weight) || isReshaped
-    }
-    if changed { propagate() }
+    let isCounted = weight.map { weight in state.withLock { $0.progress.added(tag, weight: weight) } }
+    if isReshaped || isCounted == true { propagate() }
   }
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {

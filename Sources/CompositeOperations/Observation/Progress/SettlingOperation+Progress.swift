@@ -125,7 +125,7 @@ extension SettlingOperation {
     // In a loop, for trees may be deep.
     while let next = made.popLast() {
       let node = next.progressNode(adding: &made)
-      node.watch(isRunning: next.state.current.phase != .pending, adding: &made)
+      node.watch(next, adding: &made)
       // Nobody tells it any more, or not before the completion has run.
       let state = next.state.current
       if state.isSettled { node.ownerDidSettle(succeeded: state.ending == .success) }
