@@ -245,7 +245,7 @@ struct ErrorTextTests {
   func userErrors_deep_areReleased() async {
     let isRetryError = await onThread(stackSize: 512 * 1024) { [once] in
       var error: any Error = TestError.first
-      for _ in 0..<5_000 {
+      for _ in 0..<50_000 {
         let composite = CompositeOperation(operations: [failing(Wrapper(error: error), as: Int.self)])
         composite.start()
         composite.waitUntilFinished()
