@@ -42,7 +42,7 @@ struct ParallelState {
   private(set) var ready = ReadyQueue()
   /// The same, of compositions where there is a queue, for they need no slot of it: the starter starts them.
   private(set) var readyWithoutSlot = ReadyQueue()
-  /// Whether somebody is about to start one.
+  /// Whether a starter is about to start one.
   private(set) var hasStarter = false
   /// The place in line of the child that was last added to either.
   private var lastPlace = 0
@@ -121,7 +121,7 @@ struct ParallelState {
     return true
   }
 
-  /// What the starter starts, who is not the starter any more; `more` if it has to call the next one.
+  /// What the starter starts, which it then no longer is; `more` if it has to call the next one.
   mutating func claimWithoutSlot(done: Int) -> (tag: Int, more: Bool)? {
     hasStarter = false
     guard mayStart(readyWithoutSlot, beside: ready, done: done), let tag = readyWithoutSlot.popFirst() else {

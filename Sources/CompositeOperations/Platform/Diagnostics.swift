@@ -6,7 +6,7 @@ struct SourceLocation {
   let line: UInt
 }
 
-/// Says what is wrong but cannot be an error, because nobody is left to give it to.
+/// Says what is wrong but cannot be an error, because no one is left to give it to.
 enum Diagnostics {
   #if DEBUG
   /// An operation can no longer settle: nothing holds it, and it was executing.

@@ -9,7 +9,7 @@ class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
     case new
     /// The pool, if there is one, knows of it, and may lend the slot of the root.
     case begun(QueuePool?)
-    /// It need not wait any more, but the slot may still be lent.
+    /// It need no longer wait, but the slot may still be lent.
     case ending
     case over
   }
@@ -33,7 +33,7 @@ class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
     preconditionFailure("abstract")
   }
 
-  /// The claim leaves the line at once; and if it does not wait any more, gives back what it got, if `isGranted`.
+  /// The claim leaves the line at once; and if it no longer waits, gives back what it got, if `isGranted`.
   func giveBack(isGranted: Bool) {
     preconditionFailure("abstract")
   }
@@ -74,7 +74,7 @@ class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
     end { [self] in finish() }
   }
 
-  /// The claim does not wait any more.
+  /// The claim no longer waits.
   final func pass() {
     end { [self] in conclude() }
   }

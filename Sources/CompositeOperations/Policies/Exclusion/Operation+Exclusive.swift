@@ -29,7 +29,7 @@ extension ComposableOperation {
   /// a body starts by itself are not inside.
   ///
   /// Cancelled while it waits, the returned operation leaves the line at once, cancels this one without running it, and
-  /// settles as cancelled; if it has lent its slot, when that is back. An operation that somebody else has started,
+  /// settles as cancelled; if it has lent its slot, when that is back. An operation that was started elsewhere,
   /// queued or composed is not held back: it is waited for, with the categories held.
   ///
   /// - Parameters:
