@@ -96,7 +96,7 @@ final class QueuePool: Sendable {
 
   /// A source has work.
   func offer(_ source: WorkSource) {
-    perform(change { $0.lanes.offer(source, holds: source.environment.held != nil) })
+    perform(change { $0.lanes.offer(source, holds: source.isHolder.load(ordering: .relaxed)) })
   }
 
   /// Does something that needs no slot of the queue: on a worker, or on the main thread where all the work is done there.
@@ -162,7 +162,7 @@ final class QueuePool: Sendable {
       case .inFlight:
         return .inFlight
       case .done:
-        change { $0.lanes.keep(source, holds: source.environment.held != nil) }
+        change { $0.lanes.keep(source, holds: source.isHolder.load(ordering: .relaxed)) }
         if queue.isSuspended { return .suspended }
       }
       if context.turn.isOver || shouldYield { return .yield }

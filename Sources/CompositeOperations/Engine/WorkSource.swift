@@ -60,6 +60,9 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   final let hasCircles = Atomic(false)
   /// Who is told of the children.
   final let monitors = MonitorList()
+  /// Whether the operation, or one around it, holds something that operations elsewhere may be waiting for, or will when it
+  /// goes on. Lanes look at it at any moment.
+  final let isHolder = Atomic(false)
 
   /// Takes one piece of work and carries it out, on the calling thread.
   func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
@@ -169,6 +172,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
     if keeps { self.owner = owner }
     if let inherited { environment = inherited }
     inherited = nil
+    if environment.held != nil { isHolder.store(true, ordering: .relaxed) }
     for monitor in environment.monitors { addMonitor(monitor, isInherited: true) }
     // One that has none of its own has that of the composition around it, also if this is less than the default.
     let own = owner.state.current.has(.hasQualityOfService) ? owner.qualityOfService : environment.qualityOfService

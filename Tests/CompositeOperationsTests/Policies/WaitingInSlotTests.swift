@@ -59,6 +59,27 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused && limit.isUnused)
   }
 
+  /// A child that waits for a category has given its slot back, and needs one again when it is granted.
+  @Test("8 What waited itself, and holds it now, gets a slot of those that wait for it", arguments: Wait.allCases)
+  func childThatWaited_holdsAndWantsASlot_getsOne(wait: Wait) async {
+    let queue = OperationQueue(limit: 1)
+    let first = HeldOperation<Int>()
+    let holder = guarded(first, wait)
+    await onWorker { holder.start() }
+    await first.started.wait()
+    let composite = CompositeOperation(operations: [guarded(succeeding(1), wait)], operationQueue: queue)
+    await onWorker { composite.start() }
+    await reaches(waiting: 1, wait)
+    let other = guarded(succeeding(2), wait)
+    queue.addOperation(other)
+    await reaches(waiting: 2, wait)
+    first.finish(with: 1)
+    #expect(await settled(composite).value?.count == 1)
+    #expect(await settled(other).value == 2)
+    #expect(await settled(holder).value == 1)
+    #expect(registry.isUnused && limit.isUnused)
+  }
+
   @Test("8 Wherever in a tree it waits, its root lends the slot", arguments: Wait.allCases)
   func childOfRoot_waits_rootLendsItsSlot(wait: Wait) async {
     let queue = OperationQueue(limit: 1)

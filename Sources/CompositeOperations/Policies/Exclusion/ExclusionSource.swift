@@ -31,6 +31,7 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
     takePlace(Place.next)
     let claim = ExclusionClaim(in: registry, for: guarded, around: environment.held)
     self.claim = claim
+    isHolder.store(true, ordering: .relaxed)
     answer = registry.request(categories, for: claim, place: place.load(ordering: .relaxed))
   }
 

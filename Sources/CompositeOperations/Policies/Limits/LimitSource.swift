@@ -33,6 +33,7 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
     takePlace(Place.next)
     let claim = LimitClaim(in: limit, weight: weight, around: environment.held)
     self.claim = claim
+    isHolder.store(true, ordering: .relaxed)
     limit.request(claim, place: place.load(ordering: .relaxed))
   }
 
