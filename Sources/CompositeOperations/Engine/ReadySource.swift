@@ -83,15 +83,15 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   /// - Parameter comesBack: whether the caller looks for more to do after this, so that what can run in consequence need
   ///   not be offered to anybody else.
   private func settled(_ operation: Operation, _ number: Int, comesBack: Bool) {
-    guard let (tag, more) = state.withLock({ $0.settled(number) }) else { return }
+    guard let tag = state.withLock({ $0.settled(number) }) else { return }
     if !monitors.isEmpty {
       settling.withLock { $0[number] = tag }
       tellSettled(operation, tag: number)
       settling.withLock { $0[number] = nil }
     }
-    if more { offer() }
+    // Its place is free only then: the driver may not want another one to start before it knows of this end.
     let tags = ThreadContext.current.runUserCode { whenSettled(operation, tag) }
-    if !tags.isEmpty, state.withLock({ $0.add(tags: tags) }), !comesBack { offer() }
+    if state.withLock({ $0.freePlace(adding: tags) }), !comesBack { offer() }
   }
 
   override func attempt(of number: Int) -> Int {

@@ -87,12 +87,18 @@ struct ReadyState {
     return mayStart
   }
 
-  /// One has settled. Returns its tag, and whether there is something to claim.
-  mutating func settled(_ number: Int) -> (tag: Int, more: Bool)? {
+  /// One has settled. Returns its tag. It counts as in flight until its place is freed.
+  mutating func settled(_ number: Int) -> Int? {
     guard let (_, tag) = operations.removeValue(forKey: number) else { return nil }
     owned.remove(number)
+    return tag
+  }
+
+  /// Whoever had to be told that one has settled was, and these can run in consequence. Returns whether there is something to
+  /// claim.
+  mutating func freePlace(adding added: some Sequence<Int>) -> Bool {
     inFlight -= 1
-    return (tag, mayStart)
+    return add(tags: added)
   }
 
   /// Nothing starts any more, and what was handed in as a tag is forgotten. Returns what has not been started; it counts

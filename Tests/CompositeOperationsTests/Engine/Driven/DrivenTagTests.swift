@@ -52,12 +52,35 @@ struct DrivenTagTests {
     await driver.start(0, 1, 2)
     for tag in 0..<3 {
       await held[tag].started.wait()
-      // The next may be made by one thread while another tells of the one before.
-      #expect(driver.events.events.filter { $0.hasPrefix("make") } == (0...tag).map { "make \($0)" })
+      #expect(driver.events.events == (0..<tag).flatMap { ["make \($0)", "settled \($0 + 100)"] } + ["make \(tag)"])
       held[tag].finish(with: tag)
       await driver.events.wait(for: "settled \(tag + 100)")
     }
     driver.operation.finish(with: 0)
+  }
+
+  @Test("The next one is made only when the driver has been told of the one before, wherever that settles")
+  func tags_withWidth_areMadeAfterTheDriverWasTold() async {
+    let (isTelling, wereTogether) = (Locked(false), Locked(0))
+    let driver = TagDriver { _ in
+      if isTelling.current { wereTogether.withLock { $0 += 1 } }
+      return AsyncOperation {}
+    } next: { _ in
+      isTelling.withLock { $0 = true }
+      // Long enough for another thread, had it something to make.
+      for _ in 0..<200 { sched_yield() }
+      isTelling.withLock { $0 = false }
+      return []
+    }
+    driver.operation.width = 1
+    let operation = driver.operation
+    await onWorker {
+      operation.start()
+      operation.run(tags: Array(0..<100))
+    }
+    await driver.events.wait(for: "settled 199")
+    #expect(wereTogether.current == 0)
+    operation.finish(with: 0)
   }
 
   @Test("What can run in consequence of a settlement runs, whether the operation settles at once or later")

@@ -7,12 +7,12 @@ import Testing
 @Suite("3.4 ReadyState, all paths")
 struct ReadyStateWalkTests {
   private enum Stage: Int {
-    case outside, tagged, taken, claimed, parked, ready, running, abandoned, settled, gone
+    case outside, tagged, taken, claimed, parked, ready, running, abandoned, settled, freed, gone
   }
 
   private enum Step: Hashable {
-    case add(Int), claim, make(Int), skip(Int), start(Int), park(Int), unpark(Int), settle(Int), close, setWidth(Int)
-    case setSuspended(Bool)
+    case add(Int), claim, make(Int), skip(Int), start(Int), park(Int), unpark(Int), settle(Int), free(Int)
+    case close, setWidth(Int), setSuspended(Bool)
   }
 
   /// Up to three operations, and what `ReadySource` does with the answers.
@@ -24,7 +24,7 @@ struct ReadyStateWalkTests {
     /// The tags that wait, in their order.
     var line: [Int] = []
 
-    var inFlight: Int { stages.count { [.taken, .claimed, .running, .abandoned].contains($0) } }
+    var inFlight: Int { stages.count { [.taken, .claimed, .running, .abandoned, .settled].contains($0) } }
     private var mayClaim: Bool {
       !state.isSuspended && inFlight < state.width && (stages.contains(.ready) || !line.isEmpty)
     }
@@ -45,7 +45,8 @@ struct ReadyStateWalkTests {
         case .claimed: steps += [.start(tag), .park(tag)]
         case .parked: steps.append(.unpark(tag))
         case .running, .abandoned: steps.append(.settle(tag))
-        case .tagged, .ready, .settled, .gone: break
+        case .settled: steps.append(.free(tag))
+        case .tagged, .ready, .freed, .gone: break
         }
       }
       return steps
@@ -79,8 +80,11 @@ struct ReadyStateWalkTests {
       case .settle(let tag):
         stages[tag] = .settled
         let settled = state.settled(numbers[tag])
-        if settled?.tag != tag { return "\(tag) settles as \(settled?.tag ?? -1)" }
-        offers = settled?.more
+        if settled != tag { return "\(tag) settles as \(settled ?? -1)" }
+        return state.inFlight == inFlight ? nil : "\(inFlight) in flight are counted as \(state.inFlight)"
+      case .free(let tag):
+        stages[tag] = .freed
+        offers = state.freePlace(adding: [])
       case .close: return close()
       case .setWidth(let width): offers = state.setWidth(width)
       case .setSuspended(let isSuspended): offers = state.setSuspended(isSuspended)
