@@ -57,9 +57,10 @@ public final class Gate: Sendable {
 
   /// Suspends the task until the gate is open. Cancelling the task does not end the wait.
   public func wait() async {
-    await withUnsafeContinuation { continuation in
+    await withCheckedContinuation { continuation in
       whenOpen { continuation.resume() }
     }
+    awaitOpener()
   }
 
   /// Suspends the task until the gate is open.
@@ -68,7 +69,7 @@ public final class Gate: Sendable {
   public func waitUnlessCancelled() async throws {
     let (cancelled, ended) = (Gate(), LockBox<Bool?>(nil))
     let passed = await withTaskCancellationHandler {
-      await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+      await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
         let end: @Sendable (Bool) -> Void = { passed in
           let isFirst = ended.withLock { ended in
             defer { ended = ended ?? passed }
@@ -85,7 +86,14 @@ public final class Gate: Sendable {
     } onCancel: {
       cancelled.open()
     }
+    awaitOpener()
     if !passed { throw CancellationError() }
+  }
+
+  /// A continuation that is resumed before its task has begun to wait does not tell ThreadSanitizer that whoever opened the gate
+  /// came first. The lock does.
+  private func awaitOpener() {
+    state.withLock { _ in }
   }
 
   /// Keeps `body` until the gate opens, or calls it at once. Returns a token by which to forget it.

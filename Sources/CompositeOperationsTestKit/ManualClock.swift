@@ -39,13 +39,13 @@ public final class ManualClock: Clock, Sendable {
 
   private struct Sleeper {
     let deadline: Instant
-    let continuation: UnsafeContinuation<Void, any Error>
+    let continuation: CheckedContinuation<Void, any Error>
   }
 
   private struct Watcher {
     /// Nil for any sleeper.
     let deadline: Instant?
-    let continuation: UnsafeContinuation<Void, Never>
+    let continuation: CheckedContinuation<Void, Never>
   }
 
   private struct State {
@@ -58,7 +58,7 @@ public final class ManualClock: Clock, Sendable {
     var timers: [Instant: Int] = [:]
     var watchers: [Watcher] = []
     /// Those who wait until nobody sleeps.
-    var idleWatchers: [UnsafeContinuation<Void, Never>] = []
+    var idleWatchers: [CheckedContinuation<Void, Never>] = []
 
     /// Whether a task sleeps until this instant, or until the first of timers one of which is for it; nil for any sleep.
     func isAwaited(_ deadline: Instant?) -> Bool {
@@ -79,7 +79,7 @@ public final class ManualClock: Clock, Sendable {
     }
 
     /// Those who have nothing to wait for any more, because no task sleeps.
-    mutating func takeIdleWatchers() -> [UnsafeContinuation<Void, Never>] {
+    mutating func takeIdleWatchers() -> [CheckedContinuation<Void, Never>] {
       guard sleepers.isEmpty else { return [] }
       defer { idleWatchers = [] }
       return idleWatchers
@@ -150,7 +150,7 @@ public final class ManualClock: Clock, Sendable {
 
   /// Waits until no task sleeps on the clock: what waited was cancelled, or its time has come.
   public func waitUntilNobodySleeps() async {
-    await withUnsafeContinuation { continuation in
+    await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in
         if !state.sleepers.isEmpty { state.idleWatchers.append(continuation) }
         return state.sleepers.isEmpty
@@ -160,7 +160,7 @@ public final class ManualClock: Clock, Sendable {
   }
 
   private func waitForSleeper(until deadline: Instant?) async {
-    await withUnsafeContinuation { continuation in
+    await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
         let isThere = state.isAwaited(deadline)
         if !isThere { state.watchers.append(Watcher(deadline: deadline, continuation: continuation)) }
@@ -171,7 +171,7 @@ public final class ManualClock: Clock, Sendable {
   }
 
   private func advance(_ target: (inout State) -> Instant) {
-    let (due, idle): ([Sleeper], [UnsafeContinuation<Void, Never>]) = state.withLock { state in
+    let (due, idle): ([Sleeper], [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.now = target(&state)
       let due = state.sleepers.filter { $0.value.deadline <= state.now }
       for number in due.keys { state.sleepers[number] = nil }
@@ -196,11 +196,11 @@ public final class ManualClock: Clock, Sendable {
     // A cancel may come between the waking and the end of the handler, and leave its mark.
     defer { state.withLock { _ = $0.cancelled.remove(number) } }
     try await withTaskCancellationHandler {
-      try await withUnsafeThrowingContinuation { continuation in
+      try await withCheckedThrowingContinuation { continuation in
         fallAsleep(number, Sleeper(deadline: deadline, continuation: continuation))
       }
     } onCancel: {
-      let (sleeper, idle): (Sleeper?, [UnsafeContinuation<Void, Never>]) = state.withLock { state in
+      let (sleeper, idle): (Sleeper?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
         guard let sleeper = state.sleepers.removeValue(forKey: number) else {
           state.cancelled.insert(number)
           return (nil, [])

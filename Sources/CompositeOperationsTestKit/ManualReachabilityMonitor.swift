@@ -16,10 +16,10 @@ public final class ManualReachabilityMonitor: ReachabilityMonitor {
     var isReachable: Bool
     var lastNumber = 0
     var watchers: [Int: AsyncStream<Bool>.Continuation] = [:]
-    var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
+    var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// Takes out those who have what they waited for.
-    mutating func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
+    mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
       let ready = waiters.filter { $0.count == watchers.count }.map(\.continuation)
       waiters.removeAll { $0.count == watchers.count }
       return ready
@@ -50,7 +50,7 @@ public final class ManualReachabilityMonitor: ReachabilityMonitor {
 
   /// Suspends the task until that many watch, no more and no less. Cancelling the task does not end the wait.
   public func wait(forWatchers count: Int) async {
-    await withUnsafeContinuation { continuation in
+    await withCheckedContinuation { continuation in
       let ready = state.withLock { state in
         state.waiters.append((count, continuation))
         return state.takeWaiters()

@@ -40,7 +40,7 @@ extension ComposableOperation {
   }
 
   fileprivate func settledOutcome() async -> Outcome<Value> {
-    await withUnsafeContinuation { continuation in
+    await withCheckedContinuation { continuation in
       let waiter = Waiter(continuation)
       if let own = self as? SettlingOperation {
         if !own.observe(waiter) { continuation.resume() }
@@ -101,9 +101,9 @@ private func startOnWorker(_ operation: SettlingOperation) {
 
 /// A task that waits for an operation.
 private final class Waiter: SettlementObserver {
-  private let continuation: UnsafeContinuation<Void, Never>
+  private let continuation: CheckedContinuation<Void, Never>
 
-  init(_ continuation: UnsafeContinuation<Void, Never>) {
+  init(_ continuation: CheckedContinuation<Void, Never>) {
     self.continuation = continuation
   }
 

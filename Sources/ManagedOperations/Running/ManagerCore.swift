@@ -16,7 +16,7 @@ final class ManagerCore: Sendable {
   struct Storage {
     var state: ManagerState<AnyManagedJob>
     var width: Int?
-    var idleWaiters: [UnsafeContinuation<Void, Never>] = []
+    var idleWaiters: [CheckedContinuation<Void, Never>] = []
     var drainTask: (number: Int, task: Task<Void, Never>)?
     var watch = InterceptionWatch()
     var reactionTasks: [Int: (task: Task<Void, Never>, timer: Timekeeper.Timer?)] = [:]
@@ -157,7 +157,7 @@ final class ManagerCore: Sendable {
 
   /// Returns when nothing that was started is left.
   func waitUntilIdle() async {
-    await withUnsafeContinuation { continuation in
+    await withCheckedContinuation { continuation in
       let isIdle = storage.withLock { storage in
         if !storage.state.isIdle { storage.idleWaiters.append(continuation) }
         return storage.state.isIdle
@@ -168,7 +168,7 @@ final class ManagerCore: Sendable {
 
   private func wakeIdleWaiters() {
     let waiters = storage.withLock { storage in
-      guard storage.state.isIdle else { return [UnsafeContinuation<Void, Never>]() }
+      guard storage.state.isIdle else { return [CheckedContinuation<Void, Never>]() }
       defer { storage.idleWaiters = [] }
       return storage.idleWaiters
     }

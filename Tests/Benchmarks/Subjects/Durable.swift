@@ -32,7 +32,7 @@ final class Durable: Sendable {
   private let peer: SQLitePeer
   private let payload: [UInt8]
   /// How many jobs have run, and whom to tell when it is so many.
-  private let runs = LockBox((count: 0, target: 0, waiter: UnsafeContinuation<Void, Never>?.none))
+  private let runs = LockBox((count: 0, target: 0, waiter: CheckedContinuation<Void, Never>?.none))
   /// How many jobs wait.
   private let waiting = LockBox(0)
   private let waitingAtPeer = LockBox(0)
@@ -101,7 +101,7 @@ final class Durable: Sendable {
   }
 
   private func runStored(_ count: Int) async {
-    await withUnsafeContinuation { continuation in
+    await withCheckedContinuation { continuation in
       runs.withLock { $0 = (0, count, continuation) }
       queue.start()
     }

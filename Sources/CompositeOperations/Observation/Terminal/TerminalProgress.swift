@@ -48,7 +48,7 @@ public final class TerminalProgress: Sendable {
     // The output: one thread at a time writes what is pending.
     var pending = ""
     var isWriting = false
-    var waiters: [UnsafeContinuation<Void, Never>] = []
+    var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
   private let device: TerminalDevice
@@ -149,7 +149,7 @@ public final class TerminalProgress: Sendable {
     }
     withExtendedLifetime(tracked) {}
     ticker?.cancel()
-    await withUnsafeContinuation { continuation in
+    await withCheckedContinuation { continuation in
       let isWritten = state.withLock { state in
         guard state.isWriting else { return true }
         state.waiters.append(continuation)
@@ -269,7 +269,7 @@ public final class TerminalProgress: Sendable {
       let (text, waiters) = state.withLock { state in
         let text = state.pending
         state.pending = ""
-        guard text.isEmpty else { return (text, [UnsafeContinuation<Void, Never>]()) }
+        guard text.isEmpty else { return (text, [CheckedContinuation<Void, Never>]()) }
         state.isWriting = false
         defer { state.waiters = [] }
         return ("", state.waiters)
