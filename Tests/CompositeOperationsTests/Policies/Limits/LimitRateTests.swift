@@ -31,7 +31,8 @@ struct LimitRateTests {
       clock.advance(by: .seconds(1))
       #expect(await settled(operations[number]).value == number)
     }
-    #expect(started.events == (0..<5).map { "\($0)" })
+    // The first two pass together, on two threads maybe.
+    #expect(started.events.prefix(2).sorted() + started.events.dropFirst(2) == (0..<5).map { "\($0)" })
     #expect(limit.isUnused)
     await clock.waitUntilNobodySleeps()
   }
