@@ -59,34 +59,42 @@ public final class EventRecorder<Event: Sendable & Equatable>: Sendable {
     for waiter in waiting.waiters where waiter.condition(waiting.events) { resume(waiter.number) }
   }
 
-  /// Suspends the task until a condition holds for the events. Cancelling the task does not end the wait.
+  /// Suspends the task until a condition holds for the events, or until the task is cancelled, as by the time limit of a test.
   ///
   /// - Parameter condition: what has to hold; it must hold for later events too, once it does. Called under no lock, now and
   ///   after each event, by those who record.
   public func wait(until condition: @escaping @Sendable (_ events: [Event]) -> Bool) async {
-    await withCheckedContinuation { continuation in
-      let (number, events) = state.withLock { state in
-        state.lastNumber += 1
-        state.waiters.append(Waiter(number: state.lastNumber, condition: condition, continuation: continuation))
-        return (state.lastNumber, state.events)
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let events: [Event] = state.withLock { state in
+          state.waiters.append(Waiter(number: number, condition: condition, continuation: continuation))
+          return state.events
+        }
+        // A cancel that comes after this look finds the waiter.
+        if Task.isCancelled || condition(events) { resume(number) }
       }
-      if condition(events) { resume(number) }
+    } onCancel: {
+      resume(number)
     }
     // As in Gate: ThreadSanitizer learns from the lock that what was recorded came first.
     state.withLock { _ in }
   }
 
-  /// Suspends the task until `event` was recorded.
+  /// Suspends the task until `event` was recorded, or until the task is cancelled.
   public func wait(for event: Event) async {
     await wait { $0.contains(event) }
   }
 
-  /// Suspends the task until at least `count` events were recorded.
+  /// Suspends the task until at least `count` events were recorded, or until the task is cancelled.
   public func wait(forCount count: Int) async {
     await wait { $0.count >= count }
   }
 
-  /// Resumes a waiter, unless another event has.
+  /// Resumes a waiter, unless another event or a cancel has.
   private func resume(_ number: Int) {
     let waiter = state.withLock { state in
       state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }

@@ -42,9 +42,16 @@ public final class ManualClock: Clock, Sendable {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
+  /// What those who watch the clock wait for.
+  private enum Sight {
+    case anySleeper
+    case sleeper(until: Instant)
+    case nobodySleeps
+  }
+
   private struct Watcher {
-    /// Nil for any sleeper.
-    let deadline: Instant?
+    let number: Int
+    let sight: Sight
     let continuation: CheckedContinuation<Void, Never>
   }
 
@@ -57,14 +64,16 @@ public final class ManualClock: Clock, Sendable {
     /// How many timers of the package's are pending for an instant. A task sleeps for the first of them only.
     var timers: [Instant: Int] = [:]
     var watchers: [Watcher] = []
-    /// Those who wait until nobody sleeps.
-    var idleWatchers: [CheckedContinuation<Void, Never>] = []
 
-    /// Whether a task sleeps until this instant, or until the first of timers one of which is for it; nil for any sleep.
-    func isAwaited(_ deadline: Instant?) -> Bool {
-      guard let deadline else { return !sleepers.isEmpty }
-      let isTimed = timers[deadline] != nil
-      return sleepers.values.contains { $0.deadline == deadline || isTimed && $0.deadline < deadline }
+    func isSeen(_ sight: Sight) -> Bool {
+      switch sight {
+      case .anySleeper: return !sleepers.isEmpty
+      case .nobodySleeps: return sleepers.isEmpty
+      case .sleeper(let deadline):
+        // A task sleeps until then, or until the first of timers one of which is for then.
+        let isTimed = timers[deadline] != nil
+        return sleepers.values.contains { $0.deadline == deadline || isTimed && $0.deadline < deadline }
+      }
     }
 
     var nextDeadline: Instant? {
@@ -73,16 +82,9 @@ public final class ManualClock: Clock, Sendable {
 
     /// Those who have nothing to wait for any more, because what they wait for is there.
     mutating func takeWatchers() -> [Watcher] {
-      let seen = watchers.filter { isAwaited($0.deadline) }
-      if !seen.isEmpty { watchers = watchers.filter { !isAwaited($0.deadline) } }
+      let seen = watchers.filter { isSeen($0.sight) }
+      if !seen.isEmpty { watchers = watchers.filter { !isSeen($0.sight) } }
       return seen
-    }
-
-    /// Those who have nothing to wait for any more, because no task sleeps.
-    mutating func takeIdleWatchers() -> [CheckedContinuation<Void, Never>] {
-      guard sleepers.isEmpty else { return [] }
-      defer { idleWatchers = [] }
-      return idleWatchers
     }
   }
 
@@ -135,52 +137,59 @@ public final class ManualClock: Clock, Sendable {
     return moved
   }
 
-  /// Waits until a task sleeps on the clock.
+  /// Waits until a task sleeps on the clock, or until the waiting task is cancelled, as by the time limit of a test.
   public func waitForSleeper() async {
-    await waitForSleeper(until: nil)
+    await wait(for: .anySleeper)
   }
 
   /// Waits until a task sleeps on the clock that is to wake this long from now, or a timer is pending that is due then,
-  /// whatever else is on the clock.
+  /// whatever else is on the clock. Ends too when the waiting task is cancelled.
   ///
   /// - Parameter duration: counted from what the clock shows when this is called.
   public func waitForSleeper(dueIn duration: Duration) async {
-    await waitForSleeper(until: now.advanced(by: duration))
+    await wait(for: .sleeper(until: now.advanced(by: duration)))
   }
 
-  /// Waits until no task sleeps on the clock: what waited was cancelled, or its time has come.
+  /// Waits until no task sleeps on the clock: what waited was cancelled, or its time has come. Ends too when the waiting task is
+  /// cancelled.
   public func waitUntilNobodySleeps() async {
-    await withCheckedContinuation { continuation in
-      let isIdle = state.withLock { state in
-        if !state.sleepers.isEmpty { state.idleWatchers.append(continuation) }
-        return state.sleepers.isEmpty
-      }
-      if isIdle { continuation.resume() }
-    }
+    await wait(for: .nobodySleeps)
   }
 
-  private func waitForSleeper(until deadline: Instant?) async {
-    await withCheckedContinuation { continuation in
-      let isThere = state.withLock { state in
-        let isThere = state.isAwaited(deadline)
-        if !isThere { state.watchers.append(Watcher(deadline: deadline, continuation: continuation)) }
-        return isThere
+  private func wait(for sight: Sight) async {
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          // A cancel that comes after this look finds the watcher.
+          let isOver = state.isSeen(sight) || Task.isCancelled
+          if !isOver { state.watchers.append(Watcher(number: number, sight: sight, continuation: continuation)) }
+          return isOver
+        }
+        if isOver { continuation.resume() }
       }
-      if isThere { continuation.resume() }
+    } onCancel: {
+      let watcher = state.withLock { state in
+        state.watchers.firstIndex { $0.number == number }.map { state.watchers.remove(at: $0) }
+      }
+      watcher?.continuation.resume()
     }
   }
 
   private func advance(_ target: (inout State) -> Instant) {
-    let (due, idle): ([Sleeper], [CheckedContinuation<Void, Never>]) = state.withLock { state in
+    let (due, watchers): ([Sleeper], [Watcher]) = state.withLock { state in
       state.now = target(&state)
       let due = state.sleepers.filter { $0.value.deadline <= state.now }
       for number in due.keys { state.sleepers[number] = nil }
       state.timers = state.timers.filter { $0.key > state.now }
       let sorted = due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
-      return (sorted, state.takeIdleWatchers())
+      return (sorted, state.takeWatchers())
     }
     for sleeper in due { sleeper.continuation.resume() }
-    for watcher in idle { watcher.resume() }
+    for watcher in watchers { watcher.continuation.resume() }
   }
 
   // MARK: - For those who wait
@@ -200,15 +209,15 @@ public final class ManualClock: Clock, Sendable {
         fallAsleep(number, Sleeper(deadline: deadline, continuation: continuation))
       }
     } onCancel: {
-      let (sleeper, idle): (Sleeper?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+      let (sleeper, watchers): (Sleeper?, [Watcher]) = state.withLock { state in
         guard let sleeper = state.sleepers.removeValue(forKey: number) else {
           state.cancelled.insert(number)
           return (nil, [])
         }
-        return (sleeper, state.takeIdleWatchers())
+        return (sleeper, state.takeWatchers())
       }
       sleeper?.continuation.resume(throwing: CancellationError())
-      for watcher in idle { watcher.resume() }
+      for watcher in watchers { watcher.continuation.resume() }
     }
   }
 

@@ -7,7 +7,7 @@ struct SourceLocation {
 }
 
 /// Says what is wrong but cannot be an error, because no one is left to give it to.
-enum Diagnostics {
+package enum Diagnostics {
   #if DEBUG
   /// An operation can no longer settle: nothing holds it, and it was executing.
   static func reportReleasedWhileExecuting(_ operation: SettlingOperation, madeAt origin: SourceLocation?) {
@@ -20,13 +20,13 @@ enum Diagnostics {
       """
     write(message)
   }
+  #endif
 
   /// Not the form that traps when nobody listens: a diagnosis must not end the program.
   @Sendable
-  static func write(_ message: String) {
+  package static func write(_ message: String) {
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
   }
-  #endif
 }
 
 /// Traps, with the sentence, if the program made a mistake.

@@ -31,7 +31,7 @@ struct ProgressStressTests {
     _ = await outcome
     #expect(composite.fractionCompleted == 1)
     // Whichever thread writes may be held up in between, and nobody waits for it.
-    while progress.fractionCompleted < 1 { await Task.yield() }
+    await until(progress.fractionCompleted >= 1)
     #expect(progress.isFinished)
     #expect(watch.complaints.isEmpty)
   }
@@ -56,7 +56,7 @@ struct ProgressStressTests {
       watch.look()
       #expect(watch.complaints.isEmpty, "seed \(seed)")
       #expect(cancels || root.fractionCompleted == 1, "seed \(seed)")
-      while !cancels, root.progress.fractionCompleted < 1 { await Task.yield() }
+      await until(cancels || root.progress.fractionCompleted >= 1)
     }
   }
 

@@ -171,7 +171,7 @@ struct WatchingRacesTests {
     #expect(fractions == fractions.sorted() && fractions.allSatisfy { (0...1).contains($0) })
     #expect(composite.fractionCompleted == 1)
     // Whichever thread writes may be held up in between, and nobody waits for it.
-    while progress.fractionCompleted < 1 { await Task.yield() }
+    await until(progress.fractionCompleted >= 1)
   }
 
   @Test func retrying_progress_neverGoesBack() async throws {
@@ -256,7 +256,7 @@ struct WatchingRacesTests {
       whole.settle(with: .success(3))
       _ = await outcome
       Thread.detachNewThread { slow.finish(with: 1) }
-      while !slow.isFinished { await Task.yield() }
+      await until(slow.isFinished)
       #expect(recorder.timeline.entries.allSatisfy { $0.settled != nil })
     }
   }

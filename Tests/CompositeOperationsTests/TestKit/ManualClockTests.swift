@@ -6,6 +6,27 @@ import Testing
 struct ManualClockTests {
   private let clock = ManualClock()
 
+  @Test("Waits for what the clock shows end when their task is cancelled, before they began or later", arguments: 0..<3)
+  func wait_cancelled_ends(_ kind: Int) async {
+    let clock = ManualClock()
+    let asleep = Task { try await clock.sleep(until: clock.now.advanced(by: .seconds(9))) }
+    await clock.waitForSleeper(dueIn: .seconds(9))
+    for round in 0..<200 {
+      let waiting = Task {
+        switch kind {
+        case 0: await ManualClock().waitForSleeper()
+        case 1: await clock.waitForSleeper(dueIn: .seconds(1))
+        default: await clock.waitUntilNobodySleeps()
+        }
+      }
+      if round.isMultiple(of: 2) { await Task.yield() }
+      waiting.cancel()
+      await waiting.value
+    }
+    asleep.cancel()
+    await clock.waitUntilNobodySleeps()
+  }
+
   private func sleeper(_ seconds: Int, _ woken: EventRecorder<Int>) -> Task<Void, any Error> {
     Task { [clock] in
       try await clock.sleep(until: .init(offset: .seconds(seconds)))

@@ -29,6 +29,18 @@ struct EventRecorderTests {
     }
   }
 
+  @Test("A wait ends when its task is cancelled, before it began, in the middle, or while the event comes")
+  func wait_cancelled_ends() async {
+    for round in 0..<300 {
+      let log = EventRecorder<Int>()
+      let waiting = Task { await log.wait(for: 1) }
+      if round % 3 == 1 { await Task.yield() }
+      if round % 3 == 2 { DispatchQueue.global().async { log.record(1) } }
+      waiting.cancel()
+      await waiting.value
+    }
+  }
+
   @Test("A condition may look at the recorder itself")
   func wait_conditionReadingRecorder() async {
     let log = EventRecorder<Int>()

@@ -52,12 +52,12 @@ struct PolicyTimelineTests {
     let recorder = TimelineRecorder()
     recorder.attach(to: waiting)
     await onWorker { waiting.start() }
-    while recorder.timeline.entries.count < 2 { await Task.yield() }
+    await until(recorder.timeline.entries.count >= 2)
     #expect(rows(recorder.timeline) == ["work (exclusive)", "exclusive/waits for “dep” (wait)"])
     before.start()
     before.finish(with: 1)
     #expect(await registry.reaches(waiting: 1))
-    while recorder.timeline.entries.count < 3 { await Task.yield() }
+    await until(recorder.timeline.entries.count >= 3)
     #expect(rows(recorder.timeline).last == "exclusive/waits for “door” (wait)")
     holder.finish(with: 1)
     await finished(waiting)

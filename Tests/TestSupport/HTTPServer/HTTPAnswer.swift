@@ -2,12 +2,15 @@
 public struct HTTPAnswer: Sendable {
   enum Content: Sendable {
     case response(status: Int, headers: [(String, String)], body: HTTPBody)
-    case raw([UInt8])
+    case raw(HTTPBody)
     case drop
+    case reset
   }
 
   var content: Content
   var hold = HTTPHold.none
+  /// Whether the connection is broken off at the end, and not closed.
+  var endsWithReset = false
 
   /// Answers with a status, further header fields and a body. `Content-Length` and `Connection` are added.
   public static func status(_ status: Int, headers: [(String, String)] = [], body: String = "") -> HTTPAnswer {
@@ -52,7 +55,22 @@ public struct HTTPAnswer: Sendable {
 
   /// Sends these bytes as they are, and closes the connection: for answers that are none.
   public static func raw(_ text: String) -> HTTPAnswer {
-    HTTPAnswer(content: .raw(Array(text.utf8)))
+    .raw(Array(text.utf8))
+  }
+
+  /// Sends these bytes as they are, and closes the connection.
+  public static func raw(_ bytes: [UInt8]) -> HTTPAnswer {
+    HTTPAnswer(content: .raw(HTTPBody(bytes)))
+  }
+
+  /// Sends bytes as they are, piece by piece, each when its gate is open or its time has come, and closes the connection.
+  public static func raw(_ pieces: [HTTPPiece]) -> HTTPAnswer {
+    HTTPAnswer(content: .raw(HTTPBody(pieces)))
+  }
+
+  /// Sends bytes as they are, then a piece again and again, each when its time has come, until the client closes the connection.
+  public static func endless(_ head: String, then piece: HTTPPiece) -> HTTPAnswer {
+    HTTPAnswer(content: .raw(.endless(Array(head.utf8), piece)))
   }
 
   /// Sends the client to another address.
@@ -67,6 +85,9 @@ public struct HTTPAnswer: Sendable {
 
   /// Closes the connection without a word.
   public static let drop = HTTPAnswer(content: .drop)
+
+  /// Breaks the connection off, so that the client is told of an error and not of an end.
+  public static let reset = HTTPAnswer(content: .reset)
 
   /// The same answer, given when `gate` is open.
   public func held(by gate: Gate) -> HTTPAnswer {
@@ -88,6 +109,13 @@ public struct HTTPAnswer: Sendable {
     body.sentByteCount = byteCount
     var answer = self
     answer.content = .response(status: status, headers: headers, body: body)
+    return answer
+  }
+
+  /// The same bytes, after which the connection is broken off instead of closed, once the client's system has all of them.
+  public func thenReset() -> HTTPAnswer {
+    var answer = self
+    answer.endsWithReset = true
     return answer
   }
 

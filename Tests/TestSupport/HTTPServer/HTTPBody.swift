@@ -15,7 +15,8 @@ public struct HTTPPiece: Sendable {
     bytes = Array(text.utf8)
   }
 
-  init(bytes: [UInt8]) {
+  /// A piece of these bytes.
+  public init(bytes: [UInt8]) {
     self.bytes = bytes
   }
 
@@ -58,6 +59,11 @@ struct HTTPBody: Sendable {
     self.pieceCount = pieceCount
     self.byteCount = byteCount
     self.piece = piece
+  }
+
+  /// One that never ends. It is not sent as chunks, nor says its length.
+  static func endless(_ head: [UInt8], _ piece: HTTPPiece) -> HTTPBody {
+    HTTPBody(pieceCount: .max, byteCount: .max) { $0 == 0 ? HTTPPiece(bytes: head) : piece }
   }
 
   static func large(byteCount: Int) -> HTTPBody {

@@ -19,6 +19,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
   /// Whether a piece of the body waits for its hold.
   private var isHolding = false
   private var isClosing = false
+  private var breaksOff = false
   private var isClosed = false
   private var sources = 1
 
@@ -119,10 +120,16 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     case .drop:
       endRequest(isAnswered: true)
       close()
-    case .raw(let bytes):
+    case .reset:
+      endRequest(isAnswered: true)
+      HTTPSocket.breakOff(descriptor)
+      close()
+    case .raw(let content):
       endRequest(isAnswered: true)
       isClosing = true
-      write(bytes)
+      breaksOff = answer.endsWithReset
+      body = HTTPBodyCursor(content)
+      goOn()
     case .response(let status, let headers, let content):
       let keeps = keepsConnection && request.headers["connection"]?.lowercased() != "close"
       isClosing = !keeps || content.sentByteCount != nil
@@ -147,8 +154,19 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
         if isHolding { return }
         continue
       }
-      return isClosing ? close() : answerNext()
+      if !isClosing { return answerNext() }
+      return breaksOff ? breakOffWhenDelivered() : close()
     }
+  }
+
+  /// What the client's system has not got would be thrown away.
+  private func breakOffWhenDelivered() {
+    guard !isClosed else { return }
+    if HTTPSocket.undeliveredByteCount(descriptor) > 0 {
+      return wait(for: .time(.milliseconds(1))) { $0.breakOffWhenDelivered() }
+    }
+    HTTPSocket.breakOff(descriptor)
+    close()
   }
 
   /// Takes the next piece of the body. False if there is none, or it has to wait.

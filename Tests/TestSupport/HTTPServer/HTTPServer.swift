@@ -41,15 +41,31 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   private let queue = DispatchQueue(label: "HTTPServer")
   private let listener: any DispatchSourceRead
   private let keepsConnections: Bool
+  private let recordsRequests: Bool
 
   /// Starts a server.
   ///
-  /// - Parameter keepsConnections: Whether a connection serves several requests. Without, the number of requests is the
-  ///   number of attempts: clients silently ask again when a kept connection is dropped under them.
-  public init(keepsConnections: Bool = true) throws {
+  /// - Parameters:
+  ///   - keepsConnections: Whether a connection serves several requests. Without, the number of requests is the number of
+  ///     attempts: clients silently ask again when a kept connection is dropped under them.
+  ///   - recordsRequests: Whether ``requests``, ``openConnections`` and ``abandonedRequests`` are written. Without, the server
+  ///     takes no more memory however long it is asked.
+  public convenience init(keepsConnections: Bool = true, recordsRequests: Bool = true) throws {
     let (descriptor, port) = try HTTPSocket.listen()
+    self.init(descriptor, port: port, keepsConnections: keepsConnections, recordsRequests: recordsRequests)
+  }
+
+  /// Starts a server on ::1 alone, at a port that refuses connections on 127.0.0.1: of the two addresses of `localhost`, one
+  /// works. Throws where there is no IPv6.
+  public convenience init(beside refusing: RefusingPort) throws {
+    let descriptor = try HTTPSocket.listenInIPv6(port: refusing.port)
+    self.init(descriptor, port: refusing.port, keepsConnections: true, recordsRequests: true)
+  }
+
+  private init(_ descriptor: Int32, port: UInt16, keepsConnections: Bool, recordsRequests: Bool) {
     self.port = port
     self.keepsConnections = keepsConnections
+    self.recordsRequests = recordsRequests
     listener = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     listener.setEventHandler { [weak self] in
       while let connection = HTTPSocket.accept(descriptor) { self?.accepted(connection) }
@@ -118,7 +134,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
       state.connections[ObjectIdentifier(connection)] = connection
       return (state.isStopped, state.connections.count)
     }
-    openConnections.record(count)
+    if recordsRequests { openConnections.record(count) }
     connection.start()
     if isStopped { connection.close() }
   }
@@ -133,7 +149,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
       return (request, state.routes[request.path])
     }
     let answer = route?.answer(numbered) ?? .status(404)
-    requests.record(numbered)
+    if recordsRequests { requests.record(numbered) }
     return answer
   }
 
@@ -144,7 +160,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
       state.abandoned += 1
       return state.abandoned
     }
-    if let abandoned { abandonedRequests.record(abandoned) }
+    if let abandoned, recordsRequests { abandonedRequests.record(abandoned) }
   }
 
   func connectionClosed(_ connection: HTTPConnection) {
@@ -152,7 +168,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
       state.connections[ObjectIdentifier(connection)] = nil
       return state.connections.count
     }
-    openConnections.record(count)
+    if recordsRequests { openConnections.record(count) }
     update { _ in }
   }
 

@@ -25,9 +25,9 @@ enum HTTPSocket {
   }
 
   /// A listening socket on 127.0.0.1 with a port that the system chose.
-  static func listen() throws -> (descriptor: Int32, port: UInt16) {
+  static func listen(backlog: Int32 = 256) throws -> (descriptor: Int32, port: UInt16) {
     let (descriptor, port) = try bind()
-    guard listenAtSocket(descriptor, 256) else {
+    guard listenAtSocket(descriptor, backlog) else {
       let failure = Failure(call: "listen", code: errno)
       close(descriptor)
       throw failure
@@ -35,17 +35,62 @@ enum HTTPSocket {
     return (descriptor, port)
   }
 
-  /// A socket on 127.0.0.1 that has a port to itself, and does not listen: whoever connects is refused.
-  static func bind() throws -> (descriptor: Int32, port: UInt16) {
+  /// A listening socket on ::1, the same machine's address in IPv6.
+  static func listenInIPv6(port: UInt16) throws -> Int32 {
+    let descriptor = try make(AF_INET6)
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = port.bigEndian
+    withUnsafeMutableBytes(of: &address.sin6_addr) { $0[15] = 1 }
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bindSocket(descriptor, address, socklen_t(MemoryLayout<sockaddr_in6>.size)) && listenAtSocket(descriptor, 256)
+      }
+    }
+    guard isListening else {
+      let failure = Failure(call: "listen", code: errno)
+      close(descriptor)
+      throw failure
+    }
+    prepare(descriptor)
+    return descriptor
+  }
+
+  /// A connection to a port of 127.0.0.1, whether it has come about or not.
+  static func connect(to port: UInt16) throws -> Int32 {
+    let descriptor = try make()
+    prepare(descriptor)
+    var address = loopback
+    address.sin_port = port.bigEndian
+    withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        connectSocket(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    return descriptor
+  }
+
+  private static func make(_ family: Int32 = AF_INET) throws -> Int32 {
     #if canImport(Glibc)
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
     #elseif canImport(Musl) || canImport(Android) || canImport(Darwin)
-    let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    let descriptor = socket(family, SOCK_STREAM, 0)
     #endif
     guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
+    return descriptor
+  }
+
+  private static var loopback: sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+
+  /// A socket on 127.0.0.1 that has a port to itself, and does not listen: whoever connects is refused.
+  static func bind() throws -> (descriptor: Int32, port: UInt16) {
+    let descriptor = try make()
+    var address = loopback
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let named = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -82,6 +127,24 @@ enum HTTPSocket {
     return bytes.withUnsafeBytes { transfer(send(descriptor, $0.baseAddress, $0.count, flags)) }
   }
 
+  /// Has the close that follows throw away what was not sent, and tell the client of an error.
+  static func breakOff(_ descriptor: Int32) {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+  }
+
+  /// How much of what was written has not come to the other side's system.
+  static func undeliveredByteCount(_ descriptor: Int32) -> Int {
+    var count: Int32 = 0
+    #if canImport(Darwin)
+    var length = socklen_t(MemoryLayout.size(ofValue: count))
+    getsockopt(descriptor, SOL_SOCKET, SO_NWRITE, &count, &length)
+    #else
+    _ = ioctl(descriptor, UInt(TIOCOUTQ), &count)
+    #endif
+    return Int(count)
+  }
+
   static func closeDescriptor(_ descriptor: Int32) {
     close(descriptor)
   }
@@ -110,6 +173,10 @@ private func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor,
 
 private func bindSocket(_ descriptor: Int32, _ address: UnsafeMutablePointer<sockaddr>, _ length: socklen_t) -> Bool {
   bind(descriptor, address, length) == 0
+}
+
+private func connectSocket(_ descriptor: Int32, _ address: UnsafeMutablePointer<sockaddr>, _ length: socklen_t) {
+  _ = connect(descriptor, address, length)
 }
 
 private func listenAtSocket(_ descriptor: Int32, _ backlog: Int32) -> Bool { listen(descriptor, backlog) == 0 }

@@ -1,6 +1,8 @@
 /// Runs `body` with a server, and stops the server afterwards.
-public func withServer(keepsConnections: Bool = true, _ body: (HTTPServer) async throws -> Void) async throws {
-  let server = try HTTPServer(keepsConnections: keepsConnections)
+public func withServer(
+  keepsConnections: Bool = true, recordsRequests: Bool = true, _ body: (HTTPServer) async throws -> Void
+) async throws {
+  let server = try HTTPServer(keepsConnections: keepsConnections, recordsRequests: recordsRequests)
   do {
     try await body(server)
   } catch {

@@ -60,7 +60,7 @@ struct AttemptTests {
     task.retry()
     await operations[1].started.wait()
     gates[1].open()
-    while task.state != .finished { await Task.yield() }
+    await until(task.state == .finished)
     #expect(workflow.isRunning && task.result == 1)
     gates[0].open()
     #expect(await outcome.word == "success")
@@ -152,7 +152,7 @@ struct AttemptTests {
     held.task.retry()
     let new = await held.attempt(2)
     new.finish(with: 2)
-    while held.task.state != .finished { await Task.yield() }
+    await until(held.task.state == .finished)
     #expect(workflow.isRunning && workflow.outcome == nil && first.outcome == nil)
     old.finish(with: 1)
     #expect(await settled(first).isCancelled)

@@ -275,7 +275,7 @@ extension Workflow {
     DispatchQueue.global().async { operation.start() }
     await delegate.inside.wait()
     // The others have begun meanwhile, as far as they may.
-    while workflow.tasks.count(where: { $0.state == .executing }) < 2 { await Task.yield() }
+    await until(workflow.tasks.count { $0.state == .executing } >= 2)
     for _ in 0..<1_000 { await Task.yield() }
     delegate.goOn.open()
     #expect(await settled(operation).word == "success")
@@ -304,7 +304,7 @@ extension Workflow {
     }
     DispatchQueue.global().async { workflow.start() }
     await delegate.inside.wait()
-    while second.state != .executing { await Task.yield() }
+    await until(second.state == .executing)
     second.cancel()
     delegate.goOn.open()
     await workflow.untilIdle()

@@ -71,7 +71,7 @@ struct ConditionTests {
     let condition = workflow.addCondition("ready", of: Void.self)
     let after = workflow.addEmpty("after", after: condition)
     async let outcome = workflow.outcomeOfRun()
-    while condition.state != .executing { await Task.yield() }
+    await until(condition.state == .executing)
     workflow.cancel()
     #expect(await outcome.isCancelled)
     workflow.retry()
@@ -105,7 +105,7 @@ struct ConditionTests {
     let condition = workflow.addCondition("ready", of: Int.self)
     let other = workflow.add("other") { succeeding(1) }
     workflow.start()
-    while other.state != .finished { await Task.yield() }
+    await until(other.state == .finished)
     #expect(condition.state == .executing)
     condition.fulfill(with: 1)
     await workflow.untilIdle()

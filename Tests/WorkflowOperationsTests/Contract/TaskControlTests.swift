@@ -64,7 +64,7 @@ struct TaskControlTests {
     #expect(!condition.finish() && !condition.isFulfilled)
     let run = workflow.makeOperation()
     run.start()
-    while condition.state != .executing { await Task.yield() }
+    await until(condition.state == .executing)
     #expect(condition.finish() && condition.isFulfilled && !condition.fulfill())
     #expect(await settled(run).word == "success")
   }
@@ -94,7 +94,7 @@ struct TaskControlTests {
     let run = workflow.makeOperation()
     run.start()
     let attempt = await held.attempt(1)
-    while held.task.operation == nil { await Task.yield() }
+    await until(held.task.operation != nil)
     #expect(held.task.operation === attempt)
     attempt.reportProgress(0.25)
     #expect(held.task.fractionCompleted == 0.25)
@@ -142,7 +142,7 @@ struct TaskControlTests {
     let attempt = await held.attempt(1)
     workflow.isSuspended = true
     attempt.finish(with: 1)
-    while held.task.state != .finished { await Task.yield() }
+    await until(held.task.state == .finished)
     for _ in 0..<1_000 { await Task.yield() }
     #expect(workflow.isSuspended && next.state == .ready && workflow.isRunning && calls.current == 0)
     workflow.isSuspended = false
@@ -158,7 +158,7 @@ struct TaskControlTests {
     workflow.isSuspended = true
     let run = workflow.makeOperation()
     run.start()
-    while condition.state != .executing { await Task.yield() }
+    await until(condition.state == .executing)
     #expect(task.state == .ready)
     run.cancel()
     #expect(await settled(run).word == "cancelled")
@@ -182,14 +182,14 @@ struct TaskControlTests {
     outer.isSuspended = true
     outer.addSubworkflow("late", late)
     attempt.finish(with: 1)
-    while held.task.state != .finished { await Task.yield() }
+    await until(held.task.state == .finished)
     for _ in 0..<1_000 { await Task.yield() }
     #expect(last.state == .ready && lateTask.state == .ready)
     // What is suspended by itself stays so.
     innermost.isSuspended = true
     #expect(!middle.isSuspended)
     outer.isSuspended = false
-    while lateTask.state != .finished { await Task.yield() }
+    await until(lateTask.state == .finished)
     #expect(last.state == .ready && outer.isRunning)
     innermost.isSuspended = false
     #expect(await settled(run).word == "success")

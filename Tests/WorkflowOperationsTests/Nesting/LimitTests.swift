@@ -28,7 +28,7 @@ struct LimitTests {
     for (number, held) in tasks.enumerated() {
       for other in tasks[number..<min(number + limit, 6)] { _ = await other.attempt(1) }
       // The place of one that has settled may be taken before the workflow is told of that.
-      while tasks[..<number].contains(where: { $0.task.state != .finished }) { await Task.yield() }
+      await until(tasks[..<number].allSatisfy { $0.task.state == .finished })
       #expect(workflow.states.count { $0 == .executing } == limit || number + limit > 6)
       await held.attempt(1).finish(with: 1)
     }

@@ -91,7 +91,7 @@ struct SubworkflowTests {
     _ = await outer.outcomeOfRun()
     #expect(task.state == .failed)
     #expect(inner.tasks[0].retry())
-    while outer.outcome == nil || after.state != .finished { await Task.yield() }
+    await until(outer.outcome != nil && after.state == .finished)
     #expect(task.state == .finished && outer.outcome?.word == "success")
   }
 
@@ -162,7 +162,7 @@ struct SubworkflowTests {
     inner.start()
     let operation = await held.attempt(1)
     outer.start()
-    while task.state != .executing { await Task.yield() }
+    await until(task.state == .executing)
     operation.finish(with: 1)
     await outer.untilIdle()
     #expect(task.state == .finished && held.task.attempt == 1)

@@ -169,7 +169,7 @@ struct OriginalBugsK01ToK09 {
     workflow.start()
     let operation = await held.attempt(1)
     let late = workflow.addEmpty("late", after: second)
-    while late.state != .finished { await Task.yield() }
+    await until(late.state == .finished)
     operation.finish(with: 1)
     await workflow.untilIdle()
   }

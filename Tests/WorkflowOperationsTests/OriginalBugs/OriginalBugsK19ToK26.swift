@@ -43,7 +43,7 @@ struct OriginalBugsK19ToK26 {
     #expect(task.state == .failed && flaky.state == .failed && !inner.hasExecutingTasks)
     flaky.retry()
     doubled.retry()
-    while result.state != .finished { await Task.yield() }
+    await until(result.state == .finished)
     #expect(result.result == 42 && task.state == .finished)
   }
 

@@ -50,7 +50,7 @@ extension Workflow {
 
   /// Waits until no run is under way.
   func untilIdle() async {
-    while isRunning { await Task.yield() }
+    await until(!isRunning)
   }
 }
 

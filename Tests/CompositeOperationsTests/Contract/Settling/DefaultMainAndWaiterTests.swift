@@ -126,7 +126,7 @@ struct DefaultMainAndWaiterTests {
     let operation = HeldOperation<Int>()
     let runner = Task { try await queue.run(operation) }
     runner.cancel()
-    while !operation.isCancelled { await Task.yield() }
+    await until(operation.isCancelled)
     blocker.complete()
     await #expect(throws: CancellationError.self) { try await runner.value }
     #expect(!operation.started.isOpen)

@@ -99,7 +99,7 @@ struct QueuePoolChangeTests {
     queue.add([block("normal", .normal), block("veryHigh", .veryHigh), block("low", .low)])
     let composite = CompositeOperation(operations: [block("leaf", .high), block("leaf", .high)], operationQueue: queue)
     await onWorker { composite.start() }
-    while queue.operationCount < 4 { await Task.yield() }
+    await until(queue.operationCount >= 4)
     queue.isSuspended = false
     await recorder.wait(forCount: 5)
     #expect(recorder.events == ["veryHigh", "leaf", "leaf", "normal", "low"])
