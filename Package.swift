@@ -20,7 +20,14 @@ let package = Package(
     // No `pkgConfig`: with Homebrew's SQLite installed, SwiftPM would add its paths to builds for iOS, too.
     .systemLibrary(name: "CompositeOperationsSQLite"),
     .target(name: "DurableOperations", dependencies: ["CompositeOperations", "CompositeOperationsSQLite"]),
-    .target(name: "HTTPOperations", dependencies: ["CompositeOperations"]),
+    // Declarations alone: libcurl is the one that Foundation has loaded.
+    .target(name: "CompositeOperationsCurl"),
+    .target(
+      name: "HTTPOperations",
+      dependencies: [
+        "CompositeOperations",
+        .target(name: "CompositeOperationsCurl", condition: .when(platforms: [.linux, .android])),
+      ]),
     .target(name: "ManagedOperations", dependencies: ["CompositeOperations", "HTTPOperations"]),
     .target(name: "PipelineOperations", dependencies: ["CompositeOperations", "HTTPOperations"]),
     .target(name: "WorkflowOperations", dependencies: ["CompositeOperations"]),

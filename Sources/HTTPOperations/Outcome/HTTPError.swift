@@ -1,3 +1,4 @@
+import CompositeOperations
 public import Foundation
 
 /// What an ``HTTPOperation`` fails with if no whole answer came, or it could not be kept.
@@ -33,6 +34,8 @@ public struct HTTPError: Error, Sendable {
     public static let malformedAnswer = Code(value: .malformedAnswer)
     /// The header fields of the answer are longer than what is accepted.
     public static let headerTooLarge = Code(value: .headerTooLarge)
+    /// The body is longer than what is kept in memory: see ``HTTPOptions``.
+    public static let bodyTooLarge = Code(value: .bodyTooLarge)
     /// The connection ended before the whole body had come.
     public static let truncatedBody = Code(value: .truncatedBody)
     /// There were more redirects than are to be followed.
@@ -53,8 +56,8 @@ public struct HTTPError: Error, Sendable {
     /// What the library itself switches on, without a `default`.
     enum Value: String, CaseIterable {
       case invalidURL, invalidRequest, unreadableFile, unwritableFile, hostNotFound, connectionRefused, notConnected,
-        insecureConnection, timedOut, connectionLost, malformedAnswer, headerTooLarge, truncatedBody, tooManyRedirects,
-        invalidRedirect, notHTTP, other
+        insecureConnection, timedOut, connectionLost, malformedAnswer, headerTooLarge, bodyTooLarge, truncatedBody,
+        tooManyRedirects, invalidRedirect, notHTTP, other
     }
 
     let value: Value
@@ -83,7 +86,9 @@ public struct HTTPError: Error, Sendable {
 
 extension HTTPError: LocalizedError, CustomStringConvertible {
   /// The sentence: what went wrong with which address, and what can be done.
-  public var description: String {
+  public var description: String { HarmlessText.line(sentence) }
+
+  private var sentence: String {
     let place = url.map { $0.isFileURL ? $0.path : $0.textWithoutSecrets } ?? "nowhere"
     let cause = (detail ?? underlying?.localizedDescription).map { " (\($0))" } ?? ""
     return switch code.value {
@@ -104,13 +109,15 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
     case .insecureConnection:
       "No secure connection to \(place) came about\(cause). Check the server's certificate, and the clock."
     case .timedOut:
-      "\(place) did not answer in time\(cause). Try again, or raise the request's timeoutInterval."
+      "\(place) did not answer in time\(cause). Try again, or raise the request's timeoutInterval or the totalTime of its options."
     case .connectionLost:
       "The connection to \(place) ended without an answer\(cause). Try again if the request may be made twice."
     case .malformedAnswer:
       "What \(place) answered is no HTTP\(cause). Check the address and its port."
     case .headerTooLarge:
       "The header fields of the answer of \(place) are too long\(cause). The server has to send less."
+    case .bodyTooLarge:
+      "The answer of \(place) is too long to be kept in memory\(cause). Download it to a file, or raise bodyInMemory of its options."
     case .truncatedBody:
       "The answer of \(place) ended before it was complete\(cause). Try again."
     case .tooManyRedirects:

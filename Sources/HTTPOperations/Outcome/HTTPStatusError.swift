@@ -1,3 +1,4 @@
+import CompositeOperations
 public import Foundation
 
 /// What an ``HTTPOperation`` fails with if the server answered with a status that is not accepted: the whole answer.
@@ -31,7 +32,7 @@ extension HTTPStatusError: LocalizedError, CustomStringConvertible {
   public var description: String {
     var text = "\(url?.textWithoutSecrets ?? "The server") answered with the status \(status)"
     if let retryAfter { text += ", to be asked again in \(retryAfter.components.seconds) s" }
-    return text + (excerpt.map { ": \($0)" } ?? ".")
+    return HarmlessText.line(text + (excerpt.map { ": \($0)" } ?? "."))
   }
 
   /// The first line of the body, or how it begins, if the body is text.

@@ -21,8 +21,11 @@ extension HTTPError {
     case .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed: return .notConnected
     case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
-      .clientCertificateRequired:
+      .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
       return .insecureConnection
+    // The server's answer, or a delegate's, to who asks: trying again does not help.
+    case .userCancelledAuthentication, .userAuthenticationRequired: return .other
+    case .cannotDecodeContentData, .cannotDecodeRawData: return .malformedAnswer
     case .fileDoesNotExist, .noPermissionsToReadFile, .fileIsDirectory: return .unreadableFile
     default: break
     }
@@ -46,5 +49,24 @@ extension HTTPError {
     #else
     return false
     #endif
+  }
+}
+
+extension HTTPError.Code {
+  /// What `URLSession` calls it, for those who look at the underlying error.
+  var ofFoundation: URLError.Code? {
+    switch value {
+    case .hostNotFound: .cannotFindHost
+    case .connectionRefused: .cannotConnectToHost
+    case .notConnected: .notConnectedToInternet
+    case .insecureConnection: .secureConnectionFailed
+    case .timedOut: .timedOut
+    case .connectionLost, .truncatedBody: .networkConnectionLost
+    case .malformedAnswer: .cannotParseResponse
+    case .headerTooLarge, .bodyTooLarge: .dataLengthExceedsMaximum
+    case .invalidURL, .invalidRequest, .unreadableFile, .unwritableFile, .tooManyRedirects, .invalidRedirect, .notHTTP,
+      .other:
+      nil
+    }
   }
 }

@@ -3,9 +3,9 @@ import CompositeOperations
 import Foundation
 import FoundationNetworking
 
-/// Says when a task has neither sent nor received anything for as long as it may.
+/// Says when a hop has neither sent nor received anything for as long as it may.
 ///
-/// Foundation's own timer cannot be used: see URLSessionDifferences.swift.
+/// Foundation's own timer cannot be used: see URLSessionDifferences.swift. libcurl has none for this.
 final class IdleTimer: Sendable {
   private struct State {
     var timer: Timekeeper.Timer?
@@ -23,10 +23,12 @@ final class IdleTimer: Sendable {
     state = LockBox(State(end: clock.now + limit))
   }
 
-  /// Nil if the task may wait for as long as it likes.
-  convenience init?(for request: URLRequest, in session: URLSession) {
-    // A request does not tell whether its timeout was set; that of one whose was not is this one, and means the session's.
-    let seconds = request.timeoutInterval == 60 ? SessionTwins.twin(of: session).timeout : request.timeoutInterval
+  /// Nil if the hop may wait for as long as it likes.
+  ///
+  /// - Parameter sessionTimeout: what holds for requests that were given no time of their own.
+  convenience init?(for request: URLRequest, sessionTimeout: TimeInterval) {
+    // A request does not tell whether its timeout was set; that of one whose was not is this one.
+    let seconds = request.timeoutInterval == 60 ? sessionTimeout : request.timeoutInterval
     guard seconds < .endless else { return nil }
     self.init(limit: .seconds(max(0, seconds)), clock: .of(ContinuousClock()))
   }
@@ -44,7 +46,7 @@ final class IdleTimer: Sendable {
     state.withLock { $0.end = end }
   }
 
-  /// The task has ended.
+  /// The hop has ended.
   func stop() {
     let timer = state.withLock { state in
       state.isStopped = true
@@ -75,11 +77,6 @@ final class IdleTimer: Sendable {
     case nil: break
     }
   }
-}
-
-extension TimeInterval {
-  /// Longer than anybody waits. What does not fit into an integer, as milliseconds, ends the process in Foundation.
-  static let endless: TimeInterval = 1_000_000_000
 }
 
 extension URLRequest {

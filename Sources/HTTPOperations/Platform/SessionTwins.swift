@@ -3,31 +3,59 @@ import CompositeOperations
 #if canImport(FoundationNetworking)
 import Foundation
 package import FoundationNetworking
+#else
+package import Foundation
+#endif
 
-/// Sessions with the configurations of others, and a delegate of ours. They go when the others are gone.
+/// What makes requests in place of the sessions of others. It goes when they are gone.
+///
+/// On Linux that is libcurl, or a session with a delegate of ours. On Apple platforms it is a session for what the other one would
+/// get wrong: see ``TwinSession``. It goes when another is made, at the latest; until then it is idle, and keeps nothing of the
+/// other session but its configuration.
 enum SessionTwins {
   final class Twin {
     fileprivate weak var original: URLSession?
-    let session: URLSession
-    let relay: SessionRelay
+    #if canImport(FoundationNetworking)
+    let transport: Transport
     /// The header fields of the original's configuration, which have to be put into the requests: see HTTPExchange.
     let fields: HTTPHeaders
     /// How long a request of the original may neither send nor receive anything.
     let timeout: TimeInterval
+    #else
+    private let sessions = LockBox<[TwinSession: URLSession]>([:])
+    #endif
 
     init(of original: URLSession) {
       self.original = original
-      relay = SessionRelay()
-      // What a session gives is its own, and no copy. What somebody changes there later is not for this session.
+      #if canImport(FoundationNetworking)
+      // What a session gives is its own, and no copy. What somebody changes there later is not for this.
       let configuration = original.configuration.copy() as! URLSessionConfiguration
       var fields: HTTPHeaders = [:]
       for (name, value) in configuration.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
       self.fields = fields
       timeout = configuration.timeoutIntervalForRequest
-      configuration.urlCache = nil
-      configuration.timeoutIntervalForRequest = .endless
-      configuration.httpAdditionalHeaders = nil
-      session = URLSession(configuration: configuration, delegate: relay, delegateQueue: nil)
+      transport = Transport(configuration)
+      #endif
+    }
+
+    #if !canImport(FoundationNetworking)
+    func session(_ kind: TwinSession, of original: URLSession) -> URLSession {
+      sessions.withLock { sessions in
+        if let session = sessions[kind] { return session }
+        let session = kind.session(insteadOf: original)
+        sessions[kind] = session
+        return session
+      }
+    }
+    #endif
+
+    /// Ends it when its requests have ended.
+    fileprivate func finish() {
+      #if canImport(FoundationNetworking)
+      if case .session(let session, _) = transport { session.finishTasksAndInvalidate() }
+      #else
+      for session in sessions.withLock({ $0.values }) { session.finishTasksAndInvalidate() }
+      #endif
     }
   }
 
@@ -45,22 +73,45 @@ enum SessionTwins {
       twins[key] = new
       return (new, Array(orphans.values))
     }
-    for orphan in orphans { orphan.session.finishTasksAndInvalidate() }
+    for orphan in orphans { orphan.finish() }
     return twin
   }
 
-  /// Ends the session that was made for another, when its tasks have ended.
+  /// Ends what was made for a session, when its requests have ended.
   static func release(of original: URLSession) {
     let twin = twins.withLock { twins -> Twin? in
       let key = ObjectIdentifier(original)
       guard twins[key]?.original === original else { return nil }
       return twins.removeValue(forKey: key)
     }
-    twin?.session.finishTasksAndInvalidate()
+    twin?.finish()
   }
 }
-#else
-package import Foundation
+
+#if canImport(FoundationNetworking)
+extension SessionTwins {
+  /// What makes requests on Linux.
+  enum Transport {
+    case curl(CurlSettings)
+    /// Where libcurl cannot be found, as in a fully static program; and if somebody has given the session protocols of their
+    /// own, which have to be asked.
+    case session(URLSession, SessionRelay)
+
+    init(_ configuration: URLSessionConfiguration) {
+      let protocols = configuration.protocolClasses ?? []
+      let areFoundations = protocols.allSatisfy { String(reflecting: $0).hasPrefix("FoundationNetworking.") }
+      if CurlConnections.isAvailable, areFoundations {
+        self = .curl(CurlSettings(of: configuration))
+        return
+      }
+      configuration.urlCache = nil
+      configuration.timeoutIntervalForRequest = .endless
+      configuration.httpAdditionalHeaders = nil
+      let relay = SessionRelay()
+      self = .session(URLSession(configuration: configuration, delegate: relay, delegateQueue: nil), relay)
+    }
+  }
+}
 #endif
 
 extension URLSession {
@@ -73,11 +124,9 @@ extension URLSession {
     #endif
   }
 
-  /// Invalidates the session, and the one that was made for it, when their tasks have ended.
+  /// Invalidates the session, and what was made for it, when their requests have ended.
   package func finishTasksAndInvalidateTwin() {
-    #if canImport(FoundationNetworking)
     SessionTwins.release(of: self)
-    #endif
     finishTasksAndInvalidate()
   }
 }

@@ -14,9 +14,7 @@ struct StreamedBody {
     switch upload {
     case .data(let data): length = data.count
     case .file(let file):
-      // Of what a link leads to, as is what will be read.
-      let path = file.resolvingSymlinksInPath().path
-      length = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue ?? 0
+      length = HTTPUpload.length(of: file) ?? 0
     }
   }
 

@@ -6,7 +6,8 @@ import FoundationNetworking
 #endif
 
 // Everything in which URLSession on Linux (swift-corelibs-foundation, Swift 6.3) and on Apple platforms differs for this
-// package is in this folder. What was found on Linux:
+// package is in this folder. On Linux most requests are libcurl's: see Curl. What is left to URLSession there are sessions with
+// protocols of their own, and programs in which libcurl is not found. What was found on Linux:
 //
 // - The delegate of a task is told of redirects and challenges only. Data, and what was sent, goes to the session's
 //   delegate, which cannot be set later. So requests run in a session of our own with the same configuration.
@@ -34,13 +35,13 @@ import FoundationNetworking
 // - A connection that ends in the middle of the header fields ends the process ("Transfer completed, but there's no
 //   response", swift-corelibs-foundation#5285), whoever made the request. Nothing can be done about it from outside:
 //   libcurl says that all is well, and Foundation asks nobody before it looks for the response, which only its own parser
-//   of header fields, or a task before it, could have set. Whoever talks to such a server needs another client.
+//   of header fields, or a task before it, could have set. That is why libcurl is used.
 // - Of an answer with a status from 301 to 308 the delegate is told nothing but the end, and the body is lost, unless it
 //   is a redirect that is declined.
 // - `URLSession.data(for:)` can deadlock when it is cancelled (swift-corelibs-foundation#5412). It is not used here.
 
 /// A task of a session that tells an exchange how it gets on.
-final class SessionTask: Sendable {
+final class SessionTask: HTTPHop {
   private enum Phase {
     case open
     /// The session is being told that a redirect is not followed.
@@ -55,30 +56,43 @@ final class SessionTask: Sendable {
   #endif
   private let task: URLSessionTask
   private let phase = LockBox(Phase.open)
+  /// Where the body goes, if it goes to a file: the delegate queue is that of others, or the main one, and need not be serial.
+  private let disk = LockBox<DiskQueue?>(nil)
+  #if !canImport(FoundationNetworking)
+  private let isSuspended = LockBox(false)
+  #endif
 
-  /// Makes a task that has not been resumed.
-  init(_ request: URLRequest, uploading upload: HTTPUpload?, in session: URLSession, for exchange: HTTPExchange) {
+  // Both make a task that has not been resumed.
+
+  #if canImport(FoundationNetworking)
+  init(
+    _ request: URLRequest, uploading upload: HTTPUpload?, idleTimer: IdleTimer?, in session: URLSession,
+    relay: SessionRelay, for exchange: HTTPExchange
+  ) {
     self.exchange = exchange
-    #if canImport(FoundationNetworking)
+    self.idleTimer = idleTimer
     body = StreamedBody(of: request, uploading: upload)
-    idleTimer = IdleTimer(for: request, in: session)
-    let twin = SessionTwins.twin(of: session)
-    task = twin.session.dataTask(with: body?.request(from: request.withoutTimeout) ?? request.withoutTimeout)
-    twin.relay.tell(self, about: task)
-    #else
+    task = session.dataTask(with: body?.request(from: request.withoutTimeout) ?? request.withoutTimeout)
+    relay.tell(self, about: task)
+  }
+  #else
+  init(
+    _ request: URLRequest, uploading upload: HTTPUpload?, in session: URLSession, for exchange: HTTPExchange
+  ) {
+    self.exchange = exchange
     switch upload {
     case nil: task = session.dataTask(with: request)
     case .data(let data): task = session.uploadTask(with: request, from: data)
     case .file(let file): task = session.uploadTask(with: request, fromFile: file)
     }
     task.delegate = TaskRelay(self)
-    #endif
   }
+  #endif
 
   func resume() {
     #if canImport(FoundationNetworking)
     idleTimer?.start { [weak self] in
-      if let self { exchange.timedOut(self) }
+      if let self, let idleTimer { exchange.idled(for: idleTimer.limit, self) }
     }
     #endif
     task.resume()
@@ -129,24 +143,64 @@ final class SessionTask: Sendable {
 
   func responded(_ response: URLResponse) {
     noteActivity()
-    if let response = response as? HTTPURLResponse { exchange.responded(.init(response)) }
+    guard let response = response as? HTTPURLResponse else { return }
+    let disk = exchange.responded(.init(response), from: self)
+    self.disk.withLock { $0 = disk }
   }
 
   func received(_ data: Data) {
     noteActivity()
-    exchange.received(data)
+    guard let disk = disk.withLock({ $0 }) else { return pass(data) }
+    #if canImport(FoundationNetworking)
+    // Suspending a task is as little safe here as the rest. Only the requests of this session wait.
+    disk.addAndWait { pass(data) }
+    #else
+    disk.add(data.count) { self.pass(data) }
+    if !disk.hasRoom { suspend(until: disk) }
+    #endif
+  }
+
+  #if !canImport(FoundationNetworking)
+  /// Has the server wait, too, until there is room again.
+  private func suspend(until disk: DiskQueue) {
+    // What had come already is still told of. The session counts how often a task was suspended.
+    let isFirst = isSuspended.withLock { isSuspended in
+      defer { isSuspended = true }
+      return !isSuspended
+    }
+    guard isFirst else { return }
+    task.suspend()
+    let goOn: @Sendable () -> Void = {
+      self.isSuspended.withLock { $0 = false }
+      self.task.resume()
+    }
+    // There may be room by now.
+    if disk.hasRoom(otherwise: goOn) { goOn() }
+  }
+  #endif
+
+  private func pass(_ data: Data) {
+    if !exchange.received(data, from: self) { exchange.stop(self) }
   }
 
   func sent(_ count: Int64, of total: Int64) {
     noteActivity()
-    exchange.sent(count, of: total)
+    exchange.sent(Int(clamping: count), of: Int(clamping: total), by: self)
   }
 
   func completed(_ error: (any Error)?, endsChallenge: Bool = false) {
     #if canImport(FoundationNetworking)
     idleTimer?.stop()
     #endif
-    exchange.completed(error, endsChallenge: endsChallenge)
+    let end: HTTPHopEnd =
+      switch error {
+      case nil: .completed
+      case let error? where (error as? URLError)?.code == .cancelled: .cancelled
+      case let error?: .threw(error)
+      }
+    guard let disk = disk.withLock({ $0 }) else { return exchange.ended(end, by: self, endsChallenge: endsChallenge) }
+    // When all that came was written.
+    disk.add { self.exchange.ended(end, by: self, endsChallenge: endsChallenge) }
   }
 
   private func noteActivity() {
@@ -161,10 +215,12 @@ extension HTTPExchangeState.Answer {
     var headers: HTTPHeaders = [:]
     for case (let name as String, let value as String) in response.allHeaderFields { headers[name] = value }
     // The length on the way says nothing about what is unpacked from it.
-    var length = headers["Content-Encoding"] == nil ? Int(response.expectedContentLength) : -1
+    var length = headers["Content-Encoding"] == nil ? response.expectedContentLength : -1
     #if canImport(FoundationNetworking)
     if (301...308).contains(response.statusCode) { length = -1 }
     #endif
-    self.init(url: response.url, status: response.statusCode, headers: headers, length: length >= 0 ? length : nil)
+    self.init(
+      url: response.url, status: response.statusCode, headers: headers,
+      length: length >= 0 ? Int(clamping: length) : nil)
   }
 }

@@ -5,25 +5,49 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A request under way: one task of the session after the other, as long as there are redirects.
+extension TimeInterval {
+  /// Longer than anybody waits. What does not fit into an integer, as milliseconds, ends the process in Foundation.
+  static let endless: TimeInterval = 1_000_000_000
+}
+
+/// A request under way: one hop after the other, as long as there are redirects.
 ///
-/// The session calls it from its delegate queue, one call after the other. Only cancels, timeouts and
-/// the news that somebody else has settled the operation come from elsewhere.
-final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked, but for the session's calls
+/// The transport tells it of a hop one call after the other: from a place that other requests share, or, as soon as there is a
+/// body that goes to a file, from a queue for that. Cancels, the total time, and the news that the operation was settled
+/// elsewhere come from other places. What a hop says after its end is not heard.
+final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked
   private struct Running {
     var state: HTTPExchangeState
-    var task: SessionTask?
+    var hop: (any HTTPHop)?
+    var file: PartialFile?
+    var disk: DiskQueue?
+    var timer: Timekeeper.Timer?
     /// Held while it runs: whoever can settle an operation keeps it alive.
     var operation: HTTPOperation?
   }
 
+  /// How long a transport has to end a hop that is not wanted. Then it is as if it had: no server holds up a cancel.
+  private static let patience = Duration.milliseconds(50)
+  /// How long a disk has to remove a file. Then it does so later: no disk holds up an end.
+  private static let patienceWithDisks = Duration.seconds(1)
+
+  /// How long the body of a redirect, which nobody wants, may take to end by itself. Then its connection is not used again.
+  private static let patienceWithRedirects = Duration.milliseconds(250)
+
+  /// Whether the body of an answer may go to a file.
+  let isDownload: Bool
   private let running: LockBox<Running>
   private let session: URLSession
-  // Touched by the session's calls.
-  private var file: PartialFile?
+  private let open: @Sendable (URL) throws -> FileHandle
+  private let progress = ProgressMail()
+  private let clock = Timekeeper.of(ContinuousClock())
 
-  init(_ state: HTTPExchangeState, session: URLSession) {
+  init(
+    _ state: HTTPExchangeState, session: URLSession, opening open: @escaping @Sendable (URL) throws -> FileHandle
+  ) {
     running = LockBox(Running(state: state))
+    if case .download = state.transfer { isDownload = true } else { isDownload = false }
+    self.open = open
     self.session = session
   }
 
@@ -35,113 +59,230 @@ final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked, 
       return running.state
     }
     guard operation.observe(self) else { return settle(with: .cancelled) }
-    if let error = HTTPRequestCheck.mistake(in: state) {
-      settle(with: .failure(error))
-    } else {
-      hop()
+    let identifier = session.configuration.identifier
+    if let error = HTTPRequestCheck.mistake(in: state, sessionIdentifier: identifier) {
+      return settle(with: .failure(error))
     }
+    let timeOfTheSession = session.configuration.timeoutIntervalForResource
+    // NaN is no time.
+    let time = min(
+      state.options.totalTime, .seconds(timeOfTheSession < .endless ? max(0, timeOfTheSession) : .endless))
+    let timer = clock.at(clock.now + time) { [weak self] in self?.timeIsOver(time) }
+    let isSettled = running.withLock { running in
+      if running.operation != nil { running.timer = timer }
+      return running.operation == nil
+    }
+    if isSettled { clock.cancel(timer) }
+    makeHop()
   }
+
+  /// Makes the request of the next hop.
+  private func makeHop() {
+    let state = running.withLock { $0.state }
+    if let detail = insecurity(of: state) {
+      return settle(with: .failure(HTTPError(.insecureConnection, url: state.request.url, detail: detail)))
+    }
+    let hop = session.hop(state.request, uploading: state.upload, to: state.place, options: state.options, for: self)
+    let isUnwanted = running.withLock { running in
+      running.hop = hop
+      return running.state.isOver
+    }
+    hop.resume()
+    // The cancel may have come while there was no hop yet.
+    if isUnwanted { stop(hop) }
+  }
+
+  /// Why the server cannot prove the key that it is to prove, if so.
+  private func insecurity(of state: HTTPExchangeState) -> String? {
+    guard state.options.pins(of: state.request.url) != nil else { return nil }
+    if state.request.url?.scheme != "https" { return "the server is to prove its key, which it cannot without TLS" }
+    if session.looksAtKeys { return nil }
+    return
+      "the server is to prove its key, but on Linux no key can be looked at in a session with protocols of its own, and where "
+      + "libcurl is not found"
+  }
+
+  // MARK: - From elsewhere
 
   func cancel() {
-    let task = running.withLock { running in
-      running.state.cancel()
-      return running.task
-    }
-    task?.cancel()
+    endHop { $0.cancel() }
   }
 
-  /// Somebody else may have settled it; then nobody needs the answer.
+  /// It may have been settled elsewhere; then the answer is not needed.
   func operationDidSettle(_ operation: Operation, tag: Int) {
     cancel()
   }
 
-  /// Makes the request of the next hop.
-  private func hop() {
-    let state = running.withLock { $0.state }
-    let task = SessionTask(state.request, uploading: state.upload, in: session, for: self)
-    let isCancelled = running.withLock { running in
-      running.task = task
-      return running.state.isCancelled
-    }
-    task.resume()
-    // The cancel may have come while there was no task yet.
-    if isCancelled { task.cancel() }
+  private func timeIsOver(_ time: Duration) {
+    endHop { $0.timedOut(after: time) }
   }
 
-  /// The task has neither sent nor received anything for too long.
-  func timedOut(_ task: SessionTask) {
-    let isCurrent = running.withLock { running in
-      guard running.task === task else { return false }
-      running.state.timedOut()
+  /// The hop has neither sent nor received anything for so long.
+  func idled(for time: Duration, _ hop: any HTTPHop) {
+    let isUnderWay = running.withLock { running in
+      guard running.hop === hop else { return false }
+      running.state.idled(for: time)
       return true
     }
-    if isCurrent { task.cancel() }
+    if isUnderWay { stop(hop) }
   }
 
-  // MARK: - Calls of the session
-
-  func responded(_ answer: HTTPExchangeState.Answer) {
-    file?.discard()
-    file = nil
-    guard case .file(let destination) = running.withLock({ $0.state.responded(answer) }) else { return }
-    writing(to: destination) { file = try PartialFile(for: destination) }
-  }
-
-  func received(_ data: Data) {
-    let (progress, operation) = running.withLock { ($0.state.received(data), $0.operation) }
-    if let file { writing(to: file.destination) { try file.write(data) } }
-    if let progress { operation?.reportProgress(completed: progress.count, of: progress.total) }
-  }
-
-  func sent(_ count: Int64, of total: Int64) {
-    let operation = running.withLock { $0.state.upload == nil ? nil : $0.operation }
-    operation?.reportProgress(completed: Int(count), of: Int(total))
-  }
-
-  func completed(_ error: (any Error)?, endsChallenge: Bool) {
-    let completion = running.withLock { running in
-      running.task = nil
-      return running.state.completed(error, endsChallenge: endsChallenge)
+  private func endHop(_ change: (inout HTTPExchangeState) -> Void) {
+    let hop = running.withLock { running in
+      change(&running.state)
+      return running.hop
     }
+    if let hop { stop(hop) }
+  }
+
+  /// The body of a redirect has not ended in time.
+  private func endRedirect(_ hop: any HTTPHop) {
+    if running.withLock({ $0.hop === hop }) { stop(hop) }
+  }
+
+  /// Ends the hop, of which no more is wanted.
+  func stop(_ hop: any HTTPHop) {
+    hop.cancel()
+    _ = clock.at(clock.now + HTTPExchange.patience) { [weak self, weak hop] in
+      if let self, let hop { ended(.cancelled, by: hop) }
+    }
+  }
+
+  // MARK: - From the hop
+
+  /// - Returns: where what comes of the body, and its end, is to be told; anywhere if there is none.
+  func responded(_ answer: HTTPExchangeState.Answer, from hop: any HTTPHop) -> DiskQueue? {
+    let responded = running.withLock { running -> (HTTPExchangeState.Destination, DiskQueue?, PartialFile?)? in
+      guard running.hop === hop else { return nil }
+      let destination = running.state.responded(answer)
+      guard case .file = destination else { return (destination, nil, running.file.take()) }
+      let disk = running.disk ?? DiskQueue()
+      running.disk = disk
+      return (destination, disk, nil)
+    }
+    guard let (destination, disk, old) = responded else { return nil }
+    if let old { discard(old) }
+    if destination == .nowhere {
+      _ = clock.at(clock.now + HTTPExchange.patienceWithRedirects) { [weak self, weak hop] in
+        if let self, let hop { endRedirect(hop) }
+      }
+    }
+    if case .file(let url) = destination { disk?.add { self.makeFile(for: url, of: hop) } }
+    return disk
+  }
+
+  private func makeFile(for url: URL, of hop: any HTTPHop) {
+    _ = writing(to: url) {
+      let file = try PartialFile(for: url, opening: open)
+      // It may have taken its time.
+      let unwanted = running.withLock { running in
+        guard running.hop === hop else { return file as PartialFile? }
+        defer { running.file = file }
+        return running.file
+      }
+      unwanted?.discard()
+    }
+  }
+
+  /// False if no more of it is wanted.
+  func received(_ data: Data, from hop: any HTTPHop) -> Bool {
+    let part = running.withLock { running -> (HTTPExchangeState.Received, PartialFile?, HTTPOperation?)? in
+      guard running.hop === hop else { return nil }
+      return (running.state.received(data), running.file, running.operation)
+    }
+    guard let (received, file, operation) = part else { return false }
+    if let file, !writing(to: file.destination, { try file.write(data) }) { return false }
+    switch received {
+    case .enough: return false
+    case .more(let part?): if let operation { progress.report(part.count, of: part.total, to: operation) }
+    case .more(nil): break
+    }
+    return true
+  }
+
+  func sent(_ count: Int, of total: Int, by hop: any HTTPHop) {
+    let operation = running.withLock { $0.hop === hop && $0.state.upload != nil ? $0.operation : nil }
+    if let operation { progress.report(count, of: total, to: operation) }
+  }
+
+  /// - Parameter endsChallenge: whether it ended because nobody gave a password.
+  func ended(_ end: HTTPHopEnd, by hop: any HTTPHop, endsChallenge: Bool = false) {
+    let ended = running.withLock { running -> (HTTPExchangeState.Completion, PartialFile?)? in
+      guard running.hop === hop else { return nil }
+      let completion = running.state.completed(end, endsChallenge: endsChallenge)
+      // Until its file is where it belongs, it can be cancelled.
+      if case .succeed = completion, let file = running.file { return (completion, file) }
+      running.hop = nil
+      return (completion, running.file.take())
+    }
+    guard let (completion, file) = ended else { return }
     switch completion {
     case .follow:
-      hop()
+      if let file { discard(file) }
+      // Not here: the file to send once more is looked at.
+      DispatchQueue.global().async { self.makeHop() }
     case .succeed(let response):
-      do {
-        try file?.finish()
-        settle(with: .success(response))
-      } catch {
-        file?.discard()
-        settle(with: .failure(HTTPError(.unwritableFile, url: response.file, underlying: error)))
-      }
-    case .fail(let error):
-      file?.discard()
-      settle(with: .failure(error))
-    case .cancel:
-      file?.discard()
-      settle(with: .cancelled)
+      guard let file else { return settle(with: .success(response)) }
+      finish(file, of: hop, response)
+    case .fail(let error): settle(with: .failure(error), discarding: file)
+    case .cancel: settle(with: .cancelled, discarding: file)
+    }
+  }
+
+  private func finish(_ file: PartialFile, of hop: any HTTPHop, _ response: HTTPResponse) {
+    let finished = Result { try file.finish() }
+    let isUnderWay = running.withLock { running in
+      guard running.hop === hop else { return false }
+      (running.hop, running.file) = (nil, nil)
+      return true
+    }
+    guard isUnderWay else { return }
+    switch finished {
+    case .success: settle(with: .success(response))
+    case .failure(let error):
+      settle(with: .failure(HTTPError(.unwritableFile, url: response.file, underlying: error)))
     }
   }
 
   // MARK: - The end
 
-  /// Does what may fail because of a file, in which case nothing else of the answer matters.
-  private func writing(to destination: URL, _ write: () throws -> Void) {
+  /// Does what may fail because of a file, in which case nothing else of the answer matters. Returns whether it did not.
+  private func writing(to destination: URL, _ write: () throws -> Void) -> Bool {
     do {
       try write()
+      return true
     } catch {
-      file?.discard()
-      file = nil
-      let task = running.withLock { running in
-        running.state.fail(HTTPError(.unwritableFile, url: destination, underlying: error))
-        return running.task
-      }
-      task?.cancel()
+      let file = running.withLock { $0.file.take() }
+      if let file { discard(file) }
+      endHop { $0.fail(HTTPError(.unwritableFile, url: destination, underlying: error)) }
+      return false
     }
   }
 
+  /// Removes a file, on a queue of its own: the disk may take its time.
+  private func discard(_ file: PartialFile, then goOn: @escaping @Sendable () -> Void = {}) {
+    DispatchQueue(label: "CompositeOperations.HTTPOperations.discard").async {
+      file.discard()
+      goOn()
+    }
+  }
+
+  /// Settles when the file is gone, or the one that is being made.
+  private func settle(with outcome: Outcome<HTTPResponse>, discarding file: PartialFile?) {
+    if let file {
+      discard(file) { self.settle(with: outcome) }
+    } else if let disk = running.withLock({ $0.disk }) {
+      disk.add { self.settle(with: outcome) }
+    } else {
+      return settle(with: outcome)
+    }
+    _ = clock.at(clock.now + HTTPExchange.patienceWithDisks) { [weak self] in self?.settle(with: outcome) }
+  }
+
   private func settle(with outcome: Outcome<HTTPResponse>) {
-    guard let operation = running.withLock({ $0.operation.take() }) else { return }
+    let (operation, timer) = running.withLock { ($0.operation.take(), $0.timer.take()) }
+    if let timer { clock.cancel(timer) }
+    guard let operation else { return }
     // Not here: completions, and whatever goes on with the outcome, would keep the other requests of the session waiting.
     DispatchQueue.global().async { operation.end(with: outcome) }
   }

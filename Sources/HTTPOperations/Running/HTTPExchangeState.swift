@@ -11,7 +11,8 @@ import FoundationNetworking
 ///                          ▲                       │
 ///                          └────────follow─────────┘
 ///
-/// A cancel, or a failure on our side, ends the hop that is under way; the end comes when the session says that it is over.
+/// A cancel, a failure on our side, or enough of a body ends the hop that is under way; the end comes when the transport says
+/// that it is over.
 struct HTTPExchangeState: Sendable {
   enum Destination: Equatable {
     /// The body is kept in memory, up to so many bytes.
@@ -28,6 +29,14 @@ struct HTTPExchangeState: Sendable {
     case cancel
   }
 
+  /// What becomes of the hop after a part of the body.
+  enum Received {
+    /// More may come. How much of how much has come by now, if that is known.
+    case more((count: Int, total: Int)?)
+    /// No more is wanted.
+    case enough
+  }
+
   struct Answer {
     var url: URL?
     var status: Int
@@ -37,8 +46,11 @@ struct HTTPExchangeState: Sendable {
   }
 
   static let longestErrorBody = 1 << 20
+  /// So much of the body of a redirect is waited for, so that its connection can be used again.
+  private static let longestRedirectBody = 1 << 16
 
   let transfer: HTTPTransfer
+  let options: HTTPOptions
   private let acceptedStatuses: Range<Int>?
   private let maxRedirects: Int
 
@@ -46,18 +58,29 @@ struct HTTPExchangeState: Sendable {
   private(set) var request: URLRequest
   /// What it uploads; nil if there is nothing, or a redirect asks for something else.
   private(set) var upload: HTTPUpload?
+  /// Whether the next hop goes where the request was meant to go.
+  private(set) var place = HTTPHopPlace.ownServer
   private(set) var isCancelled = false
   private var redirectCount = 0
   private var answer: Answer?
   private var destination = Destination.nowhere
   private var next: HTTPRedirect.Target?
   private var body = Data()
-  private var receivedCount = 0
+  private var receivedCount: Int64 = 0
   private var ownFailure: (any Error)?
+  private var hasEnough = false
+  /// The names of fields that do not go to other servers, in lower case.
+  private var secretFields: Set<String>
 
-  init(request: URLRequest, transfer: HTTPTransfer, acceptedStatuses: Range<Int>?, maxRedirects: Int) {
+  init(
+    request: URLRequest, transfer: HTTPTransfer, options: HTTPOptions, acceptedStatuses: Range<Int>?, maxRedirects: Int
+  ) {
     self.request = request
+    // Foundation on Linux knows schemes in lower case alone, and traps if the address of a request without one is set.
+    if let url = request.url?.withLowercasedScheme, url != request.url { self.request.url = url }
+    secretFields = Set(options.secretFields.map { $0.lowercased() })
     self.transfer = transfer
+    self.options = options
     self.acceptedStatuses = acceptedStatuses
     self.maxRedirects = maxRedirects
     if case .upload(let upload) = transfer { self.upload = upload }
@@ -65,11 +88,19 @@ struct HTTPExchangeState: Sendable {
 
   // MARK: - Inputs
 
-  /// Adds header fields that the request has not got.
+  /// Adds header fields of the session that the request has not got. They are for its server alone.
   mutating func add(_ fields: HTTPHeaders) {
+    do { try fields.check(for: request.url) } catch { fail(error) }
     for (name, value) in fields.dictionary where request.value(forHTTPHeaderField: name) == nil {
       request.setValue(value, forHTTPHeaderField: name)
+      secretFields.insert(name.lowercased())
     }
+  }
+
+  /// Sets header fields, instead of those that the request has.
+  mutating func set(_ fields: HTTPHeaders) {
+    do { try fields.check(for: request.url) } catch { fail(error) }
+    for (name, value) in fields.dictionary { request.setValue(value, forHTTPHeaderField: name) }
   }
 
   mutating func cancel() {
@@ -81,9 +112,22 @@ struct HTTPExchangeState: Sendable {
     if ownFailure == nil { ownFailure = error }
   }
 
+  /// Whether the hop that is under way, or comes next, is not wanted.
+  var isOver: Bool { isCancelled || ownFailure != nil }
+
+  /// Why nothing is to be asked, if so.
+  var mistake: (any Error)? { ownFailure }
+
+  /// The time for all of it is over.
+  mutating func timedOut(after time: Duration) {
+    let detail = "it was not complete after \(time), which is all the time it has"
+    fail(HTTPError(.timedOut, url: request.url, underlying: URLError(.timedOut), detail: detail))
+  }
+
   /// Nothing was sent or received for too long.
-  mutating func timedOut() {
-    fail(HTTPError(URLError(.timedOut), url: request.url, hasAnswer: answer != nil))
+  mutating func idled(for time: Duration) {
+    let detail = "nothing came or went for \(time)"
+    fail(HTTPError(.timedOut, url: request.url, underlying: URLError(.timedOut), detail: detail))
   }
 
   /// The header fields of an answer came. Says what becomes of its body.
@@ -91,37 +135,55 @@ struct HTTPExchangeState: Sendable {
     self.answer = answer
     body = Data()
     receivedCount = 0
+    hasEnough = false
     next = nil
     destination = destination(for: answer)
     return destination
   }
 
-  /// A part of the body came. Returns how much of how much has come by now, if that is known.
-  mutating func received(_ data: Data) -> (count: Int, total: Int)? {
-    receivedCount += data.count
-    if case .memory(let limit) = destination { body.append(data.prefix(max(0, limit - body.count))) }
-    guard destination != .nowhere, upload == nil, let length = answer?.length, length > 0 else { return nil }
-    return (receivedCount, length)
+  mutating func received(_ data: Data) -> Received {
+    receivedCount += Int64(data.count)
+    switch destination {
+    case .memory(let limit):
+      guard limit < .max || receivedCount <= options.bodyInMemory else {
+        fail(HTTPError(.bodyTooLarge, url: request.url, detail: "more than \(options.bodyInMemory) bytes"))
+        return .enough
+      }
+      body.append(data.prefix(max(0, limit - body.count)))
+      hasEnough = body.count >= limit && limit < .max
+    case .nowhere:
+      hasEnough = receivedCount > Int64(Self.longestRedirectBody)
+    case .file:
+      break
+    }
+    if hasEnough { return .enough }
+    guard destination != .nowhere, upload == nil, let length = answer?.length, length > 0 else { return .more(nil) }
+    return .more((Int(clamping: receivedCount), length))
   }
 
   /// The hop is over: says how the request ends, or that another hop follows.
-  mutating func completed(_ error: (any Error)?, endsChallenge: Bool) -> Completion {
+  ///
+  /// - Parameter endsChallenge: whether it ended because nobody gave a password.
+  mutating func completed(_ end: HTTPHopEnd, endsChallenge: Bool) -> Completion {
     if isCancelled { return .cancel }
     if let ownFailure { return .fail(ownFailure) }
-    // Whoever declines to give a password is told that the request was cancelled; what was answered is the answer.
-    if let error, !(endsChallenge && answer != nil) { return failure(error) }
-    guard let answer else { return .fail(HTTPError(.notHTTP, url: request.url)) }
-    if let length = answer.length, receivedCount < length, destination != .nowhere, hasBody(answer) {
-      return .fail(HTTPError(.truncatedBody, url: answer.url, detail: "\(receivedCount) of \(length) bytes came"))
-    }
+    // Nobody wants the body of a redirect, whatever became of it.
     if let next {
       request = next.request
+      if next.isElsewhere { place = .otherServer }
       if !next.keepsBody { upload = nil }
       redirectCount += 1
       self.answer = nil
+      self.next = nil
       return .follow
     }
-    return end(answer)
+    // Whoever declines to give a password is told that the request was cancelled; what was answered is the answer.
+    if !hasEnough, !(endsChallenge && answer != nil), let failure = failure(end) { return failure }
+    guard let answer else { return .fail(HTTPError(.notHTTP, url: request.url)) }
+    if !hasEnough, let length = answer.length, receivedCount < Int64(length), destination != .nowhere, hasBody(answer) {
+      return .fail(HTTPError(.truncatedBody, url: answer.url, detail: "\(receivedCount) of \(length) bytes came"))
+    }
+    return completion(of: answer)
   }
 
   // MARK: - What follows
@@ -132,17 +194,18 @@ struct HTTPExchangeState: Sendable {
         guard redirectCount < maxRedirects else {
           throw HTTPError(.tooManyRedirects, url: request.url, detail: "\(maxRedirects) were followed")
         }
-        next = try HTTPRedirect.target(location, status: answer.status, of: request, at: answer.url)
+        next = try HTTPRedirect.target(
+          location, status: answer.status, of: request, at: answer.url, secretFields: secretFields)
       } catch {
         fail(error)
       }
       return .nowhere
     }
     guard case .download(let file) = transfer else { return .memory(limit: .max) }
-    return isAccepted(answer.status) ? .file(file) : .memory(limit: Self.longestErrorBody)
+    return isAccepted(answer.status) ? .file(file) : .memory(limit: min(Self.longestErrorBody, options.bodyInMemory))
   }
 
-  private func end(_ answer: Answer) -> Completion {
+  private func completion(of answer: Answer) -> Completion {
     guard isAccepted(answer.status) else {
       return .fail(HTTPStatusError(url: answer.url, status: answer.status, headers: answer.headers, body: body))
     }
@@ -152,10 +215,24 @@ struct HTTPExchangeState: Sendable {
       HTTPResponse(url: answer.url, status: answer.status, headers: answer.headers, body: body, file: file))
   }
 
-  private func failure(_ error: any Error) -> Completion {
-    // Others can end what runs in a session.
-    if (error as? URLError)?.code == .cancelled { return .cancel }
-    return .fail(HTTPError(error, url: request.url, hasAnswer: answer != nil))
+  private func failure(_ end: HTTPHopEnd) -> Completion? {
+    switch end {
+    case .completed, .stopped: nil
+    // Not by us: a session was invalidated, or its delegate does not trust the server.
+    case .cancelled:
+      .fail(
+        request.url?.scheme == "https" && answer == nil
+          ? HTTPError(
+            .insecureConnection, url: request.url, underlying: URLError(.cancelled),
+            detail: "the session's delegate refused the server, or the session was invalidated")
+          : HTTPError(
+            .other, url: request.url, underlying: URLError(.cancelled), detail: "the session was invalidated"))
+    case .failed(let code, let detail):
+      .fail(
+        HTTPError(code, url: request.url, underlying: code.ofFoundation.map { URLError($0) }, detail: detail))
+    case .threw(let error as HTTPError): .fail(error)
+    case .threw(let error): .fail(HTTPError(error, url: request.url, hasAnswer: answer != nil))
+    }
   }
 
   private func isAccepted(_ status: Int) -> Bool {

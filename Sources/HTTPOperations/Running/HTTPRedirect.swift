@@ -10,24 +10,31 @@ enum HTTPRedirect {
     let request: URLRequest
     /// Whether the body is sent again.
     let keepsBody: Bool
+    /// Whether it leads to another server.
+    let isElsewhere: Bool
   }
 
   private static let fieldsOfBodies = ["Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding"]
-  private static let fieldsOfOneServer = ["Authorization", "Cookie", "Host", "Proxy-Authorization"]
+  private static let fieldsOfOneServer = ["authorization", "cookie", "host", "proxy-authorization"]
 
   static func isRedirect(_ status: Int) -> Bool {
     [301, 302, 303, 307, 308].contains(status)
   }
 
   /// - Throws: an ``HTTPError`` if it cannot be followed.
-  static func target(_ location: String, status: Int, of request: URLRequest, at url: URL?) throws -> Target {
+  static func target(
+    _ location: String, status: Int, of request: URLRequest, at url: URL?, secretFields: Set<String> = []
+  ) throws -> Target {
     let origin = url ?? request.url
-    guard let destination = URL(string: location, relativeTo: origin)?.absoluteURL else {
+    guard var destination = URL(string: location, relativeTo: origin)?.absoluteURL else {
       throw HTTPError(.invalidRedirect, url: origin, detail: "it leads to what is no address")
     }
     guard destination.isWebAddress else {
       throw HTTPError(.invalidRedirect, url: origin, detail: "it leads to \(destination.textWithoutSecrets)")
     }
+    let isElsewhere = origin?.server != destination.server
+    // A server does not say what a password is.
+    destination = destination.withLowercasedScheme.withUser(of: isElsewhere ? nil : origin)
     var next = request
     next.url = destination
     let method = request.httpMethod ?? "GET"
@@ -40,10 +47,13 @@ enum HTTPRedirect {
     } else if request.httpBodyStream != nil {
       throw HTTPError(.invalidRedirect, url: origin, detail: "its body is a stream, which can not be sent twice")
     }
-    if origin?.server != destination.server {
-      for field in fieldsOfOneServer { next.setValue(nil, forHTTPHeaderField: field) }
+    if isElsewhere {
+      for field in next.allHTTPHeaderFields?.keys.map({ $0 }) ?? []
+      where fieldsOfOneServer.contains(field.lowercased()) || secretFields.contains(field.lowercased()) {
+        next.setValue(nil, forHTTPHeaderField: field)
+      }
     }
-    return Target(request: next, keepsBody: !becomesGet)
+    return Target(request: next, keepsBody: !becomesGet, isElsewhere: isElsewhere)
   }
 }
 
@@ -58,6 +68,24 @@ extension URL {
   package var server: String? {
     guard isWebAddress, let scheme = scheme?.lowercased(), let host = host?.lowercased() else { return nil }
     return "\(scheme)://\(host):\(port ?? (scheme == "https" ? 443 : 80))"
+  }
+
+  /// The same address; the scheme in lower case.
+  var withLowercasedScheme: URL {
+    guard let scheme, scheme != scheme.lowercased() else { return self }
+    var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+    parts?.scheme = scheme.lowercased()
+    return parts?.url ?? self
+  }
+
+  /// The same address with the user and the password of another one, or none.
+  func withUser(of other: URL?) -> URL {
+    guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
+    let others = other.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
+    let (user, password) = (others?.percentEncodedUser, others?.percentEncodedPassword)
+    guard parts.percentEncodedUser != user || parts.percentEncodedPassword != password else { return self }
+    (parts.percentEncodedUser, parts.percentEncodedPassword) = (user, password)
+    return parts.url ?? self
   }
 
   /// The address without user, password, query and fragment, which may be nobody's business.

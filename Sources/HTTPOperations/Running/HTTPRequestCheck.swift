@@ -6,22 +6,64 @@ import FoundationNetworking
 
 /// What is wrong with a request before it is made. Some of it would be sent all the same, or end the process.
 enum HTTPRequestCheck {
-  static func mistake(in state: HTTPExchangeState) -> HTTPError? {
+  /// - Parameter sessionIdentifier: that of a session in the background; others have none.
+  static func mistake(in state: HTTPExchangeState, sessionIdentifier: String?) -> (any Error)? {
+    if let mistake = state.mistake { return mistake }
     let request = state.request
     guard let url = request.url, url.isWebAddress else { return HTTPError(.invalidURL, url: request.url) }
-    for (name, value) in request.allHTTPHeaderFields ?? [:] where (name + value).contains(where: \.isNewline) {
-      return HTTPError(.invalidRequest, url: url, detail: "its header field \(name) has a line break in it")
+    if sessionIdentifier != nil {
+      return invalid(
+        request,
+        "a background session cannot make it; use one with another configuration, whose requests end with the app")
     }
+    let fields = HTTPHeaders(request.allHTTPHeaderFields ?? [:])
+    do { try fields.check(for: url) } catch { return error }
     let method = request.httpMethod ?? "GET"
-    if method.contains(where: { $0.isNewline || $0.isWhitespace }) {
-      return HTTPError(.invalidRequest, url: url, detail: "its method has a space or a line break in it")
+    guard !method.isEmpty, method.utf8.allSatisfy(HTTPHeaders.isNameCharacter) else {
+      return invalid(request, "its method has a character that no method may have")
     }
     let hasBody = state.upload != nil || request.httpBody != nil || request.httpBodyStream != nil
     if hasBody, method == "GET" || method == "HEAD" {
-      return HTTPError(.invalidRequest, url: url, detail: "it has a body, but its method is \(method)")
+      return invalid(request, "it has a body, but its method is \(method)")
     }
-    if case .file(let file)? = state.upload { return mistake(in: file) }
+    if let coding = fields["Transfer-Encoding"], coding.lowercased() != "chunked" || !hasBody {
+      return invalid(request, "its Transfer-Encoding is “\(coding)”, but only a body can have one, and only “chunked”")
+    }
+    if fields["Transfer-Encoding"] != nil, fields["Content-Length"] != nil {
+      return invalid(request, "it has both a Transfer-Encoding and a Content-Length")
+    }
+    if let host = state.options.mistakenHost {
+      return invalid(request, "keys are pinned for “\(host)”, which is no host")
+    }
+    if let (pin, host) = state.options.mistakenPin {
+      return invalid(request, "the key pinned for \(host), “\(pin)”, is no SHA-256 in Base64")
+    }
+    if case .file(let file)? = state.upload, let mistake = mistake(in: file) { return mistake }
+    if let length = fields["Content-Length"], let mistake = mistake(inLength: length, of: state) {
+      return invalid(request, mistake)
+    }
     return nil
+  }
+
+  private static func invalid(_ request: URLRequest, _ detail: String) -> HTTPError {
+    HTTPError(.invalidRequest, url: request.url, detail: detail)
+  }
+
+  /// A wrong length would make the server wait, or take the rest for another request.
+  private static func mistake(inLength field: String, of state: HTTPExchangeState) -> String? {
+    let length: Int?
+    switch state.upload ?? state.request.httpBody.map({ .data($0) }) {
+    case .data(let data): length = data.count
+    case .file(let file): length = HTTPUpload.length(of: file)
+    case nil: length = state.request.httpBodyStream == nil ? 0 : number(field)
+    }
+    guard let length else { return "its Content-Length is “\(field)”" }
+    return number(field) == length ? nil : "its Content-Length is \(field), but its body has \(length) bytes"
+  }
+
+  /// Of digits alone: a number may have a sign, a length may not.
+  private static func number(_ field: String) -> Int? {
+    field.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(field) : nil
   }
 
   private static func mistake(in file: URL) -> HTTPError? {
@@ -38,5 +80,15 @@ enum HTTPRequestCheck {
       return HTTPError(.unreadableFile, url: file, detail: "reading it is not permitted")
     }
     return nil
+  }
+}
+
+extension HTTPUpload {
+  /// How many bytes a file has; of a link, what it leads to, as is what will be read.
+  static func length(of file: URL) -> Int? {
+    let path = file.resolvingSymlinksInPath().path
+    return (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber).map {
+      Int(clamping: $0.int64Value)
+    }
   }
 }

@@ -1,19 +1,34 @@
+import CompositeOperations
 import Foundation
 
 /// A file that is being downloaded: it grows next to where it belongs, and is moved there when it is complete.
-final class PartialFile: @unchecked Sendable {  // used by the callbacks of one task, which come one after the other
+///
+///     open ◀──▶ in use ──finish──▶ over
+///       └─────────┴────discard──────▲
+///
+/// It is written and finished on one queue. It may be discarded from anywhere, also while the disk keeps that queue waiting: then
+/// it is gone, and what is written afterwards goes nowhere.
+final class PartialFile: Sendable {
+  private struct State {
+    /// Whether it was finished or discarded.
+    var isOver = false
+    var isInUse = false
+  }
+
   let destination: URL
   private let place: URL
   private let handle: FileHandle
+  private let state = LockBox(State())
 
-  init(for destination: URL) throws {
+  /// - Parameter open: opens the file for writing.
+  init(for destination: URL, opening open: (URL) throws -> FileHandle) throws {
     self.destination = destination
     let folder = destination.deletingLastPathComponent()
     place = folder.appendingPathComponent(".\(UUID().uuidString).part")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try Data().write(to: place, options: .withoutOverwriting)
     do {
-      handle = try FileHandle(forWritingTo: place)
+      handle = try open(place)
     } catch {
       try? FileManager.default.removeItem(at: place)
       throw error
@@ -21,21 +36,53 @@ final class PartialFile: @unchecked Sendable {  // used by the callbacks of one 
   }
 
   func write(_ data: Data) throws {
+    guard begin() else { return }
+    defer { if !end() { try? handle.close() } }
     try handle.write(contentsOf: data)
   }
 
   /// Puts the file where it belongs, in one step.
   func finish() throws {
-    try handle.close()
-    guard rename(place.path, destination.path) == 0 else {
-      let code = POSIXErrorCode(rawValue: errno) ?? .EIO
-      discard()
-      throw POSIXError(code)
+    guard begin() else { return }
+    let closing = Result { try handle.close() }
+    guard end(isOver: true) else { return }
+    do {
+      try closing.get()
+      guard rename(place.path, destination.path) == 0 else {
+        throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+      }
+    } catch {
+      try? FileManager.default.removeItem(at: place)
+      throw error
     }
   }
 
   func discard() {
-    try? handle.close()
+    let isInUse = state.withLock { state -> Bool? in
+      if state.isOver { return nil }
+      state.isOver = true
+      return state.isInUse
+    }
+    guard let isInUse else { return }
     try? FileManager.default.removeItem(at: place)
+    // Who uses it closes it then.
+    if !isInUse { try? handle.close() }
+  }
+
+  /// False if it is over.
+  private func begin() -> Bool {
+    state.withLock { state in
+      state.isInUse = !state.isOver
+      return state.isInUse
+    }
+  }
+
+  /// False if it was discarded meanwhile.
+  private func end(isOver: Bool = false) -> Bool {
+    state.withLock { state in
+      state.isInUse = false
+      defer { state.isOver = state.isOver || isOver }
+      return !state.isOver
+    }
   }
 }

@@ -29,6 +29,9 @@ public final class HTTPManager: Sendable {
   public let operations: OperationManager
   /// The session that requests are made in.
   public let session: URLSession
+  /// How long a request may take, how much of an answer is taken, what is secret, and which servers are trusted, for tasks that
+  /// say nothing else.
+  public let options: HTTPOptions
   private let owner: SessionOwner?
 
   /// Makes a manager whose requests are made in a session that exists.
@@ -37,17 +40,21 @@ public final class HTTPManager: Sendable {
   ///   - session: the session. It must not be invalidated as long as requests are under way. Its own limits hold too, such as
   ///     `httpMaximumConnectionsPerHost`.
   ///   - name: the manager's name, for descriptions and messages.
+  ///   - options: how long a request may take, how much of an answer is taken, what is secret, and which servers are trusted; for
+  ///     tasks without options of their own.
   ///   - operationQueue: the queue to execute attempts in; nil for worker threads of Dispatch.
   ///   - interceptors: who is asked before a request is made, in this order.
   ///   - reactors: who is asked when an attempt has ended.
   ///   - clock: the clock for delays and timeouts.
   public init(
-    session: URLSession = .shared, name: String = "http", operationQueue: OperationQueue? = nil,
+    session: URLSession = .shared, name: String = "http", options: HTTPOptions = HTTPOptions(),
+    operationQueue: OperationQueue? = nil,
     interceptors: [any Interceptor] = [], reactors: [any Reactor] = [], clock: some Clock<Duration> = ContinuousClock()
   ) {
     operations = OperationManager(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors, clock: clock)
     self.session = session
+    self.options = options
     owner = nil
   }
 
@@ -56,18 +63,22 @@ public final class HTTPManager: Sendable {
   /// - Parameters:
   ///   - configuration: what the session is like. It is copied, and not changed.
   ///   - name: the manager's name, for descriptions and messages.
+  ///   - options: how long a request may take, how much of an answer is taken, what is secret, and which servers are trusted; for
+  ///     tasks without options of their own.
   ///   - operationQueue: the queue to execute attempts in; nil for worker threads of Dispatch.
   ///   - interceptors: who is asked before a request is made, in this order.
   ///   - reactors: who is asked when an attempt has ended.
   ///   - clock: the clock for delays and timeouts.
   public init(
-    configuration: URLSessionConfiguration, name: String = "http", operationQueue: OperationQueue? = nil,
+    configuration: URLSessionConfiguration, name: String = "http", options: HTTPOptions = HTTPOptions(),
+    operationQueue: OperationQueue? = nil,
     interceptors: [any Interceptor] = [], reactors: [any Reactor] = [], clock: some Clock<Duration> = ContinuousClock()
   ) {
     operations = OperationManager(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors, clock: clock)
     let owner = SessionOwner(configuration)
     session = owner.session
+    self.options = options
     self.owner = owner
   }
 
@@ -87,10 +98,11 @@ public final class HTTPManager: Sendable {
     operations.add(prepared(task), startImmediately: startImmediately, after: delay, timeout: timeout)
   }
 
-  /// The task with the manager's session, unless it has one of its own.
+  /// The task with the manager's session and options, unless it has its own.
   private func prepared(_ task: HTTPTask) -> HTTPTask {
-    guard task.session == nil else { return task }
     var task = task
+    task.options = task.options ?? options
+    guard task.session == nil else { return task }
     task.session = session
     task.sessionOwner = owner
     return task

@@ -35,10 +35,15 @@ public struct HTTPTask: ManagedTask {
   public var acceptedStatuses: Range<Int>?
   /// How many redirects are followed. Not negative; else the task traps when it executes.
   public var maxRedirects: Int
-  /// How long an attempt may execute; nil for as long as the request's own timeouts allow, which begin anew with everything
-  /// that is sent or received.
+  /// How long a request may take, how much of an answer is taken, what is secret, and which servers are trusted. Nil: what the
+  /// ``HTTPManager`` it is added to says, or else `HTTPOptions()`.
+  public var options: HTTPOptions?
+  /// How long an attempt may execute. Nil for as long as the request's own timeout allows, which begins anew with everything that is
+  /// sent or received, and the `totalTime` of the options.
   public var timeout: Duration?
 
+  /// The names of fields that interceptors have set.
+  var secretFields: Set<String> = []
   /// Keeps the session of a manager from being closed.
   var sessionOwner: SessionOwner?
 
@@ -50,23 +55,29 @@ public struct HTTPTask: ManagedTask {
   ///   - session: the session it is made in. Nil: that of the ``HTTPManager`` it is added to, or else `URLSession.shared`.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed.
-  ///   - timeout: how long an attempt may execute; nil for as long as the request's own timeouts allow.
+  ///   - options: how long a request may take, how much of an answer is taken, what is secret, and which servers are trusted.
+  ///     Nil: what the ``HTTPManager`` it is added to says, or else `HTTPOptions()`.
+  ///   - timeout: how long an attempt may execute; nil for as long as the request's timeout and the options allow.
   public init(
     _ request: URLRequest, transfer: HTTPTransfer = .data, session: URLSession? = nil,
-    acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20, timeout: Duration? = nil
+    acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20, options: HTTPOptions? = nil,
+    timeout: Duration? = nil
   ) {
     self.request = request
     self.transfer = transfer
     self.session = session
     self.acceptedStatuses = acceptedStatuses
     self.maxRedirects = maxRedirects
+    self.options = options
     self.timeout = timeout
   }
 
   /// Makes the request of one attempt.
   public func makeOperation() -> SimpleOperation<HTTPResponse> {
-    HTTPOperation(
+    var options = options ?? HTTPOptions()
+    options.secretFields.formUnion(secretFields)
+    return HTTPOperation(
       request, transfer: transfer, session: session ?? .shared, acceptedStatuses: acceptedStatuses,
-      maxRedirects: maxRedirects, keeping: sessionOwner)
+      maxRedirects: maxRedirects, headers: [:], options: options, keeping: sessionOwner)
   }
 }

@@ -16,8 +16,12 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A field that the request has is replaced. It is asked again when a reactor has a request made again and intercepted again,
-/// as ``TokenRefreshReactor`` does. Tasks of other types than ``HTTPTask`` are left alone.
+/// A field that the request has is replaced. One that no request may have, because of a line break in its value for example, is
+/// an `HTTPError` with the code `invalidRequest`, which is what the interception fails with. No redirect takes these fields to
+/// another scheme, host or port.
+///
+/// It is asked again when a reactor has a request made again and intercepted again, as ``TokenRefreshReactor`` does. Tasks of other
+/// types than ``HTTPTask`` are left alone.
 public struct HeaderInterceptor: Interceptor {
   private let isFor: @Sendable (URLRequest) -> Bool
   private let fields: @Sendable (URLRequest) async throws -> HTTPHeaders
@@ -54,8 +58,11 @@ public struct HeaderInterceptor: Interceptor {
   /// Sets the fields, and has the request made. It has no opinion about others.
   public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
     guard var http = task as? HTTPTask, isFor(http.request) else { return .pass }
-    for (name, value) in try await fields(http.request).dictionary {
+    let fields = try await fields(http.request)
+    try fields.check(for: http.request.url)
+    for (name, value) in fields.dictionary {
       http.request.setValue(value, forHTTPHeaderField: name)
+      http.secretFields.insert(name)
     }
     task = http as! T
     return .execute

@@ -33,9 +33,13 @@ public struct LoadURL<Input: Sendable>: PipelineStep {
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
   ///     other. Traps if it is negative.
-  public init(session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20)
-  where Input == URL {
-    load = LoadResponse(session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects)
+  ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
+  public init(
+    session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
+    options: HTTPOptions = HTTPOptions()
+  ) where Input == URL {
+    load = LoadResponse(
+      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, options: options)
   }
 
   /// Makes a step that makes a request of what it is given.
@@ -45,14 +49,16 @@ public struct LoadURL<Input: Sendable>: PipelineStep {
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
   ///     other. Traps if it is negative.
+  ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
   ///   - request: makes the request; one with a body uploads it. Called for each run, and each attempt, where operations run.
   ///     What it throws is the failure of the step; `CancellationError` cancels.
   public init(
     session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
-    request: @escaping @Sendable (Input) throws -> URLRequest
+    options: HTTPOptions = HTTPOptions(), request: @escaping @Sendable (Input) throws -> URLRequest
   ) {
     load = LoadResponse(
-      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, request: request)
+      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, options: options,
+      request: request)
   }
 
   /// Makes the operation; see ``PipelineStep/operation(for:)``.
@@ -75,9 +81,13 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
   ///     other. Traps if it is negative.
-  public init(session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20)
-  where Input == URL {
-    self.init(session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects) { url in
+  ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
+  public init(
+    session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
+    options: HTTPOptions = HTTPOptions()
+  ) where Input == URL {
+    self.init(session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, options: options) {
+      url in
       URLRequest(url: url)
     }
   }
@@ -89,13 +99,14 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
   ///     other. Traps if it is negative.
+  ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
   ///   - transfer: what travels with a request: nothing but itself, a body to upload, or a file to download to. Called as
   ///     `request` is.
   ///   - request: makes the request. Called for each run, and each attempt, where operations run. What it throws is the failure
   ///     of the step; `CancellationError` cancels.
   public init(
     session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
-    transfer: @escaping @Sendable (Input) throws -> HTTPTransfer = { _ in .data },
+    options: HTTPOptions = HTTPOptions(), transfer: @escaping @Sendable (Input) throws -> HTTPTransfer = { _ in .data },
     request: @escaping @Sendable (Input) throws -> URLRequest
   ) {
     require(
@@ -105,7 +116,7 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
     make = { input in
       HTTPOperation(
         try request(input), transfer: try transfer(input), session: session, acceptedStatuses: acceptedStatuses,
-        maxRedirects: maxRedirects)
+        maxRedirects: maxRedirects, options: options)
     }
   }
 

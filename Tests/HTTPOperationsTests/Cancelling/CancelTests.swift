@@ -21,6 +21,63 @@ import FoundationNetworking
     }
   }
 
+  /// Where a request stands when its server goes no further, for ever.
+  enum Standstill: String, CaseIterable {
+    case connecting, handshake, tunnel, upload, head, body, packedBody, redirect, line
+  }
+
+  @Test(arguments: Standstill.allCases) func cancel_whereverTheRequestStands_settles(_ place: Standstill) async throws {
+    try await withServer(keepsConnections: false) { server in
+      let slowly = HTTPPiece("x").delayed(by: .milliseconds(5))
+      let ok = "HTTP/1.1 200 OK\r\n"
+      server.route("/", .ok())
+      server.route("/head", .endless(ok + "X: ", then: slowly))
+      server.route("/body", .endless(ok + "\r\n", then: slowly))
+      server.route("/packedBody", .endless(ok + "Content-Encoding: gzip\r\n\r\n", then: slowly.held(by: Gate())))
+      server.route("/redirect", .endless("HTTP/1.1 302 Found\r\nLocation: /body\r\n\r\n", then: slowly))
+      server.route("/line", HTTPAnswer.ok().held(by: Gate()))
+      let (full, silent) = try (SilentPort(takesConnections: false), SilentPort(takesConnections: true))
+      let configuration = URLSessionConfiguration.ephemeral
+      let session = URLSession(configuration: configuration)
+      configuration.connectionProxyDictionary = [
+        "HTTPSEnable": true, "HTTPSProxy": "127.0.0.1", "HTTPSPort": Int(silent.port),
+      ]
+      let proxied = URLSession(configuration: configuration)
+      let operation =
+        switch place {
+        case .connecting: HTTPOperation(request(full.url()), session: session)
+        case .handshake: HTTPOperation(request(silent.url(scheme: "https")), session: session)
+        case .tunnel: HTTPOperation(request("https://host.invalid/"), session: proxied)
+        case .upload:
+          HTTPOperation(
+            request(silent.url(), "PUT"), transfer: .upload(.data(Data(count: 30_000_000))), session: session)
+        case .head, .body, .packedBody, .redirect, .line:
+          HTTPOperation(request(server.url("/\(place)")), session: session)
+        }
+      if place == .line {
+        for _ in 0..<configuration.httpMaximumConnectionsPerHost {
+          HTTPOperation(request(server.url("/line")), session: session).start()
+        }
+        await server.requests.wait(forCount: configuration.httpMaximumConnectionsPerHost)
+      }
+      operation.start()
+      switch place {
+      case .head, .body, .packedBody, .redirect: await server.requests.wait(forCount: 1)
+      case .connecting, .handshake, .tunnel, .upload:
+        // What began before it is under way when this is answered.
+        for _ in 0..<3 { try await HTTPOperation(request(server.url()), session: session).run() }
+      case .line: break
+      }
+      #expect(operation.outcome == nil)
+      operation.cancel()
+      #expect(await settled(operation).isCancelled)
+      #expect(server.count("/line") <= configuration.httpMaximumConnectionsPerHost)
+      if place == .head || place == .body || place == .packedBody {
+        await server.openConnections.wait { $0.last == 0 }
+      }
+    }
+  }
+
   @Test func cancel_beforeTheStart_asksNobody() async throws {
     try await withServer { server in
       let operation = HTTPOperation(request(server.url()))

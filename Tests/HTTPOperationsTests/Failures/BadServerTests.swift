@@ -51,7 +51,9 @@ import FoundationNetworking
   }
 
   @Test func unknownHost() async throws {
-    #expect(await error("http://no-such-host.invalid/")?.code == .hostNotFound)
+    // No part of a host's name may be that long, so no name service is asked, which might not answer.
+    let host = String(repeating: "a", count: 64) + ".invalid"
+    #expect(await error("http://\(host)/")?.code == .hostNotFound)
   }
 
   @Test func noAnswer() async throws {
@@ -68,16 +70,6 @@ import FoundationNetworking
       #expect(await error(server.url())?.code == .malformedAnswer)
     }
   }
-
-  #if !canImport(FoundationNetworking)
-  // On Linux every program ends that meets this: see URLSessionDifferences.swift.
-  @Test func answerThatEndsInItsHeader() async throws {
-    try await withServer(keepsConnections: false) { server in
-      server.route("/", .raw("HTTP/1.1 200 Fine\r\nContent-Le"))
-      #expect(await error(server.url()) != nil)
-    }
-  }
-  #endif
 
   @Test(arguments: [true, false])
   func bodyThatIsCutShort(_ isChunked: Bool) async throws {

@@ -8,7 +8,7 @@ import Testing
     let all: [HTTPError.Code] = [
       .invalidURL, .invalidRequest, .unreadableFile, .unwritableFile, .hostNotFound,
       .connectionRefused, .notConnected, .insecureConnection, .timedOut, .connectionLost, .malformedAnswer,
-      .headerTooLarge, .truncatedBody, .tooManyRedirects, .invalidRedirect, .notHTTP, .other,
+      .headerTooLarge, .bodyTooLarge, .truncatedBody, .tooManyRedirects, .invalidRedirect, .notHTTP, .other,
     ]
     func word(_ value: HTTPError.Code) -> String {
       switch value {
@@ -24,6 +24,7 @@ import Testing
       case .connectionLost: "connectionLost"
       case .malformedAnswer: "malformedAnswer"
       case .headerTooLarge: "headerTooLarge"
+      case .bodyTooLarge: "bodyTooLarge"
       case .truncatedBody: "truncatedBody"
       case .tooManyRedirects: "tooManyRedirects"
       case .invalidRedirect: "invalidRedirect"

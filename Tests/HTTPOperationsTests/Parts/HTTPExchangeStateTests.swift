@@ -9,10 +9,11 @@ import FoundationNetworking
 
 @Suite("HTTP: the state of a request") struct HTTPExchangeStateTests {
   private func state(
-    _ method: String = "GET", transfer: HTTPTransfer = .data, maxRedirects: Int = 2
+    _ method: String = "GET", url: String = "http://host/path", transfer: HTTPTransfer = .data, maxRedirects: Int = 2,
+    options: HTTPOptions = HTTPOptions()
   ) -> HTTPExchangeState {
     HTTPExchangeState(
-      request: request("http://host/path", method), transfer: transfer, acceptedStatuses: 200..<300,
+      request: request(url, method), transfer: transfer, options: options, acceptedStatuses: 200..<300,
       maxRedirects: maxRedirects)
   }
 
@@ -27,6 +28,12 @@ import FoundationNetworking
     return nil
   }
 
+  /// How much of how much has come; nil if no more is wanted, or it is not told.
+  private func progress(_ received: HTTPExchangeState.Received) -> [Int]? {
+    if case .more(let progress?) = received { return [progress.count, progress.total] }
+    return nil
+  }
+
   private func isCancelled(_ completion: HTTPExchangeState.Completion) -> Bool {
     if case .cancel = completion { return true }
     return false
@@ -37,8 +44,8 @@ import FoundationNetworking
     #expect(state.responded(answer(200, length: 4)) == .memory(limit: .max))
     let first = state.received(Data([1]))
     let second = state.received(Data([2, 3, 4]))
-    #expect(first?.count == 1 && first?.total == 4 && second?.count == 4)
-    guard case .succeed(let response) = state.completed(nil, endsChallenge: false) else {
+    #expect(progress(first) == [1, 4] && progress(second) == [4, 4])
+    guard case .succeed(let response) = state.completed(.completed, endsChallenge: false) else {
       Issue.record("has not succeeded")
       return
     }
@@ -57,15 +64,15 @@ import FoundationNetworking
     var state = state()
     for number in 1...2 {
       #expect(state.responded(answer(302, ["Location": "/\(number)"])) == .nowhere)
-      #expect(state.received(Data([1])) == nil)
-      guard case .follow = state.completed(nil, endsChallenge: false) else {
+      #expect(progress(state.received(Data([1]))) == nil)
+      guard case .follow = state.completed(.completed, endsChallenge: false) else {
         Issue.record("does not follow")
         return
       }
       #expect(state.request.url?.absoluteString == "http://host/\(number)")
     }
     #expect(state.responded(answer(302, ["Location": "/3"])) == .nowhere)
-    #expect((error(state.completed(nil, endsChallenge: false)) as? HTTPError)?.code == .tooManyRedirects)
+    #expect((error(state.completed(.completed, endsChallenge: false)) as? HTTPError)?.code == .tooManyRedirects)
   }
 
   @Test func cancel_goesBeforeEverything() {
@@ -73,7 +80,7 @@ import FoundationNetworking
     _ = state.responded(answer(200))
     state.fail(HTTPError(.unwritableFile, url: nil))
     state.cancel()
-    #expect(isCancelled(state.completed(nil, endsChallenge: false)))
+    #expect(isCancelled(state.completed(.completed, endsChallenge: false)))
   }
 
   @Test func failureHere_goesBeforeTheSessions() {
@@ -81,15 +88,18 @@ import FoundationNetworking
     _ = state.responded(answer(200))
     state.fail(HTTPError(.unwritableFile, url: nil))
     state.fail(HTTPError(.other, url: nil))
-    let completion = state.completed(URLError(.cancelled), endsChallenge: false)
+    let completion = state.completed(.cancelled, endsChallenge: false)
     #expect((error(completion) as? HTTPError)?.code == .unwritableFile)
   }
 
-  @Test func cancelOfOthers_isACancel_unlessItDeclinesAPassword() {
+  @Test func cancelOfOthers_isAFailure_unlessItDeclinesAPassword() {
+    for (url, code) in [("http://host", HTTPError.Code.other), ("https://host", .insecureConnection)] {
+      var state = state(url: url)
+      #expect((error(state.completed(.cancelled, endsChallenge: false)) as? HTTPError)?.code == code)
+    }
     var state = state()
-    #expect(isCancelled(state.completed(URLError(.cancelled), endsChallenge: false)))
     _ = state.responded(answer(401))
-    let completion = state.completed(URLError(.cancelled), endsChallenge: true)
+    let completion = state.completed(.cancelled, endsChallenge: true)
     #expect((error(completion) as? HTTPStatusError)?.status == 401)
   }
 
@@ -98,7 +108,7 @@ import FoundationNetworking
     {
       var state = state(method)
       _ = state.responded(answer(status, length: 4))
-      let code = (error(state.completed(nil, endsChallenge: false)) as? HTTPError)?.code
+      let code = (error(state.completed(.completed, endsChallenge: false)) as? HTTPError)?.code
       #expect((code == .truncatedBody) == isCut, "\(method) \(status)")
     }
   }
@@ -110,9 +120,9 @@ import FoundationNetworking
       (.cannotFindHost, .hostNotFound, .hostNotFound), (.badServerResponse, .connectionLost, .truncatedBody),
     ] {
       var state = state()
-      #expect((error(state.completed(URLError(code), endsChallenge: false)) as? HTTPError)?.code == before)
+      #expect((error(state.completed(.threw(URLError(code)), endsChallenge: false)) as? HTTPError)?.code == before)
       _ = state.responded(answer(200))
-      #expect((error(state.completed(URLError(code), endsChallenge: false)) as? HTTPError)?.code == after)
+      #expect((error(state.completed(.threw(URLError(code)), endsChallenge: false)) as? HTTPError)?.code == after)
     }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
-import HTTPOperations
 import Testing
+
+@testable import HTTPOperations
 
 @Suite("HTTP: the sentence of a status error") struct HTTPStatusErrorTests {
   private func text(_ body: Data) -> String {
@@ -8,6 +9,20 @@ import Testing
   }
 
   private let start = "http://host/x answered with the status 500"
+
+  @Test func description_hasNothingThatATerminalObeys() {
+    let hostile = "\u{1B}[2J\u{9B}31m\u{202E}x\r\ny"
+    let texts = [
+      "\(HTTPStatusError(status: 500, body: Data("a\u{202E}b\u{2028}c".utf8)))",
+      "\(HTTPError(.other, url: URL(string: "http://host/"), detail: hostile))",
+      "\(HTTPError(.unreadableFile, url: URL(fileURLWithPath: "/tmp/\(hostile)")))",
+    ]
+    for text in texts {
+      #expect(
+        text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) && $0.value != 0x202E },
+        "\(text.debugDescription)")
+    }
+  }
 
   @Test func textBody_isShown_asFarAsItsFirstLine() {
     #expect(text(Data("no disk".utf8)) == "\(start): no disk")

@@ -63,11 +63,8 @@ import Testing
   }
 
   @Test func requests_haveTheirOwnTime_orTheSessions() {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = 5
-    let session = URLSession(configuration: configuration)
     func limit(_ timeout: TimeInterval) -> Duration? {
-      IdleTimer(for: request("http://host") { $0.timeoutInterval = timeout }, in: session)?.limit
+      IdleTimer(for: request("http://host") { $0.timeoutInterval = timeout }, sessionTimeout: 5)?.limit
     }
     #expect(limit(0.25) == .milliseconds(250) && limit(7) == .seconds(7) && limit(60) == .seconds(5))
     #expect(limit(0) == .zero && limit(-1) == .zero)

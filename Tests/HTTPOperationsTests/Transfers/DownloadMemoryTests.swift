@@ -5,7 +5,7 @@ import HTTPOperations
 import TestSupport
 import Testing
 
-@Suite("HTTP: memory of downloads", .hangLimit) struct DownloadMemoryTests {
+@Suite("HTTP: memory", .hangLimit) struct DownloadMemoryTests {
   /// In a process of its own, for the most memory that a process ever had is never forgotten.
   @Test func largeDownload_isNotInMemory() async {
     await #expect(processExitsWith: .success) {
@@ -19,6 +19,27 @@ import Testing
         try await HTTPOperation(request(server.url("/large")), transfer: .download(to: folder.file("large"))).run()
         let after = try DownloadMemoryTests.mostMemoryInMebibytes()
         precondition(after - before < mebibytes / 2, "\(after - before) MiB more")
+      }
+    }
+  }
+
+  @Test func packedBody_thatGrowsWithoutMeasure_isNotInMemory() async {
+    await #expect(processExitsWith: .success) {
+      let zeros = Gzip.zeros(byteCount: 256 << 20)
+      let head = Array("HTTP/1.1 200 OK\r\nContent-Encoding: ".utf8)
+      try await withServer(keepsConnections: false) { server in
+        server.route("/small", .large(byteCount: 1 << 20))
+        server.route("/once", .raw(head + Array("gzip\r\n\r\n".utf8) + zeros))
+        server.route("/twice", .raw(head + Array("gzip, gzip\r\n\r\n".utf8) + Gzip.stored(zeros)))
+        try await HTTPOperation(request(server.url("/small"))).run()
+        let before = try DownloadMemoryTests.mostMemoryInMebibytes()
+        for path in ["/once", "/twice"] {
+          let operation = HTTPOperation(request(server.url(path)), options: HTTPOptions(bodyInMemory: 8 << 20))
+          let error = await outcomeOfStarting(operation).httpError
+          precondition(error?.code == .bodyTooLarge, "\(String(describing: error))")
+        }
+        let after = try DownloadMemoryTests.mostMemoryInMebibytes()
+        precondition(after - before < 64, "\(after - before) MiB more")
       }
     }
   }

@@ -90,6 +90,32 @@ import FoundationNetworking
     #expect(outcome.httpError?.description.contains("its method is \(method)") == true)
   }
 
+  @Test func stream_isSentAsFarAsItsLength() async throws {
+    try await withServer { server in
+      server.route("/", .echo)
+      let request = request(server.url(), "PUT") {
+        $0.httpBodyStream = InputStream(data: Data("1234567".utf8))
+        $0.setValue("5", forHTTPHeaderField: "Content-Length")
+      }
+      let answer = try await HTTPOperation(request).run()
+      #expect(answer.text == "12345")
+    }
+  }
+
+  /// The server would wait for the rest.
+  @Test func stream_thatIsShorterThanItsLength_isAnError() async throws {
+    try await withServer { server in
+      server.route("/", .echo)
+      let request = request(server.url(), "PUT") {
+        $0.httpBodyStream = InputStream(data: Data("123".utf8))
+        $0.setValue("5", forHTTPHeaderField: "Content-Length")
+      }
+      let error = try #require(await outcomeOfStarting(HTTPOperation(request)).httpError)
+      #expect(
+        error.code == .unreadableFile && "\(error)".contains("gave 3 bytes, but the Content-Length is 5"), "\(error)")
+    }
+  }
+
   @Test func link_isUploadedAsTheFileThatItLeadsTo() async throws {
     try await withServer { server in
       server.route("/", .echo)

@@ -93,7 +93,7 @@ import FoundationNetworking
         let full = (3...5).map { manager.add(stage.number($0)) }
         for handle in full { _ = await settled(handle) }
         let flushed = manager.add(stage.number(6))
-        while flushed.state != .held { await Task.yield() }
+        await until(flushed.state == .held)
         #expect(batch.flush() == 1)
         _ = await settled(flushed)
       }
@@ -184,7 +184,7 @@ import FoundationNetworking
           })
         await started.wait()
         let second = manager.add(stage.number(2))
-        while second.state != .queued { await Task.yield() }
+        await until(second.state == .queued)
         goOn.open()
         _ = await settled(first)
         _ = await settled(second)

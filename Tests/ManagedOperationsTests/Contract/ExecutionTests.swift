@@ -68,7 +68,7 @@ import Testing
     let executing = manager.add(AnyManagedTask(makeOperation: { work }))
     let held = manager.add(Number(1))
     await work.started.wait()
-    while manager.heldTaskCount == 0 { await Task.yield() }
+    await until(manager.heldTaskCount != 0)
     #expect(executing.finish(with: 5))
     #expect(held.finish(with: 6))
     #expect(manager.heldTaskCount == 0)
@@ -190,7 +190,7 @@ import Testing
       manager.add(contentsOf: (0..<5).map { Number($0) })
       let group = manager.add(
         contentsOf: (0..<4).map { _ in Scripted { $0 == 1 ? failing(TestError.first) : succeeding($0) } })
-      while manager.heldTaskCount < 7 { await Task.yield() }
+      await until(manager.heldTaskCount >= 7)
       #expect(batch.count == 5)
       group.cancel()
       manager.add(Scripted<Int> { _ in succeeding(1) }, startImmediately: false, after: .seconds(3_600)).start()

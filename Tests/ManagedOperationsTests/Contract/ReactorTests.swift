@@ -182,11 +182,11 @@ import Testing
     manager.maxConcurrentOperationCount = 1
     manager.isSuspended = true
     let handles = (0..<4).map { _ in manager.add(Number(0, recorder: used)) }
-    while !handles.allSatisfy({ $0.state == .queued }) { await Task.yield() }
+    await until(handles.allSatisfy { $0.state == .queued })
     manager.isSuspended = false
     for handle in handles[1...] { #expect(try await handle.value == 2) }
     // The one that was refused is intercepted as a new one is: the batch holds it.
-    while manager.heldTaskCount == 0 { await Task.yield() }
+    await until(manager.heldTaskCount != 0)
     #expect(manager.releaseHeldTasks() == 1)
     #expect(try await handles[0].value == 2)
     #expect(used.events == [1, 2, 2, 2, 2])

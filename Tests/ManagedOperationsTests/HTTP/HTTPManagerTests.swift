@@ -195,7 +195,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       policy.willRetry = { _, _, delay in delays.record(delay) }
       let http = HTTPManager(reactors: [RetryReactor(policy: policy)], clock: clock)
       let handle = http.add(request(server.url()))
-      while handle.state != .delayed { await Task.yield() }
+      await clock.waitForSleeper(dueIn: .seconds(7))
       #expect(delays.events == [.seconds(7)])
       clock.advance(by: .seconds(6))
       #expect(handle.state == .delayed && server.count("/") == 1)

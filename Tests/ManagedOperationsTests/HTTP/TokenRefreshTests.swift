@@ -95,7 +95,7 @@ private struct SecretServer {
       secret.http.operations.maxConcurrentOperationCount = 1
       secret.http.operations.isSuspended = true
       let handles = (0..<20).map { _ in secret.http.add(secret.request) }
-      while !handles.allSatisfy({ $0.state == .queued }) { await Task.yield() }
+      await until(handles.allSatisfy { $0.state == .queued })
       secret.http.operations.isSuspended = false
       for handle in handles { #expect(await settled(handle).value?.body == Data("secret".utf8)) }
       #expect(secret.tokens.refreshCount == 1)

@@ -277,7 +277,7 @@ struct OriginalBugsT01ToT09 {
         recorder.record(1)
         return succeeding(1)
       })
-    while requeued.state != .reacting { await Task.yield() }
+    await until(requeued.state == .reacting)
     for number in 2..<5 { manager.add(Number(number, recorder: recorder)) }
     #expect(recorder.events == [])
     react.open()

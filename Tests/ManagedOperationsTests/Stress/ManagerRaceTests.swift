@@ -36,7 +36,7 @@ struct ManagerRaceTests {
     #expect(manager.heldTaskCount == 0)
     // Whoever settled a task that nobody had started, or ended a reaction, may be about to give it up; what is forgotten
     // stays for ever.
-    while !manager.core.withLock({ $0.state.jobs.isEmpty && $0.reactionTasks.isEmpty }) { await Task.yield() }
+    await until(manager.core.withLock { $0.state.jobs.isEmpty && $0.reactionTasks.isEmpty })
   }
 
   private func add(
@@ -194,6 +194,6 @@ struct ManagerRaceTests {
     }
     await manager.waitUntilIdle()
     #expect(settledCount.current == 4 * count)
-    while !manager.core.withLock({ $0.state.jobs.isEmpty }) { await Task.yield() }
+    await until(manager.core.withLock { $0.state.jobs.isEmpty })
   }
 }

@@ -115,7 +115,7 @@ struct OriginalBugsB10ToB17 {
       let all = EventRecorder<Int>()
       operation.addObserver { if $0.kind == .settled { all.record(1) } }
       await all.wait(for: 1)
-      while told.current < 10 { await Task.yield() }
+      await until(told.current >= 10)
       #expect(told.current == 10)
     }
   }

@@ -1,0 +1,67 @@
+#if os(Linux) || os(Android)
+import CompositeOperations
+
+extension CurlResult {
+  /// What it means for a hop.
+  ///
+  /// - Parameters:
+  ///   - hasAnswer: whether a whole header had come.
+  ///   - isWhole: whether the packed body, if it was packed, has come to its end.
+  ///   - text: what libcurl says more exactly.
+  func end(hasAnswer: Bool, isWhole: Bool, text: String) -> HTTPHopEnd {
+    let detail = text.isEmpty ? nil : HarmlessText.line(text)
+    switch code {
+    case 27, 56, 100: if isAboutLongHeader(text) { return .failed(.headerTooLarge, detail) }
+    default: break
+    }
+    switch code {
+    case 0 where !hasAnswer: return .failed(.connectionLost, "the header of its answer was cut off")
+    case 0 where !isWhole: return .failed(.truncatedBody, "its packed body was cut off")
+    case 0: return .completed
+    case 1, 8: return .failed(.malformedAnswer, detail)
+    case 3: return .failed(.invalidURL, detail)
+    case 5: return .failed(.other, "the proxy was not found: \(detail ?? "libcurl says 5")")
+    case 56 where isAboutProxy(text): return .failed(.other, "the proxy refused: \(detail ?? "")")
+    case 6: return .failed(.hostNotFound, detail)
+    case 7, 97: return .failed(.connectionRefused, detail)
+    case 18: return .failed(.truncatedBody, detail)
+    case 28: return .failed(.timedOut, detail)
+    case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: return .failed(.insecureConnection, detail)
+    case 65 where hasAnswer:
+      return .failed(.other, "the server wants the body again, which is a stream or must not be sent twice")
+    case 52, 55, 65: return .failed(hasAnswer ? .truncatedBody : .connectionLost, detail)
+    case 56 where isAboutChunks(text): return .failed(.malformedAnswer, detail)
+    case 16, 56, 92: return .failed(hasAnswer ? .truncatedBody : .connectionLost, detail)
+    case 61: return .failed(.malformedAnswer, detail)
+    default: return .failed(.other, detail ?? "libcurl says \(code)")
+    }
+  }
+
+  /// libcurl has limits of its own for the header. Up to 7.88 it says, without a text, that there is no memory for a line that is
+  /// too long.
+  private func isAboutLongHeader(_ text: String) -> Bool {
+    let text = text.lowercased()
+    return code == 27 || code == 100
+      || ["too large", "grew larger", "larger than allowed"].contains { text.contains($0) }
+  }
+
+  private func isAboutProxy(_ text: String) -> Bool {
+    let text = text.lowercased()
+    return text.contains("connect tunnel failed") || text.contains("from proxy after connect")
+  }
+
+  /// Of the errors in receiving, those that the server made: libcurl has no code of its own for them.
+  private func isAboutChunks(_ text: String) -> Bool {
+    let text = text.lowercased()
+    return ["chunk", "hexadecimal", "illegal", "invalid", "malformed"].contains { text.contains($0) }
+  }
+}
+
+extension HTTPHopEnd {
+  /// The same, and says which proxy was asked: it may be the one that failed.
+  func naming(_ proxy: String?) -> HTTPHopEnd {
+    guard let proxy, case .failed(let code, let detail) = self else { return self }
+    return .failed(code, (detail.map { "\($0), " } ?? "") + "through the proxy \(proxy)")
+  }
+}
+#endif

@@ -1,0 +1,185 @@
+#if os(Linux) || os(Android)
+import CompositeOperations
+import CompositeOperationsCurl
+import Foundation
+import FoundationNetworking
+
+/// What the configuration of a session says, for libcurl.
+final class CurlSettings: Sendable {
+  let connections: CurlConnections
+  /// Where cookies are looked for and kept, one after the other: the storage may write a file for each.
+  let cookieQueue = DispatchQueue(label: "CompositeOperations.HTTPOperations.cookies", qos: .userInitiated)
+  private let cookies: HTTPCookieStorage?
+  private let setsCookies: Bool
+  private let acceptPolicy: HTTPCookie.AcceptPolicy
+  private let proxies: CurlProxies
+  /// A file with the certificates to trust, by the variable that Foundation reads, too.
+  private let authorities = ProcessInfo.processInfo.environment["URLSessionCertificateAuthorityInfoFile"]
+
+  /// No answer sets more than this: each is looked for among all others, and written to a file.
+  private static let mostCookies = 50
+  private static let longestCookie = 4096
+  /// No server has more than this, however many answers set some: as many as in browsers.
+  private static let mostCookiesOfAServer = 180
+  private static let agent =
+    "\(ProcessInfo.processInfo.processName) curl/\(String(cString: composite_operations_curl_version()))"
+
+  init(of configuration: URLSessionConfiguration) {
+    connections = CurlConnections(maxConnectionsPerHost: configuration.httpMaximumConnectionsPerHost)
+    cookies = configuration.httpCookieStorage
+    setsCookies = configuration.httpShouldSetCookies
+    acceptPolicy = configuration.httpCookieAcceptPolicy
+    proxies = CurlProxies(configuration.connectionProxyDictionary)
+  }
+
+  // MARK: - Requests
+
+  /// Whether a request may not go over a connection that was kept: where the server closes that, libcurl would make the request once
+  /// more, unless it has a body, which it wants again then.
+  static func needsFreshConnection(_ request: URLRequest, _ upload: CurlUpload?) -> Bool {
+    !request.mayBeRepeated && upload.map { $0.length == 0 } ?? true
+  }
+
+  /// False if the server was to prove its key, and the library cannot look at it.
+  ///
+  /// - Parameter cookies: the value of the field.
+  func prepare(
+    _ handle: CurlHandle, for request: URLRequest, _ cookies: String?, _ upload: CurlUpload?, _ options: HTTPOptions,
+    isDownload: Bool
+  ) -> Bool {
+    let url = request.url!  // it was checked before
+    handle.set(CurlOption.url, url.absoluteString)
+    if !handle.set(CurlOption.protocols, "http,https") { handle.set(CurlOption.protocolMask, 3) }
+    handle.set(CurlOption.noSignal, 1)
+    // Should a transfer be taken from libcurl while a name is being looked up, it does not wait for that, from 7.87 on.
+    handle.set(CurlOption.quickExit, 1)
+    handle.set(CurlOption.contentDecoding, 0)
+    handle.set(CurlOption.suppressConnectHeaders, 1)
+    handle.set(CurlOption.http09Allowed, 0)
+    // 1.1, where a pause would stop all others on the connection; else 2 over TLS, where the library has it.
+    handle.set(CurlOption.httpVersion, isDownload ? 2 : 4)
+    handle.set(CurlOption.bufferSize, 1 << 16)
+    handle.set(CurlOption.connectTimeout, 2_000_000)  // the exchange looks at the time
+    if url.user != nil { handle.set(CurlOption.authentication, 1 | 2) }  // Basic and Digest, whichever is asked for
+    if let authorities, !authorities.isEmpty { handle.set(CurlOption.certificateAuthorities, authorities) }
+    proxies.prepare(handle, for: url)
+    // One connection, if the server takes many requests on it.
+    if url.scheme == "https" { handle.set(CurlOption.waitForConnection, 1) }
+    if CurlSettings.needsFreshConnection(request, upload) { handle.set(CurlOption.freshConnection, 1) }
+    prepareMethod(of: handle, for: request, upload)
+    handle.setHeader(lines(for: request, cookies, hasUpload: upload != nil))
+    return prepareKeys(of: handle, for: url, options)
+  }
+
+  /// The proxy that the session names for a request.
+  func proxy(for request: URLRequest) -> String? { request.url.flatMap(proxies.proxy) }
+
+  private func prepareKeys(of handle: CurlHandle, for url: URL, _ options: HTTPOptions) -> Bool {
+    guard let keys = options.pins(of: url) else { return true }
+    // Before 7.68 it takes a connection that was made without a look at the key.
+    if composite_operations_curl_version_number() < 0x074400 { handle.set(CurlOption.freshConnection, 1) }
+    // One that is none makes libcurl refuse all.
+    let pins = keys.map { "sha256//\(HTTPOptions.hash(ofPin: $0))" }.sorted().joined(separator: ";")
+    return handle.set(CurlOption.pinnedPublicKey, pins.isEmpty ? "sha256//" : pins)
+  }
+
+  private func prepareMethod(of handle: CurlHandle, for request: URLRequest, _ upload: CurlUpload?) {
+    let method = request.httpMethod ?? "GET"
+    if let upload {
+      handle.set(CurlOption.upload, 1)
+      handle.setSize(CurlOption.uploadSize, upload.length ?? -1)
+      handle.set(CurlOption.method, method)
+    } else if method == "HEAD" {
+      handle.set(CurlOption.noBody, 1)
+    } else if method != "GET" {
+      handle.set(CurlOption.method, method)
+    }
+  }
+
+  /// The lines of the header, as libcurl wants them: those of the request, cookies, and what is said of each request.
+  private func lines(for request: URLRequest, _ cookies: String?, hasUpload: Bool) -> [String] {
+    let method = request.httpMethod ?? "GET"
+    var headers = HTTPHeaders(request.allHTTPHeaderFields ?? [:])
+    func add(_ name: String, _ value: @autoclosure () -> String?) {
+      if headers[name] == nil { headers[name] = value() }
+    }
+    add("Accept", "*/*")
+    add("Accept-Encoding", BodyUnpacker.acceptedCodings)
+    add("Cookie", cookies)
+    add("User-Agent", CurlSettings.agent)
+    if hasUpload {
+      if method == "POST" { add("Content-Type", "application/x-www-form-urlencoded") }
+      // libcurl finds out itself; two would be one too many.
+      headers["Content-Length"] = nil
+    } else if ["POST", "PUT", "PATCH"].contains(method) {
+      add("Content-Length", "0")
+    }
+    // A field without a value is written with a semicolon; with a colon it is one that is not sent.
+    var lines = headers.dictionary.map { $1.allSatisfy { $0 == " " || $0 == "\t" } ? "\($0);" : "\($0): \($1)" }
+    // libcurl would wait for a second for the server to say that it wants the body.
+    if hasUpload, headers["Expect"] == nil { lines.append("Expect:") }
+    return lines
+  }
+
+  // MARK: - Cookies
+
+  /// Finds the cookies for a request, and passes on the value of the field that it is to have.
+  func findCookies(for request: URLRequest, _ goOn: @escaping @Sendable (String?) -> Void) {
+    guard setsCookies, request.httpShouldHandleCookies, let url = request.url, let cookies else { return goOn(nil) }
+    cookieQueue.async {
+      // Foundation on Linux looks at their domains alone.
+      let found = cookies.cookies(for: url)?.filter { $0.isMeant(for: url) } ?? []
+      goOn(found.isEmpty ? nil : HTTPCookie.requestHeaderFields(with: found)["Cookie"])
+    }
+  }
+
+  /// Keeps the cookies that an answer sets, later. False if there are none to keep.
+  func keep(_ values: [String], from request: URLRequest) -> Bool {
+    guard !values.isEmpty, acceptPolicy != .never, request.httpShouldHandleCookies, let cookies, let url = request.url
+    else { return false }
+    cookieQueue.async { self.keep(values, in: cookies, for: url, of: request.mainDocumentURL) }
+    return true
+  }
+
+  private func keep(_ values: [String], in cookies: HTTPCookieStorage, for url: URL, of document: URL?) {
+    for value in values.prefix(CurlSettings.mostCookies) where value.utf8.count <= CurlSettings.longestCookie {
+      // Each line is one cookie; Foundation makes several of one with commas.
+      let made = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url).prefix(1)
+      cookies.setCookies(made.filter { $0.mayBeSet(by: url) }, for: url, mainDocumentURL: document)
+    }
+    let kept = cookies.cookies(for: url) ?? []
+    guard kept.count > CurlSettings.mostCookiesOfAServer else { return }
+    let oldest = kept.sorted { $0.timeOfCreation < $1.timeOfCreation }.dropLast(CurlSettings.mostCookiesOfAServer)
+    for cookie in oldest { cookies.deleteCookie(cookie) }
+  }
+}
+
+// By RFC 6265, what Foundation on Linux leaves out.
+extension HTTPCookie {
+  /// In seconds, since whenever.
+  fileprivate var timeOfCreation: Double {
+    properties?[HTTPCookiePropertyKey("Created")] as? Double ?? 0
+  }
+
+  /// Whether it goes to an address that has its domain.
+  fileprivate func isMeant(for url: URL) -> Bool {
+    if isSecure, url.scheme != "https" { return false }
+    if let expiresDate, expiresDate <= Date() { return false }
+    // The path as it is sent: that of Foundation lacks a slash at the end.
+    let sent = url.path(percentEncoded: true)
+    let place = sent.isEmpty ? "/" : sent
+    return place == path || place.hasPrefix(path.hasSuffix("/") ? path : "\(path)/")
+  }
+
+  /// Whether a server may set it: one for a whole top level domain would go to strangers, and so would one for a part of an
+  /// address in numbers.
+  fileprivate func mayBeSet(by url: URL) -> Bool {
+    if isSecure, url.scheme != "https" { return false }
+    let domain = (domain.hasPrefix(".") ? String(domain.dropFirst()) : domain).lowercased()
+    let host = url.host?.lowercased() ?? ""
+    if domain == host { return true }
+    let isInNumbers = host.contains(":") || host.split(separator: ".").last.map { Int($0) != nil } ?? true
+    return domain.contains(".") && !isInNumbers
+  }
+}
+#endif

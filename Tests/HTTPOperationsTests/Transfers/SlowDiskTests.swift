@@ -1,0 +1,169 @@
+#if os(Linux)
+import CompositeOperations
+import Foundation
+import FoundationNetworking
+import TestSupport
+import Testing
+
+@testable import HTTPOperations
+
+/// Disks, and streams of the caller, that take their time: nobody else waits for them.
+@Suite("HTTP: slow disks and streams", .hangLimit) struct SlowDiskTests {
+  private let session = URLSession(configuration: .ephemeral)
+
+  private func expectOthersToGoOn(_ server: HTTPServer) async throws {
+    server.route("/other", .ok("other"))
+    let answer = try await HTTPOperation(request(server.url("/other")), session: session).run()
+    #expect(answer.text == "other")
+  }
+
+  // MARK: - Uploads
+
+  /// Has some bytes, and blocks before them.
+  private final class SlowStream: InputStream {
+    private let gate: Gate
+    private let log: EventRecorder<String>
+    private let rest: Locked<[UInt8]>
+
+    init(_ bytes: [UInt8], behind gate: Gate, log: EventRecorder<String>) {
+      self.gate = gate
+      self.log = log
+      rest = Locked(bytes)
+      super.init(data: Data())
+    }
+
+    override var streamStatus: Stream.Status { .open }
+    override func open() {}
+    override func close() { log.record("close") }
+
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+      log.record("read")
+      gate.waitBlocking()
+      return rest.withLock { rest in
+        let part = rest.prefix(maxLength)
+        rest.removeFirst(part.count)
+        buffer.update(from: Array(part), count: part.count)
+        return part.count
+      }
+    }
+  }
+
+  private func upload(_ server: HTTPServer, _ stream: InputStream, count: Int) -> HTTPOperation {
+    let request = request(server.url("/upload"), "PUT") {
+      $0.httpBodyStream = stream
+      $0.setValue("\(count)", forHTTPHeaderField: "Content-Length")
+    }
+    return HTTPOperation(request, session: session)
+  }
+
+  @Test func stream_thatBlocks_keepsNobodyElseWaiting() async throws {
+    try await withServer { server in
+      server.route("/upload", .echo)
+      let gate = Gate(), log = EventRecorder<String>()
+      let bytes = (0..<1_000_000).map(HTTPAnswer.largeByte)
+      async let outcome = outcomeOfStarting(
+        upload(server, SlowStream(bytes, behind: gate, log: log), count: bytes.count))
+      await log.wait(for: "read")
+      try await expectOthersToGoOn(server)
+      gate.open()
+      #expect(await outcome.value?.body == Data(bytes))
+    }
+  }
+
+  @Test func stream_thatBlocks_isClosed_andHoldsUpNoCancel() async throws {
+    try await withServer { server in
+      let gate = Gate(), log = EventRecorder<String>()
+      let operation = upload(server, SlowStream([1], behind: gate, log: log), count: 1)
+      async let outcome = outcomeOfStarting(operation)
+      await log.wait(for: "read")
+      operation.cancel()
+      #expect(await outcome.isCancelled)
+      // Not while it is being read.
+      #expect(!log.contains("close"))
+      gate.open()
+      await log.wait(for: "close")
+    }
+  }
+
+  // MARK: - Downloads
+
+  private func download(
+    _ url: String, to file: URL, _ open: @escaping @Sendable (URL) throws -> FileHandle
+  ) -> HTTPOperation {
+    HTTPOperation(
+      request(url), transfer: .download(to: file), session: session, acceptedStatuses: 200..<300, maxRedirects: 0,
+      headers: [:], options: HTTPOptions(), keeping: nil, opening: open)
+  }
+
+  /// The bytes go into a pipe, which takes some and no more until they are read.
+  @Test func file_thatBlocks_keepsNobodyElseWaiting_andHasTheServerWait() async throws {
+    let folder = try TemporaryFolder()
+    try await withServer { server in
+      let count = 16 << 20
+      server.route("/", .large(byteCount: count))
+      let pipe = Pipe()
+      let operation = download(server.url(), to: folder.file("file")) { _ in pipe.fileHandleForWriting }
+      let begun = Gate()
+      let token = operation.addObserver { if $0.fractionCompleted != nil { begun.open() } }
+      async let outcome = outcomeOfStarting(operation)
+      await begun.wait()
+      try await expectOthersToGoOn(server)
+      // The server has not got rid of it.
+      #expect(server.running == 1 && operation.outcome == nil)
+      let written = await onWorker { (try? pipe.fileHandleForReading.readToEnd()) ?? Data() }
+      #expect(written.count == count)
+      #expect(stride(from: 0, to: written.count, by: 4_093).allSatisfy { written[$0] == HTTPAnswer.largeByte($0) })
+      #expect(await outcome.value?.file == folder.file("file"))
+      token.remove()
+    }
+  }
+
+  @Test func file_thatBlocks_holdsUpNoCancel_andIsGone() async throws {
+    let folder = try TemporaryFolder()
+    try await withServer { server in
+      server.route("/", .large(byteCount: 1 << 20))
+      let pipe = Pipe()
+      let operation = download(server.url(), to: folder.file("file")) { _ in pipe.fileHandleForWriting }
+      async let outcome = outcomeOfStarting(operation)
+      // The first bytes are in the pipe, and fewer of the rest than come fit.
+      let first = await onWorker { pipe.fileHandleForReading.availableData }
+      #expect(first.first == HTTPAnswer.largeByte(0))
+      operation.cancel()
+      #expect(await outcome.isCancelled)
+      let contents = try folder.contents()
+      #expect(contents.isEmpty)
+      // It is closed when the disk has done what it was at.
+      let rest = await onWorker { (try? pipe.fileHandleForReading.readToEnd()) ?? Data() }
+      #expect(first.count + rest.count < 1 << 20)
+    }
+  }
+
+  @Test func file_thatIsSlowToOpen_keepsNobodyElseWaiting_andHoldsUpNoCancel() async throws {
+    let folder = try TemporaryFolder()
+    try await withServer { server in
+      server.route("/", .large(byteCount: 1 << 20))
+      let gate = Gate(), opened = Gate(), begun = Gate()
+      let operation = download(server.url(), to: folder.file("file")) { place in
+        begun.open()
+        gate.waitBlocking()
+        defer { opened.open() }
+        return try FileHandle(forWritingTo: place)
+      }
+      async let outcome = outcomeOfStarting(operation)
+      await begun.wait()
+      try await expectOthersToGoOn(server)
+      operation.cancel()
+      #expect(await outcome.isCancelled)
+      // Now it comes, and nobody wants it.
+      gate.open()
+      await opened.wait()
+      await untilEmpty(folder)
+    }
+  }
+
+  /// Waits for a file to be removed, of which nothing tells.
+  private func untilEmpty(_ folder: TemporaryFolder) async {
+    while (try? folder.contents().isEmpty) != true { await Task.yield() }
+  }
+}
+#endif
