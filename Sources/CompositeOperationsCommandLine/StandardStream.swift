@@ -52,6 +52,10 @@ package enum StandardStream: Int32, Sendable {
     }
   }
 
+  /// Whether a person can be asked: on the standard error output, as the standard output may be read by a program, with the answer
+  /// on the standard input.
+  package static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(error.rawValue) == 1 }
+
   /// How many characters a line of it may have: the width of the window on a terminal; nil where it is none.
   package var terminalWidth: Int? {
     guard isatty(rawValue) == 1 else { return nil }

@@ -16,8 +16,10 @@ struct DurableQueueCommand {
   var now = Date()
   /// Takes what was asked for.
   var output: (String) throws -> Void
-  /// Takes complaints.
+  /// Takes complaints, and questions.
   var errors: (String) -> Void
+  /// Waits for the line that answers a question, without its end; nil for the end of the input. Nil where nobody can be asked.
+  var answer: (() -> String?)?
 
   /// Does what arguments, without the name of the program, say. Returns the exit status.
   func run(_ arguments: [String]) -> Int32 {
@@ -25,6 +27,9 @@ struct DurableQueueCommand {
       switch try OptionParser.parse(arguments) {
       case .help(let verb):
         try output(verb.map(Help.text(of:)) ?? Help.text)
+        return ExitStatus.good
+      case .version:
+        try output("durable-queue \(Version.current)\n")
         return ExitStatus.good
       case .run(let request): return try run(request)
       }
@@ -44,14 +49,16 @@ struct DurableQueueCommand {
   }
 
   private func run(_ request: Request) throws -> Int32 {
-    let queue = try QueueFile.open(request.file)
     switch request.action {
-    case .list(let page): try list(page, of: queue, request)
-    case .show(let ids): return try show(ids, of: queue, request)
-    case .stats: try statistics(of: queue, request)
-    case .periodic: try periodic(of: queue, request)
-    case .export(let filter): try export(filter, of: queue)
-    case .change(let change): return try perform(change, on: queue, request)
+    case .list(let page): try list(page, of: QueueFile.look(request.file), request)
+    case .show(let ids): return try show(ids, of: QueueFile.look(request.file), request)
+    case .stats: try statistics(of: QueueFile.look(request.file), request)
+    case .periodic: return try periodic(of: QueueFile.look(request.file), request)
+    case .export(let filter): try export(filter, of: QueueFile.look(request.file))
+    case .compact: try compact(QueueFile.open(request.file), request)
+    case .change(let change):
+      if let status = try considerDeleting(change, request) { return status }
+      return try perform(change, on: QueueFile.open(request.file), request)
     }
     return ExitStatus.good
   }

@@ -7,7 +7,17 @@ enum QueueFile {
     let description: String
   }
 
+  /// Opens a file to change it. One of an older version is brought up to date.
   static func open(_ path: String) throws -> DurableQueue {
+    try DurableQueue(location: .existingFile(try url(path)))
+  }
+
+  /// Opens a file to look at it. It stays as it is, and may be one that this user may only read.
+  static func look(_ path: String) throws -> DurableQueue {
+    try DurableQueue(location: .readOnlyFile(try url(path)))
+  }
+
+  private static func url(_ path: String) throws -> URL {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       throw Failure(
@@ -16,7 +26,7 @@ enum QueueFile {
     guard !isFolder.boolValue else {
       throw Failure(description: "\(path) is a folder. Name the database file of a queue.")
     }
-    return try DurableQueue(location: .existingFile(URL(fileURLWithPath: path)))
+    return URL(fileURLWithPath: path)
   }
 
   /// How many bytes a database takes, with its log.

@@ -48,7 +48,7 @@ final class Program: Sendable {
     let source = DispatchSource.makeSignalSource(signal: SIGTERM)
     source.setEventHandler { [queue] in
       Task {
-        await queue.stop(grace: .zero)
+        await queue.stop(grace: .zero, givingUpAfter: .milliseconds(500))
         exit(0)
       }
     }
@@ -74,7 +74,7 @@ final class Program: Sendable {
 
   private static func tell(_ event: JobEvent, _ log: AttemptLog) {
     switch event.kind {
-    case .done, .cancelled, .returned, .leaseLost, .dead, .rescued:
+    case .done, .cancelled, .returned, .leaseLost, .dead, .rescued, .abandoned:
       for id in event.jobIDs {
         if event.kind == .done { log.note("D", id) }
         say("\(event.kind) \(id.rawValue)")
@@ -117,17 +117,31 @@ final class Program: Sendable {
         say("settled")
       }
     case "release": released.open()
-    case "cancel": try queue.cancel(JobID(rawValue: Int64(arguments[0]) ?? 0))
-    case "pause": try queue.pause(kind: Work.kind)
-    case "resume": try queue.resume(kind: Work.kind)
+    case "fill": await fill()
+    case "suspend": await queue.suspend()
+    case "unsuspend": queue.resume()
+    case "delete": try await queue.delete(JobID(rawValue: Int64(arguments[0]) ?? 0))
+    case "hold": try await queue.hold(JobID(rawValue: Int64(arguments[0]) ?? 0))
+    case "cancel": try await queue.cancel(JobID(rawValue: Int64(arguments[0]) ?? 0))
+    case "pause": try await queue.pause(kind: Work.kind)
+    case "resume": try await queue.resume(kind: Work.kind)
     case "schedule":
-      try queue.schedule(
+      try await queue.schedule(
         Work(what: "run"), named: "often", .interval(.milliseconds(Int(arguments[0]) ?? 1000)), catchUp: .all)
-    case "unschedule": try queue.unschedule(named: "often")
+    case "latest":
+      try await queue.schedule(
+        Work(what: "run latest"), named: "latest", .interval(.milliseconds(Int(arguments[0]) ?? 1000)), catchUp: .latest
+      )
+    case "unschedule": try await queue.unschedule(named: "often")
     case "limit": limitFileSize(arguments[0] == "none" ? nil : rlim_t(arguments[0]))
     default: say("unknown command \(name)")
     }
-    if ["cancel", "pause", "resume", "schedule", "unschedule", "limit"].contains(name) { say("did \(name)") }
+    if [
+      "suspend", "unsuspend", "delete", "hold", "cancel", "pause", "resume", "schedule", "latest", "unschedule",
+      "limit",
+    ].contains(name) {
+      say("did \(name)")
+    }
   }
 
   /// Stores jobs in all ways at once, and notes those that are stored for sure.
@@ -168,9 +182,19 @@ final class Program: Sendable {
   private func settle() async throws {
     while true {
       try await queue.waitUntilIdle()
-      let counts = try queue.counts()
+      let counts = try await queue.counts()
       if counts[.waiting] + counts[.scheduled] + counts[.blocked] + counts[.executing] == 0 { return }
       await Task.yield()
+    }
+  }
+
+  /// Stores jobs until there is no room on the disk.
+  private func fill() async {
+    let job = Work(what: String(repeating: "x", count: 1000))
+    do {
+      while true { try await queue.enqueue(job) }
+    } catch {
+      say("filled \(code(of: error))")
     }
   }
 

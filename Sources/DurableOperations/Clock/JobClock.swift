@@ -6,7 +6,7 @@ public struct JobClock: Sendable {
   let now: @Sendable () -> Date
   /// The time since a moment that does not change when the date is set anew.
   let uptime: @Sendable () -> Duration
-  /// What that moment is known by: the start of the machine.
+  /// What that moment is known by: the start of the machine. Empty if that could not be read.
   let bootID: String
   let timekeeper: Timekeeper
 
@@ -14,7 +14,8 @@ public struct JobClock: Sendable {
   public static let system = JobClock(
     now: { Date() }, uptime: { MachineClock.uptime },
     // The time since the start is another in each time namespace.
-    bootID: "\(ProcessIdentity.current.bootID) \(ProcessIdentity.current.pidNamespace ?? "")",
+    bootID: ProcessIdentity.current.bootID.isEmpty
+      ? "" : "\(ProcessIdentity.current.bootID) \(ProcessIdentity.current.pidNamespace ?? "")",
     timekeeper: .of(ContinuousClock()))
 
   /// A clock of your own: for tests, with a `ManualClock`. Each is taken for that of a machine of its own: that it was set
@@ -35,6 +36,12 @@ public struct JobClock: Sendable {
     timekeeper = .of(clock)
   }
 
+  /// The machine's, whose date is set by a program of the tests.
+  package static func system(settingDateBy now: @escaping @Sendable (Date) -> Date) -> JobClock {
+    JobClock(
+      now: { now(Date()) }, uptime: system.uptime, bootID: system.bootID, timekeeper: system.timekeeper)
+  }
+
   private init(
     now: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration, bootID: String,
     timekeeper: Timekeeper
@@ -47,6 +54,9 @@ public struct JobClock: Sendable {
 
   /// The date in milliseconds since 1970.
   var milliseconds: Int64 { now().milliseconds }
+
+  /// What the date is ahead of the time since the start: another one when the date was set anew.
+  var offset: Int64 { milliseconds - uptime().milliseconds }
 }
 
 /// The time since the machine was started, also while it slept.

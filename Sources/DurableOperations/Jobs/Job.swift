@@ -12,7 +12,7 @@ import Foundation
 /// ```
 ///
 /// The value is stored as JSON. What it does when it runs is said where it is registered, with
-/// ``DurableQueue/register(_:maxConcurrent:upgrade:operation:)``.
+/// `DurableQueue.register`.
 public protocol Job: Codable, Sendable {
   /// What tells jobs of this type from others in the database. Keep it when the type is renamed.
   static var kind: String { get }

@@ -77,10 +77,11 @@ public struct JobContext: Sendable {
 
   private func prolongLease(in store: JobStore) throws {
     let worker = core.withLock { $0.state.worker }
-    let until = try core.time(in: store) + core.configuration.leaseDuration.milliseconds
+    _ = try core.time(in: store)
     let isCurrent = try store.transaction {
       guard try store.isCurrent(id, claim: execution.job.claim), let worker else { return false }
-      return try store.prolongLease(of: worker, until: until)
+      return try store.prolongLease(
+        of: worker, by: core.configuration.leaseDuration.milliseconds, now: core.clock.milliseconds)
     }
     guard isCurrent else { throw leaseLost() }
   }
@@ -136,6 +137,7 @@ public struct JobContext: Sendable {
   /// - Parameter body: the writes, and jobs to be stored with them. Called once, on a thread of the database's.
   /// - Throws: what the closure throws, ``JobError/Code/leaseLost`` if another process was given the job, and
   ///   ``DatabaseError``. The job is not done then.
+  @discardableResult
   public func complete<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
     let result = try core.database.sync { try complete(in: $0, body) }
     core.pump()
@@ -143,6 +145,7 @@ public struct JobContext: Sendable {
   }
 
   /// The same, without using the disk on the thread of the caller.
+  @discardableResult
   public func complete<R: Sendable>(
     _ body: @escaping @Sendable (DatabaseTransaction) throws -> R
   ) async throws -> R {
@@ -154,7 +157,8 @@ public struct JobContext: Sendable {
   private func complete<R>(in store: JobStore, _ body: (DatabaseTransaction) throws -> R) throws -> R {
     let now = core.clock.milliseconds
     let done = Acknowledgement(
-      id: id, kind: kind, claim: execution.job.claim, result: .done, event: .done(id, kind: kind))
+      id: id, kind: kind, claim: execution.job.claim, attempt: execution.attempt, result: .done,
+      event: .done(id, kind: kind))
     let result = try core.transact(in: store) { transaction in
       guard try store.acknowledge(done, keepsDone: core.configuration.retention != .none, now: now) else {
         throw leaseLost()

@@ -41,6 +41,9 @@ public struct JobError: Error, Sendable, Equatable {
     public static let leaseLost = Code(value: .leaseLost)
     /// The processes that ran it ended too often: ``JobError/crashCount`` times.
     public static let tooManyCrashes = Code(value: .tooManyCrashes)
+    /// The leases of processes that had claimed it ran out too often, and nobody could tell whether they had ended:
+    /// ``JobError/lapseCount`` times. See ``DurableQueue/Configuration/maxLapses``.
+    public static let tooManyLapses = Code(value: .tooManyLapses)
     /// No process that registered its kind came within the time that ``DurableQueue/UnknownKinds``
     /// allows.
     public static let unknownKind = Code(value: .unknownKind)
@@ -49,6 +52,8 @@ public struct JobError: Error, Sendable, Equatable {
     /// The options or the schedule of a periodic job, ``JobError/periodicJobName``, cannot be read
     /// here, such as one in a time zone that this machine does not know.
     public static let unreadablePeriodicJob = Code(value: .unreadablePeriodicJob)
+    /// The kind is registered already.
+    public static let registeredTwice = Code(value: .registeredTwice)
     /// The queue was called from inside of one of its own transactions.
     public static let insideTransaction = Code(value: .insideTransaction)
 
@@ -58,7 +63,8 @@ public struct JobError: Error, Sendable, Equatable {
     enum Value: String {
       case notEncodable, payloadTooLarge, duplicate, unknownPrerequisite, cycle, circularPrerequisite, unknownJob,
         wrongState, timedOut, operationCancelled, operationUsedBefore, undecodable, newerVersion, leaseLost,
-        tooManyCrashes, unknownKind, prerequisiteFailed, unreadablePeriodicJob, insideTransaction
+        tooManyCrashes, tooManyLapses, unknownKind, prerequisiteFailed, unreadablePeriodicJob, registeredTwice,
+        insideTransaction
     }
 
     let value: Value
@@ -81,9 +87,11 @@ public struct JobError: Error, Sendable, Equatable {
     case newerVersion(stored: Int, known: Int)
     case leaseLost
     case tooManyCrashes(Int)
+    case tooManyLapses(Int)
     case unknownKind
     case prerequisiteFailed(JobID)
     case unreadablePeriodicJob(name: String)
+    case registeredTwice
     case insideTransaction
   }
 
@@ -124,9 +132,11 @@ extension JobError {
     case .newerVersion: .newerVersion
     case .leaseLost: .leaseLost
     case .tooManyCrashes: .tooManyCrashes
+    case .tooManyLapses: .tooManyLapses
     case .unknownKind: .unknownKind
     case .prerequisiteFailed: .prerequisiteFailed
     case .unreadablePeriodicJob: .unreadablePeriodicJob
+    case .registeredTwice: .registeredTwice
     case .insideTransaction: .insideTransaction
     }
   }
@@ -183,6 +193,11 @@ extension JobError {
   /// codes.
   public var crashCount: Int? {
     if case .tooManyCrashes(let count) = reason { count } else { nil }
+  }
+
+  /// How many leases ran out while the job was claimed, of ``Code/tooManyLapses``; nil for other codes.
+  public var lapseCount: Int? {
+    if case .tooManyLapses(let count) = reason { count } else { nil }
   }
 
   /// The name of the periodic job, of ``Code/unreadablePeriodicJob``; nil for other codes.
@@ -248,6 +263,10 @@ extension JobError: LocalizedError, CustomStringConvertible {
         + "is not acknowledged. Raise leaseDuration if this process is often held up for so long."
     case .tooManyCrashes(let count):
       "\(job) is dead: \(count) processes ended while it ran in them. Look for what ends them, repair it, and retry the job."
+    case .tooManyLapses(let count):
+      "\(job) is dead: \(count) times the process that had claimed it was not heard of for longer than its lease, and nobody "
+        + "could tell whether it had ended. Call suspend() before the system suspends the app, or raise leaseDuration or "
+        + "maxLapses, and retry the job."
     case .unknownKind:
       "\(job) is dead: it was due for longer than unknownKinds allows, and no process had registered its kind. Register it in "
         + "one, and retry the job."
@@ -256,6 +275,9 @@ extension JobError: LocalizedError, CustomStringConvertible {
         + "or enqueue both anew."
     case .unreadablePeriodicJob(let name):
       "The periodic job “\(name)” can not be read\(cause). Schedule it anew under its name, or unschedule it."
+    case .registeredTwice:
+      "The kind “\(kind ?? "")” is registered already, with what its jobs do. Register each type once, with one kind for "
+        + "each."
     case .insideTransaction:
       "The queue was called inside of one of its own transactions, where it would wait for itself. Use what the "
         + "closure is given."

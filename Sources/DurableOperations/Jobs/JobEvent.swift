@@ -40,12 +40,18 @@ public struct JobEvent: Sendable, CountedEvent {
     public static let held = Kind(value: .held)
     /// A job was cancelled: by this process, while it ran here, or with its prerequisite.
     public static let cancelled = Kind(value: .cancelled)
-    /// A job waits again, for the queue was stopped; it costs no attempt.
+    /// A job waits again, for the queue was stopped or suspended; it costs no attempt.
     public static let returned = Kind(value: .returned)
     /// Jobs, the event's ``JobEvent/jobIDs``, were taken from a process that has ended, or was not
     /// heard of for the length of its lease. They wait again, but for those of which ``dead`` or
     /// ``cancelled`` is told right after.
     public static let rescued = Kind(value: .rescued)
+    /// The operation of an attempt was cancelled, and has not ended for
+    /// ``DurableQueue/Configuration/unresponsiveAfter``. Its slot is taken until it does.
+    public static let unresponsive = Kind(value: .unresponsive)
+    /// ``DurableQueue/stop(grace:givingUpAfter:)`` did not wait any longer for an attempt that does not end. The job is left
+    /// to the lease of this process.
+    public static let abandoned = Kind(value: .abandoned)
     /// What this process did of a job is not acknowledged: another was given it.
     public static let leaseLost = Kind(value: .leaseLost)
     /// There are jobs that are due, of ``JobEvent/jobKind``, which is not registered here. Told
@@ -60,7 +66,7 @@ public struct JobEvent: Sendable, CountedEvent {
 
     enum Value: String {
       case enqueued, started, progress, done, failed, snoozed, dead, held, cancelled, returned, rescued, leaseLost
-      case unknownKind, databaseFailed
+      case unresponsive, abandoned, unknownKind, databaseFailed
     }
 
     let value: Value
@@ -79,6 +85,8 @@ public struct JobEvent: Sendable, CountedEvent {
     case cancelled(JobID, kind: String)
     case returned(JobID, kind: String)
     case rescued([JobID])
+    case unresponsive(JobID, kind: String)
+    case abandoned(JobID, kind: String)
     case leaseLost(JobID, kind: String)
     case unknownKind(String)
     case databaseFailed(DatabaseError)
@@ -104,6 +112,8 @@ public struct JobEvent: Sendable, CountedEvent {
     case .cancelled: .cancelled
     case .returned: .returned
     case .rescued: .rescued
+    case .unresponsive: .unresponsive
+    case .abandoned: .abandoned
     case .leaseLost: .leaseLost
     case .unknownKind: .unknownKind
     case .databaseFailed: .databaseFailed
@@ -119,7 +129,7 @@ extension JobEvent {
     case .enqueued(let id, _), .started(let id, _, _), .progress(let id, _), .done(let id, _),
       .failed(let id, _, _, _, _),
       .snoozed(let id, _, _), .dead(let id, _, _), .held(let id, _, _), .cancelled(let id, _), .returned(let id, _),
-      .leaseLost(let id, _):
+      .unresponsive(let id, _), .abandoned(let id, _), .leaseLost(let id, _):
       id
     case .rescued, .unknownKind, .databaseFailed: nil
     }
@@ -136,7 +146,8 @@ extension JobEvent {
     switch content {
     case .enqueued(_, let kind), .started(_, let kind, _), .done(_, let kind), .failed(_, let kind, _, _, _),
       .snoozed(_, let kind, _), .dead(_, let kind, _), .held(_, let kind, _), .cancelled(_, let kind),
-      .returned(_, let kind), .leaseLost(_, let kind), .unknownKind(let kind):
+      .returned(_, let kind), .unresponsive(_, let kind), .abandoned(_, let kind), .leaseLost(_, let kind),
+      .unknownKind(let kind):
       kind
     case .progress, .rescued, .databaseFailed: nil
     }
@@ -184,8 +195,8 @@ extension JobEvent: CustomStringConvertible {
     case .rescued(let ids): details.append("jobs \(ids.map(\.description).joined(separator: ", "))")
     case .unknownKind(let kind): details.append(kind)
     case .progress(_, let fraction): details.append("\(fraction)")
-    case .enqueued, .started, .done, .failed, .snoozed, .dead, .held, .cancelled, .returned, .leaseLost,
-      .databaseFailed:
+    case .enqueued, .started, .done, .failed, .snoozed, .dead, .held, .cancelled, .returned, .unresponsive,
+      .abandoned, .leaseLost, .databaseFailed:
       break
     }
     if let attempt { details.append("attempt \(attempt)") }

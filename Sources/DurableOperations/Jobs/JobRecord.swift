@@ -16,8 +16,13 @@ public struct JobRecord: Sendable, Hashable, Identifiable {
   public let maxAttempts: Int?
   /// How many processes ended while it ran in them, one after the other: an attempt that ends sets it back.
   public let crashes: Int
+  /// How many leases ran out while it was claimed, one after the other, of processes of which nobody could tell whether they had
+  /// ended.
+  public let lapses: Int
   /// The error of the last attempt that failed, or the reason why it is dead, cancelled or held; nil if there is none.
   public let lastError: String?
+  /// What its attempts failed with, the first one first; the last 20.
+  public let failures: [Failure]
   /// When it was enqueued.
   public let enqueuedAt: Date
   /// When it may run, or could for the first time: a scheduled job's time, or when it was retried. Nil for at once.
@@ -53,6 +58,18 @@ public struct JobRecord: Sendable, Hashable, Identifiable {
   }
 }
 
+extension JobRecord {
+  /// What an attempt failed with.
+  public struct Failure: Sendable, Hashable {
+    /// The number of the attempt, from 1.
+    public let attempt: Int
+    /// When it was written.
+    public let date: Date
+    /// The error, in a sentence.
+    public let error: String
+  }
+}
+
 /// How many jobs there are.
 public struct JobCounts: Sendable, Hashable {
   /// The jobs of a kind.
@@ -78,7 +95,7 @@ public struct JobCounts: Sendable, Hashable {
   /// How many there are in a state.
   public subscript(_ state: JobState) -> Int { kinds.reduce(0) { $0 + $1[state] } }
   /// The jobs of a kind, if there are any, or it is registered.
-  public subscript(_ kind: String) -> Kind? { kinds.first { $0.kind == kind } }
+  public subscript(_ kind: String) -> Kind? { kinds.first { KindName($0.kind) == KindName(kind) } }
   /// How many there are at all.
   public var total: Int { kinds.reduce(0) { $0 + $1.total } }
 }

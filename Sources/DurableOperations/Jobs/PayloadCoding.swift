@@ -1,7 +1,17 @@
+import CompositeOperations
 import Foundation
 
 /// The stored form of jobs: JSON with sorted keys, so that equal jobs have equal bytes.
 enum PayloadCoding {
+  /// The writer of a thread; nil while it is in use.
+  private final class Workplace {
+    var writer: JSONWriter?
+  }
+
+  private static let workplace = ThreadLocal { Workplace() }
+  /// The most that a writer may keep from one job to the next, in bytes.
+  private static let largestWriter = 1 << 16
+
   // Never changed after they were made, so that many threads can use them.
   private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
@@ -10,7 +20,29 @@ enum PayloadCoding {
   }()
   private static let decoder = JSONDecoder()
 
-  static func encode(_ job: some Job) throws -> Data { try encoder.encode(job) }
+  /// Gives the bytes that ``encoder`` would give. A job that fails, or that a ``JSONWriter`` cannot write, is encoded again
+  /// by ``encoder``: for the same error, or for the bytes.
+  static func encode(_ job: some Encodable) throws -> Data {
+    let workplace = workplace.current
+    // While a job is being encoded it may enqueue another.
+    var writer = workplace.writer.take() ?? JSONWriter()
+    try? writer.write(job, nil)
+    let result: Data? = writer.document.isComplete ? writer.document.text.data : nil
+    let failure = writer.document.failure
+    writer.document.removeAll()
+    // A container that the job has kept must not write into the next job.
+    if isKnownUniquelyReferenced(&writer), writer.document.capacity <= largestWriter {
+      workplace.writer = writer
+    }
+    if let result { return result }
+    if failure == .tooDeep {
+      throw EncodingError.invalidValue(
+        job,
+        EncodingError.Context(
+          codingPath: [], debugDescription: "Unable to encode the given top-level value to JSON."))
+    }
+    return try encoder.encode(job)
+  }
 
   static func decode<J: Job>(_ type: J.Type, from data: Data) throws -> J { try decoder.decode(type, from: data) }
 }

@@ -10,11 +10,16 @@ extension ProcessIdentity {
       bootID: bootID(), pidNamespace: pidNamespace(), hostName: hostName(), processID: processID, startTime: startTime)
   }
 
+  /// Nothing on Darwin: there the name changes with the network, and the start of a machine has a number of its own.
   private static func hostName() -> String {
+    #if canImport(Darwin)
+    "-"
+    #else
     var name = [CChar](repeating: 0, count: 256)
     // The last byte stays zero, which the system does not promise for a name that is too long.
     guard gethostname(&name, name.count - 1) == 0 else { return "" }
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    #endif
   }
 }
 

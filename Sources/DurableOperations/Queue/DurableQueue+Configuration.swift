@@ -10,6 +10,15 @@ extension DurableQueue {
     /// A file that a queue has made before: for tools. If there is none, or it is another database, nothing is made or
     /// changed, and ``DatabaseError/Code/notAQueue`` is thrown.
     case existingFile(URL)
+    /// A file that a queue has made before, to look at: for tools and monitors. Nothing is written to it, and no files
+    /// are made beside it, so the right to read is enough. A call that would change something throws
+    /// ``DatabaseError/Code/readOnly``, and ``DurableQueue/start()`` runs nothing. A file of an older version of the library
+    /// is read as it is, not brought up to date.
+    ///
+    /// While other programs use the file, what they have stored is seen. Then SQLite needs the two files that they keep beside
+    /// it; if the one with `-shm` at its end is missing, as beside a copy, it is made, and
+    /// ``DatabaseError/Code/cannotOpen`` is thrown where this user may not.
+    case readOnlyFile(URL)
     /// Nowhere: for tests. The jobs go when the queue does.
     case memory
   }
@@ -23,6 +32,14 @@ extension DurableQueue {
     case normal
   }
 
+  /// Who may read and write a file that a queue makes, and the two beside it. One that is there keeps the permissions it has.
+  public enum FileAccess: Sendable, Hashable {
+    /// The user whose process made it: mode 0600.
+    case owner
+    /// That user, and the group of the file: mode 0660.
+    case group
+  }
+
   /// What becomes of jobs whose kind this process has not registered.
   public enum UnknownKinds: Sendable, Hashable {
     /// They stay as they are: another process may know them.
@@ -33,7 +50,7 @@ extension DurableQueue {
 
   /// For how long jobs that were done, or cancelled, are kept. Dead and held jobs are kept until somebody decides.
   public enum Retention: Sendable, Hashable {
-    /// Not at all. The fastest; ``DurableQueue/job(_:)`` does not find done jobs, nor can others depend on them.
+    /// Not at all. The fastest; `job(_:)` does not find done jobs, nor can others depend on them.
     case none
     /// So long.
     case keep(Duration)
@@ -48,6 +65,20 @@ extension DurableQueue {
     /// Whether foreign keys of tables of yours in the same file hold in `transaction` of the queue and
     /// `complete` of ``JobContext``. Not, as SQLite has it.
     public var enforcesForeignKeys: Bool = false
+    /// Who may read and write a file that is made: its owner.
+    public var fileAccess: FileAccess = .owner
+    /// How many bytes are kept free for managing jobs on a full disk, in a file with `-reserve` at the end of its name: it is
+    /// deleted when `delete`, `cancel`, `hold` or another of their kind finds no room, and made again when there is some: the
+    /// queue looks once a minute, while it runs or is managed. Who may write the database may write it. It goes with the queue if
+    /// the database was deleted. Zero for none. One mebibyte.
+    public var diskReserve: Int = 1 << 20
+    /// How the system protects the files while the device is locked, where it does: on iOS, iPadOS, tvOS, watchOS and
+    /// visionOS. Nil for what the app's other files have. Work in the background, when the device may be locked, needs
+    /// ``DurableQueue/FileProtection/untilFirstUnlock`` or less: otherwise the queue says ``DatabaseError/Code/deviceLocked``,
+    /// and goes on when it is not.
+    public var fileProtection: FileProtection?
+    /// Whether the files are left out of backups, on Apple platforms. Jobs that come back with a backup run once more.
+    public var isExcludedFromBackup: Bool = false
     /// How many jobs run at once in this process. At least 1. Four, as in ZLTaskManager, or as many as there are
     /// processors if those are more.
     public var maxConcurrentJobs: Int = max(4, ProcessInfo.processInfo.activeProcessorCount)
@@ -56,11 +87,19 @@ extension DurableQueue {
     /// How long other processes wait until they take the jobs of one that is no longer heard of. It is heard of three
     /// times as often. One that has ended is noticed at the next look, where that can be known. A minute.
     public var leaseDuration: Duration = .seconds(60)
-    /// How often the queue looks for what other processes have done. A second.
-    public var pollInterval: Duration = .seconds(1)
+    /// How often the queue looks for what other processes have done; nil for never. A second.
+    ///
+    /// With nil, an idle queue does nothing at all: it wakes when a job is due, and when something is asked of it. Only for a
+    /// file that this process alone uses, such as that of an app without extensions: what others store is seen when something
+    /// else wakes the queue.
+    public var pollInterval: Duration? = .seconds(1)
     /// After how many processes ended while it ran, without an attempt that came to an end in between, a job is dead; nil
     /// for never. Three.
     public var maxCrashes: Int? = 3
+    /// After how many leases ran out while it was claimed, of processes of which nobody could tell whether they had ended, a job
+    /// is dead; nil for never. An app that was suspended without ``DurableQueue/suspend()`` is seen like that by its extensions,
+    /// and a container by others. An attempt that comes to an end sets the count back. Twenty.
+    public var maxLapses: Int? = 20
     /// How long to wait before further attempts of jobs whose options do not say it.
     public var backoff: JobBackoff = .default
     /// For how long done jobs are kept. A day.
@@ -71,8 +110,16 @@ extension DurableQueue {
     public var maxPayloadSize: Int = 1 << 20
     /// How long to wait for another process that has the database locked. Five seconds.
     public var busyTimeout: Duration = .seconds(5)
-    /// For how long ``DurableQueue/stop(grace:)`` lets running jobs go on, unless it is told. Ten seconds.
+    /// For how long ``DurableQueue/stop(grace:givingUpAfter:)`` lets running jobs go on, unless it is told. Ten seconds.
     public var stopGrace: Duration = .seconds(10)
+    /// How long an operation may take to end when it was cancelled, until ``JobEvent/Kind/unresponsive`` is told of it. Ten
+    /// seconds.
+    public var unresponsiveAfter: Duration = .seconds(10)
+    /// Is told what somebody has to know of, whether or not ``DurableQueue/events(bufferingPolicy:)`` is read: jobs that are
+    /// ``JobEvent/Kind/dead``, ``JobEvent/Kind/unresponsive`` or ``JobEvent/Kind/abandoned``, and that a file has lost its
+    /// log: ``DatabaseError/Code/logLost``. Called when it is stored, on a
+    /// thread that the queue waits for: it must not block. By default a line on standard error; nil for nothing.
+    public var logHandler: (@Sendable (JobEvent) -> Void)? = DurableQueue.writeToStandardError
     /// Knows whether there is a network. Until it has said something, there is none. The system's, which is always online
     /// on Linux.
     public var networkMonitor: any ReachabilityMonitor = SystemReachabilityMonitor()

@@ -65,6 +65,7 @@ extension DurableQueue {
   ///
   /// - Parameter body: what to do. Called once, on a thread of the database's. It must not keep what it is given.
   /// - Throws: what the closure throws, or ``DatabaseError``.
+  @discardableResult
   public func transaction<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
     let result = try core.database.sync { try core.transact(in: $0, body) }
     core.pump()
@@ -72,6 +73,7 @@ extension DurableQueue {
   }
 
   /// The same, without using the disk on the thread of the caller.
+  @discardableResult
   public func transaction<R: Sendable>(
     _ body: @escaping @Sendable (DatabaseTransaction) throws -> R
   ) async throws -> R {
@@ -123,6 +125,9 @@ public final class DatabaseTransaction {
   public func execute(_ sql: String, values: [SQLValue]) throws -> [SQLRow] {
     let store = try open()
     hasRunStatements = true
+    // It may take back what was done since a savepoint, and what was counted of it.
+    try store.writeCounts()
+    defer { store.forgetKinds() }
     return try store.connection.execute(sql, values, isGuest: true)
   }
 

@@ -9,6 +9,11 @@ extension DurableQueue {
     try core.reader.sync { try $0.record(id) }
   }
 
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func job(_ id: JobID) async throws -> JobRecord? {
+    try await core.reader.run { try $0.record(id) }
+  }
+
   /// Jobs in the order of their numbers, a page at a time.
   ///
   /// - Parameters:
@@ -23,15 +28,38 @@ extension DurableQueue {
     return try core.reader.sync { try $0.records(JobFilter(kind: kind, states: states), after: last, limit: limit) }
   }
 
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func jobs(
+    kind: String? = nil, in states: Set<JobState>? = nil, after last: JobID? = nil, limit: Int = 100
+  ) async throws -> [JobRecord] {
+    require(limit >= 0, "DurableQueue.jobs was given the limit \(limit). Use zero or more.")
+    return try await core.reader.run { store in
+      try store.records(JobFilter(kind: kind, states: states), after: last, limit: limit)
+    }
+  }
+
   /// The jobs of a type that have a unique key, in the order of their numbers.
   public func jobs<J: Job>(_ type: J.Type, uniqueKey: String) throws -> [JobRecord] {
     try core.reader.sync { try $0.records(uniqueKey: uniqueKey, kind: J.kind) }
   }
 
-  /// How many jobs there are, by kind and state.
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func jobs<J: Job>(_ type: J.Type, uniqueKey: String) async throws -> [JobRecord] {
+    let kind = J.kind
+    return try await core.reader.run { try $0.records(uniqueKey: uniqueKey, kind: kind) }
+  }
+
+  /// How many jobs there are, by kind and state. It takes the same time however many there are: the numbers are kept. What
+  /// another program has changed of the jobs is counted when the file is compacted.
   public func counts() throws -> JobCounts {
-    let registered = Set(registeredKinds)
+    let registered = registeredKinds
     return try core.reader.sync { try $0.counts(registered: registered) }
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func counts() async throws -> JobCounts {
+    let registered = registeredKinds
+    return try await core.reader.run { try $0.counts(registered: registered) }
   }
 
   // MARK: - One job
@@ -46,6 +74,13 @@ extension DurableQueue {
     if state == .executing { core.interrupt(id, .cancelRequest) }
   }
 
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func cancel(_ id: JobID) async throws {
+    let now = core.clock.milliseconds
+    let state = try await write { try $0.cancel(id, now: now) }
+    if state == .executing { core.interrupt(id, .cancelRequest) }
+  }
+
   /// Has a job that is held, dead, cancelled or scheduled run as soon as there is room, with all its attempts before it.
   ///
   /// It is blocked first if some of its prerequisites are not done.
@@ -54,6 +89,12 @@ extension DurableQueue {
   public func retry(_ id: JobID) throws {
     let now = core.clock.milliseconds
     try write { try $0.retry(id, now: now) }
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func retry(_ id: JobID) async throws {
+    let now = core.clock.milliseconds
+    try await write { try $0.retry(id, now: now) }
   }
 
   /// The same for all jobs that are held, or dead. Dead ones whose unique key another has by now stay as they are. Of
@@ -67,10 +108,19 @@ extension DurableQueue {
     let now = core.clock.milliseconds
     let state: JobState = state == .held ? .held : .dead
     let ids = try core.reader.sync { try $0.retriable(state, kind: kind) }
-    return try writeInParts(ids) { try $0.retry($1, in: state, now: now) }
+    return try writeInParts(ids) { store, part, _ in try store.retry(part, in: state, now: now) }
   }
 
-  /// What ``retryAll(_:kind:)`` is about.
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  @discardableResult
+  public func retryAll(_ state: RetriableState, kind: String? = nil) async throws -> Int {
+    let now = core.clock.milliseconds
+    let state: JobState = state == .held ? .held : .dead
+    let ids = try await core.reader.run { try $0.retriable(state, kind: kind) }
+    return try await writeInParts(ids) { store, part, _ in try store.retry(part, in: state, now: now) }
+  }
+
+  /// What `retryAll(_:kind:)` is about.
   public enum RetriableState: Sendable, Hashable {
     /// Jobs that are held.
     case held
@@ -85,9 +135,19 @@ extension DurableQueue {
     try write { try $0.hold(id) }
   }
 
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func hold(_ id: JobID) async throws {
+    try await write { try $0.hold(id) }
+  }
+
   /// Changes a job's priority. Of one that executes it counts for the next attempt.
   public func setPriority(_ priority: JobPriority, of id: JobID) throws {
     try write { try $0.setPriority(priority, of: id) }
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func setPriority(_ priority: JobPriority, of id: JobID) async throws {
+    try await write { try $0.setPriority(priority, of: id) }
   }
 
   /// Changes the priority of all jobs of a kind that are not done or cancelled.
@@ -95,12 +155,44 @@ extension DurableQueue {
   /// - Returns: how many there were.
   @discardableResult
   public func setPriority(_ priority: JobPriority, kind: String) throws -> Int {
-    let states = Set(JobState.allCases).subtracting([.done, .cancelled])
-    let ids = try core.reader.sync { try $0.ids(JobFilter(kind: kind, states: states)) }
-    return try writeInParts(ids) { try $0.setPriority(priority, of: $1) }
+    try setPriority(PriorityChange(major: priority.major, minor: priority.minor), kind: kind)
   }
 
-  /// Deletes a job. Those that depend on it are cancelled, or as their options say.
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  @discardableResult
+  public func setPriority(_ priority: JobPriority, kind: String) async throws -> Int {
+    try await setPriority(PriorityChange(major: priority.major, minor: priority.minor), kind: kind)
+  }
+
+  /// Changes the major priority of all jobs of a kind that are not done or cancelled. Their order among each other stays: the
+  /// minor priorities are as they were.
+  ///
+  /// - Returns: how many there were.
+  @discardableResult
+  public func setMajorPriority(_ major: Int, kind: String) throws -> Int {
+    try setPriority(PriorityChange(major: major, minor: nil), kind: kind)
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  @discardableResult
+  public func setMajorPriority(_ major: Int, kind: String) async throws -> Int {
+    try await setPriority(PriorityChange(major: major, minor: nil), kind: kind)
+  }
+
+  private static let unfinished = Set(JobState.allCases).subtracting([.done, .cancelled])
+
+  private func setPriority(_ change: PriorityChange, kind: String) throws -> Int {
+    let ids = try core.reader.sync { try $0.ids(JobFilter(kind: kind, states: Self.unfinished)) }
+    return try writeInParts(ids) { store, part, _ in try store.setPriority(change, of: part) }
+  }
+
+  private func setPriority(_ change: PriorityChange, kind: String) async throws -> Int {
+    let ids = try await core.reader.run { try $0.ids(JobFilter(kind: kind, states: Self.unfinished)) }
+    return try await writeInParts(ids) { store, part, _ in try store.setPriority(change, of: part) }
+  }
+
+  /// Deletes a job. Those that depend on it are cancelled, or as their options say. On a full disk, see
+  /// ``Configuration/diskReserve``.
   ///
   /// - Throws: ``JobError`` if there is no such job, or it executes.
   public func delete(_ id: JobID) throws {
@@ -108,14 +200,55 @@ extension DurableQueue {
     try write { try $0.delete(id, now: now) }
   }
 
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func delete(_ id: JobID) async throws {
+    let now = core.clock.milliseconds
+    try await write { try $0.delete(id, now: now) }
+  }
+
   // MARK: - Many
+
+  /// Cancels all jobs of a kind that have not ended. Those that execute are asked to end, in whichever process, as
+  /// `cancel(_:)` does it.
+  ///
+  /// - Returns: how many there were.
+  @discardableResult
+  public func cancelAll(kind: String) throws -> Int {
+    let now = core.clock.milliseconds
+    let ids = try core.reader.sync { try $0.ids(JobFilter(kind: kind, states: Self.cancellable)) }
+    return try writeInParts(ids) { [core] store, part, _ in try core.cancel(part, in: store, now: now) }
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  @discardableResult
+  public func cancelAll(kind: String) async throws -> Int {
+    let now = core.clock.milliseconds
+    let ids = try await core.reader.run { try $0.ids(JobFilter(kind: kind, states: Self.cancellable)) }
+    return try await writeInParts(ids) { [core] store, part, _ in try core.cancel(part, in: store, now: now) }
+  }
+
+  private static let cancellable: Set<JobState> = [.waiting, .scheduled, .blocked, .held, .executing]
+  private static let unstarted: Set<JobState> = [.waiting, .scheduled, .blocked, .held]
 
   /// Deletes all jobs that do not run yet: those that wait, are scheduled, blocked, or held. What executes goes on.
   ///
   /// - Returns: how many there were.
   @discardableResult
+  public func deleteUnstarted(kind: String? = nil) throws -> Int {
+    try deleteAll(kind: kind, in: Self.unstarted)
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  @discardableResult
+  public func deleteUnstarted(kind: String? = nil) async throws -> Int {
+    try await deleteAll(kind: kind, in: Self.unstarted)
+  }
+
+  /// The former name of `deleteUnstarted(kind:)`.
+  @available(*, deprecated, renamed: "deleteUnstarted(kind:)")
+  @discardableResult
   public func drain(kind: String? = nil) throws -> Int {
-    try deleteAll(JobFilter(kind: kind, states: [.waiting, .scheduled, .blocked, .held]))
+    try deleteUnstarted(kind: kind)
   }
 
   /// Deletes all jobs in some states but those that execute.
@@ -123,55 +256,118 @@ extension DurableQueue {
   /// - Returns: how many there were.
   @discardableResult
   public func deleteAll(kind: String? = nil, in states: Set<JobState>) throws -> Int {
-    try deleteAll(JobFilter(kind: kind, states: states.subtracting([.executing])))
-  }
-
-  private func deleteAll(_ filter: JobFilter) throws -> Int {
     let now = core.clock.milliseconds
+    let filter = JobFilter(kind: kind, states: states.subtracting([.executing]))
     // What depends on others goes before them: numbers are given in that order, but for those of one call.
     let ids = try core.reader.sync { try $0.ids(filter) }
-    var failed: Set<JobID> = []
-    return try writeInParts(ids) { try $0.delete($1, in: filter.states ?? [], failed: &failed, now: now) }
+    return try writeInParts(ids) { store, part, failed in
+      try store.delete(part, in: filter.states ?? [], failed: &failed, now: now)
+    }
   }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  @discardableResult
+  public func deleteAll(kind: String? = nil, in states: Set<JobState>) async throws -> Int {
+    let now = core.clock.milliseconds
+    let filter = JobFilter(kind: kind, states: states.subtracting([.executing]))
+    let ids = try await core.reader.run { try $0.ids(filter) }
+    return try await writeInParts(ids) { store, part, failed in
+      try store.delete(part, in: filter.states ?? [], failed: &failed, now: now)
+    }
+  }
+
+  // MARK: - Kinds
 
   /// Keeps jobs of a kind from being claimed, in all processes, until they are resumed. It is stored. What executes goes
   /// on.
   public func pause(kind: String) throws {
-    try setPaused(true, kind: kind)
+    try core.database.sync { try setPaused(true, kind: kind, in: $0) }
+    core.pump()
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func pause(kind: String) async throws {
+    try await core.database.run { [self] in try setPaused(true, kind: kind, in: $0) }
+    core.pump()
   }
 
   /// Has jobs of a paused kind claimed again.
   public func resume(kind: String) throws {
-    try setPaused(false, kind: kind)
-  }
-
-  private func setPaused(_ isPaused: Bool, kind: String) throws {
-    try core.database.sync { store in
-      try store.transaction { try store.setPaused(isPaused, kind: kind) }
-      let paused = try store.pausedKinds()
-      core.withLock { $0.state.setPaused(paused) }
-    }
+    try core.database.sync { try setPaused(false, kind: kind, in: $0) }
     core.pump()
   }
 
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func resume(kind: String) async throws {
+    try await core.database.run { [self] in try setPaused(false, kind: kind, in: $0) }
+    core.pump()
+  }
+
+  private func setPaused(_ isPaused: Bool, kind: String, in store: JobStore) throws {
+    try core.freeingSpace(in: store) { try store.transaction { try store.setPaused(isPaused, kind: kind) } }
+    let paused = try store.pausedKinds()
+    core.withLock { $0.state.setPaused(paused) }
+  }
+
+  // MARK: - Writing
+
   /// Changes many jobs, some in each transaction, so that others come between. Returns how many.
-  private func writeInParts(_ ids: [JobID], _ body: (JobStore, ArraySlice<JobID>) throws -> Int) throws -> Int {
+  ///
+  /// - Parameter body: changes some; the last argument is what it noted of those before.
+  private func writeInParts(
+    _ ids: [JobID], _ body: @Sendable (JobStore, ArraySlice<JobID>, inout Set<JobID>) throws -> Int
+  ) throws -> Int {
     var count = 0
-    for start in stride(from: 0, to: ids.count, by: 1000) {
-      count += try write { try body($0, ids[start..<min(start + 1000, ids.count)]) }
+    var noted: Set<JobID> = []
+    for part in Self.parts(of: ids) { count += try write { try body($0, part, &noted) } }
+    return count
+  }
+
+  private func writeInParts(
+    _ ids: [JobID], _ body: @escaping @Sendable (JobStore, ArraySlice<JobID>, inout Set<JobID>) throws -> Int
+  ) async throws -> Int {
+    var count = 0
+    var noted: Set<JobID> = []
+    for part in Self.parts(of: ids) {
+      let before = noted
+      let (changed, after) = try await write { store in
+        var noted = before
+        return (try body(store, part, &noted), noted)
+      }
+      count += changed
+      noted = after
     }
     return count
   }
 
+  private static func parts(of ids: [JobID]) -> some Sequence<ArraySlice<JobID>> {
+    stride(from: 0, to: ids.count, by: 1000).lazy.map { ids[$0..<min($0 + 1000, ids.count)] }
+  }
+
   /// Changes something, and looks for what has become due by it.
   private func write<R>(_ body: (JobStore) throws -> R) throws -> R {
-    let result = try core.database.sync { store in
-      let result = try store.transaction { try body(store) }
-      core.withLock { $0.state.workMayHaveCome() }
-      core.lookAhead(in: store, now: core.clock.milliseconds)
-      return result
-    }
+    let result = try core.database.sync { try write(in: $0, body) }
     core.pump()
     return result
   }
+
+  private func write<R: Sendable>(_ body: @escaping @Sendable (JobStore) throws -> R) async throws -> R {
+    let result = try await core.database.run { [self] in try write(in: $0, body) }
+    core.pump()
+    return result
+  }
+
+  private func write<R>(in store: JobStore, _ body: (JobStore) throws -> R) throws -> R {
+    let result = try core.freeingSpace(in: store) { try store.transaction { try body(store) } }
+    core.withLock { $0.state.workMayHaveCome() }
+    core.lookAhead(in: store, now: core.clock.milliseconds)
+    core.makeReserveNowAndThen(now: core.clock.milliseconds)
+    return result
+  }
+}
+
+/// What becomes of the priority of jobs; nil for what stays.
+struct PriorityChange: Sendable {
+  var major: Int
+  var minor: Int?
 }

@@ -35,11 +35,16 @@ extension DurableQueue {
     catchUp: JobCatchUp = .latest
   ) throws {
     let encoded = try core.encode([job], options)[0]
-    let now = core.clock.milliseconds
-    try core.database.sync { store in
-      try store.transaction { try store.schedule(encoded, named: name, schedule, catchUp, now: now) }
-      core.lookAhead(in: store, now: now)
-    }
+    try core.database.sync { try core.schedule(encoded, named: name, schedule, catchUp, in: $0) }
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func schedule<J: Job>(
+    _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
+    catchUp: JobCatchUp = .latest
+  ) async throws {
+    let encoded = try core.encode([job], options)[0]
+    try await core.database.run { [core] in try core.schedule(encoded, named: name, schedule, catchUp, in: $0) }
   }
 
   /// No longer enqueues a periodic job. What was enqueued stays.
@@ -50,16 +55,74 @@ extension DurableQueue {
     try core.database.sync { store in try store.transaction { try store.unschedule(name) } }
   }
 
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  @discardableResult
+  public func unschedule(named name: String) async throws -> Bool {
+    try await core.database.run { store in try store.transaction { try store.unschedule(name) } }
+  }
+
   /// The periodic jobs, in the order of their names.
   ///
   /// - Throws: ``JobError/Code/unreadablePeriodicJob`` if one of them cannot be read, ``DatabaseError``.
+  ///   ``periodicJobs(onUnreadable:)`` returns the others.
   public func periodicJobs() throws -> [PeriodicJob] {
-    try core.reader.sync { store in
-      try store.periodicJobs().map { row in
-        PeriodicJob(
-          name: row.name, kind: row.kind, schedule: row.schedule, catchUp: row.catchUp,
-          nextAt: row.nextAt.map { Date(milliseconds: $0) })
+    try core.reader.sync { try $0.periodicJobs() }.map { PeriodicJob(try $0.get()) }
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  public func periodicJobs() async throws -> [PeriodicJob] {
+    try await core.reader.run { try $0.periodicJobs().map { PeriodicJob(try $0.get()) } }
+  }
+
+  /// The periodic jobs that can be read, in the order of their names.
+  ///
+  /// - Parameter report: gets the error of each that cannot be read, such as one whose time zone this machine does not know:
+  ///   ``JobError/Code/unreadablePeriodicJob``, with its ``JobError/periodicJobName``. On the thread of the caller.
+  public func periodicJobs(onUnreadable report: (JobError) -> Void) throws -> [PeriodicJob] {
+    Self.readable(try core.reader.sync { try $0.periodicJobs() }, onUnreadable: report)
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  ///
+  /// `report` is called where the caller is.
+  public func periodicJobs(
+    isolation: isolated (any Actor)? = #isolation, onUnreadable report: (JobError) -> Void
+  ) async throws -> [PeriodicJob] {
+    Self.readable(try await core.reader.run { try $0.periodicJobs() }, onUnreadable: report)
+  }
+
+  private static func readable(
+    _ rows: [Result<PeriodicRow, JobError>], onUnreadable report: (JobError) -> Void
+  ) -> [PeriodicJob] {
+    rows.compactMap { result in
+      switch result {
+      case .success(let row): return PeriodicJob(row)
+      case .failure(let error):
+        report(error)
+        return nil
       }
     }
+  }
+}
+
+extension PeriodicJob {
+  fileprivate init(_ row: PeriodicRow) {
+    self.init(
+      name: row.name, kind: row.kind, schedule: row.schedule, catchUp: row.catchUp,
+      nextAt: row.nextAt.map { Date(milliseconds: $0) })
+  }
+}
+
+extension QueueCore {
+  fileprivate func schedule(
+    _ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, in store: JobStore
+  ) throws {
+    // Behind the lock: while it was waited for, another process may have enqueued what is due.
+    let now = try store.transaction {
+      let now = clock.milliseconds
+      try store.schedule(job, named: name, schedule, catchUp, now: now)
+      return now
+    }
+    lookAhead(in: store, now: now)
   }
 }

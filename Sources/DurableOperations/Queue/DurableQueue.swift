@@ -38,23 +38,57 @@ public final class DurableQueue: Sendable {
     core = try QueueCore(location: location, configuration: configuration)
   }
 
-  /// Stops as ``stop(grace:)`` does without any grace, but does not wait.
+  /// Opens a queue without using the disk on the thread of the caller: for `async` functions.
+  ///
+  /// Traps and throws as ``init(location:configuration:)`` does. It is opened also if the task was cancelled.
+  public static func open(
+    location: Location, configuration: Configuration = Configuration()
+  ) async throws -> DurableQueue {
+    let reply = Reply<DurableQueue>()
+    await withCheckedContinuation { continuation in
+      // A thread of its own: it may wait for another process, and everything else that is on the disk.
+      DispatchQueue.global(qos: .userInitiated).async {
+        reply.give(
+          Result { try DurableQueue(location: location, configuration: configuration) }, resuming: continuation)
+      }
+    }
+    return try reply.take()
+  }
+
+  /// Stops as ``stop(grace:givingUpAfter:)`` does without any grace, but does not wait.
   deinit {
     core.stop(grace: .zero) { nil }
   }
 
   // MARK: - Running
 
-  /// Begins to claim and run jobs of the registered kinds, for the first time or again after ``stop(grace:)``. Does nothing
-  /// if the queue runs.
+  /// Begins to claim and run jobs of the registered kinds, for the first time or again after ``stop(grace:givingUpAfter:)``. Does nothing
+  /// if the queue runs. On a file that was opened to be read only nothing runs, and ``events(bufferingPolicy:)`` says why.
   public func start() {
+    if case .readOnlyFile(let url) = location {
+      return core.events.tell(.databaseFailed(.openedToBeRead(url.path)))
+    }
+    core.tellOfLostLog()
     core.start()
   }
 
-  /// The former second name of ``start()``.
-  @available(*, deprecated, renamed: "start()")
+  /// Leaves the queue's files alone, before the system suspends the app: no lock is held when this returns, nothing is written,
+  /// and no timer is set, until ``resume()``.
+  ///
+  /// What runs is cancelled. Its jobs wait again at once, and it costs them neither an attempt nor a crash, whether or not their
+  /// operations end before the app is suspended: make them such that running twice does no harm. Another process may take them
+  /// meanwhile. A statement that runs fails, and so does what is asked of the queue until ``resume()``, with
+  /// ``DatabaseError/Code/suspended``; ``waitUntilIdle()`` and ``waitUntilSettled(_:)`` go on waiting. ``start()`` and
+  /// ``stop(grace:givingUpAfter:)`` are remembered: they count when the queue is resumed.
+  ///
+  /// It waits a second at most for a process that has the file locked. Does nothing if the queue is suspended.
+  public func suspend() async {
+    await core.suspend()
+  }
+
+  /// Goes on after ``suspend()``, with claiming jobs if it did before. Does nothing if the queue is not suspended.
   public func resume() {
-    start()
+    core.resume()
   }
 
   /// Claims nothing from now on, lets running jobs go on for a time, and cancels those that still run then: they wait again,
@@ -64,9 +98,26 @@ public final class DurableQueue: Sendable {
   /// It waits for an operation that ignores that it was cancelled, for another process must not begin the job before it has
   /// ended. A job that waits for this waits for itself, as long as the grace goes on: have it done by somebody else.
   ///
-  /// - Parameter grace: how long running jobs may go on; nil for ``Configuration/stopGrace``.
-  public func stop(grace: Duration? = nil) async {
-    await core.stop(grace: grace ?? core.configuration.stopGrace)
+  /// With a patience it does not wait for ever: what has not ended by then is told of by ``JobEvent/Kind/abandoned``, and its
+  /// job is left to the lease of this process. So a process that is to end does end:
+  ///
+  /// ```swift
+  /// let signals = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+  /// signal(SIGTERM, SIG_IGN)
+  /// signals.setEventHandler {
+  ///   Task {
+  ///     await queue.stop(grace: .seconds(20), givingUpAfter: .seconds(5))
+  ///     exit(0)
+  ///   }
+  /// }
+  /// signals.resume()
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - grace: how long running jobs may go on; nil for ``Configuration/stopGrace``.
+  ///   - patience: how long to wait for operations that were cancelled when the grace was over; nil for as long as it takes.
+  public func stop(grace: Duration? = nil, givingUpAfter patience: Duration? = nil) async {
+    await core.stop(grace: grace ?? core.configuration.stopGrace, patience: patience)
   }
 
   /// Returns when no due job of a kind that is registered here waits or executes, in whichever process. Jobs that are
@@ -108,6 +159,15 @@ public final class DurableQueue: Sendable {
   }
 }
 
+extension DurableQueue {
+  /// Writes a line about an event on standard error: what a queue does with those of its ``Configuration/logHandler`` unless it
+  /// is told otherwise.
+  @Sendable
+  public static func writeToStandardError(_ event: JobEvent) {
+    Diagnostics.write("DurableOperations: \(HarmlessText.line(event.description))\n")
+  }
+}
+
 extension DurableQueue.Configuration {
   fileprivate func check() {
     func requirePositive(_ duration: Duration, _ name: String) {
@@ -121,8 +181,14 @@ extension DurableQueue.Configuration {
       maxCrashes ?? 1 >= 1,
       "DurableQueue.Configuration.maxCrashes is \(maxCrashes ?? 0). Use 1 or more, or nil for as many as it takes.")
     require(
+      maxLapses ?? 1 >= 1,
+      "DurableQueue.Configuration.maxLapses is \(maxLapses ?? 0). Use 1 or more, or nil for as many as it takes.")
+    require(
+      diskReserve >= 0, "DurableQueue.Configuration.diskReserve is \(diskReserve). Use zero for none, or more.")
+    require(
       maxPayloadSize >= 1, "DurableQueue.Configuration.maxPayloadSize is \(maxPayloadSize). Use 1 or more.")
     requirePositive(leaseDuration, "leaseDuration")
-    requirePositive(pollInterval, "pollInterval")
+    if let pollInterval { requirePositive(pollInterval, "pollInterval") }
+    requirePositive(unresponsiveAfter, "unresponsiveAfter")
   }
 }

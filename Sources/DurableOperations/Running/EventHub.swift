@@ -8,6 +8,11 @@ final class EventHub: Sendable {
   }
 
   private let state = LockBox(State())
+  private let log: (@Sendable (JobEvent) -> Void)?
+
+  init(log: (@Sendable (JobEvent) -> Void)? = nil) {
+    self.log = log
+  }
 
   /// Whether anybody listens.
   var isHeard: Bool { state.withLock { !$0.streams.isEmpty } }
@@ -28,6 +33,12 @@ final class EventHub: Sendable {
     guard !streams.isEmpty else { return }
     let event = JobEvent(event())
     for stream in streams { stream.put(event) }
+  }
+
+  /// Tells something that somebody has to know of, also if nobody listens.
+  func report(_ event: JobEvent.Content) {
+    log?(JobEvent(event))
+    tell(event)
   }
 
   func end() {

@@ -4,27 +4,43 @@ import Foundation
 /// An attempt of a job that runs in this process. What changes is guarded by the core's lock.
 final class Execution: @unchecked Sendable {  // the fields that change are touched under the lock alone
   /// Why its operation was cancelled by the queue.
-  enum Interruption { case cancelRequest, timeout, stop, lostLease }
+  enum Interruption { case cancelRequest, timeout, stop, suspension, lostLease }
 
   let number: Int
   let job: ClaimedJob
-  let kindName: String
+  /// Nil if its kind was unregistered when it had just been claimed.
+  let registration: Registration?
   var operation: Operation?
+  /// Whether its operation is being made, or was. What was interrupted before is never made.
+  var hasBegun = false
+  /// The slot of the user's queue that it runs in.
+  var place: JobPlace?
   var timer: Timekeeper.Timer?
   /// The first of them counts.
   var interruption: Interruption?
+  /// Whether it was told that its operation does not end.
+  var isToldOf = false
   /// Whether it was acknowledged together with writes of the user's.
   var isComplete = false
   /// Keeps the queue's core, as long as this runs: there has to be somebody who writes what becomes of it.
   var core: QueueCore?
 
-  init(number: Int, job: ClaimedJob, kindName: String) {
+  init(number: Int, job: ClaimedJob, registration: Registration?) {
     self.number = number
     self.job = job
-    self.kindName = kindName
+    self.registration = registration
   }
 
+  var kindName: String { registration?.kind ?? "" }
+
   var attempt: Int { job.attempts + 1 }
+
+  /// Notes why its operation is cancelled. False if it was before.
+  func interrupt(_ reason: Interruption) -> Bool {
+    guard interruption == nil else { return false }
+    interruption = reason
+    return true
+  }
 
   /// What is written of the attempt, and told. Nil if there is nothing to write: the job is somebody else's by now.
   func acknowledgement(
@@ -32,9 +48,14 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
     delay: (Int) -> Duration
   ) -> Acknowledgement? {
     switch (outcome, interruption) {
+    // What a suspended queue has given back is somebody else's, too.
     case (_, .lostLease): return nil
-    case (.success, _): return acknowledgement(.done, .done(job.id, kind: kindName))
+    case (.success, _):
+      var done = acknowledgement(.done, .done(job.id, kind: kindName))
+      done.isGivenBack = interruption == .suspension
+      return done
     case (_, .cancelRequest): return acknowledgement(.cancelled(nil), .cancelled(job.id, kind: kindName))
+    case (_, .suspension): return nil
     case (_, .stop):
       return acknowledgement(.returned, .returned(job.id, kind: kindName))
     case (_, .timeout):
@@ -82,7 +103,8 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
   }
 
   private func acknowledgement(_ result: Acknowledgement.Result, _ event: JobEvent.Content) -> Acknowledgement {
-    Acknowledgement(id: job.id, kind: kindName, claim: job.claim, result: result, event: event)
+    Acknowledgement(
+      id: job.id, kind: kindName, claim: job.claim, attempt: attempt, result: result, event: event)
   }
 
   /// An error as it is stored: its own sentence if it has one, and not without end.

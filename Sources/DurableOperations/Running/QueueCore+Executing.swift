@@ -14,17 +14,60 @@ extension QueueCore {
         return []
       },
       wasCancelled: { _ in })
-    let engine = DrivenOperation<Void>(operationQueue: configuration.operationQueue, driver: driver)
+    let engine = DrivenOperation<Void>(driver: driver)
     engine.name = "durable jobs"
     return engine
   }
 
-  private func makeOperation(_ number: Int) -> (Operation, tag: Int)? {
-    let (known, registration) = withLock { storage in
-      let execution = storage.executions[number]
-      return (execution, execution.flatMap { storage.registrations[$0.job.kind] })
+  /// Runs jobs that were claimed.
+  func run(_ executions: [Execution]) {
+    guard configuration.operationQueue != nil else {
+      if !executions.isEmpty { engine.run(tags: executions.map(\.number)) }
+      return
     }
-    guard let execution = known, let registration else { return nil }
+    for execution in executions {
+      if withLock({ _ in execution.interruption != nil }) {
+        cancel(execution)
+      } else if let place = execution.place {
+        place.operation.run(tags: [execution.number])
+      } else {
+        // Somebody has cancelled its place meanwhile.
+        giveBack(execution)
+      }
+    }
+    giveBackWhatIsHeldBack()
+  }
+
+  /// Gives back what was claimed for places of the user's queue, and cannot begin because that was suspended since. Other
+  /// processes may run it, and it is charged with nothing if this one ends.
+  func giveBackWhatIsHeldBack() {
+    guard let queue = configuration.operationQueue, queue.isSuspended else { return }
+    for execution in withLock({ $0.executions.values.filter { !$0.hasBegun } }) { giveBack(execution) }
+  }
+
+  /// Gives a job back that has not begun. Returns false if it has, or was interrupted before.
+  @discardableResult
+  func giveBack(_ execution: Execution) -> Bool {
+    let isFirst = withLock { storage in
+      storage.executions[execution.number] != nil && !execution.hasBegun && execution.interrupt(.stop)
+    }
+    if isFirst { cancel(execution) }
+    return isFirst
+  }
+
+  func makeOperation(_ number: Int) -> (Operation, tag: Int)? {
+    let execution = withLock { storage -> Execution? in
+      guard let execution = storage.executions[number] else { return nil }
+      if execution.place?.operation.isCancelled == true { _ = execution.interrupt(.stop) }
+      execution.hasBegun = execution.interruption == nil
+      return execution
+    }
+    guard let execution else { return nil }
+    // Without a registration it was interrupted from the beginning.
+    guard execution.hasBegun, let registration = execution.registration else {
+      ended(number, .cancelled)
+      return nil
+    }
     let operation: Operation
     do {
       operation = try registration.makeOperation(execution.job, JobContext(execution, of: self))
@@ -42,30 +85,69 @@ extension QueueCore {
     if operation.name == nil { operation.name = "\(execution.kindName) \(execution.job.id)" }
     let isInterrupted = withLock { _ in
       execution.operation = operation
-      return execution.interruption != nil
+      return execution.interruption != nil || execution.place?.operation.isCancelled == true
     }
-    if isInterrupted { operation.cancel() }
-    if let timeout = execution.job.timeout { setTimeout(timeout, of: execution) }
+    if isInterrupted {
+      cancel(execution)
+    } else if let timeout = execution.job.timeout {
+      setTimeout(timeout, of: execution)
+    }
     return (operation, number)
   }
 
   private func setTimeout(_ timeout: Duration, of execution: Execution) {
     let timer = clock.timekeeper.after(timeout) { [weak self] in self?.interrupt(execution, .timeout) }
-    withLock { _ in execution.timer = timer }
+    let isUnneeded = withLock { _ in
+      // One that was interrupted in between has another.
+      if execution.timer != nil { return true }
+      execution.timer = timer
+      return false
+    }
+    if isUnneeded { clock.timekeeper.cancel(timer) }
   }
 
   /// Cancels the operation of an attempt, if it is under way and was not cancelled before.
   func interrupt(_ execution: Execution, _ reason: Execution.Interruption) {
-    let operation = withLock { storage -> Operation? in
-      guard storage.executions[execution.number] != nil, execution.interruption == nil else { return nil }
-      execution.interruption = reason
-      return execution.operation
+    let isFirst = withLock { $0.executions[execution.number] != nil && execution.interrupt(reason) }
+    if isFirst { cancel(execution) }
+  }
+
+  /// Cancels the operation of an attempt that was interrupted, and tells if it does not end. What has not begun ends here.
+  func cancel(_ execution: Execution) {
+    let (hasBegun, operation) = withLock { _ in (execution.hasBegun, execution.operation) }
+    guard hasBegun else {
+      // It may wait for a queue of the user's that is suspended.
+      execution.place?.operation.cancelAll()
+      ended(execution.number, .cancelled)
+      return
     }
     operation?.cancel()
+    watch(execution)
+  }
+
+  /// Tells if an attempt that was interrupted does not end. If the queue is suspended before, that is seen to when it is resumed.
+  func watch(_ execution: Execution) {
+    guard withLock({ $0.canBeToldOf(execution) }) else { return }
+    let timer = clock.timekeeper.after(configuration.unresponsiveAfter) { [weak self] in
+      guard let self else { return }
+      let isToTell = withLock { storage in
+        guard storage.canBeToldOf(execution) else { return false }
+        execution.isToldOf = true
+        return true
+      }
+      if isToTell { events.report(.unresponsive(execution.job.id, kind: execution.kindName)) }
+    }
+    let unneeded = withLock { storage -> Timekeeper.Timer? in
+      // It may have ended in between.
+      guard storage.canBeToldOf(execution) else { return timer }
+      defer { execution.timer = timer }
+      return execution.timer
+    }
+    if let unneeded { clock.timekeeper.cancel(unneeded) }
   }
 
   /// An attempt has ended.
-  private func ended(_ number: Int, _ outcome: Outcome<any Sendable>) {
+  func ended(_ number: Int, _ outcome: Outcome<any Sendable>) {
     let now = clock.now()
     let (execution, interruption, isComplete) = withLock { storage in
       let execution = storage.executions.removeValue(forKey: number)
@@ -79,13 +161,16 @@ extension QueueCore {
         self.delay(afterAttempt: $0, of: execution.job)
       }
     if interruption == .lostLease { events.tell(.leaseLost(execution.job.id, kind: execution.kindName)) }
-    let timer = withLock { storage in
+    let (timer, stops) = withLock { storage in
+      for index in storage.overtakenStops.indices { storage.overtakenStops[index].running.remove(number) }
       if storage.executionNumbers[execution.job.id] == number { storage.executionNumbers[execution.job.id] = nil }
       storage.state.ended(kind: execution.job.kind, isAlone: execution.job.isAlone, pending)
       execution.core = nil
-      return execution.timer.take()
+      return (execution.timer.take(), storage.takeEndedStops())
     }
     if let timer { clock.timekeeper.cancel(timer) }
+    execution.place?.giveBack()
+    for waiter in stops { waiter.resume() }
     pump()
   }
 
@@ -93,6 +178,13 @@ extension QueueCore {
     let backoff = job.backoff.flatMap { JobBackoff(storedForm: $0) } ?? configuration.backoff
     var generator = AnyGenerator(configuration.randomNumberGenerator())
     return backoff.delay(afterAttempt: attempt, using: &generator)
+  }
+}
+
+extension QueueCore.Storage {
+  /// Whether it has not ended, nor been told that it does not.
+  fileprivate func canBeToldOf(_ execution: Execution) -> Bool {
+    executions[execution.number] != nil && suspension == nil && !execution.isToldOf
   }
 }
 

@@ -7,12 +7,19 @@ import Foundation
 struct PollState {
   var dataVersion: Int64?
   var clockOffset: Int64?
+  /// Whether the clock was set back since periodic jobs were looked at, or nobody looked before.
+  var mayBeSetBack = true
   var leaseProlongedAt: Int64?
   var prunedAt: Int64?
   /// When kinds that are not registered here were seen for the first time.
-  var unknownKinds: [String: Int64] = [:]
+  var unknownKinds: [KindName: Int64] = [:]
   var gaveUpAt: Int64?
+  var reserveMadeAt: Int64?
+  var hasUsedReserve = false
   var leases = LeaseWatch()
+  var hasOtherWorkers = false
+  /// Whether it was told that the device is locked.
+  var isDeviceLocked = false
 }
 
 /// How long leases of others have been as they are, by the time that goes on whatever the date is set to.
@@ -38,26 +45,37 @@ struct LeaseWatch {
 extension QueueCore {
   /// Looks around. On the database's queue.
   func poll(_ store: JobStore) {
-    let phase = withLock { $0.state.phase }
+    let (phase, isSuspended) = withLock { ($0.state.phase, $0.suspension != nil) }
+    if isSuspended { return }
     var isFine = false
     if phase != .idle {
+      giveBackWhatIsHeldBack()
       isFine = lookAround(in: store, now: clock.milliseconds)
+      makeReserveNowAndThen(now: clock.milliseconds)
       pump()
     }
     // What is due still could not be seen to, or is for others to see to: not at once again.
     if isFine { lookAhead(in: store, now: clock.milliseconds) } else { wakeWaiters(in: store) }
-    setAlarm(in: longestPause)
+    if let pause = longestPause { setAlarm(in: pause) }
+    // A queue that does not poll would not look again.
+    if !isFine, phase != .idle { setAlarm(in: Self.pauseAfterFailure) }
   }
 
-  /// How long it is from one look to the next at most: a lease is prolonged three times before it ends.
-  private var longestPause: Duration {
-    min(configuration.pollInterval, max(configuration.leaseDuration / 3, .milliseconds(1)))
+  private static let pauseAfterFailure = Duration.seconds(5)
+
+  /// How long it is from one look to the next at most; nil for as long as it takes until something happens.
+  var longestPause: Duration? {
+    // A lease is watched, and prolonged three times before it ends.
+    let hasLeases = withLock { $0.state.worker != nil || $0.watch.hasOtherWorkers }
+    let third = hasLeases ? max(configuration.leaseDuration / 3, .milliseconds(1)) : nil
+    return [configuration.pollInterval, third].compactMap { $0 }.min()
   }
 
   /// Each part is tried even if another fails. Returns false if one does.
   private func lookAround(in store: JobStore, now: Int64) -> Bool {
     let parts = [
-      watchClock, prolongLease, rescue, enqueuePeriodicJobs, promote, pruneNowAndThen, lookForUnknownKinds,
+      watchClock, giveBackOwedJobs, prolongLease, rescue, enqueuePeriodicJobs, promote, pruneNowAndThen,
+      lookForUnknownKinds,
       lookAtOthers,
     ]
     var failure: (any Error)?
@@ -71,13 +89,15 @@ extension QueueCore {
       }
     }
     if store.hasFreedJobs { withLock { $0.state.workMayHaveCome() } }
-    if let failure { events.tell(.databaseFailed(DatabaseError(any: failure))) }
+    if let failure { tellFailure(failure) } else { withLock { $0.watch.isDeviceLocked = false } }
     return failure == nil
   }
 
   private func promote(in store: JobStore, now: Int64) throws {
     guard let due = try store.nextDue(), due <= now else { return }
-    if try store.transaction({ try store.promote(now: now) }) > 0 { withLock { $0.state.workMayHaveCome() } }
+    if try store.transaction({ try store.promote(now: clock.milliseconds) }) > 0 {
+      withLock { $0.state.workMayHaveCome() }
+    }
   }
 
   private func lookAtOthers(in store: JobStore, now: Int64) throws {
@@ -94,11 +114,20 @@ extension QueueCore {
   /// What other processes have asked for.
   func readWishes(in store: JobStore) throws {
     let paused = try store.pausedKinds()
-    let worker = withLock { storage in
-      storage.state.setPaused(paused)
-      return storage.state.worker
-    }
-    guard let worker else { return }
+    withLock { $0.state.setPaused(paused) }
+    try readCancelRequests(in: store)
+  }
+
+  /// Cancels some jobs, in a transaction. Operations of theirs are cancelled when it has succeeded.
+  func cancel(_ ids: ArraySlice<JobID>, in store: JobStore, now: Int64) throws -> Int {
+    let (count, isAnyExecuting) = try store.cancel(ids, now: now)
+    if isAnyExecuting { database.async { [weak self] store in try? self?.readCancelRequests(in: store) } }
+    return count
+  }
+
+  /// Cancels the operations of jobs whose cancel is stored.
+  func readCancelRequests(in store: JobStore) throws {
+    guard let worker = withLock({ $0.state.worker }) else { return }
     for id in try store.cancelRequests(worker: worker) { interrupt(id, .cancelRequest) }
   }
 
@@ -108,21 +137,40 @@ extension QueueCore {
     if let execution { interrupt(execution, reason) }
   }
 
+  /// Tells that the database did not do what is needed. That the device is locked is told once, until it is not.
+  func tellFailure(_ error: any Error) {
+    let error = DatabaseError(any: error)
+    let isKnown = withLock { storage in
+      guard error.code == .deviceLocked else { return false }
+      defer { storage.watch.isDeviceLocked = true }
+      return storage.watch.isDeviceLocked
+    }
+    if !isKnown { events.tell(.databaseFailed(error)) }
+  }
+
   // MARK: - Parts of it
 
   /// The time to count delays and leases from. What is stored was counted with a clock that shows the same: one that was
   /// set anew since is noticed here, so that what is stored now does not move with what was stored before.
   func time(in store: JobStore) throws -> Int64 {
-    let now = clock.milliseconds
-    let offset = now - clock.uptime().milliseconds
-    if isClockKnown(offset: offset) { return now }
-    try store.transaction { try store.clockShows(now, offset: offset, boot: clock.bootID) }
-    withLock { $0.watch.clockOffset = offset }
-    return now
+    if isClockKnown(offset: clock.offset) { return clock.milliseconds }
+    return try store.transaction {
+      let (now, offset) = (clock.milliseconds, clock.offset)
+      try store.clockShows(now, offset: offset, boot: clock.bootID)
+      withLock { storage in
+        if let before = storage.watch.clockOffset, offset < before { storage.watch.mayBeSetBack = true }
+        storage.watch.clockOffset = offset
+      }
+      return now
+    }
   }
 
   private func isClockKnown(offset: Int64) -> Bool {
     withLock { $0.watch.clockOffset.map { abs(offset - $0) <= 1000 } ?? false }
+  }
+
+  private func giveBackOwedJobs(in store: JobStore, now: Int64) throws {
+    try giveBackOwedJobs(in: store)
   }
 
   private func watchClock(in store: JobStore, now: Int64) throws {
@@ -133,11 +181,21 @@ extension QueueCore {
     let lease = configuration.leaseDuration.milliseconds
     let (worker, last) = withLock { ($0.state.worker, $0.watch.leaseProlongedAt) }
     if let last, now >= last, now - last < lease / 3 { return }
-    let kinds = withLock { Array($0.registrations.keys) }
+    let (kinds, isIdle) = withLock {
+      (Array($0.registrations.keys), $0.executions.isEmpty && $0.state.runningCount == 0)
+    }
+    if isIdle {
+      if let worker { try leave(worker, in: store) }
+      // A queue that is idle does not write, unless a job waits here that others may take for one of a kind that nobody knows.
+      if try !store.isAnythingDue(of: kinds) { return }
+    }
     let isKept = try store.transaction {
+      // Others may have had the database for long.
+      let now = clock.milliseconds
       try store.noteTime(now)
       try store.noteKnown(kinds, now: now)
-      return try worker.map { try store.prolongLease(of: $0, until: now + lease) } ?? true
+      let worker = withLock { $0.state.worker }
+      return try worker.map { try store.prolongLease(of: $0, by: lease, now: now) } ?? true
     }
     withLock { storage in
       storage.watch.leaseProlongedAt = now
@@ -146,40 +204,64 @@ extension QueueCore {
     if !isKept { interruptAll(.lostLease) }
   }
 
+  /// Takes this process out of those that run jobs, until it claims one.
+  private func leave(_ worker: Int64, in store: JobStore) throws {
+    guard try store.transaction({ try store.removeIdleWorker(worker) }) else { return }
+    withLock { $0.state.workerWasLost() }
+  }
+
   private func rescue(in store: JobStore, now: Int64) throws {
     let own = withLock { $0.state.worker }
     // As long as the leases were not moved with the clock they tell nothing.
     let now = clock.milliseconds
-    let isClockKnown = isClockKnown(offset: now - clock.uptime().milliseconds)
+    let isClockKnown = isClockKnown(offset: clock.offset)
     let workers = try store.workers().filter { $0.id != own }
+    withLock { $0.watch.hasOtherWorkers = !workers.isEmpty }
+    let longest = (longestPause ?? configuration.leaseDuration / 3) * 2
     let unchanged = withLock { storage in
-      storage.watch.leases.ages(of: workers, at: clock.uptime(), longest: longestPause * 2)
+      storage.watch.leases.ages(
+        of: workers, at: clock.uptime(), longest: longest)
     }
-    let lost = workers.compactMap { worker -> (row: WorkerRow, hasCrashed: Bool)? in
+    let lost = workers.compactMap { worker -> (row: WorkerRow, loss: WorkerLoss)? in
       let liveness = worker.identity.liveness()
       let isOver = worker.hasRunOut(
         at: isClockKnown ? now : nil, unchangedFor: unchanged[worker.id] ?? .zero, isAlive: liveness == .alive)
-      // The jobs of one that is there for sure, and stood still, did nothing wrong.
-      return liveness == .dead || isOver ? (worker, liveness != .alive) : nil
+      return switch liveness {
+      case .dead: (worker, .crashed)
+      case .unknown: isOver ? (worker, .lapsed) : nil
+      case .alive: isOver ? (worker, .stoodStill) : nil
+      }
     }
-    guard !lost.isEmpty else { return }
+    let orphaning = try store.orphaningWorkers()
+    guard !lost.isEmpty || !orphaning.isEmpty else { return }
     let hasRescued = try store.transaction {
       // Another process may have been faster, or theirs may have come back.
-      let leases = try Dictionary(uniqueKeysWithValues: store.workers().map { ($0.id, $0.leaseUntil) })
+      let leases = try Dictionary(store.workers().map { ($0.id, $0.leaseUntil) }, uniquingKeysWith: { $1 })
+      for worker in orphaning where leases[worker] == nil {
+        try store.rescue(from: worker, after: .stoodStill, maxCrashes: nil, now: clock.milliseconds)
+      }
       return try lost.filter { leases[$0.row.id] == $0.row.leaseUntil }.map { worker in
         try store.rescue(
-          from: worker.row.id, hasCrashed: worker.hasCrashed, maxCrashes: configuration.maxCrashes, now: now)
-      }.contains(true)
+          from: worker.row.id, after: worker.loss, maxCrashes: configuration.maxCrashes,
+          maxLapses: configuration.maxLapses, now: clock.milliseconds)
+      }.contains(true) || !orphaning.isEmpty
     }
     if hasRescued { withLock { $0.state.workMayHaveCome() } }
   }
 
+  /// The clock is read inside of the transaction: whoever waited for it, or stood still, would compare the time from before
+  /// with what others have stored since.
   private func enqueuePeriodicJobs(in store: JobStore, now: Int64) throws {
-    if try store.hasPeriodicJobsFarAhead(of: now) {
-      try store.transaction { try store.bringBackPeriodicJobs(now: now) }
+    if withLock(\.watch.mayBeSetBack) {
+      if try store.hasPeriodicJobsFarAhead(of: clock.milliseconds) {
+        try store.transaction { try store.bringBackPeriodicJobs(now: clock.milliseconds) }
+      }
+      withLock { $0.watch.mayBeSetBack = false }
     }
-    guard let next = try store.nextOccurrence(), next <= now else { return }
-    let (enqueued, unreadable) = try store.transaction { try store.enqueueOccurrences(now: now) }
+    guard let next = try store.nextOccurrence(), next <= clock.milliseconds,
+      try store.hasOccurrences(now: clock.milliseconds)
+    else { return }
+    let (enqueued, unreadable) = try store.transaction { try store.enqueueOccurrences(now: clock.milliseconds) }
     didEnqueue(enqueued, in: store)
     if let unreadable { throw unreadable }
   }
@@ -191,11 +273,15 @@ extension QueueCore {
     case .keep(let time): duration = time
     case .forever: return
     }
-    // As often as half of the time that they are kept for, at most once a minute.
-    let interval = min(max(duration.milliseconds / 2, 1000), 60_000)
+    let interval = Self.pruneInterval(keeping: duration)
     if let last = withLock({ $0.watch.prunedAt }), now >= last, now - last < interval { return }
     withLock { $0.watch.prunedAt = now }
     try prune(in: store, finishedBefore: now - duration.milliseconds)
+  }
+
+  /// As often as half of the time that jobs are kept for, at most once a minute.
+  private static func pruneInterval(keeping duration: Duration) -> Int64 {
+    min(max(duration.milliseconds / 2, 1000), 60_000)
   }
 
   private func prune(in store: JobStore, finishedBefore time: Int64) throws {
@@ -206,7 +292,7 @@ extension QueueCore {
   /// Does a further part of something long: rounds go on in between.
   private func goOnLater(_ part: @escaping @Sendable (QueueCore, JobStore) throws -> Void) {
     database.async { [weak self] store in
-      guard let self else { return }
+      guard let self, withLock({ $0.suspension == nil }) else { return }
       do { try part(self, store) } catch { events.tell(.databaseFailed(DatabaseError(any: error))) }
     }
   }
@@ -217,24 +303,43 @@ extension QueueCore {
     let kinds = try store.unknownKinds(besides: registered)
     for kind in kinds {
       let isNew = withLock { storage in
-        if storage.watch.unknownKinds[kind.name] != nil { return false }
-        storage.watch.unknownKinds[kind.name] = now
+        if storage.watch.unknownKinds[KindName(kind.name)] != nil { return false }
+        storage.watch.unknownKinds[KindName(kind.name)] = now
         return true
       }
       if isNew { events.tell(.unknownKind(kind.name)) }
     }
     guard case .dead(let after) = configuration.unknownKinds else { return }
     let limit = after.milliseconds
-    // Looking for them reads all that wait.
-    let interval = min(max(limit / 10, 1000), 60_000)
+    let interval = Self.unknownKindsInterval(limit: limit)
     if let last = withLock({ $0.watch.gaveUpAt }), now >= last, now - last < interval { return }
     withLock { $0.watch.gaveUpAt = now }
-    // Kinds are often registered a moment after the start.
-    let patience = min(limit, configuration.leaseDuration.milliseconds)
+    let patience = patienceWithUnknownKinds(limit: limit)
     let seen = withLock { $0.watch.unknownKinds }
-    for kind in kinds where kind.knownAt < now - limit && now - (seen[kind.name] ?? now) >= patience {
+    for kind in kinds where kind.knownAt < now - limit && now - (seen[KindName(kind.name)] ?? now) >= patience {
       try giveUp(kind, in: store, dueBefore: now - limit, now: now)
     }
+  }
+
+  /// Looking for their jobs reads all that wait.
+  private static func unknownKindsInterval(limit: Int64) -> Int64 { min(max(limit / 10, 1000), 60_000) }
+
+  /// Kinds are often registered a moment after the start.
+  private func patienceWithUnknownKinds(limit: Int64) -> Int64 {
+    min(limit, configuration.leaseDuration.milliseconds)
+  }
+
+  /// When jobs of a kind that nobody knows may have waited too long. A queue that polls finds it anyway.
+  private func nextLookForUnknownKinds(in store: JobStore, now: Int64) throws -> Int64? {
+    guard configuration.pollInterval == nil, case .dead(let after) = configuration.unknownKinds else { return nil }
+    let limit = after.milliseconds, patience = patienceWithUnknownKinds(limit: limit)
+    let (registered, seen, last) = withLock { storage in
+      (Set(storage.registrations.keys), storage.watch.unknownKinds, storage.watch.gaveUpAt)
+    }
+    let earliest = last.map { $0 + Self.unknownKindsInterval(limit: limit) } ?? now
+    return try store.unknownKinds(besides: registered).map { kind in
+      max(min(kind.knownAt, .max / 4) + limit + 1, (seen[KindName(kind.name)] ?? now) + patience, earliest)
+    }.min()
   }
 
   private func giveUp(_ kind: UnknownKind, in store: JobStore, dueBefore: Int64, now: Int64) throws {
@@ -250,12 +355,24 @@ extension QueueCore {
   /// Sets the alarm for what becomes due before the next look, and wakes those who wait until nothing is.
   func lookAhead(in store: JobStore, now: Int64) {
     do {
-      let next = try [store.nextDue(), store.nextOccurrence()].compactMap { $0 }.min()
-      if let next { setAlarm(in: .milliseconds(max(next - now, 1))) }
+      let next = try [
+        store.nextDue(), store.nextOccurrence(), nextPruning(in: store), nextLookForUnknownKinds(in: store, now: now),
+      ].compactMap { $0 }.min()
+      if let next { setAlarm(in: .milliseconds(max(next.clampedDifference(to: now), 1))) }
     } catch {
-      // It is found at the next look.
+      setAlarm(in: Self.pauseAfterFailure)
     }
     wakeWaiters(in: store)
+  }
+
+  /// When there is something to delete. A queue that polls finds it anyway.
+  private func nextPruning(in store: JobStore) throws -> Int64? {
+    guard configuration.pollInterval == nil, case .keep(let time) = configuration.retention else { return nil }
+    // Not for each job alone.
+    let patience = min(time.milliseconds, .max / 4) + min(time.milliseconds / 2, 60_000)
+    // What is not deleted yet then is looked at again after a while, not at once.
+    let next = withLock { $0.watch.prunedAt }.map { min($0, .max / 4) + Self.pruneInterval(keeping: time) } ?? .min
+    return try store.firstFinish().map { max(min($0, .max / 4) + patience, next) }
   }
 
   /// Has `poll` called after a time, or earlier.
@@ -263,7 +380,9 @@ extension QueueCore {
     let timekeeper = clock.timekeeper
     let time = timekeeper.now + delay
     let (number, replaced) = withLock { storage -> (Int?, Timekeeper.Timer?) in
-      guard storage.state.phase != .idle || !storage.waiters.isEmpty else { return (nil, nil) }
+      guard storage.suspension == nil, storage.state.phase != .idle || !storage.waiters.isEmpty else {
+        return (nil, nil)
+      }
       if let alarm = storage.alarm, alarm.time <= time { return (nil, nil) }
       storage.lastAlarm += 1
       defer { storage.alarm = (time, storage.lastAlarm, nil) }

@@ -38,7 +38,7 @@ extension QueueCore {
         if Task.isCancelled { return endWaiting(number) }
         database.async { [self] store in
           wakeWaiters(in: store)
-          setAlarm(in: configuration.pollInterval)
+          if let interval = configuration.pollInterval { setAlarm(in: interval) }
         }
       }
     } onCancel: {
@@ -53,11 +53,15 @@ extension QueueCore {
 
   /// Ends the waits that are over. On the database's queue.
   func wakeWaiters(in store: JobStore) {
+    // They are asked again when the queue is resumed.
+    if withLock({ $0.suspension != nil }) { return }
     // Called after each round, mostly with nobody who waits.
     let (waiters, kinds) = withLock { ($0.waiters, $0.waiters.isEmpty ? [] : Array($0.registrations.keys)) }
     for (number, waiter) in waiters {
       let result = Result { try waiter.isOver(store, kinds, clock.milliseconds) }
       if case .success(false) = result { continue }
+      // Suspended meanwhile.
+      if case .failure(let error as DatabaseError) = result, error.code == .suspended { continue }
       // It may have been cancelled in between.
       withLock { $0.waiters.removeValue(forKey: number) }?.end(result.map { _ in })
     }

@@ -10,6 +10,13 @@ import Foundation
 ///
 /// The database is used in rounds, one at a time: each writes what has ended since the last, and claims as many jobs as
 /// there is room for then. So the slower the disk, the more jobs share a transaction.
+///
+/// Where the jobs run in a queue of the user's, a job is claimed only for a slot there, called a place:
+///
+/// ```
+/// asked for, as many as jobs are due ── the queue starts it ──▶ free ── a round begins ──▶ a job is claimed for it
+///                                                                 └── nothing is due any more ──▶ given back
+/// ```
 struct RunnerState {
   enum Phase: Equatable { case idle, running, stopping }
 
@@ -25,7 +32,7 @@ struct RunnerState {
   private(set) var paused: Set<Int64> = []
   private(set) var runningCount = 0
   private var isRunningAlone = false
-  private var waitsToRunAlone = false
+  private(set) var waitsToRunAlone = false
   private var acknowledgements: [Acknowledgement] = []
   /// Whether a round is under way.
   private var isInRound = false
@@ -34,9 +41,15 @@ struct RunnerState {
   /// A failed round is not begun anew before its time.
   private var isPausing = false
   private let maxConcurrentJobs: Int
+  /// Whether each job needs a place.
+  private let usesPlaces: Bool
+  private var askedPlaces: Set<Int> = []
+  private var freePlaces: [Int] = []
+  private var lastPlace = 0
 
-  init(maxConcurrentJobs: Int) {
+  init(maxConcurrentJobs: Int, usesPlaces: Bool = false) {
     self.maxConcurrentJobs = maxConcurrentJobs
+    self.usesPlaces = usesPlaces
   }
 
   /// What a round does.
@@ -45,6 +58,10 @@ struct RunnerState {
     /// Kinds with room for more; nil if nothing may be claimed.
     var claimable: [(kind: Int64, limit: Int)]?
     var limit: Int
+    /// How many jobs that are due are of interest beyond the limit: so many places more there may be.
+    var furtherLimit = 0
+    /// The places that jobs are claimed for.
+    var places: [Int] = []
     var mayRunAlone: Bool
     /// Whether the process is to be taken out.
     var isLast: Bool
@@ -52,8 +69,15 @@ struct RunnerState {
 
   // MARK: - Inputs
 
-  mutating func register(kind: Int64, limit: Int) {
-    kinds[kind] = Kind(limit: limit, running: kinds[kind]?.running ?? 0)
+  /// - Parameter running: how many of it run already.
+  mutating func register(kind: Int64, limit: Int, running: Int = 0) {
+    kinds[kind] = Kind(limit: limit, running: running)
+  }
+
+  mutating func unregister(kind: Int64) {
+    kinds[kind] = nil
+    // The job that waited to run alone may have been one of it.
+    workMayHaveCome()
   }
 
   mutating func setPaused(_ paused: Set<Int64>) {
@@ -89,10 +113,45 @@ struct RunnerState {
     kinds[kind]?.running -= 1
     if isAlone { isRunningAlone = false }
     if let acknowledgement { acknowledgements.append(acknowledgement) }
+    // There is room for one place more.
+    if usesPlaces { workMayHaveCome() }
   }
 
   /// The time to wait after a failure is over.
   mutating func pauseIsOver() { isPausing = false }
+
+  // MARK: - Places
+
+  /// Whether it still waits in the queue, as far as is known.
+  func isAsked(_ place: Int) -> Bool { askedPlaces.contains(place) }
+
+  /// The user's queue has started one that was asked for. False if it is not wanted any more.
+  mutating func placeStarted(_ place: Int) -> Bool {
+    guard askedPlaces.remove(place) != nil else { return false }
+    freePlaces.append(place)
+    workMayHaveCome()
+    return true
+  }
+
+  /// Somebody else has cancelled one that had no job.
+  mutating func placeWasCancelled(_ place: Int) {
+    let wasKnown = askedPlaces.remove(place) != nil || freePlaces.contains(place)
+    freePlaces.removeAll { $0 == place }
+    if wasKnown { workMayHaveCome() }
+  }
+
+  /// Those that wait in the queue, to be taken out of it.
+  mutating func takeAskedPlaces() -> Set<Int> {
+    defer { askedPlaces = [] }
+    return askedPlaces
+  }
+
+  /// Those that have a slot, and nothing to do in it. After `nextRound()`.
+  mutating func takeUnneededPlaces() -> [Int] {
+    guard !isInRound, !freePlaces.isEmpty else { return [] }
+    defer { freePlaces = [] }
+    return freePlaces
+  }
 
   // MARK: - Rounds
 
@@ -104,10 +163,18 @@ struct RunnerState {
     guard claimable != nil || !acknowledgements.isEmpty || isLast else { return nil }
     isInRound = true
     for (kind, _) in claimable ?? [] { kinds[kind]?.mayHaveWork = false }
-    defer { acknowledgements = [] }
-    return Round(
-      acknowledgements: acknowledgements, claimable: claimable, limit: maxConcurrentJobs - runningCount,
-      mayRunAlone: runningCount == 0, isLast: isLast)
+    let room = maxConcurrentJobs - runningCount
+    var round = Round(
+      acknowledgements: acknowledgements, claimable: claimable, limit: room, mayRunAlone: runningCount == 0,
+      isLast: isLast)
+    acknowledgements = []
+    if usesPlaces, claimable != nil {
+      round.places = Array(freePlaces.prefix(room))
+      freePlaces.removeFirst(round.places.count)
+      round.limit = round.places.count
+      round.furtherLimit = room - round.limit
+    }
+    return round
   }
 
   private func claimableKinds() -> [(kind: Int64, limit: Int)]? {
@@ -121,7 +188,13 @@ struct RunnerState {
   }
 
   /// A round has succeeded. `hasFreed`: something that it wrote made other jobs due.
-  mutating func roundSucceeded(_ round: Round, claim: Claim, hasFreed: Bool, worker: Int64?) {
+  ///
+  /// - Returns: the places to ask for, and those of the round that no job was claimed for. The others are for the jobs in
+  ///   their order.
+  @discardableResult
+  mutating func roundSucceeded(
+    _ round: Round, claim: Claim, hasFreed: Bool, worker: Int64?
+  ) -> (asked: [Int], unneeded: ArraySlice<Int>) {
     isInRound = false
     self.worker = worker
     runningCount += claim.jobs.count
@@ -129,16 +202,23 @@ struct RunnerState {
     for job in claim.jobs { claimed[job.kind, default: 0] += 1 }
     for (kind, count) in claimed { kinds[kind]?.running += count }
     if claim.jobs.first?.isAlone == true { isRunningAlone = true }
+    var asked: [Int] = []
     if let claimable = round.claimable {
       waitsToRunAlone = claim.waitsToRunAlone
+      while phase == .running, askedPlaces.count + freePlaces.count < claim.furtherJobs {
+        lastPlace += 1
+        askedPlaces.insert(lastPlace)
+        asked.append(lastPlace)
+      }
       // Where there was no room for more there may be more.
       let isFull = claim.jobs.count >= round.limit || isRunningAlone || claim.waitsToRunAlone
-      for (kind, limit) in claimable where isFull || claimed[kind, default: 0] >= limit {
+      for (kind, limit) in claimable where isFull && !usesPlaces || claimed[kind, default: 0] >= limit {
         kinds[kind]?.mayHaveWork = true
       }
     }
     if hasFreed { workMayHaveCome() }
     if round.isLast, phase == .stopping, runningCount == 0, acknowledgements.isEmpty { phase = .idle }
+    return (asked, round.places.dropFirst(claim.jobs.count))
   }
 
   /// A round has failed, and left no trace: what it was to write is written by a later one.
@@ -154,6 +234,16 @@ struct RunnerState {
   mutating func giveUp() {
     phase = .idle
     isPausing = false
+  }
+
+  /// What is written otherwise than by a round.
+  mutating func takeAcknowledgements() -> [Acknowledgement] {
+    defer { acknowledgements = [] }
+    return acknowledgements
+  }
+
+  mutating func putBack(_ acknowledgements: [Acknowledgement]) {
+    self.acknowledgements = acknowledgements + self.acknowledgements
   }
 
   /// Other processes think that this one has ended: it has to be taken in anew.

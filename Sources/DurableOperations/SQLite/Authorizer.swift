@@ -22,6 +22,9 @@ final class Authorizer {
 
   private(set) var refused: Refusal?
 
+  /// Whether one of them may have changed the queue's jobs themselves, which it was asked not to.
+  var hasChangedJobs = false
+
   /// The connection must go before this does.
   init(of handle: OpaquePointer) {
     let call:
@@ -44,6 +47,9 @@ final class Authorizer {
     case SQLITE_ATTACH, SQLITE_DETACH: refused = .setting("an attached database")
     case SQLITE_PRAGMA where second != nil && !Self.harmless.contains(text(first).lowercased()):
       refused = .setting("PRAGMA \(text(first))")
+    case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE:
+      if ["durable_jobs", "durable_counts"].contains(text(first).lowercased()) { hasChangedJobs = true }
+      return true
     default: return true
     }
     return false

@@ -7,37 +7,62 @@ import Foundation
 /// It belongs to a serial queue, or to the one who opens it, and is used there alone.
 final class Connection {
   let path: String
+  private let busyWait: BusyWait
   private let authorizer: Authorizer
   let handle: OpaquePointer
+  private let isReadOnly: Bool
+  /// What is read as if it could not change; nil where SQLite's locks see to it.
+  private let quietFile: QuietFile?
   /// Something to point at.
   let somewhere = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
 
   private static let oldest: Int32 = 3_035_000
 
   /// Opens a database, or makes it.
-  init(path: String, busyTimeout: Duration, mustExist: Bool) throws(DatabaseError) {
+  ///
+  /// - Parameters:
+  ///   - isReadOnly: whether nothing may be written, neither to the file nor beside it.
+  ///   - suspension: ends waiting for others.
+  init(
+    path: String, busyTimeout: Duration, mustExist: Bool, isReadOnly: Bool = false,
+    suspension: Suspension = Suspension()
+  ) throws(DatabaseError) {
     self.path = path
+    self.isReadOnly = isReadOnly
     guard sqlite3_libversion_number() >= Self.oldest else {
       throw DatabaseError(.sqliteTooOld, message: "it is \(String(cString: sqlite3_libversion()))", path: path)
     }
-    var handle: OpaquePointer?
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (mustExist ? 0 : SQLITE_OPEN_CREATE)
-    let result = sqlite3_open_v2(path, &handle, flags, nil)
+    let quiet = isReadOnly ? QuietFile.open(path) : nil
+    quietFile = quiet?.file
+    var handle = quiet?.handle
+    let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (mustExist ? 0 : SQLITE_OPEN_CREATE)
+    let result = quiet == nil ? sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX, nil) : SQLITE_OK
     guard result == SQLITE_OK, let handle else {
       let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+      let systemCode = handle.map { sqlite3_system_errno($0) } ?? 0
       sqlite3_close_v2(handle)
-      throw DatabaseError(resultCode: result, message: message, sql: nil, path: path)
+      throw DatabaseError(resultCode: result, message: message, systemCode: systemCode, sql: nil, path: path)
     }
     self.handle = handle
     authorizer = Authorizer(of: handle)
     somewhere.initialize(to: 0)
     sqlite3_extended_result_codes(handle, 1)
-    sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.milliseconds))
+    busyWait = BusyWait(timeout: busyTimeout, suspension: suspension)
+    sqlite3_busy_handler(
+      handle,
+      { wait, count in
+        guard let wait else { return 0 }
+        return Unmanaged<BusyWait>.fromOpaque(wait).takeUnretainedValue().wait(count: Int(count)) ? 1 : 0
+      }, Unmanaged.passUnretained(busyWait).toOpaque())
     _ = composite_operations_sqlite_set_defensive(handle)
-    if sqlite3_db_readonly(handle, "main") == 1 {
-      throw DatabaseError(.readOnly, message: "it was opened for reading alone", path: path)
+    if !isReadOnly, sqlite3_db_readonly(handle, "main") == 1 {
+      throw DatabaseError(
+        resultCode: SQLITE_READONLY, message: "it can only be opened for reading", sql: nil, path: path)
     }
   }
+
+  /// Whether what is read from now on, and was read until now, is what the file holds.
+  var isUpToDate: Bool { quietFile?.isQuiet ?? true }
 
   deinit {
     // Statements that are still there keep the connection until they go.
@@ -111,6 +136,44 @@ final class Connection {
     return rows
   }
 
+  /// Whether statements of the user's may have changed jobs since this was asked.
+  func takeHasChangedJobs() -> Bool {
+    defer { authorizer.hasChangedJobs = false }
+    return authorizer.hasChangedJobs
+  }
+
+  /// Does something that fails at once where it would wait for another process.
+  func withoutWaiting(_ body: (Connection) -> Void) {
+    withTimeout(.zero, body)
+  }
+
+  /// Does something that waits no longer for another process than this.
+  func withTimeout<R>(_ timeout: Duration, _ body: (Connection) throws -> R) rethrows -> R {
+    let before = busyWait.timeout
+    busyWait.timeout = min(timeout, before)
+    defer { busyWait.timeout = before }
+    return try body(self)
+  }
+
+  /// Whether it waits for others though the queue is suspended.
+  var ignoresSuspension: Bool {
+    get { busyWait.ignoresSuspension }
+    set { busyWait.ignoresSuspension = newValue }
+  }
+
+  /// Has long statements fail when the queue is suspended: for a connection that nobody else knows of.
+  func endsWhenSuspended(_ suspension: Suspension) {
+    sqlite3_progress_handler(
+      handle, 10_000,
+      { suspension in
+        guard let suspension else { return 0 }
+        return Unmanaged<Suspension>.fromOpaque(suspension).takeUnretainedValue().isOn ? 1 : 0
+      }, Unmanaged.passUnretained(suspension).toOpaque())
+  }
+
+  /// Has the statement that runs fail. From any thread.
+  func interrupt() { sqlite3_interrupt(handle) }
+
   // MARK: - Transactions
 
   private lazy var beginning = Result { try prepare("BEGIN IMMEDIATE") }
@@ -121,6 +184,7 @@ final class Connection {
   /// Does something in one transaction, which has the right to write from its beginning: one that reads first and
   /// writes then can fail in a way that waiting does not help against.
   func transaction<R>(_ body: () throws -> R) throws -> R {
+    try requireWriting()
     try beginning.get().run()
     do {
       let result = try body()
@@ -132,6 +196,11 @@ final class Connection {
       if isInTransaction { _ = try? execute("ROLLBACK") }
       throw error
     }
+  }
+
+  /// Throws if the database was opened to be read only.
+  func requireWriting() throws(DatabaseError) {
+    if isReadOnly { throw DatabaseError.openedToBeRead(path) }
   }
 
   func transactionEnded() -> DatabaseError {
@@ -156,10 +225,12 @@ final class Connection {
 
   func error(_ result: Int32, sql: String?) -> DatabaseError {
     let extended = sqlite3_extended_errcode(handle)
+    let isBusy = result & 0xFF == SQLITE_BUSY || result & 0xFF == SQLITE_LOCKED
     return DatabaseError(
-      resultCode: extended & 0xFF == result & 0xFF ? extended : result,
-      message: String(cString: sqlite3_errmsg(handle)),
-      sql: sql, path: path)
+      // It has not waited as long as it was to.
+      resultCode: isBusy && busyWait.isSuspended
+        ? SQLITE_INTERRUPT : extended & 0xFF == result & 0xFF ? extended : result,
+      message: String(cString: sqlite3_errmsg(handle)), systemCode: sqlite3_system_errno(handle), sql: sql, path: path)
   }
 }
 

@@ -14,7 +14,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     public static let busy = Code(value: .busy)
     /// There is no room on the disk, or a limit of the file's size is reached.
     public static let diskFull = Code(value: .diskFull)
-    /// The file, or its folder, cannot be written to.
+    /// The file, or its folder, cannot be written to, or was opened to be read only.
     public static let readOnly = Code(value: .readOnly)
     /// The file cannot be opened, or made.
     public static let cannotOpen = Code(value: .cannotOpen)
@@ -28,8 +28,15 @@ public struct DatabaseError: Error, Sendable, Equatable {
     public static let newerSchema = Code(value: .newerSchema)
     /// The SQLite of this system is older than 3.35.
     public static let sqliteTooOld = Code(value: .sqliteTooOld)
+    /// The write-ahead log, the file with `-wal` at the end of its name, is not there any more, and with it what was stored since
+    /// the file was opened last. The queue goes on with what is left.
+    public static let logLost = Code(value: .logLost)
     /// Reading or writing failed.
     public static let inputOutput = Code(value: .inputOutput)
+    /// The device is locked, and the file protected until it is not.
+    public static let deviceLocked = Code(value: .deviceLocked)
+    /// The queue is suspended: see ``DurableQueue/suspend()``.
+    public static let suspended = Code(value: .suspended)
     /// A constraint of a table of yours does not hold.
     public static let constraint = Code(value: .constraint)
     /// The statement is wrong, or something that has no code of its own.
@@ -45,7 +52,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     /// What the library itself switches on, without a `default`.
     enum Value: String {
       case busy, diskFull, readOnly, cannotOpen, notADatabase, notAQueue, corrupt, newerSchema, sqliteTooOld,
-        inputOutput, constraint, statement, transactionEnded, settingOfTheQueue
+        logLost, inputOutput, deviceLocked, suspended, constraint, statement, transactionEnded, settingOfTheQueue
     }
 
     let value: Value
@@ -70,13 +77,47 @@ public struct DatabaseError: Error, Sendable, Equatable {
     self.path = path
   }
 
-  /// An error of SQLite's.
-  init(resultCode: Int32, message: String, sql: String?, path: String) {
-    self.init(Self.code(for: resultCode), extendedCode: resultCode, message: message, sql: sql, path: path)
+  /// What is told of a file that has said that there would be a log.
+  static func logLost(_ path: String) -> DatabaseError {
+    DatabaseError(.logLost, message: "there is no \(path)-wal", path: path)
   }
 
-  private static func code(for resultCode: Int32) -> Code {
+  /// What a queue says that was opened to look at a file.
+  static func openedToBeRead(_ path: String) -> DatabaseError {
+    DatabaseError(.readOnly, message: "its location is readOnlyFile", path: path)
+  }
+
+  /// An error of SQLite's.
+  ///
+  /// - Parameter systemCode: the system's error behind it, if there is one.
+  init(resultCode: Int32, message: String, systemCode: Int32 = 0, sql: String?, path: String) {
+    let code = Self.code(for: resultCode, message: message, systemCode: systemCode)
+    self.init(code, extendedCode: resultCode, message: message, sql: sql, path: path)
+  }
+
+  /// `SQLITE_IOERR_SHMSIZE`, a macro that Swift does not see.
+  private static let sharedMemorySize = SQLITE_IOERR | 19 << 8
+
+  /// Whether there are devices that lock their files. Elsewhere a permission is missing.
+  private static var canBeLocked: Bool {
+    #if canImport(Darwin)
+    true
+    #else
+    false
+    #endif
+  }
+
+  private static func code(for resultCode: Int32, message: String, systemCode: Int32) -> Code {
     switch resultCode & 0xFF {
+    // Of a statement that may not do what it says, the message is another.
+    case SQLITE_AUTH where message != "not authorized": .deviceLocked
+    case SQLITE_IOERR where systemCode == EPERM && canBeLocked: .deviceLocked
+    // SQLite calls it full where it writes into the file itself, and only for the first of the two.
+    case SQLITE_IOERR where systemCode == ENOSPC || systemCode == EDQUOT: .diskFull
+    case SQLITE_CANTOPEN where systemCode == ENOSPC || systemCode == EDQUOT: .diskFull
+    // The index of the log could not grow, and the system's error is not always kept.
+    case SQLITE_IOERR where resultCode == Self.sharedMemorySize && systemCode == 0: .diskFull
+    case SQLITE_INTERRUPT: .suspended
     case SQLITE_BUSY, SQLITE_LOCKED: .busy
     case SQLITE_FULL: .diskFull
     case SQLITE_READONLY, SQLITE_PERM: .readOnly
@@ -101,12 +142,14 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
         + "program that keeps a transaction open." + statement
     case .diskFull:
       "There is no room for the database \(path) (\(cause)). Free some; nothing that was stored before is lost."
+    case .readOnly where extendedCode == 0:
+      "The database \(path) was opened to be read only (\(cause)). Open it with another location to change it."
     case .readOnly:
       "The database \(path) can not be written to (\(cause)). Give this user the right to write the file and its "
         + "folder, where SQLite keeps its write-ahead log."
     case .cannotOpen:
-      "The database \(path) can not be opened (\(cause)). Check that it is a file, and that this user may read and "
-        + "write it and its folder."
+      "The database \(path) can not be opened (\(cause)). Check that it is a file, and that this user may read it and, to "
+        + "change it, write it and its folder."
     case .notADatabase:
       "\(path) is not a database (\(cause)). It was left as it is. Give the queue another path, or move the file away."
     case .notAQueue:
@@ -119,8 +162,16 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
         + "this program."
     case .sqliteTooOld:
       "The SQLite of this system is too old (\(cause)). DurableOperations needs 3.35 or newer."
+    case .logLost:
+      "The write-ahead log of the database \(path) is gone (\(cause)): what was stored since it was opened last is lost. The "
+        + "queue goes on with what is left. Keep the file with -wal at its end beside it when it is moved or copied."
     case .inputOutput:
       "Reading or writing the database \(path) failed (\(cause)). Check the disk." + statement
+    case .deviceLocked:
+      "The database \(path) is protected while the device is locked (\(cause)). Nothing is lost: the queue tries again. For "
+        + "work in the background give it the file protection .untilFirstUnlock."
+    case .suspended:
+      "The queue of \(path) is suspended (\(cause)). Nothing was changed. Call resume() first."
     case .constraint:
       "A constraint of the database \(path) does not hold (\(cause)). Nothing of the transaction is stored; check the "
         + "values." + statement

@@ -24,13 +24,15 @@ public struct CronError: Error, Sendable, Hashable {
     public static let badStep = Code(value: .badStep)
     /// Nothing stands between two commas, or at an end of the list.
     public static let emptyEntry = Code(value: .emptyEntry)
+    /// The days and months that the fields allow never meet, as on a 30 February.
+    public static let neverOccurs = Code(value: .neverOccurs)
 
     /// The code in a word, such as `wrongNumberOfFields`.
     public var description: String { value.rawValue }
 
     /// What the library itself switches on, without a `default`.
     enum Value: String {
-      case wrongNumberOfFields, unknownShorthand, notAValue, outOfRange, reversedRange, badStep, emptyEntry
+      case wrongNumberOfFields, unknownShorthand, notAValue, outOfRange, reversedRange, badStep, emptyEntry, neverOccurs
     }
 
     let value: Value

@@ -40,13 +40,13 @@ public struct CronExpression: Sendable {
   /// Reads an expression.
   ///
   /// - Parameter expression: five fields, or a shorthand such as `@daily`.
-  /// - Throws: what is wrong with which field, and at which column.
+  /// - Throws: what is wrong with which field, and at which column; or that it never takes place, as on a 30 February.
   public init(_ expression: String) throws(CronError) {
     fields = try CronParser(expression).parse()
     description = expression.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// The first time after an instant at which the expression takes place, or nil if it never does, as on a 30 February.
+  /// The first time after an instant at which the expression takes place; nil for instants that are in no calendar.
   ///
   /// Fast for rare times too: it looks at months and days, not at minutes.
   ///

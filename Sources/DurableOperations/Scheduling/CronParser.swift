@@ -16,7 +16,7 @@ struct CronParser {
     if words.count == 1, words[0].hasPrefix("@") { return try CronParser(expansion(of: words[0])).parse() }
     guard words.count == 5 else { throw wrongNumber(words) }
     let weekdays = try values(of: .dayOfWeek, words[4])
-    return CronFields(
+    let fields = CronFields(
       minutes: try values(of: .minute, words[0]),
       hours: try values(of: .hour, words[1]),
       daysOfMonth: try values(of: .dayOfMonth, words[2]),
@@ -24,6 +24,13 @@ struct CronParser {
       // 7 is Sunday too.
       daysOfWeek: (weekdays | weekdays >> 7) & 0x7F,
       oneDayFieldIsEnough: !words[2].hasPrefix("*") && !words[4].hasPrefix("*"))
+    guard fields.firstMatch(after: 0) != nil else {
+      throw CronError(
+        code: .neverOccurs, expression: expression, field: .dayOfMonth, text: String(words[2]),
+        column: column(of: words[2]),
+        detail: "is a day that none of its months has. Use one that they have, or other months.")
+    }
+    return fields
   }
 
   private func expansion(of word: Substring) throws(CronError) -> String {

@@ -16,9 +16,13 @@ struct Acknowledgement {
   let id: JobID
   let kind: String
   let claim: Int64
+  /// The number of the attempt, from 1.
+  let attempt: Int
   let result: Result
   /// What is told when it is written.
   let event: JobEvent.Content
+  /// Whether the queue has given the job back itself, so that it is no loss if it is somebody else's.
+  var isGivenBack = false
 }
 
 extension JobStore {
@@ -30,11 +34,12 @@ extension JobStore {
     switch acknowledgement.result {
     case .done:
       guard let flags = try acknowledgeDone(acknowledgement, keeps: keepsDone, now: now) else {
-        tell(.leaseLost(id, kind: acknowledgement.kind))
+        if !acknowledgement.isGivenBack { tell(.leaseLost(id, kind: acknowledgement.kind)) }
         return false
       }
       tell(acknowledgement.event)
       if flags & Schema.Flags.hasCheckpoint != 0 { try removeCheckpoint(of: id) }
+      if flags & Schema.Flags.hasErrors != 0, !keepsDone { try removeErrors(of: id) }
       if flags & Schema.Flags.hasDependents != 0 { try tellDependents(of: id, how: .done, now: now) }
       return true
     case .again(let runAt, let isCharged, let error):
@@ -55,11 +60,15 @@ extension JobStore {
       written = try acknowledge(acknowledgement, .cancelled, error: error, now: now)
     }
     guard let written else {
-      tell(.leaseLost(id, kind: acknowledgement.kind))
+      if !acknowledgement.isGivenBack { tell(.leaseLost(id, kind: acknowledgement.kind)) }
       return false
     }
     // Somebody may have asked to cancel it.
-    tell(written.state == .cancelled ? .cancelled(id, kind: acknowledgement.kind) : acknowledgement.event)
+    switch (written.state, acknowledgement.event) {
+    case (.cancelled, _): tell(.cancelled(id, kind: acknowledgement.kind))
+    case (_, .dead(_, let kind, let error)): tellDead(id, kind: kind, error: error)
+    case (_, let event): tell(event)
+    }
     if written.state == .waiting { hasFreedJobs = true }
     if written.state == .cancelled, written.flags & Schema.Flags.isReplaced != 0 { try handDependentsOn(from: id) }
     if written.flags & Schema.Flags.hasDependents != 0, written.state.isSettled {
@@ -75,15 +84,20 @@ extension JobStore {
       ? try statement(
         """
         UPDATE durable_jobs SET state = 7, worker = NULL, attempts = attempts + 1, finished_at = ?3, error = NULL,
-          run_at = NULL, flags = flags & ~2
-        WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags
+          run_at = NULL, flags = flags & ~130
+        WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags, lane
         """)
-      : try statement("DELETE FROM durable_jobs WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags")
+      : try statement("DELETE FROM durable_jobs WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags, lane")
     statement.bind(acknowledgement.id.rawValue, at: 1)
     statement.bind(acknowledgement.claim, at: 2)
     if keeps { statement.bind(now, at: 3) }
     var flags: Int64?
-    try statement.forEachRow { flags = $0.integer(0) }
+    try statement.forEachRow { row in
+      flags = row.integer(0)
+      let kind = Schema.kind(ofLane: row.integer(1))
+      deltas.add(-1, kind: kind, state: 3)
+      if keeps { deltas.add(1, kind: kind, state: 7) }
+    }
     return flags
   }
 
@@ -92,15 +106,17 @@ extension JobStore {
     error: String? = nil, keepsLane: Bool = false, isFurtherAttempt: Bool = false,
     endsIfReplaced: Bool = false, now: Int64
   ) throws -> (JobState, flags: Int64)? {
+    if let error { try noteError(error, of: acknowledgement, now: now) }
     // A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
     let update = try statement(
       """
       UPDATE durable_jobs SET state = CASE WHEN flags & 2 OR flags & 32 AND ?10 THEN 5 ELSE ?3 END, worker = NULL,
         lane = CASE WHEN ?6 THEN lane ELSE lane & ~2 END,
-        run_at = CASE WHEN flags & 2 OR flags & 32 AND ?10 THEN NULL ELSE ?4 END, flags = flags & ~2 | 8, attempts = attempts + ?5, crashes = CASE WHEN ?9 THEN 0 ELSE crashes END,
+        run_at = CASE WHEN flags & 2 OR flags & 32 AND ?10 THEN NULL ELSE ?4 END, flags = flags & ~130 | 8, attempts = attempts + ?5, crashes = CASE WHEN ?9 THEN 0 ELSE crashes END,
+        lapses = CASE WHEN ?9 THEN 0 ELSE lapses END,
         error = coalesce(?7, error),
         finished_at = CASE WHEN flags & 2 OR flags & 32 AND ?10 OR ?3 IN (5, 6) THEN ?8 END
-      WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING state, flags
+      WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING state, flags, lane
       """)
     update.bind(acknowledgement.id.rawValue, at: 1)
     update.bind(acknowledgement.claim, at: 2)
@@ -114,12 +130,72 @@ extension JobStore {
     update.bind(endsIfReplaced ? 1 : 0, at: 10)
     var written: (JobState, flags: Int64)?
     try update.forEachRow { row in
+      deltas.move(ofKind: Schema.kind(ofLane: row.integer(2)), from: 3, to: row.integer(0))
       written = (JobState(rawValue: Int(row.integer(0))) ?? state, row.integer(1))
     }
     return written
   }
 
+  /// So many errors of a job are kept.
+  private static let keptErrors = 20
+
+  private func noteError(_ error: String, of acknowledgement: Acknowledgement, now: Int64) throws {
+    guard try isCurrent(acknowledgement.id, claim: acknowledgement.claim) else { return }
+    let insert = try statement("INSERT INTO durable_errors (job, at, attempt, error) VALUES (?1, ?2, ?3, ?4)")
+    insert.bind(acknowledgement.id.rawValue, at: 1)
+    insert.bind(now, at: 2)
+    insert.bind(acknowledgement.attempt, at: 3)
+    try insert.bind(error, at: 4)
+    try insert.run()
+    let mark = try statement("UPDATE durable_jobs SET flags = flags | 64 WHERE id = ?1 AND flags & 64 = 0")
+    mark.bind(acknowledgement.id.rawValue, at: 1)
+    try mark.run()
+    let forget = try statement(
+      """
+      DELETE FROM durable_errors WHERE job = ?1 AND number <= (
+        SELECT number FROM durable_errors WHERE job = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+      """)
+    forget.bind(acknowledgement.id.rawValue, at: 1)
+    forget.bind(Self.keptErrors, at: 2)
+    try forget.run()
+  }
+
+  func removeErrors(of id: JobID) throws {
+    let delete = try statement("DELETE FROM durable_errors WHERE job = ?1")
+    delete.bind(id.rawValue, at: 1)
+    try delete.run()
+  }
+
+  /// What the attempts of a job failed with, the first one first. Only reads.
+  func errors(of id: JobID) throws -> [JobRecord.Failure] {
+    let select = try statement("SELECT attempt, at, error FROM durable_errors WHERE job = ?1 ORDER BY number")
+    select.bind(id.rawValue, at: 1)
+    var errors: [JobRecord.Failure] = []
+    try select.forEachRow { row in
+      errors.append(
+        JobRecord.Failure(
+          attempt: Int(row.integer(0)), date: Date(milliseconds: row.integer(1)), error: row.text(2) ?? ""))
+    }
+    return errors
+  }
+
   // MARK: - While it runs
+
+  /// Notes that a process no longer waits for an attempt: if it ends now, the job is charged with nothing.
+  func noteAbandoned(_ id: JobID, claim: Int64) throws {
+    let update = try statement("UPDATE durable_jobs SET flags = flags | 128 WHERE id = ?1 AND claim = ?2 AND state = 3")
+    update.bind(id.rawValue, at: 1)
+    update.bind(claim, at: 2)
+    try update.run()
+  }
+
+  /// The queue runs again, and with it all attempts of its worker that were not waited for.
+  func forgetAbandoned(by worker: Int64) throws {
+    let update = try statement(
+      "UPDATE durable_jobs SET flags = flags & ~128 WHERE state = 3 AND worker = ?1 AND flags & 128")
+    update.bind(worker, at: 1)
+    try transaction { try update.run() }
+  }
 
   /// Whether an attempt is still the last one of its job. Only reads.
   func isCurrent(_ id: JobID, claim: Int64) throws -> Bool {

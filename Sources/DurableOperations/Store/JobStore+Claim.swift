@@ -11,6 +11,17 @@ struct ClaimRequest {
   var mayRunAlone: Bool
   var worker: Int64
   var now: Int64
+
+  /// What may still be claimed when some jobs have been.
+  func further(after claim: Claim, limit: Int) -> ClaimRequest {
+    var further = self
+    further.limit = claim.waitsToRunAlone || claim.jobs.first?.isAlone == true ? 0 : limit
+    further.mayRunAlone = mayRunAlone && claim.jobs.isEmpty
+    var claimed: [Int64: Int] = [:]
+    for job in claim.jobs { claimed[job.kind, default: 0] += 1 }
+    further.kinds = kinds.map { ($0.kind, $0.limit - claimed[$0.kind, default: 0]) }
+    return further
+  }
 }
 
 /// A job that this process was given.
@@ -41,6 +52,8 @@ struct Claim {
   var jobs: [ClaimedJob] = []
   /// A job that must run alone waits until nothing else runs.
   var waitsToRunAlone = false
+  /// How many more could be claimed, if there were places for them.
+  var furtherJobs = 0
 }
 
 extension JobStore {
@@ -56,6 +69,18 @@ extension JobStore {
     }
     claim.jobs = try take(request, limit: request.limit, bits: 0)
     return claim
+  }
+
+  /// How many jobs `claim` would take. Only reads.
+  func countClaimable(_ request: ClaimRequest) throws -> Int {
+    guard !request.kinds.isEmpty, request.limit > 0 else { return 0 }
+    if try !waitingLanes(of: request, bits: Schema.aloneLane).isEmpty { return request.mayRunAlone ? 1 : 0 }
+    return try firstJobs(of: waitingLanes(of: request, bits: 0), limit: request.limit).count
+  }
+
+  /// Whether a job that must run alone waits. Only reads.
+  func hasAloneJobs(for request: ClaimRequest) throws -> Bool {
+    try !waitingLanes(of: request, bits: Schema.aloneLane).isEmpty
   }
 
   /// A job whose process ended while it ran, if there is one for this process. `waits`: there is one, but something else
@@ -181,6 +206,7 @@ extension JobStore {
     var withCheckpoint: [Int] = []
     try update.forEachRow { row in
       let job = Self.claimedJob(row)
+      deltas.move(ofKind: job.kind, from: 0, to: 3)
       if row.integer(10) & Schema.Flags.hasCheckpoint != 0 { withCheckpoint.append(jobs.count) }
       let key = Self.orderKey(row.integer(11), row.integer(12), row.integer(3), row.integer(0))
       jobs.append((key, job))
@@ -194,7 +220,9 @@ extension JobStore {
     let lane = row.integer(1)
     return ClaimedJob(
       id: JobID(rawValue: row.integer(0)), kind: Schema.kind(ofLane: lane), claim: row.integer(2),
-      enqueuedAt: row.integer(15), revision: row.integer(14), attempts: Int(row.integer(3)),
+      enqueuedAt: row.integer(15), revision: row.integer(14),
+      // A damaged row must not end the process.
+      attempts: Int(clamping: min(row.integer(3), Int64(Int32.max))),
       crashes: Int(row.integer(4)),
       maxAttempts: row.optionalInteger(5).map(Int.init),
       timeout: row.optionalInteger(6).map { .milliseconds($0) }, backoff: row.text(7),
@@ -234,10 +262,15 @@ extension JobStore {
       """
       UPDATE durable_jobs SET state = 0
       WHERE id IN (SELECT id FROM durable_jobs WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT 1000)
+      RETURNING lane
       """)
     update.bind(now, at: 1)
-    try update.run()
-    return connection.changeCount
+    var count = 0
+    try update.forEachRow { row in
+      deltas.move(ofKind: Schema.kind(ofLane: row.integer(0)), from: 1, to: 0)
+      count += 1
+    }
+    return count
   }
 
   /// When the next scheduled job is due; nil if there is none. Only reads.

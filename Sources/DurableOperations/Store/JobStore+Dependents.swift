@@ -32,6 +32,23 @@ extension JobStore {
 
   /// Those who wait for this one wait for one less: all of them, or those who run whatever has become of it.
   private func releaseDependents(of id: JobID, only dependent: JobID?, all: Bool, now: Int64) throws {
+    let select = try statement(
+      """
+      SELECT lane, state = 2 AND blockers <= 1, coalesce(run_at > ?5, 0) FROM durable_jobs
+      WHERE id IN (
+        SELECT dependent FROM durable_dependencies
+        WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = 3))
+      """)
+    bind(id, only: dependent, to: select)
+    select.bind(all ? 1 : 0, at: 4)
+    select.bind(now, at: 5)
+    var isAny = false
+    try select.forEachRow { row in
+      isAny = true
+      guard row.integer(1) != 0 else { return }
+      deltas.move(ofKind: Schema.kind(ofLane: row.integer(0)), from: 2, to: row.integer(2))
+    }
+    guard isAny else { return }
     let update = try statement(
       """
       UPDATE durable_jobs SET blockers = blockers - 1,
@@ -44,7 +61,6 @@ extension JobStore {
     update.bind(all ? 1 : 0, at: 4)
     update.bind(now, at: 5)
     try update.run()
-    guard connection.changeCount > 0 else { return }
     hasFreedJobs = true
     let delete = try statement(
       "DELETE FROM durable_dependencies WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = 3)"
@@ -63,6 +79,42 @@ extension JobStore {
 
   /// Those who wait for this one, and are to be cancelled or dead with it. Returns them.
   private func failDependents(of id: JobID, only dependent: JobID?, isDeleted: Bool, now: Int64) throws -> [JobID] {
+    let states = try statesOfDependents(thatFailWith: id, only: dependent, isDeleted: isDeleted)
+    let failed = states.isEmpty ? [] : try fail(states, with: id, only: dependent, isDeleted: isDeleted, now: now)
+    // What was deleted will never be done: nobody waits for it any more.
+    if isDeleted {
+      let unblock = try statement(
+        """
+        UPDATE durable_jobs SET blockers = blockers - 1
+        WHERE id IN (SELECT dependent FROM durable_dependencies WHERE prerequisite = ?1)
+        """)
+      unblock.bind(id.rawValue, at: 1)
+      try unblock.run()
+      let delete = try statement("DELETE FROM durable_dependencies WHERE prerequisite = ?1")
+      delete.bind(id.rawValue, at: 1)
+      try delete.run()
+    }
+    return failed
+  }
+
+  private func statesOfDependents(
+    thatFailWith id: JobID, only dependent: JobID?, isDeleted: Bool
+  ) throws -> [JobID: Int64] {
+    let select = try statement(
+      """
+      SELECT durable_jobs.id, state FROM durable_dependencies AS d JOIN durable_jobs ON durable_jobs.id = d.dependent
+      WHERE d.prerequisite = ?1 AND d.dependent BETWEEN ?2 AND ?3 AND state IN (2, 4) AND (d.failing IN (1, 2) OR ?4)
+      """)
+    bind(id, only: dependent, to: select)
+    select.bind(isDeleted ? 1 : 0, at: 4)
+    var states: [JobID: Int64] = [:]
+    try select.forEachRow { states[JobID(rawValue: $0.integer(0))] = $0.integer(1) }
+    return states
+  }
+
+  private func fail(
+    _ states: [JobID: Int64], with id: JobID, only dependent: JobID?, isDeleted: Bool, now: Int64
+  ) throws -> [JobID] {
     let update = try statement(
       """
       UPDATE durable_jobs SET finished_at = ?5, error = ?6, state = CASE d.failing WHEN 2 THEN 6 ELSE 5 END
@@ -79,22 +131,15 @@ extension JobStore {
     try update.forEachRow { row in
       let dependent = JobID(rawValue: row.integer(0))
       failed.append(dependent)
-      let kind = try kindName(Schema.kind(ofLane: row.integer(1)))
+      let number = Schema.kind(ofLane: row.integer(1))
+      deltas.move(ofKind: number, from: states[dependent] ?? 2, to: row.integer(2))
+      let kind = try kindName(number)
       let error = JobError(.prerequisiteFailed(id), id: dependent, kind: kind)
-      tell(row.integer(2) == 6 ? .dead(dependent, kind: kind, error: error) : .cancelled(dependent, kind: kind))
-    }
-    // What was deleted will never be done: nobody waits for it any more.
-    if isDeleted {
-      let unblock = try statement(
-        """
-        UPDATE durable_jobs SET blockers = blockers - 1
-        WHERE id IN (SELECT dependent FROM durable_dependencies WHERE prerequisite = ?1)
-        """)
-      unblock.bind(id.rawValue, at: 1)
-      try unblock.run()
-      let delete = try statement("DELETE FROM durable_dependencies WHERE prerequisite = ?1")
-      delete.bind(id.rawValue, at: 1)
-      try delete.run()
+      if row.integer(2) == 6 {
+        tellDead(dependent, kind: kind, error: error)
+      } else {
+        tell(.cancelled(dependent, kind: kind))
+      }
     }
     return failed
   }

@@ -13,7 +13,7 @@ extension JobStore {
     var kind: (name: String, id: Int64)?
     let insert = try insertion()
     for (position, job) in jobs.enumerated() {
-      if kind?.name != job.kind { kind = (job.kind, try kindID(job.kind)) }
+      if kind.map({ KindName($0.name) != KindName(job.kind) }) ?? true { kind = (job.kind, try kindID(job.kind)) }
       let id = try enqueue(job, kind: kind?.id ?? 0, by: insert, after: ids, now: now)
       if !job.options.dependsOn.isEmpty { later.append((position, job.options.dependsOn)) }
       ids.append(id)
@@ -41,14 +41,15 @@ extension JobStore {
           throw JobError(.duplicate(position.map { .inSameCall($0) } ?? id), kind: job.kind)
         case .replace where state == .executing: running = id
         case .replace:
-          try replace(id, by: job, kind: kind, now: now)
+          try replace(id, in: state, by: job, kind: kind, now: now)
           tell(.enqueued(id, kind: job.kind))
           return id
         }
       }
     }
-    try bind(job, kind: kind, now: now, to: insert)
+    let state = try bind(job, kind: kind, now: now, to: insert)
     try insert.run()
+    deltas.add(1, kind: kind, state: Int64(state.rawValue))
     let id = JobID(rawValue: connection.lastInsertedRowID)
     tell(.enqueued(id, kind: job.kind))
     // Whatever becomes of the one that runs, this one comes after it.
@@ -68,8 +69,9 @@ extension JobStore {
       """)
   }
 
-  /// Parameters 1 to 14: the same for a new row, and for one whose job is replaced.
-  private func bind(_ job: EncodedJob, kind: Int64, now: Int64, to statement: Statement) throws {
+  /// Parameters 1 to 14: the same for a new row, and for one whose job is replaced. Returns the state.
+  @discardableResult
+  private func bind(_ job: EncodedJob, kind: Int64, now: Int64, to statement: Statement) throws -> JobState {
     let options = job.options
     let runAt: Int64? =
       switch options.start {
@@ -95,6 +97,7 @@ extension JobStore {
     try statement.bind(options.uniqueKey?.value, at: 12)
     try statement.bind(job.payload, at: 13)
     statement.bind(job.occurrence, at: 14)
+    return state
   }
 
   // MARK: - Unique keys
@@ -119,7 +122,7 @@ extension JobStore {
     return found ?? running
   }
 
-  private func replace(_ id: JobID, by job: EncodedJob, kind: Int64, now: Int64) throws {
+  private func replace(_ id: JobID, in state: JobState, by job: EncodedJob, kind: Int64, now: Int64) throws {
     // It waits for what the new one names, and for one that executes in whose place it is to come.
     let forget = try statement(
       """
@@ -140,13 +143,14 @@ extension JobStore {
       UPDATE durable_jobs SET lane = ?1, state = CASE WHEN blockers > 0 AND ?2 <> 4 THEN 2 ELSE ?2 END, major = ?3,
         minor = ?4, flags = ?5 | (flags & 1), max_attempts = ?6, timeout = ?7, run_at = ?8, enqueued_at = ?9,
         version = ?10, backoff = ?11, unique_key = ?12, payload = ?13, occurrence = ?14, attempts = 0, crashes = 0, error = NULL,
-        revision = revision + 1, started_at = NULL, finished_at = NULL
-      WHERE id = ?15
+        lapses = 0, revision = revision + 1, started_at = NULL, finished_at = NULL
+      WHERE id = ?15 RETURNING state
       """)
     try bind(job, kind: kind, now: now, to: update)
     update.bind(id.rawValue, at: 15)
-    try update.run()
+    try update.forEachRow { deltas.move(ofKind: kind, from: Int64(state.rawValue), to: $0.integer(0)) }
     try removeCheckpoint(of: id)
+    try removeErrors(of: id)
   }
 
   // MARK: - Prerequisites
@@ -265,6 +269,6 @@ extension JobStore {
     )
     count.bind(id.rawValue, at: 1)
     count.bind(added, at: 2)
-    try count.run()
+    try countingChange(of: id) { try count.run() }
   }
 }

@@ -36,7 +36,9 @@ extension JobStore {
       update.bind(id.rawValue, at: 1)
       update.bind(now, at: 2)
       try update.forEachRow { row in
-        try tell(.cancelled(id, kind: kindName(Schema.kind(ofLane: row.integer(0)))))
+        let kind = Schema.kind(ofLane: row.integer(0))
+        deltas.move(ofKind: kind, from: Int64(state.rawValue), to: 5)
+        try tell(.cancelled(id, kind: kindName(kind)))
       }
       try tellDependents(of: id, how: .failed, now: now)
     }
@@ -67,19 +69,21 @@ extension JobStore {
     let update = try statement(
       """
       UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, run_at = ?2, attempts = 0,
-        crashes = 0, lane = lane & ~2, flags = flags & ~34 | 8, finished_at = NULL
+        crashes = 0, lapses = 0, lane = lane & ~2, flags = flags & ~34 | 8, finished_at = NULL
       WHERE id = ?1
       """)
     update.bind(id.rawValue, at: 1)
     update.bind(now, at: 2)
-    try update.run()
+    try countingChange(of: id) { try update.run() }
   }
 
   /// Keeps a job that does not run yet from running.
   func hold(_ id: JobID) throws {
     let state = try stateOrThrow(of: id)
     guard [.waiting, .scheduled, .blocked, .held].contains(state) else { throw JobError(.wrongState(state), id: id) }
-    try connection.execute("UPDATE durable_jobs SET state = 4 WHERE id = ?", [.integer(id.rawValue)])
+    try countingChange(of: id) {
+      try connection.execute("UPDATE durable_jobs SET state = 4 WHERE id = ?", [.integer(id.rawValue)])
+    }
   }
 
   func setPriority(_ priority: JobPriority, of id: JobID) throws {
@@ -101,17 +105,19 @@ extension JobStore {
     for delete in [
       try statement("DELETE FROM durable_dependencies WHERE dependent = ?1"),
       try statement("DELETE FROM durable_checkpoints WHERE job = ?1"),
-      try statement("DELETE FROM durable_jobs WHERE id = ?1"),
+      try statement("DELETE FROM durable_errors WHERE job = ?1"),
+      try statement("DELETE FROM durable_jobs WHERE id = ?1 RETURNING lane, state"),
     ] {
       delete.bind(id.rawValue, at: 1)
-      try delete.run()
+      // Only the last one returns something.
+      try delete.forEachRow { deltas.add(-1, kind: Schema.kind(ofLane: $0.integer(0)), state: $0.integer(1)) }
     }
   }
 
   // MARK: - Questions, which only read
 
   func record(_ id: JobID) throws -> JobRecord? {
-    let select = try kept("record", "SELECT \(Schema.recordColumns) FROM durable_jobs WHERE id = ?1")
+    let select = try kept("record", "SELECT \(recordColumns) FROM durable_jobs WHERE id = ?1")
     select.bind(id.rawValue, at: 1)
     return try select.first(record)
   }
@@ -119,12 +125,23 @@ extension JobStore {
   func records(_ filter: JobFilter, after: JobID?, limit: Int) throws -> [JobRecord] {
     guard let condition = try condition(filter) else { return [] }
     let select = try connection.prepare(
-      "SELECT \(Schema.recordColumns) FROM durable_jobs WHERE \(condition) AND id > ?1 ORDER BY id LIMIT ?2",
+      "SELECT \(recordColumns) FROM durable_jobs WHERE \(condition) AND id > ?1 ORDER BY id LIMIT ?2",
       isKept: false)
     select.bind(after?.rawValue ?? 0, at: 1)
     select.bind(limit, at: 2)
     var records: [JobRecord] = []
-    try select.forEachRow { records.append(try record($0)) }
+    var last = after?.rawValue ?? 0
+    try select.forEachRow { row in
+      let record = try record(row)
+      // SQLite trusts the order of a table. In a damaged one a page could begin anew, and whoever asks for the next page, and the
+      // next, would never come to the end.
+      guard record.id.rawValue > last else {
+        throw DatabaseError(
+          .corrupt, message: "its jobs are not in the order of their numbers", path: connection.path)
+      }
+      last = record.id.rawValue
+      records.append(record)
+    }
     return records
   }
 
@@ -132,7 +149,7 @@ extension JobStore {
     guard let kind = try knownKindID(kind) else { return [] }
     let select = try kept(
       "unique",
-      "SELECT \(Schema.recordColumns) FROM durable_jobs WHERE unique_key = ?1 AND lane >> 2 = ?2 ORDER BY id")
+      "SELECT \(recordColumns) FROM durable_jobs WHERE unique_key = ?1 AND lane >> 2 = ?2 ORDER BY id")
     try select.bind(uniqueKey, at: 1)
     select.bind(kind, at: 2)
     var records: [JobRecord] = []
@@ -140,22 +157,19 @@ extension JobStore {
     return records
   }
 
-  func counts(registered: Set<String>) throws -> JobCounts {
-    var states: [Int64: [JobState: Int]] = [:]
-    try statement("SELECT lane >> 2, state, count(*) FROM durable_jobs GROUP BY 1, 2").forEachRow { row in
-      guard let state = JobState(rawValue: Int(row.integer(1))) else { return }
-      states[row.integer(0), default: [:]][state] = Int(row.integer(2))
-    }
-    var kinds: [String: JobCounts.Kind] = [:]
+  func counts(registered: [String]) throws -> JobCounts {
+    let states = try countsByKind()
+    var kinds: [KindName: JobCounts.Kind] = [:]
     for name in registered {
-      kinds[name] = JobCounts.Kind(kind: name, isRegistered: true, isPaused: false, states: [:])
+      kinds[KindName(name)] = JobCounts.Kind(kind: name, isRegistered: true, isPaused: false, states: [:])
     }
     try statement("SELECT id, name, paused FROM durable_kinds").forEachRow { row in
       let name = row.text(1) ?? "", isPaused = row.integer(2) != 0
       let counts = states[row.integer(0)] ?? [:]
-      guard isPaused || !counts.isEmpty || registered.contains(name) else { return }
-      kinds[name] = JobCounts.Kind(
-        kind: name, isRegistered: registered.contains(name), isPaused: isPaused, states: counts)
+      let isRegistered = kinds[KindName(name)]?.isRegistered == true
+      guard isPaused || !counts.isEmpty || isRegistered else { return }
+      kinds[KindName(name)] = JobCounts.Kind(
+        kind: name, isRegistered: isRegistered, isPaused: isPaused, states: counts)
     }
     return JobCounts(kinds: kinds.values.sorted { $0.kind < $1.kind })
   }
@@ -180,7 +194,9 @@ extension JobStore {
       id: JobID(rawValue: row.integer(0)), kind: try kindName(Schema.kind(ofLane: lane)),
       state: JobState(rawValue: Int(row.integer(2))) ?? .dead,
       priority: JobPriority(major: Int(row.integer(3)), minor: Int(row.integer(4))), attempts: Int(row.integer(5)),
-      maxAttempts: row.optionalInteger(6).map(Int.init), crashes: Int(row.integer(7)), lastError: row.text(8),
+      maxAttempts: row.optionalInteger(6).map(Int.init), crashes: Int(row.integer(7)),
+      lapses: Int(row.integer(21)), lastError: row.text(8),
+      failures: row.integer(16) & Schema.Flags.hasErrors != 0 ? try errors(of: JobID(rawValue: row.integer(0))) : [],
       enqueuedAt: Date(milliseconds: row.integer(9)), runAt: date(10), startedAt: date(11), finishedAt: date(12),
       requiresNetwork: lane & Schema.networkLane != 0,
       timeout: row.optionalInteger(13).map { .milliseconds($0) }, uniqueKey: row.text(14),

@@ -42,11 +42,11 @@ extension JobStore {
   }
 
   /// Changes the priority of those that are not done or cancelled. Returns how many.
-  func setPriority(_ priority: JobPriority, of ids: ArraySlice<JobID>) throws -> Int {
+  func setPriority(_ change: PriorityChange, of ids: ArraySlice<JobID>) throws -> Int {
     let update = try statement(
-      "UPDATE durable_jobs SET major = ?2, minor = ?3 WHERE id = ?1 AND state NOT IN (5, 7)")
-    update.bind(priority.major, at: 2)
-    update.bind(priority.minor, at: 3)
+      "UPDATE durable_jobs SET major = ?2, minor = coalesce(?3, minor) WHERE id = ?1 AND state NOT IN (5, 7)")
+    update.bind(change.major, at: 2)
+    update.bind(change.minor.map(Int64.init), at: 3)
     var count = 0
     for id in ids {
       update.bind(id.rawValue, at: 1)
@@ -54,6 +54,18 @@ extension JobStore {
       count += connection.changeCount
     }
     return count
+  }
+
+  /// Cancels those that have not ended. Returns how many, and whether some of them execute.
+  func cancel(_ ids: ArraySlice<JobID>, now: Int64) throws -> (count: Int, isAnyExecuting: Bool) {
+    var count = 0
+    var isAnyExecuting = false
+    for id in ids {
+      guard let state = try state(of: id), !state.isSettled else { continue }
+      if try cancel(id, now: now) == .executing { isAnyExecuting = true }
+      count += 1
+    }
+    return (count, isAnyExecuting)
   }
 
   /// Deletes those that are still in one of the states. Returns how many.

@@ -25,6 +25,8 @@ extension JobStore {
     var options = job.options
     (options.start, options.dependsOn) = (.atOnce, [])
     let next = schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
+    let known = try connection.execute("SELECT schedule FROM durable_periodic WHERE name = ?", [.text(name)]).first
+    if let known, known.values != [.text(text)] { try forgetOccurrences(of: name) }
     try connection.execute(
       """
       INSERT INTO durable_periodic (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -42,18 +44,26 @@ extension JobStore {
 
   /// Returns false if there is none.
   func unschedule(_ name: String) throws -> Bool {
+    try forgetOccurrences(of: name)
     try connection.execute("DELETE FROM durable_periodic WHERE name = ?", [.text(name)])
     return connection.changeCount == 1
   }
 
-  /// In the order of their names. Only reads.
-  func periodicJobs() throws -> [PeriodicRow] {
-    try periodicJobs(where: "1").map { try $0.get() }
+  /// In the order of their names; the error of each that cannot be read. Only reads.
+  func periodicJobs() throws -> [Result<PeriodicRow, JobError>] {
+    try periodicJobs(where: "1")
   }
 
   /// When the next periodic job is due; nil if there is none. Only reads.
   func nextOccurrence() throws -> Int64? {
     try statement("SELECT min(next_at) FROM durable_periodic").first { $0.optionalInteger(0) } ?? nil
+  }
+
+  /// Whether `enqueueOccurrences` has something to do. Throws if all that are due cannot be read. Only reads.
+  func hasOccurrences(now: Int64) throws -> Bool {
+    let due = try periodicJobs(where: "next_at <= \(now)")
+    if let unreadable = due.first, due.allSatisfy({ (try? $0.get()) == nil }) { _ = try unreadable.get() }
+    return !due.isEmpty
   }
 
   /// Enqueues what is due. In one transaction with what is remembered of it, so that no two processes do the same.
@@ -74,6 +84,7 @@ extension JobStore {
         case .all: row.schedule.occurrences(after: last, through: end, limit: 1000)
         }
       for time in due {
+        guard try takesPlace(row.name, row.schedule, at: time.milliseconds) else { continue }
         let job = EncodedJob(
           kind: row.kind, version: row.version, payload: row.payload, options: row.options,
           occurrence: time.milliseconds)
@@ -109,7 +120,8 @@ extension JobStore {
     }
   }
 
-  /// The times of a clock line take place once, so those of a few hours are waited for; intervals go on in real time.
+  /// Those of a clock line are waited for if it is a few hours; intervals go on from the new time. What took place is remembered
+  /// in both cases, and does not take place again.
   private func periodicJobs(farAheadOf now: Int64) throws -> [PeriodicRow] {
     let minute: Int64 = 60_000, hours: Int64 = 3 * 3_600_000
     return try periodicJobs(where: "last_at > \(now + minute)").compactMap { try? $0.get() }.filter { row in
@@ -120,10 +132,10 @@ extension JobStore {
     }
   }
 
-  private func periodicJobs(where condition: String) throws -> [Result<PeriodicRow, any Error>] {
+  private func periodicJobs(where condition: String) throws -> [Result<PeriodicRow, JobError>] {
     let select = try connection.prepare(
       "SELECT \(Self.columns) FROM durable_periodic WHERE \(condition) ORDER BY name", isKept: false)
-    var rows: [Result<PeriodicRow, any Error>] = []
+    var rows: [Result<PeriodicRow, JobError>] = []
     try select.forEachRow { row in
       do {
         rows.append(.success(try Self.periodicRow(row)))

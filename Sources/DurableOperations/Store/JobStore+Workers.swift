@@ -23,6 +23,17 @@ struct WorkerRow: Sendable {
   }
 }
 
+/// What has become of a process whose jobs are taken over.
+enum WorkerLoss {
+  /// It has ended. Its jobs run alone the next time, or are dead after too many crashes.
+  case crashed
+  /// Its lease ran out, and nobody can tell from here whether it is there: it may have been suspended. Its jobs are dead after
+  /// many of these.
+  case lapsed
+  /// It is there, and did not prolong its lease in time: its jobs did nothing wrong.
+  case stoodStill
+}
+
 /// A kind that is not registered here, with jobs that are due.
 struct UnknownKind: Sendable {
   let id: Int64
@@ -46,11 +57,12 @@ extension JobStore {
     return connection.lastInsertedRowID
   }
 
-  /// Prolongs a lease. Returns false if it was taken away.
-  func prolongLease(of worker: Int64, until: Int64) throws -> Bool {
-    let update = try statement("UPDATE durable_workers SET lease_until = ?2 WHERE id = ?1")
+  /// Prolongs a lease, which is so long from now on. Returns false if it was taken away.
+  func prolongLease(of worker: Int64, by lease: Int64, now: Int64) throws -> Bool {
+    let update = try statement("UPDATE durable_workers SET lease = ?2, lease_until = ?3 WHERE id = ?1")
     update.bind(worker, at: 1)
-    update.bind(until, at: 2)
+    update.bind(lease, at: 2)
+    update.bind(now + lease, at: 3)
     try update.run()
     return connection.changeCount == 1
   }
@@ -60,6 +72,27 @@ extension JobStore {
     let select = try statement("SELECT 1 FROM durable_workers WHERE id = ?1")
     select.bind(worker, at: 1)
     return try select.first { _ in true } ?? false
+  }
+
+  /// The process runs nothing any more. Returns false, and leaves it, if a job is still its own: its end is not written yet.
+  func removeIdleWorker(_ id: Int64) throws -> Bool {
+    let delete = try statement(
+      """
+      DELETE FROM durable_workers WHERE id = ?1
+        AND NOT EXISTS (SELECT 1 FROM durable_jobs WHERE state = 3 AND worker = ?1)
+      """)
+    delete.bind(id, at: 1)
+    try delete.run()
+    return connection.changeCount == 1
+  }
+
+  /// Workers that are no more, with jobs that nobody would take over. Only reads.
+  func orphaningWorkers() throws -> [Int64] {
+    var workers: [Int64] = []
+    try statement(
+      "SELECT DISTINCT worker FROM durable_jobs WHERE state = 3 AND worker NOT IN (SELECT id FROM durable_workers)"
+    ).forEachRow { workers.append($0.integer(0)) }
+    return workers
   }
 
   /// The process runs nothing any more.
@@ -84,13 +117,17 @@ extension JobStore {
   /// Takes the jobs from a worker, which is one no more: they wait again. Returns whether there were any.
   ///
   /// - Parameters:
-  ///   - hasCrashed: whether its process has ended, or may have. Each of its jobs runs alone the next time then, or is dead
-  ///     after too many crashes.
+  ///   - loss: what is known of its process.
   @discardableResult
-  func rescue(from worker: Int64, hasCrashed: Bool, maxCrashes: Int?, now: Int64) throws -> Bool {
+  func rescue(
+    from worker: Int64, after loss: WorkerLoss, maxCrashes: Int?, maxLapses: Int? = nil, now: Int64
+  ) throws -> Bool {
     let rescued =
-      hasCrashed
-      ? try takeFromCrashed(worker, maxCrashes: maxCrashes, now: now) : try takeFromAlive(worker, now: now)
+      switch loss {
+      case .crashed: try takeFromCrashed(worker, maxCrashes: maxCrashes, now: now)
+      case .lapsed: try takeFromLapsed(worker, maxLapses: maxLapses, now: now)
+      case .stoodStill: try takeFromAlive(worker, now: now)
+      }
     try removeWorker(worker)
     guard !rescued.isEmpty else { return false }
     hasFreedJobs = true
@@ -98,12 +135,13 @@ extension JobStore {
     for job in rescued where job.state != .waiting {
       let kind = try kindName(Schema.kind(ofLane: job.lane))
       if job.state == .dead {
-        let error = JobError(.tooManyCrashes(job.crashes), id: job.id, kind: kind)
+        let error = JobError(
+          loss == .lapsed ? .tooManyLapses(job.losses) : .tooManyCrashes(job.losses), id: job.id, kind: kind)
         let reason = try statement("UPDATE durable_jobs SET error = ?2 WHERE id = ?1")
         reason.bind(job.id.rawValue, at: 1)
         try reason.bind(error.description, at: 2)
         try reason.run()
-        tell(.dead(job.id, kind: kind, error: error))
+        tellDead(job.id, kind: kind, error: error)
       } else {
         tell(.cancelled(job.id, kind: kind))
       }
@@ -112,20 +150,34 @@ extension JobStore {
     return true
   }
 
+  /// Has all jobs of this process wait again, as if they had never been claimed.
+  func giveBackJobs(of worker: Int64, now: Int64) throws {
+    for job in try takeFromAlive(worker, now: now) {
+      let kind = try kindName(Schema.kind(ofLane: job.lane))
+      tell(job.state == .cancelled ? .cancelled(job.id, kind: kind) : .returned(job.id, kind: kind))
+      if job.state == .cancelled, job.flags & Schema.Flags.hasDependents != 0 {
+        try tellDependents(of: job.id, how: .failed, now: now)
+      }
+    }
+    try removeWorker(worker)
+  }
+
   private struct Rescued {
     let id: JobID
     let lane: Int64
     let state: JobState
     let flags: Int64
-    let crashes: Int
+    /// How many crashes there were, or lapses.
+    let losses: Int
   }
 
   private func takeFromCrashed(_ worker: Int64, maxCrashes: Int?, now: Int64) throws -> [Rescued] {
     let update = try statement(
       """
-      UPDATE durable_jobs SET worker = NULL, crashes = crashes + 1, lane = lane | 2, flags = flags & ~2,
-        state = CASE WHEN flags & 2 THEN 5 WHEN crashes + 1 >= ?2 THEN 6 ELSE 0 END,
-        finished_at = CASE WHEN flags & 2 OR crashes + 1 >= ?2 THEN ?3 END
+      UPDATE durable_jobs SET worker = NULL, crashes = crashes + (flags & 128 = 0),
+        lane = CASE WHEN flags & 128 THEN lane ELSE lane | 2 END, flags = flags & ~130,
+        state = CASE WHEN flags & 2 THEN 5 WHEN flags & 128 = 0 AND crashes + 1 >= ?2 THEN 6 ELSE 0 END,
+        finished_at = CASE WHEN flags & 2 OR flags & 128 = 0 AND crashes + 1 >= ?2 THEN ?3 END
       WHERE state = 3 AND worker = ?1
       RETURNING id, lane, state, flags, crashes
       """)
@@ -135,11 +187,28 @@ extension JobStore {
     return try rescued(update)
   }
 
+  /// The second time in a row it may have been the job that ended its process, so it runs alone, as after a crash.
+  private func takeFromLapsed(_ worker: Int64, maxLapses: Int?, now: Int64) throws -> [Rescued] {
+    let update = try statement(
+      """
+      UPDATE durable_jobs SET worker = NULL, lapses = lapses + (flags & 128 = 0),
+        lane = CASE WHEN lapses AND flags & 128 = 0 THEN lane | 2 ELSE lane END, flags = flags & ~130,
+        state = CASE WHEN flags & 2 THEN 5 WHEN flags & 128 = 0 AND lapses + 1 >= ?2 THEN 6 ELSE 0 END,
+        finished_at = CASE WHEN flags & 2 OR flags & 128 = 0 AND lapses + 1 >= ?2 THEN ?3 END
+      WHERE state = 3 AND worker = ?1
+      RETURNING id, lane, state, flags, lapses
+      """)
+    update.bind(worker, at: 1)
+    update.bind(maxLapses.map(Int64.init), at: 2)
+    update.bind(now, at: 3)
+    return try rescued(update)
+  }
+
   /// As if they had never been claimed.
   private func takeFromAlive(_ worker: Int64, now: Int64) throws -> [Rescued] {
     let update = try statement(
       """
-      UPDATE durable_jobs SET worker = NULL, flags = flags & ~2, state = CASE WHEN flags & 2 THEN 5 ELSE 0 END,
+      UPDATE durable_jobs SET worker = NULL, flags = flags & ~130, state = CASE WHEN flags & 2 THEN 5 ELSE 0 END,
         finished_at = CASE WHEN flags & 2 THEN ?2 END
       WHERE state = 3 AND worker = ?1
       RETURNING id, lane, state, flags, crashes
@@ -152,11 +221,12 @@ extension JobStore {
   private func rescued(_ update: Statement) throws -> [Rescued] {
     var rescued: [Rescued] = []
     try update.forEachRow { row in
+      deltas.move(ofKind: Schema.kind(ofLane: row.integer(1)), from: 3, to: row.integer(2))
       rescued.append(
         Rescued(
           id: JobID(rawValue: row.integer(0)), lane: row.integer(1),
           state: JobState(rawValue: Int(row.integer(2))) ?? .waiting, flags: row.integer(3),
-          crashes: Int(row.integer(4))))
+          losses: Int(row.integer(4))))
     }
     return rescued
   }
@@ -186,6 +256,22 @@ extension JobStore {
     if isBusy { return true }
     return try isAnyWaiting(kinds, bits: 0, isOnline: true)
       || isAnyWaiting(kinds, bits: Schema.aloneLane, isOnline: true)
+  }
+
+  /// Whether a job of one of these kinds waits, whatever keeps it from running.
+  func isAnythingDue(of kinds: [Int64]) throws -> Bool {
+    try isAnyWaiting(kinds, bits: 0, isOnline: true) || isAnyWaiting(kinds, bits: Schema.aloneLane, isOnline: true)
+  }
+
+  /// When the first of the jobs ended that `prune` would delete; nil if there is none. Only reads.
+  func firstFinish() throws -> Int64? {
+    try statement(
+      """
+      SELECT finished_at FROM durable_jobs WHERE state IN (5, 7)
+        AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM durable_dependencies WHERE prerequisite = id))
+      ORDER BY finished_at LIMIT 1
+      """
+    ).first { $0.integer(0) }
   }
 
   // MARK: - Maintenance
@@ -246,15 +332,19 @@ extension JobStore {
   /// Jobs that have waited too long for a process that knows them are dead.
   func giveUp(_ ids: [JobID], kind: String, now: Int64) throws {
     let update = try statement(
-      "UPDATE durable_jobs SET state = 6, finished_at = ?2, error = ?3 WHERE id = ?1 AND state = 0")
+      "UPDATE durable_jobs SET state = 6, finished_at = ?2, error = ?3 WHERE id = ?1 AND state = 0 RETURNING lane")
     for id in ids {
       let error = JobError(.unknownKind, id: id, kind: kind)
       update.bind(id.rawValue, at: 1)
       update.bind(now, at: 2)
       try update.bind(error.description, at: 3)
-      try update.run()
-      guard connection.changeCount == 1 else { continue }
-      tell(.dead(id, kind: kind, error: error))
+      var isDead = false
+      try update.forEachRow { row in
+        deltas.move(ofKind: Schema.kind(ofLane: row.integer(0)), from: 0, to: 6)
+        isDead = true
+      }
+      guard isDead else { continue }
+      tellDead(id, kind: kind, error: error)
       try tellDependents(of: id, how: .failed, now: now)
     }
   }
@@ -274,13 +364,14 @@ extension JobStore {
     let rows = try connection.execute("SELECT key, value FROM durable_meta WHERE key IN ('clock', 'boot', 'seen')")
     let stored = Dictionary(rows.map { ($0[0].textValue ?? "", $0[1]) }, uniquingKeysWith: { $1 })
     var jump: Int64 = 0
-    if stored["boot"]?.textValue == boot {
-      if let before = stored["clock"]?.integerValue { jump = offset - before }
+    // Nothing is known of two starts that nothing is known of.
+    if !boot.isEmpty, stored["boot"]?.textValue == boot {
+      if let before = stored["clock"]?.integerValue { jump = offset.clampedDifference(to: before) }
       // Clocks are corrected by little all the time.
-      guard abs(jump) > 1000 || stored["clock"] == nil else { return }
+      guard jump.magnitude > 1000 || stored["clock"] == nil else { return }
     } else if let seen = stored["seen"]?.integerValue, seen > now + 1000 {
       // Before the machine was started its clock was ahead, nobody knows for how long.
-      jump = now - seen
+      jump = now.clampedDifference(to: seen)
     }
     if jump != 0 {
       try connection.execute(
@@ -291,5 +382,13 @@ extension JobStore {
     try connection.execute(
       "INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('clock', ?), ('boot', ?), ('seen', ?)",
       [.integer(offset), .text(boot), .integer(now)])
+  }
+}
+
+extension Int64 {
+  /// Minus another, which may come from a damaged file.
+  func clampedDifference(to other: Int64) -> Int64 {
+    let (difference, overflows) = subtractingReportingOverflow(other)
+    return overflows ? (other < 0 ? .max : -.max) : difference
   }
 }

@@ -8,28 +8,66 @@ import Foundation
 final class JobStore {
   let connection: Connection
   private let events: EventHub
+  let suspension: Suspension
+  private var ignoresSuspension = false
   /// What is told when the transaction is over.
   private var pendingEvents: [JobEvent.Content] = []
   /// Statements that were prepared, by their text.
   private var statements: [StaticText: Statement] = [:]
   private var composedStatements: [String: Statement] = [:]
+  /// What this transaction has not written of `durable_counts` yet.
+  var deltas = CountDeltas()
   /// Set when a job became due by what was written.
   var hasFreedJobs = false
-  private var kindIDs: [String: Int64] = [:]
+  private var kindIDs: [KindName: Int64] = [:]
   private var kindNames: [Int64: String] = [:]
+  /// Whether the log is gone that the file has said there would be.
+  private(set) var hasLostLog = false
+  /// Whether all that is stored is in the file itself, so that it has to say that there will be a log.
+  var isWithoutLog = false
+  /// The version of the tables that there are.
+  private(set) var version = 0
+  var recordColumns: String { Schema.recordColumns(in: version) }
 
-  /// Opens the database at a path, and brings its tables up to date.
+  /// Opens the database at a path, and brings its tables up to date unless it is only read.
   init(
     path: String, configuration: DurableQueue.Configuration, events: EventHub, mustExist: Bool,
-    migrations: [String] = Schema.migrations
+    isReadOnly: Bool = false, suspension: Suspension = Suspension(), migrations: [String] = Schema.migrations
   ) throws {
     self.events = events
-    connection = try Connection(path: path, busyTimeout: configuration.busyTimeout, mustExist: mustExist)
-    // Before anything is changed.
-    try refuseNewerSchema(than: migrations.count)
+    self.suspension = suspension
+    let hadLog = Self.hasLog(beside: path)
+    connection = try Connection(
+      path: path, busyTimeout: configuration.busyTimeout, mustExist: mustExist, isReadOnly: isReadOnly,
+      suspension: suspension)
+    do {
+      // Before anything is changed.
+      try refuseNewerSchema(than: migrations.count)
+    } catch let error as DatabaseError where isReadOnly && error.code == .cannotOpen {
+      throw DatabaseError(
+        .cannotOpen, extendedCode: error.extendedCode,
+        message:
+          "there is a log beside it, which can not be read without a file \(path)-shm that this user may read, or "
+          + "make. Look at a copy of it and its log in another folder, or have its owner look; SQLite says: \(error.message)",
+        path: path)
+    }
     if mustExist, try storedVersion() == 0 {
       throw DatabaseError(.notAQueue, message: "it has no tables of a queue", path: path)
     }
+    // What a statement sorts or returns is little; a temporary file for it takes longer than the rest.
+    try connection.execute("PRAGMA temp_store = MEMORY")
+    if try !hadLog && storedVersion() > 0 { hasLostLog = try saysThatThereIsALog() && !Self.hasLog(beside: path) }
+    if !isReadOnly {
+      try getReadyToWrite(configuration, migrations)
+      // A program that was ended while it announced its log has left one, and the announcement.
+      isWithoutLog = try path != ":memory:" && (!Self.hasLog(beside: path) || saysThatThereIsALog())
+    }
+    version = isReadOnly ? try storedVersion() : migrations.count
+  }
+
+  private func getReadyToWrite(_ configuration: DurableQueue.Configuration, _ migrations: [String]) throws {
+    // A young database must not be in its log alone: it would be as if it had never been if that is lost.
+    if try storedVersion() == 0, try !usesWriteAheadLog() { _ = try migrate(migrations) }
     try useWriteAheadLog(busyTimeout: configuration.busyTimeout)
     switch configuration.durability {
     case .full:
@@ -40,9 +78,48 @@ final class JobStore {
     case .normal: try connection.execute("PRAGMA synchronous = NORMAL")
     }
     if configuration.enforcesForeignKeys { try connection.execute("PRAGMA foreign_keys = ON") }
-    // What a statement sorts or returns is little; a temporary file for it takes longer than the rest.
-    try connection.execute("PRAGMA temp_store = MEMORY")
-    try migrate(migrations)
+    // What a reader kept from being written back, the next one to begin the log anew cuts off.
+    try connection.execute("PRAGMA journal_size_limit = \(JobStore.longestLog)")
+    if try migrate(migrations) { truncateLog() }
+  }
+
+  /// About as long as SQLite lets it become if no reader is in the way.
+  private static let longestLog = 4 << 20
+
+  /// Writes the log back and cuts it off, if nobody is in the way. Not inside of a transaction.
+  func truncateLog() {
+    let isCut = connection.withTimeout(.zero) { connection in
+      (try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))?.first?[0].integerValue == 0
+    }
+    if isCut { isWithoutLog = true }
+  }
+
+  // MARK: - A log that is lost
+
+  /// Before the first thing is stored that is in the log alone, the file itself says so, and the log takes it back. So a file that
+  /// still says it, and has no log beside it, has lost it. One that was closed in good order, by whatever program, has been given
+  /// what the log says.
+  private func announceLog() throws {
+    func note(_ value: String) throws {
+      let insert = try statement("INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('log', ?1)")
+      try insert.bind(value, at: 1)
+      try connection.transaction { try insert.run() }
+    }
+    try note("announced")
+    connection.withoutWaiting { _ = try? $0.execute("PRAGMA wal_checkpoint(PASSIVE)") }
+    try note("used")
+    isWithoutLog = false
+  }
+
+  private func saysThatThereIsALog() throws -> Bool {
+    let rows = try connection.execute("SELECT value FROM durable_meta WHERE key = 'log'")
+    return rows.first?[0].textValue == "announced"
+  }
+
+  private static func hasLog(beside path: String) -> Bool {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-wal"
+    let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
+    return size ?? 0 > 0
   }
 
   // MARK: - Opening
@@ -51,7 +128,12 @@ final class JobStore {
     let tables = try connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'durable_meta'")
     if tables.isEmpty { return 0 }
     let rows = try connection.execute("SELECT value FROM durable_meta WHERE key = 'schema'")
-    return Int(rows.first?[0].integerValue ?? 0)
+    guard let stored = rows.first?[0].integerValue, let version = Int(exactly: stored), version > 0 else {
+      throw DatabaseError(
+        .corrupt, message: "its table durable_meta says no version that there can be of its tables",
+        path: connection.path)
+    }
+    return version
   }
 
   /// What tells this database from others, also from a later one at the same path.
@@ -69,6 +151,10 @@ final class JobStore {
     }
   }
 
+  private func usesWriteAheadLog() throws -> Bool {
+    try connection.execute("PRAGMA journal_mode").first?[0].textValue == "wal"
+  }
+
   /// Switching to the log answers “busy” at once when another process does the same.
   private func useWriteAheadLog(busyTimeout: Duration) throws {
     let end = ContinuousClock.now + busyTimeout
@@ -82,17 +168,20 @@ final class JobStore {
     }
   }
 
-  private func migrate(_ migrations: [String]) throws {
-    if try storedVersion() == migrations.count { return }
-    try connection.transaction {
+  /// Returns whether there was something to do.
+  private func migrate(_ migrations: [String]) throws -> Bool {
+    if try storedVersion() == migrations.count { return false }
+    return try connection.transaction {
       // Another process may have been here first.
       let version = try storedVersion()
       try refuseNewerSchema(than: migrations.count)
-      if version == migrations.count { return }
+      if version == migrations.count { return false }
       try connection.execute("CREATE TABLE IF NOT EXISTS durable_meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID")
       for migration in migrations[version...] { try connection.execute(migration) }
+      if version > 0 { try noteUpgrade(in: ProcessIdentity.current.bootID) }
       try connection.execute(
         "INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('schema', ?)", [SQLValue(migrations.count)])
+      return true
     }
   }
 
@@ -118,21 +207,44 @@ final class JobStore {
   // MARK: - Transactions
 
   func transaction<R>(_ body: () throws -> R) throws -> R {
+    try refuseWhileSuspended()
     do {
-      let result = try connection.transaction(body)
-      for event in pendingEvents { events.tell(event) }
+      if isWithoutLog { try announceLog() }
+      let result = try connection.transaction {
+        let result = try body()
+        // Otherwise what was done was taken back.
+        if connection.isInTransaction { try connection.takeHasChangedJobs() ? recount() : writeCounts() }
+        return result
+      }
+      for event in pendingEvents {
+        if case .dead = event { events.report(event) } else { events.tell(event) }
+      }
       pendingEvents.removeAll(keepingCapacity: true)
       return result
     } catch {
       pendingEvents = []
+      deltas = CountDeltas()
+      _ = connection.takeHasChangedJobs()
       forgetKinds()
       throw error
     }
   }
 
+  func refuseWhileSuspended() throws {
+    guard suspension.isOn, !ignoresSuspension else { return }
+    throw DatabaseError(.suspended, message: "suspend() was called", path: connection.path)
+  }
+
+  /// Does the last that there is to do before the file is left alone.
+  func ignoringSuspension(_ body: () -> Void) {
+    (ignoresSuspension, connection.ignoresSuspension) = (true, true)
+    body()
+    (ignoresSuspension, connection.ignoresSuspension) = (false, false)
+  }
+
   /// Does a part of a transaction, of which nothing is left if it throws.
   func savepoint<R>(_ body: () throws -> R) throws -> R {
-    let eventCount = pendingEvents.count
+    let (eventCount, deltasBefore) = (pendingEvents.count, deltas)
     try statement("SAVEPOINT durable_part").run()
     do {
       let result = try body()
@@ -140,6 +252,7 @@ final class JobStore {
       return result
     } catch {
       pendingEvents.removeLast(pendingEvents.count - eventCount)
+      deltas = deltasBefore
       forgetKinds()
       // Some errors have rolled all of it back already.
       if connection.isInTransaction { _ = try? connection.execute("ROLLBACK TO durable_part; RELEASE durable_part") }
@@ -155,8 +268,8 @@ final class JobStore {
     }
   }
 
-  /// They may have been given their numbers in this transaction.
-  private func forgetKinds() {
+  /// They may have been given their numbers in this transaction, or in a part of it that was taken back.
+  func forgetKinds() {
     kindIDs = [:]
     kindNames = [:]
   }
@@ -164,6 +277,11 @@ final class JobStore {
   /// Tells something when the transaction has succeeded.
   func tell(_ event: @autoclosure () throws -> JobEvent.Content) rethrows {
     if events.isHeard { pendingEvents.append(try event()) }
+  }
+
+  /// Tells that a job is dead when the transaction has succeeded, also if nobody listens.
+  func tellDead(_ id: JobID, kind: String, error: any Error) {
+    pendingEvents.append(.dead(id, kind: kind, error: error))
   }
 
   /// Changes whenever another connection has written.
@@ -186,7 +304,7 @@ final class JobStore {
 
   /// The number of a kind; nil if it has none. Only reads.
   func knownKindID(_ name: String) throws -> Int64? {
-    if let id = kindIDs[name] { return id }
+    if let id = kindIDs[KindName(name)] { return id }
     let select = try statement("SELECT id FROM durable_kinds WHERE name = ?1")
     try select.bind(name, at: 1)
     guard let id = try select.first({ $0.integer(0) }) else { return nil }
@@ -195,7 +313,7 @@ final class JobStore {
   }
 
   private func remember(kind name: String, _ id: Int64) {
-    kindIDs[name] = id
+    kindIDs[KindName(name)] = id
     kindNames[id] = name
   }
 
@@ -220,6 +338,33 @@ final class JobStore {
     update.bind(try kindID(kind), at: 1)
     update.bind(isPaused ? 1 : 0, at: 2)
     try update.run()
+  }
+}
+
+/// The name of a kind by its bytes, as SQLite compares names. Texts are equal for Swift that differ only in how they spell an
+/// accent.
+struct KindName: Hashable {
+  let text: String
+
+  init(_ text: String) {
+    self.text = text
+  }
+
+  static func == (left: KindName, right: KindName) -> Bool {
+    // Byte by byte takes long, and each job of a batch is asked.
+    let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
+      right.text.utf8.withContiguousStorageIfAvailable { right in
+        guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {
+          return left.isEmpty && right.isEmpty
+        }
+        return memcmp(first, second, left.count) == 0
+      }
+    }
+    return (areEqual ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
   }
 }
 

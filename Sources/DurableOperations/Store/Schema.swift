@@ -5,6 +5,9 @@
 /// the bits of `flags` and lanes are listed below. Times are milliseconds since 1970. A lane is what is claimed from together: four for each kind.
 enum Schema {
   /// The steps from an empty file to the tables of today. What was released is never changed: a further step is added.
+  ///
+  /// A queue that only looks at a file has not brought it up to date: what only reads must work with the tables of each
+  /// version, or `JobStore` has to refuse those that it cannot read.
   static let migrations = [
     """
     INSERT INTO durable_meta (key, value) VALUES ('identity', lower(hex(randomblob(8))));
@@ -79,7 +82,34 @@ enum Schema {
       last_at INTEGER NOT NULL,
       next_at INTEGER
     ) WITHOUT ROWID;
+    """,
+    // Which times of periodic jobs took place, for clocks that are set back and forth; what attempts failed with;
+    // how often the lease of a process that nobody could ask ran out while a job was its own.
     """
+    ALTER TABLE durable_jobs ADD COLUMN lapses INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE durable_counts (
+      kind INTEGER NOT NULL,
+      state INTEGER NOT NULL,
+      jobs INTEGER NOT NULL,
+      PRIMARY KEY (kind, state)
+    ) WITHOUT ROWID;
+    INSERT INTO durable_counts (kind, state, jobs) SELECT lane >> 2, state, count(*) FROM durable_jobs GROUP BY 1, 2;
+    CREATE TABLE durable_errors (
+      number INTEGER PRIMARY KEY,
+      job INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      attempt INTEGER NOT NULL,
+      error TEXT NOT NULL
+    );
+    CREATE INDEX durable_errors_of_job ON durable_errors (job);
+    CREATE TABLE durable_occurrences (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      name TEXT NOT NULL,
+      first INTEGER NOT NULL,
+      last INTEGER NOT NULL,
+      UNIQUE (name, first)
+    );
+    """,
   ]
 
   /// Bits of a lane, below the number of the kind.
@@ -97,10 +127,25 @@ enum Schema {
     static let hasCheckpoint: Int64 = 16
     /// Another job was enqueued in its place while it executed: it is cancelled if it fails.
     static let isReplaced: Int64 = 32
+    /// There are rows of it in `durable_errors`.
+    static let hasErrors: Int64 = 64
+    /// Its process was told to stop, and no longer waited for it: the end of the process says nothing of this attempt.
+    static let isAbandoned: Int64 = 128
   }
 
-  /// Columns of a record, in the order in which `JobStore.record` reads them.
-  static let recordColumns = """
+  /// Selects kinds, states, and how many jobs there are, in the tables of a version.
+  static func counts(in version: Int) -> String {
+    version < 2
+      ? "SELECT lane >> 2, state, count(*) FROM durable_jobs GROUP BY 1, 2"
+      : "SELECT kind, state, jobs FROM durable_counts"
+  }
+
+  /// Columns of a record, in the order in which `JobStore.record` reads them, in the tables of a version.
+  static func recordColumns(in version: Int) -> String {
+    "\(recordColumns), \(version < 2 ? "0" : "lapses")"
+  }
+
+  private static let recordColumns = """
     id, lane, state, major, minor, attempts, max_attempts, crashes, error, enqueued_at, run_at, started_at, \
     finished_at, timeout, unique_key, blockers, flags, version, payload, \
     CASE WHEN blockers > 0 THEN (SELECT group_concat(prerequisite) FROM durable_dependencies \

@@ -77,10 +77,10 @@ struct ChangeReport {
   }
 
   private mutating func writeJSON(count: Int, keys: Keys, _ things: JSONText) {
-    let result = JSONText.object([
-      ("command", .string(request.verb.rawValue)), ("count", JSONText(count)), (keys.all, things),
-      ("failures", .array(failures)),
-    ])
+    let dryRun: [(String, JSONText)] = request.isDryRun ? [("dryRun", .bool(true))] : []
+    let result = JSONText.object(
+      [("command", .string(request.verb.rawValue))] + dryRun
+        + [("count", JSONText(count)), (keys.all, things), ("failures", .array(failures))])
     write(result.text + "\n")
   }
 

@@ -10,24 +10,26 @@ extension DurableQueueCommand {
       try report.change(ids, keys: .jobs) { try apply(change, to: $0, of: queue) }
     case .all(let change):
       let (count, sentence) = try apply(change, to: queue)
-      if case .delete(let states, let kind) = change, states.contains(.executing) {
-        for job in try queue.jobs(kind: kind, in: [.executing], limit: .max) {
-          report.fail(job.id, .jobs, "Job \(job.id) executes, so it stays. Cancel it, and delete it when it has ended.")
-        }
-      }
+      try report.failExecuting(change, in: queue)
       report.tellOfAll(count: count, sentence: sentence)
       if count == 0 { try hint(change.kind, in: queue) }
-    case .pause(let kinds):
+    case .pause(let kinds, let evenNew):
       try report.change(kinds, keys: .kinds) { kind in
-        // Before it is changed, for a paused kind is known. It is no mistake to pause a kind before its jobs come.
-        try hint(kind, in: queue)
+        let known = try queue.knownKinds()
+        // By its bytes, as SQLite compares names.
+        guard evenNew || known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) else {
+          let nearest = Suggestion.nearest(to: kind, among: known)
+          throw ChangeReport.Failure(
+            description: "The queue knows no kind “\(kind)”, so it was not paused."
+              + (nearest.map { " Did you mean \($0)?" } ?? "") + " With --new it is paused before its jobs come.")
+        }
         try queue.pause(kind: kind)
         return "paused"
       }
     case .resume(let kinds):
       try report.change(kinds, keys: .kinds) { kind in
         let known = try queue.counts().kinds.map(\.kind)
-        guard known.contains(kind) else {
+        guard known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) else {
           let nearest = Suggestion.nearest(to: kind, among: known)
           throw ChangeReport.Failure(
             description: "There is no kind “\(kind)”, so it is not paused."
@@ -78,11 +80,15 @@ extension DurableQueueCommand {
       count = try queue.deleteAll(kind: kind, in: states)
       (one, many) = ("was deleted", "were deleted")
     case .drain(let kind):
-      count = try queue.drain(kind: kind)
+      count = try queue.deleteUnstarted(kind: kind)
       (one, many) = ("was deleted", "were deleted")
-    case .priority(let priority, let kind):
+    case .priority(let major, let minor?, let kind):
+      let priority = JobPriority(major: major, minor: minor)
       count = try queue.setPriority(priority, kind: kind)
       (one, many) = ("has the priority \(priority.text) now", "have the priority \(priority.text) now")
+    case .priority(let major, nil, let kind):
+      count = try queue.setMajorPriority(major, kind: kind)
+      (one, many) = ("has the priority \(major) now", "have the priority \(major) now")
     }
     return (count, "\(Wording.count(count, "job")) \(count == 1 ? one : many).")
   }

@@ -3,11 +3,24 @@ import DurableOperations
 import Foundation
 
 extension DurableQueueCommand {
-  /// The jobs that are enqueued again and again.
-  func periodic(of queue: DurableQueue, _ request: Request) throws {
-    let jobs = try queue.periodicJobs()
-    if request.isJSON { return try output(try JSONText.array(jobs.map(json)).text + "\n") }
-    guard !jobs.isEmpty else { return try output("No periodic jobs.\n") }
+  /// The jobs that are enqueued again and again. Returns the exit status: one that cannot be read hides no other.
+  func periodic(of queue: DurableQueue, _ request: Request) throws -> Int32 {
+    var status = ExitStatus.good
+    let jobs = try queue.periodicJobs { error in
+      complain("\(request.file): \(error)")
+      status = ExitStatus.failed
+    }
+    if request.isJSON {
+      try output(try JSONText.array(jobs.map(json)).text + "\n")
+    } else if !jobs.isEmpty {
+      try output(fitted(try table(of: jobs)))
+    } else if status == ExitStatus.good {
+      try output("No periodic jobs.\n")
+    }
+    return status
+  }
+
+  private func table(of jobs: [PeriodicJob]) throws -> Table {
     var table = Table(indentation: "")
     table.add("name", "kind", "schedule", "next", "")
     for job in jobs {
@@ -16,7 +29,7 @@ extension DurableQueueCommand {
         Wording.plain(job.name), Wording.plain(job.kind), Wording.plain(schedule),
         job.nextAt.map(Wording.timestamp) ?? "never", job.nextAt.map { Wording.age(of: $0, at: now) } ?? "")
     }
-    try output(fitted(table))
+    return table
   }
 
   private func json(_ job: PeriodicJob) throws -> JSONText {
@@ -29,8 +42,7 @@ extension DurableQueueCommand {
 
   /// What to tell of a name that no periodic job has.
   func unknownPeriodicJob(_ name: String, in queue: DurableQueue) -> ChangeReport.Failure {
-    // One that cannot be read keeps no other from being unscheduled: there is no suggestion then.
-    let names = (try? queue.periodicJobs().map(\.name)) ?? []
+    let names = (try? queue.periodicJobs { _ in }.map(\.name)) ?? []
     let nearest = Suggestion.nearest(to: name, among: names)
     return ChangeReport.Failure(
       description: "There is no periodic job “\(name)”. "

@@ -31,6 +31,7 @@ extension DurableQueueCommand {
     add("attempts", "\(job.attempts)" + (job.maxAttempts.map { " of \($0)" } ?? ", of as many as it takes"))
     if job.holdsAfterLastAttempt { add("if it fails", "held after its last attempt, not dead") }
     if job.crashes > 0 { add("crashes", "\(job.crashes)") }
+    if job.lapses > 0 { add("lapses", "\(job.lapses)") }
     if job.unmetPrerequisites > 0 { add("waits for", prerequisites(of: job)) }
     add("stored", job.enqueuedAt)
     add("due", job.runAt)
@@ -40,6 +41,10 @@ extension DurableQueueCommand {
     if job.requiresNetwork { add("network", "needed") }
     add("key", job.uniqueKey.map(Wording.plain))
     add("error", job.lastError.map(Wording.plain))
+    for failure in job.failures {
+      let date = "\(Wording.timestamp(of: failure.date))  \(Wording.age(of: failure.date, at: now))"
+      add("failed", "attempt \(failure.attempt), \(date)  \(Wording.plain(failure.error))")
+    }
     add("checkpoint", job.checkpointSize.map { "\(Wording.size($0)), for its next attempt" })
     let text = payloadText(job)
     add("payload", Wording.size(job.payload.count) + (text == nil ? ", in Base64 for it is no text" : ""))

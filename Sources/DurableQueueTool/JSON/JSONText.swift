@@ -1,3 +1,5 @@
+import CompositeOperations
+
 /// JSON whose keys stand in the order in which they are given.
 enum JSONText: Sendable, ExpressibleByDictionaryLiteral {
   case null
@@ -55,8 +57,7 @@ enum JSONText: Sendable, ExpressibleByDictionaryLiteral {
       case "\n": text += "\\n"
       case "\r": text += "\\r"
       case "\t": text += "\\t"
-      // The line separators of Unicode end a line for some readers.
-      case "\u{0}"..<" ", "\u{7F}"..<"\u{A0}", "\u{2028}", "\u{2029}":
+      case _ where HarmlessText.isEscapedInJSON(scalar):
         let digits = String(scalar.value, radix: 16)
         text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
       default: text.unicodeScalars.append(scalar)

@@ -16,7 +16,7 @@ enum Help {
 
       commands:
       \(verbs.text)
-      `durable-queue COMMAND --help` tells the arguments and options of a command.
+      `durable-queue COMMAND --help` tells the arguments and options of a command, `durable-queue --version` the version.
 
       \(exitStatus)
       """
@@ -41,7 +41,8 @@ enum Help {
   private static let exitStatus = """
     exit status:
       0   all was done
-      1   something could not be done: there is no such job, it is in another state, or the file can not be used
+      1   something could not be done: there is no such job, it is in another state, or the file can not be used; or
+          you were asked, and the answer was no
       64  the command line is wrong
 
     """
@@ -61,6 +62,9 @@ enum Help {
     case "--state": "only jobs in this state; several together with commas, or with several of these"
     case "--limit": "how many at most (default: \(Page.inATable); with --json all)"
     case "--after": "only jobs with a larger number: the last one of the page before"
+    case "--dry-run": "tell what would be deleted, and delete nothing"
+    case "--yes": "do not ask"
+    case "--new": "also kinds that the queue does not know yet"
     case "--all": "jobs of all kinds"
     case "--all-dead": "all jobs that are dead"
     case "--all-held": "all jobs that are held"
@@ -97,7 +101,18 @@ enum Help {
       start, startsAt), catchUp (latest or all), nextAt (null if there is no next time). Times are in ISO 8601, in UTC.
 
       """
-    case .retry, .cancel, .hold, .delete, .priority, .drain:
+    case .delete, .drain:
+      """
+      JSON: command, dryRun (true; only with --dry-run), count (how many were deleted), jobs (their numbers; null for all
+      of a state or kind), failures (for each: id, error).
+
+      """
+    case .compact:
+      """
+      JSON: file, bytes (how many it takes now, with its log), freed (how many fewer than before).
+
+      """
+    case .retry, .cancel, .hold, .priority:
       """
       JSON: command, count (how many were changed), jobs (their numbers; null for all of a state or kind), failures (for
       each: id, error).
@@ -105,7 +120,7 @@ enum Help {
       """
     case .pause, .resume:
       """
-      JSON: command, count, kinds (their names), failures (none).
+      JSON: command, count, kinds (their names), failures (for each: kind, error).
 
       """
     case .unschedule:

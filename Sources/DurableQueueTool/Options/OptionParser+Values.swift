@@ -72,11 +72,13 @@ extension OptionParser {
     return JobID(rawValue: number)
   }
 
-  func priority(_ text: String) throws(UsageError) -> JobPriority {
+  /// `minor` is nil if none was given.
+  func priority(_ text: String) throws(UsageError) -> (major: Int, minor: Int?) {
     let levels = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
-    guard levels.count <= 2, let major = levels[0], let minor = levels.count > 1 ? levels[1] : JobPriority.normal.minor
-    else { throw wrong("“\(text)” is no priority.", "Give a whole number, or two with a comma between them") }
-    return JobPriority(major: major, minor: minor)
+    guard levels.count <= 2, let major = levels[0], levels.last != .some(nil) else {
+      throw wrong("“\(text)” is no priority.", "Give a whole number, or two with a comma between them")
+    }
+    return (major, levels.count > 1 ? levels[1] : nil)
   }
 
   func kinds() throws(UsageError) -> [String] {

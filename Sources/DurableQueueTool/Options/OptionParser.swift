@@ -16,6 +16,7 @@ struct OptionParser {
     if ["--help", "-h", "help"].contains(first) {
       return .help(arguments.count > 1 ? try verb(arguments[1], then: nil) : nil)
     }
+    if first == "--version" { return .version }
     let verb = try verb(first, then: arguments.dropFirst().first)
     let parsed = try Arguments(
       arguments.dropFirst(), options: verb.options, command: verb.rawValue,
@@ -27,7 +28,10 @@ struct OptionParser {
         remedy: "For example: durable-queue \(verb.rawValue) \(verb.example)")
     }
     let parser = OptionParser(verb: verb, arguments: parsed, words: parsed.words.dropFirst())
-    return .run(Request(file: file, verb: verb, action: try parser.action(), isJSON: parsed.has("--json")))
+    return .run(
+      Request(
+        file: file, verb: verb, action: try parser.action(), isJSON: parsed.has("--json"),
+        isDryRun: parsed.has("--dry-run"), isConfirmed: parsed.has("--yes")))
   }
 
   private static func verb(_ word: String, then second: String?) throws(UsageError) -> Verb {
@@ -65,7 +69,10 @@ struct OptionParser {
     case .hold: return .change(.jobs(try ids(words), .hold))
     case .delete: return .change(try delete())
     case .priority: return .change(try priority())
-    case .pause: return .change(.pause(kinds: try kinds()))
+    case .compact:
+      try refuseWords()
+      return .compact
+    case .pause: return .change(.pause(kinds: try kinds(), evenNew: arguments.has("--new")))
     case .resume: return .change(.resume(kinds: try kinds()))
     case .unschedule: return .change(.unschedule(names: try names(of: "periodic job")))
     }
@@ -135,11 +142,14 @@ struct OptionParser {
       guard words.count == 1 else {
         throw wrong("Both --kind and numbers of jobs were given.", "Give one of the two", example: example)
       }
-      return .all(.priority(try priority(text), kind: kind))
+      let (major, minor) = try priority(text)
+      return .all(.priority(major: major, minor: minor, kind: kind))
     }
     guard words.count > 1, let text = words.last else {
       throw wrong("A number of a job and a priority are needed.", "Give both")
     }
-    return .jobs(try ids(words.dropLast()), .priority(try priority(text)))
+    let (major, minor) = try priority(text)
+    return .jobs(
+      try ids(words.dropLast()), .priority(JobPriority(major: major, minor: minor ?? JobPriority.normal.minor)))
   }
 }

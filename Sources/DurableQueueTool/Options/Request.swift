@@ -4,6 +4,7 @@ import DurableOperations
 enum Invocation: Equatable, Sendable {
   /// The help for a verb; nil for all of it.
   case help(Verb?)
+  case version
   case run(Request)
 }
 
@@ -15,6 +16,10 @@ struct Request: Equatable, Sendable {
   var action: Action
   /// Whether programs read the output.
   var isJSON = false
+  /// Whether what would be deleted is only told.
+  var isDryRun = false
+  /// Whether nobody is to be asked before something is deleted.
+  var isConfirmed = false
 }
 
 enum Action: Equatable, Sendable {
@@ -23,6 +28,7 @@ enum Action: Equatable, Sendable {
   case stats
   case periodic
   case export(Filter)
+  case compact
   case change(Change)
 }
 
@@ -46,7 +52,8 @@ struct Page: Equatable, Sendable {
 enum Change: Equatable, Sendable {
   case jobs([JobID], JobChange)
   case all(ChangeOfAll)
-  case pause(kinds: [String])
+  /// - evenNew: also kinds that the queue does not know.
+  case pause(kinds: [String], evenNew: Bool)
   case resume(kinds: [String])
   case unschedule(names: [String])
 }
@@ -61,14 +68,37 @@ enum JobChange: Equatable, Sendable {
 enum ChangeOfAll: Equatable, Sendable {
   case retry(DurableQueue.RetriableState, kind: String?)
   case delete(Set<JobState>, kind: String?)
-  case priority(JobPriority, kind: String)
+  /// - minor: nil for that which each of them has.
+  case priority(major: Int, minor: Int?, kind: String)
   case drain(kind: String?)
 
   /// Nil for all kinds.
   var kind: String? {
     switch self {
     case .retry(_, let kind), .delete(_, let kind), .drain(let kind): kind
-    case .priority(_, let kind): kind
+    case .priority(_, _, let kind): kind
+    }
+  }
+}
+
+extension Change {
+  /// Whether jobs are lost by it.
+  var deletes: Bool {
+    switch self {
+    case .jobs(_, let change): change == .delete
+    case .all(.delete), .all(.drain): true
+    case .all(.retry), .all(.priority), .pause, .resume, .unschedule: false
+    }
+  }
+}
+
+extension ChangeOfAll {
+  /// The jobs in these states are lost by it.
+  var deletedStates: Set<JobState> {
+    switch self {
+    case .delete(let states, _): states.subtracting([.executing])
+    case .drain: [.waiting, .scheduled, .blocked, .held]
+    case .retry, .priority: []
     }
   }
 }

@@ -2,19 +2,22 @@ import CompositeOperationsCommandLine
 
 /// What the tool can do: the first word of its arguments.
 enum Verb: String, CaseIterable, Sendable {
-  case list, show, stats, retry, cancel, hold, delete, priority, pause, resume, drain, periodic, unschedule, export
+  case list, show, stats, retry, cancel, hold, delete, priority, pause, resume, drain, periodic, unschedule, export,
+    compact
 
   /// What stands behind the file, in each of its forms.
   var usage: [String] {
     switch self {
     case .list: ["[--kind KIND] [--state STATE]… [--limit N] [--after ID] [--json]"]
     case .show, .cancel, .hold: ["ID… [--json]"]
-    case .stats, .periodic: ["[--json]"]
+    case .stats, .periodic, .compact: ["[--json]"]
     case .retry: ["ID… [--json]", "--all-dead [--kind KIND] [--json]", "--all-held [--kind KIND] [--json]"]
-    case .delete: ["ID… [--json]", "--state STATE… [--kind KIND] [--json]"]
+    case .delete:
+      ["ID… [--dry-run | --yes] [--json]", "--state STATE… [--kind KIND] [--dry-run | --yes] [--json]"]
     case .priority: ["ID… MAJOR[,MINOR] [--json]", "--kind KIND MAJOR[,MINOR] [--json]"]
-    case .pause, .resume: ["KIND… [--json]"]
-    case .drain: ["--kind KIND [--json]", "--all [--json]"]
+    case .pause: ["KIND… [--new] [--json]"]
+    case .resume: ["KIND… [--json]"]
+    case .drain: ["--kind KIND [--dry-run | --yes] [--json]", "--all [--dry-run | --yes] [--json]"]
     case .unschedule: ["NAME… [--json]"]
     case .export: ["[--kind KIND] [--state STATE]… [--json]"]
     }
@@ -37,6 +40,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .periodic: "show the jobs that are enqueued again and again, and when next"
     case .unschedule: "have periodic jobs not enqueued any more; what was enqueued stays"
     case .export: "print jobs as JSON, each in a line"
+    case .compact: "give the space back that deleted jobs have left free in the file"
     }
   }
 
@@ -48,10 +52,11 @@ enum Verb: String, CaseIterable, Sendable {
       What is deleted can not be brought back; `durable-queue export` prints it before. Jobs that execute stay: cancel
       them first. Jobs that wait for a deleted one are cancelled, or as their options say.
 
-      """
+      """ + Self.questionNote
     case .priority:
       """
-      With --kind it is changed for all jobs of the kind but those that are done or cancelled.
+      With --kind it is changed for all jobs of the kind but those that are done or cancelled. If MINOR is left out
+      there, each keeps its own: their order among each other stays.
 
       """
     case .drain:
@@ -59,21 +64,51 @@ enum Verb: String, CaseIterable, Sendable {
       It deletes what is waiting, scheduled, blocked or held. That can not be brought back; `durable-queue export` prints
       it before. What executes goes on, and what is cancelled, dead or done stays.
 
+      """ + Self.questionNote
+    case .pause:
+      """
+      A kind is known that has or had jobs, or that a program has registered. Another one may be misspelt, and is refused
+      without --new.
+
+      """
+    case .periodic:
+      """
+      One that can not be read is named on the standard error output, the others are shown, and the exit status is 1.
+
       """
     case .unschedule:
       """
       A program that schedules a job of the same name when it starts has it enqueued again.
 
       """
-    case .list, .show, .stats, .retry, .cancel, .hold, .pause, .resume, .periodic, .export: nil
+    case .compact:
+      """
+      The file is written anew, with room for a copy of what is left in its folder and in that for temporary files. All jobs
+      stay. Until it is done no program can store or start jobs; what runs goes on. If a program is in the midst of a
+      transaction for longer than some seconds, it is not compacted, and the exit status is 1.
+
+      """
+    case .list, .show, .stats, .export:
+      """
+      The file stays as it is, so the right to read it is enough.
+
+      """
+    case .retry, .cancel, .hold, .resume: nil
     }
   }
+
+  private static let questionNote = """
+    On a terminal it tells how many jobs that would be, of which kinds and states, and asks; all but y and yes means no,
+    and the exit status is 1 then. Jobs that have come meanwhile are deleted with the others. Where the standard input or
+    the standard error output is no terminal it does not ask: a script has nobody to answer, and says what it wants.
+
+    """
 
   var example: String {
     switch self {
     case .list: "jobs.sqlite --state dead"
     case .show, .cancel, .hold, .delete: "jobs.sqlite 7"
-    case .stats, .periodic: "jobs.sqlite"
+    case .stats, .periodic, .compact: "jobs.sqlite"
     case .retry: "jobs.sqlite --all-dead"
     case .priority: "jobs.sqlite 7 20"
     case .pause, .resume: "jobs.sqlite send-email"
@@ -88,11 +123,15 @@ enum Verb: String, CaseIterable, Sendable {
     switch self {
     case .list:
       ["--kind": "send-email", "--state": "dead", "--limit": "20", "--after": "100", "--json": nil, "--help": nil]
-    case .show, .stats, .cancel, .hold, .pause, .resume, .periodic, .unschedule: ["--json": nil, "--help": nil]
+    case .show, .stats, .cancel, .hold, .resume, .periodic, .unschedule, .compact: ["--json": nil, "--help": nil]
+    case .pause: ["--new": nil, "--json": nil, "--help": nil]
     case .retry: ["--all-dead": nil, "--all-held": nil, "--kind": "send-email", "--json": nil, "--help": nil]
-    case .delete: ["--state": "done", "--kind": "send-email", "--json": nil, "--help": nil]
+    case .delete:
+      [
+        "--state": "done", "--kind": "send-email", "--dry-run": nil, "--yes": nil, "--json": nil, "--help": nil,
+      ]
     case .priority: ["--kind": "send-email", "--json": nil, "--help": nil]
-    case .drain: ["--kind": "send-email", "--all": nil, "--json": nil, "--help": nil]
+    case .drain: ["--kind": "send-email", "--all": nil, "--dry-run": nil, "--yes": nil, "--json": nil, "--help": nil]
     case .export: ["--kind": "send-email", "--state": "dead", "--json": nil, "--help": nil]
     }
   }

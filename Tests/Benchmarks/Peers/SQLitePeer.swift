@@ -1,7 +1,8 @@
 import CompositeOperationsSQLite
 import Foundation
 
-/// The same statements as the queue's, through SQLite's C functions in a bare loop: the least that a queue can take.
+/// The same statements as the queue's, through SQLite's C functions in a bare loop: the least that a queue can take. Each
+/// transaction writes how many jobs more there are in which state, as the queue's do.
 final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
   private let database: OpaquePointer
   private let begin: OpaquePointer
@@ -9,6 +10,7 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
   private let insert: OpaquePointer
   private let claim: OpaquePointer
   private let acknowledge: OpaquePointer
+  private let count: OpaquePointer
 
   /// Opens a file whose tables a queue has made.
   init(file: URL, isFull: Bool) {
@@ -46,10 +48,15 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
       UPDATE durable_jobs SET state = 7, worker = NULL, attempts = attempts + 1, finished_at = ?3, error = NULL
       WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags
       """)
+    count = prepare(
+      """
+      INSERT INTO durable_counts (kind, state, jobs) VALUES (1, ?1, ?2)
+      ON CONFLICT (kind, state) DO UPDATE SET jobs = jobs + excluded.jobs
+      """)
   }
 
   deinit {
-    for statement in [begin, commit, insert, claim, acknowledge] { sqlite3_finalize(statement) }
+    for statement in [begin, commit, insert, claim, acknowledge, count] { sqlite3_finalize(statement) }
     sqlite3_close_v2(database)
   }
 
@@ -64,15 +71,24 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
     run(commit)
   }
 
+  /// Writes that there are so many jobs more in a state, or fewer.
+  private func add(_ jobs: Int, inState state: Int64) {
+    sqlite3_bind_int64(count, 1, state)
+    sqlite3_bind_int64(count, 2, Int64(jobs))
+    run(count)
+  }
+
   /// Inserts jobs, so many in each transaction.
   func enqueue(_ count: Int, payload: [UInt8], inBatchesOf size: Int) {
     for first in stride(from: 0, to: count, by: size) {
       transaction {
-        for _ in first..<min(first + size, count) {
+        let last = min(first + size, count)
+        for _ in first..<last {
           sqlite3_bind_int64(insert, 1, 1_800_000_000_000)
           sqlite3_bind_blob64(insert, 2, payload, UInt64(payload.count), composite_operations_sqlite_transient())
           run(insert)
         }
+        add(last - first, inState: 0)
       }
     }
   }
@@ -88,6 +104,8 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
         claimed.append((sqlite3_column_int64(claim, 0), sqlite3_column_int64(claim, 1)))
       }
       sqlite3_reset(claim)
+      add(-claimed.count, inState: 0)
+      add(claimed.count, inState: 3)
     }
     guard acknowledges else { return claimed.count }
     transaction {
@@ -97,6 +115,8 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
         sqlite3_bind_int64(acknowledge, 3, 1_800_000_000_000)
         run(acknowledge)
       }
+      add(-claimed.count, inState: 3)
+      add(claimed.count, inState: 7)
     }
     return claimed.count
   }

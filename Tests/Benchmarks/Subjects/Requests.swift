@@ -1,3 +1,4 @@
+import CompositeOperations
 import Foundation
 import HTTPOperations
 import ManagedOperations
@@ -12,6 +13,7 @@ struct Requests: Sendable {
   private let server: HTTPServer
   private let url: URL
   private let session: URLSession
+  private let ownSession: URLSession
   private let http: HTTPManager
 
   private init() {
@@ -26,11 +28,21 @@ struct Requests: Sendable {
     configuration.httpMaximumConnectionsPerHost = 64
     configuration.urlCache = nil
     session = URLSession(configuration: configuration)
+    ownSession = URLSession(configuration: configuration)
     http = HTTPManager(configuration: configuration)
     http.operations.maxConcurrentOperationCount = 64
   }
 
   private static let shared = Requests()
+
+  /// As operations alone, in a session of the same kind.
+  static func runOperations(_ count: Int) async {
+    let requests = shared
+    await inLanes(count) {
+      let response = try? await HTTPOperation(URLRequest(url: requests.url), session: requests.ownSession).run()
+      precondition(response?.body.count == 1024)
+    }
+  }
 
   /// Through a manager without interceptors and reactors.
   static func runManaged(_ count: Int) async {

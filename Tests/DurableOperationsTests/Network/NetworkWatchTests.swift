@@ -100,7 +100,7 @@ struct NetworkWatchTests {
 
   /// Ends when there is nothing left: after the task that held it has been torn down, which is a moment later.
   private func becomesNil<Object: AnyObject>(_ object: () -> Object?) async {
-    while object() != nil { await Task.yield() }
+    await until(object() == nil)
   }
 
   #if !canImport(Network)

@@ -1,5 +1,6 @@
 import CompositeOperationsTestKit
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DurableOperations
@@ -14,10 +15,10 @@ import Testing
       let seen = EventRecorder<String>()
       queue.start()
       try await queue.waitUntilIdle()
-      #expect(try queue.job(id)?.state == .waiting)
-      try queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
+      #expect(try await queue.job(id)?.state == .waiting)
+      try await queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
       try await queue.waitUntilIdle()
-      #expect(try queue.job(id)?.state == .done)
+      #expect(try await queue.job(id)?.state == .done)
       await queue.stop()
       #expect(seen.events == ["x"])
     }
@@ -28,7 +29,7 @@ import Testing
     let harness = try StoreHarness()
     let id = try harness.enqueue()
     let old = try harness.claim().jobs[0]
-    _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: nil, now: harness.now) }
+    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: nil, now: harness.now) }
     let new = try harness.claim().jobs[0]
     #expect(new.claim > old.claim)
     let late = StoreHarness.acknowledgement(of: id, claim: old.claim)
@@ -41,7 +42,7 @@ import Testing
     try await withDatabaseFile { file in
       let queues = try (0..<4).map { _ in try DurableQueue.patient(file) }
       for queue in queues {
-        try queue.register(Count.self) { _, _ in BlockOperation {} }
+        try await queue.register(Count.self) { _, _ in BlockOperation {} }
         queue.start()
       }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -49,7 +50,7 @@ import Testing
           for number in 0..<50 {
             group.addTask {
               let id = try await queue.enqueue(Count(number: number))
-              _ = try queue.job(id)
+              _ = try await queue.job(id)
               try await queue.transaction { db in
                 _ = try db.execute("SELECT count(*) FROM durable_jobs")
                 try db.enqueue(Count(number: number))
@@ -61,7 +62,7 @@ import Testing
       }
       for queue in queues { try await queue.waitUntilIdle() }
       for queue in queues { await queue.stop() }
-      #expect(try queues[0].counts()[.done] == 400)
+      #expect(try await queues[0].counts()[.done] == 400)
     }
   }
 
@@ -80,7 +81,7 @@ import Testing
         return await group.reduce(into: [JobID]()) { ids, id in id.map { ids.append($0) } }
       }
       #expect(ids.count == 1)
-      #expect(try queues[0].counts().total == 1)
+      #expect(try await queues[0].counts().total == 1)
     }
   }
 
@@ -90,7 +91,7 @@ import Testing
       var id = JobID(rawValue: 0)
       for launch in 1...3 {
         let harness = try Harness(.file(file))
-        try harness.queue.register(Count.self) { _, context async throws in
+        try await harness.queue.register(Count.self) { _, context async throws in
           #expect(context.attempt == launch)
           #expect(context.isLastAttempt == (launch == 3))
           throw TestFailure()
@@ -102,9 +103,9 @@ import Testing
           harness.clock.advance(by: .seconds(6 * launch))
         }
         harness.queue.start()
-        while try harness.queue.job(id)?.attempts != launch { await Task.yield() }
+        try await until(try await harness.queue.job(id)?.attempts == launch)
         await harness.queue.stop()
-        #expect(try harness.queue.job(id)?.state == (launch == 3 ? .dead : .scheduled))
+        #expect(try await harness.queue.job(id)?.state == (launch == 3 ? .dead : .scheduled))
       }
     }
   }

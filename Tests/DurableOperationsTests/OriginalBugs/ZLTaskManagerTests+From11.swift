@@ -10,7 +10,7 @@ extension ZLTaskManagerTests {
   func bug11() async throws {
     let queue = try DurableQueue(location: .memory)
     let started = Gate(), proceed = Gate()
-    try queue.register(Count.self) { _, _ async throws in
+    try await queue.register(Count.self) { _, _ async throws in
       started.open()
       await proceed.wait()
     }
@@ -32,7 +32,7 @@ extension ZLTaskManagerTests {
     try await queue.waitUntilIdle()
     let states = try ids.map { try queue.job($0)?.state }
     #expect(states == [.done, .done])
-    #expect(try queue.counts().total == 3)
+    #expect(try await queue.counts().total == 3)
     await queue.stop()
   }
 
@@ -43,11 +43,11 @@ extension ZLTaskManagerTests {
     let options = JobOptions(uniqueKey: UniqueKey("one"))
     let id = try await queue.enqueue(Count(number: 1), options: options)
     #expect(jobErrorReason { try queue.enqueue(contentsOf: [Count(number: 1)], options: options) } == .duplicate(id))
-    let found = try queue.jobs(Count.self, uniqueKey: "one").map(\.id)
+    let found = try await queue.jobs(Count.self, uniqueKey: "one").map(\.id)
     #expect(found == [id])
     #expect(await texts(of: events, through: "enqueued \(id)").count == 1)
-    try queue.cancel(id)
-    #expect(try queue.job(id)?.state == .cancelled)
+    try await queue.cancel(id)
+    #expect(try await queue.job(id)?.state == .cancelled)
   }
 
   @Test("13: a kind nobody makes operations of stays waiting; what is no JSON is a typed error")
@@ -60,7 +60,7 @@ extension ZLTaskManagerTests {
     queue.start()
     let id = try await queue.enqueue(Count(number: 1))
     try await queue.waitUntilIdle()
-    #expect(try queue.job(id)?.state == .waiting)
+    #expect(try await queue.job(id)?.state == .waiting)
     #expect(jobErrorReason { try queue.enqueue(contentsOf: [Odd(number: .nan)]) } == .notEncodable)
     await queue.stop()
   }
@@ -85,7 +85,7 @@ extension ZLTaskManagerTests {
       _ = try $0.execute("UPDATE durable_jobs SET payload = x'ff00fe' WHERE id = ?", .integer(id.rawValue))
     }
     var lines: [String] = []
-    try queue.export { lines.append($0) }
+    try await queue.export { lines.append($0) }
     let object = try JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any]
     #expect(object?["payloadBase64"] as? String == "/wD+")
   }
@@ -96,14 +96,15 @@ extension ZLTaskManagerTests {
     configuration.maxConcurrentJobs = 4
     let queue = try DurableQueue(location: .memory, configuration: configuration)
     let never = Gate(), seen = EventRecorder<String>()
-    try queue.register(Count.self, maxConcurrent: 3) { _, _ async throws in try await never.waitUnlessCancelled() }
-    try queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
+    try await queue.register(Count.self, maxConcurrent: 3) { _, _ async throws in try await never.waitUnlessCancelled()
+    }
+    try await queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
     try await queue.enqueue(
       contentsOf: (0..<50).map { Count(number: $0) }, options: JobOptions(priority: .userInitiated))
     try await queue.enqueue(Send(text: "through"))
     queue.start()
     await seen.wait(for: "through")
-    #expect(try queue.counts()["count"]?[.executing] == 3)
+    #expect(try await queue.counts()["count"]?[.executing] == 3)
     await queue.stop(grace: .zero)
   }
 
@@ -116,7 +117,7 @@ extension ZLTaskManagerTests {
     configuration.clock = JobClock(ManualClock(), now: { origin.addingTimeInterval(-shift.next()) })
     let queue = try DurableQueue(location: .memory, configuration: configuration)
     let seen = EventRecorder<Int>()
-    try queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
+    try await queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
     for number in 0..<20 { try await queue.enqueue(Count(number: number)) }
     queue.start()
     try await queue.waitUntilIdle()

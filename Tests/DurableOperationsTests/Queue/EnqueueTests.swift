@@ -63,12 +63,12 @@ import Testing
       }
       return await group.reduce(into: [Int: Result<JobID, any Error>]()) { $0[$1.0] = $1.1 }
     }
-    #expect(try queue.counts()[.waiting] == 999)
+    #expect(try await queue.counts()[.waiting] == 999)
     for (number, result) in results {
       if number == 500 {
         #expect(jobErrorReason { _ = try result.get() } == .unknownPrerequisite(JobID(rawValue: 99_999)))
       } else {
-        #expect(try queue.job(result.get())?.decoded(as: Count.self).number == number)
+        #expect(try await queue.job(result.get())?.decoded(as: Count.self).number == number)
       }
     }
   }
@@ -76,8 +76,8 @@ import Testing
   @Test func severalTypesInOneCall_runInTheirOrder() async throws {
     let queue = try DurableQueue(location: .memory)
     let seen = EventRecorder<String>()
-    try queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }
-    try queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
+    try await queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }
+    try await queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
     queue.start()
     // The first waits for the last, the last for the second.
     try await queue.enqueue(contentsOf: [
@@ -91,7 +91,7 @@ import Testing
 
   @Test func farFuture_isStoredAndNothingOverflows() async throws {
     let queue = try DurableQueue(location: .memory)
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     queue.start()
     let starts: [JobStart] = [
       .after(.seconds(Int64.max)), .at(.distantFuture), .at(Date(timeIntervalSince1970: .infinity)),
@@ -99,13 +99,13 @@ import Testing
     for start in starts {
       let id = try await queue.enqueue(
         Count(number: 1), options: JobOptions(start: start, timeout: .seconds(Int64.max)))
-      #expect(try queue.job(id)?.state == .scheduled)
+      #expect(try await queue.job(id)?.state == .scheduled)
     }
     let past = try await queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(Int64.min))))
     let patient = try await queue.enqueue(Count(number: 1), options: JobOptions(timeout: .seconds(Int64.max)))
     try await queue.waitUntilIdle()
-    #expect(try queue.job(past)?.state == .done)
-    #expect(try queue.job(patient)?.state == .done)
+    #expect(try await queue.job(past)?.state == .done)
+    #expect(try await queue.job(patient)?.state == .done)
     await queue.stop()
   }
 }

@@ -29,8 +29,8 @@ import Testing
   @Test func cancelledWhileExecuting_operationIsCancelled() async throws {
     let queue = try DurableQueue(location: .memory)
     let never = NeverFinishingOperation<Void>(), started = Gate(), proceed = Gate()
-    try queue.register(Count.self) { _, _ in never }
-    try queue.register(Send.self) { _, context async throws in
+    try await queue.register(Count.self) { _, _ in never }
+    try await queue.register(Send.self) { _, context async throws in
       started.open()
       await proceed.wait()
       #expect(context.isCancelled)
@@ -41,20 +41,20 @@ import Testing
     let second = try await queue.enqueue(Send(text: "stubborn"))
     await never.started.wait()
     await started.wait()
-    for id in [first, second] { try queue.cancel(id) }
+    for id in [first, second] { try await queue.cancel(id) }
     await never.cancelRequested.wait()
-    #expect(try queue.job(second)?.state == .executing)
-    #expect(try queue.job(second)?.isCancelRequested == true)
+    #expect(try await queue.job(second)?.state == .executing)
+    #expect(try await queue.job(second)?.isCancelRequested == true)
     #expect(jobErrorReason { try queue.delete(second) } == .wrongState(.executing))
     #expect(jobErrorReason { try queue.hold(second) } == .wrongState(.executing))
     #expect(jobErrorReason { try queue.retry(second) } == .wrongState(.executing))
     proceed.open()
     try await queue.waitUntilIdle()
-    #expect(try queue.job(first)?.state == .cancelled)
-    #expect(try queue.job(first)?.attempts == 0)
+    #expect(try await queue.job(first)?.state == .cancelled)
+    #expect(try await queue.job(first)?.attempts == 0)
     // It succeeded all the same.
-    #expect(try queue.job(second)?.state == .done)
-    #expect(try queue.job(second)?.isCancelRequested == false)
+    #expect(try await queue.job(second)?.state == .done)
+    #expect(try await queue.job(second)?.isCancelRequested == false)
     #expect(jobErrorReason { try queue.cancel(second) } == .wrongState(.done))
     #expect(jobErrorReason { try queue.retry(second) } == .wrongState(.done))
     await queue.stop()
@@ -77,25 +77,25 @@ import Testing
 
   @Test func held_doesNotRunUntilRetried() async throws {
     let (queue, waiting, scheduled, blocked, held) = try queue()
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
-    for id in [waiting, scheduled, blocked, held] { try queue.hold(id) }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
+    for id in [waiting, scheduled, blocked, held] { try await queue.hold(id) }
     let free = try await queue.enqueue(Count(number: 5))
     queue.start()
     try await queue.waitUntilIdle()
-    #expect(try queue.job(free)?.state == .done)
-    #expect(try queue.counts()[.held] == 4)
+    #expect(try await queue.job(free)?.state == .done)
+    #expect(try await queue.counts()[.held] == 4)
     #expect(jobErrorReason { try queue.hold(free) } == .wrongState(.done))
-    #expect(try queue.retryAll(.held, kind: "send") == 0)
-    #expect(try queue.retryAll(.held) == 4)
+    #expect(try await queue.retryAll(.held, kind: "send") == 0)
+    #expect(try await queue.retryAll(.held) == 4)
     try await queue.waitUntilIdle()
-    #expect(try queue.counts()[.done] == 5)
+    #expect(try await queue.counts()[.done] == 5)
     await queue.stop()
   }
 
   @Test func drained_onlyWhatRunsIsLeft() async throws {
     let queue = try DurableQueue(location: .memory)
     let never = NeverFinishingOperation<Void>()
-    try queue.register(Send.self) { _, _ in never }
+    try await queue.register(Send.self) { _, _ in never }
     queue.start()
     let running = try await queue.enqueue(Send(text: "runs"))
     await never.started.wait()
@@ -105,13 +105,13 @@ import Testing
       JobRequest(Count(number: 1), options: JobOptions(dependsOn: [.inSameCall(1)])), JobRequest(Count(number: 2)),
     ])
     let dependent = try await queue.enqueue(Send(text: "waits"), options: JobOptions(dependsOn: [first]))
-    #expect(try queue.drain(kind: "count") == 2503)
-    #expect(try queue.counts()["count"]?.total ?? 0 == 0)
-    #expect(try queue.job(dependent)?.state == .cancelled)
-    #expect(try queue.drain() == 0)
-    #expect(try queue.job(running)?.state == .executing)
-    #expect(try queue.deleteAll(in: [.executing]) == 0)
-    #expect(try queue.deleteAll(in: [.executing, .cancelled]) == 1)
+    #expect(try await queue.deleteUnstarted(kind: "count") == 2503)
+    #expect(try await queue.counts()["count"]?.total ?? 0 == 0)
+    #expect(try await queue.job(dependent)?.state == .cancelled)
+    #expect(try await queue.deleteUnstarted() == 0)
+    #expect(try await queue.job(running)?.state == .executing)
+    #expect(try await queue.deleteAll(in: [.executing]) == 0)
+    #expect(try await queue.deleteAll(in: [.executing, .cancelled]) == 1)
     await queue.stop(grace: .zero)
   }
 
@@ -122,7 +122,7 @@ import Testing
       JobRequest(Count(number: $0), options: JobOptions(dependsOn: [.inSameCall(1500)]))
     }
     try queue.enqueue(contentsOf: dependents + [JobRequest(Count(number: 1500))])
-    #expect(try queue.drain() == 1501)
+    #expect(try queue.deleteUnstarted() == 1501)
     #expect(try queue.counts().total == 0)
   }
 
@@ -140,14 +140,14 @@ import Testing
     configuration.maxConcurrentJobs = 1
     let queue = try DurableQueue(location: .memory, configuration: configuration)
     let seen = EventRecorder<String>()
-    try queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }
-    try queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
+    try await queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }
+    try await queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
     try await queue.enqueue(contentsOf: [Count(number: 1), Count(number: 2)])
     let third = try await queue.enqueue(Count(number: 3))
     try await queue.enqueue(contentsOf: [Send(text: "a"), Send(text: "b")])
-    try queue.setPriority(.userInitiated, of: third)
-    #expect(try queue.setPriority(JobPriority(major: 20), kind: "send") == 2)
-    #expect(try queue.setPriority(.low, kind: "nobody") == 0)
+    try await queue.setPriority(.userInitiated, of: third)
+    #expect(try await queue.setPriority(JobPriority(major: 20), kind: "send") == 2)
+    #expect(try await queue.setPriority(.low, kind: "nobody") == 0)
     #expect(jobErrorReason { try queue.setPriority(.low, of: JobID(rawValue: 99)) } == .unknownJob)
     queue.start()
     try await queue.waitUntilIdle()
@@ -187,7 +187,7 @@ import Testing
       options: JobOptions(
         priority: JobPriority(major: 3, minor: 4), start: .after(.seconds(5)), maxAttempts: nil, timeout: .seconds(6),
         requiresNetwork: true, uniqueKey: UniqueKey("k"), dependsOn: [first], holdsAfterLastAttempt: true))
-    let record = try #require(try harness.queue.job(id))
+    let record = try await #require(try harness.queue.job(id))
     #expect(record.id == id && record.kind == "count" && record.state == .blocked)
     #expect(record.priority == JobPriority(major: 3, minor: 4))
     #expect(record.attempts == 0 && record.maxAttempts == nil && record.crashes == 0 && record.lastError == nil)
@@ -198,9 +198,9 @@ import Testing
     #expect(record.holdsAfterLastAttempt && record.checkpointSize == nil && record.version == 1)
     #expect(try record.decoded(as: Count.self) == Count(number: 2))
     #expect(throws: DecodingError.self) { try record.decoded(as: Send.self) }
-    #expect(try harness.queue.jobs(Count.self, uniqueKey: "k").map(\.id) == [id])
-    #expect(try harness.queue.jobs(Send.self, uniqueKey: "k").isEmpty)
-    #expect(try harness.queue.job(JobID(rawValue: 99)) == nil)
+    #expect(try await harness.queue.jobs(Count.self, uniqueKey: "k").map(\.id) == [id])
+    #expect(try await harness.queue.jobs(Send.self, uniqueKey: "k").isEmpty)
+    #expect(try await harness.queue.job(JobID(rawValue: 99)) == nil)
   }
 
   @Test func exported_eachLineIsJSON() throws {
@@ -229,17 +229,34 @@ import Testing
     #expect(throws: TestFailure()) { try queue.export { _ in throw TestFailure() } }
   }
 
+  /// The form that `async` functions get: where they are, and each line when the one before is written.
+  @MainActor @Test func exported_byAnAsyncFunction() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try await queue.enqueue(contentsOf: (0..<1200).map { Count(number: $0) })
+    var lines: [String] = []
+    let count = try await queue.export { line in
+      await Task.yield()
+      lines.append(line)
+    }
+    let records = try await queue.jobs(limit: .max)
+    #expect(count == 1200 && lines == records.map(\.jsonLine))
+    lines = []
+    try await queue.export { lines.append($0) }
+    #expect(lines == records.map(\.jsonLine))
+    await #expect(throws: TestFailure()) { try await queue.export { _ in throw TestFailure() } }
+  }
+
   @Test func retentionNone_nothingOfADoneOrCancelledJobIsKept() async throws {
     let harness = try Harness { $0.retention = .none }
-    try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     let cancelled = try await harness.queue.enqueue(Count(number: 0))
-    try harness.queue.cancel(cancelled)
+    try await harness.queue.cancel(cancelled)
     harness.queue.start()
     let id = try await harness.queue.enqueue(Count(number: 1))
     try await harness.queue.waitUntilIdle()
-    #expect(try harness.queue.job(id) == nil)
+    #expect(try await harness.queue.job(id) == nil)
     harness.clock.advance(by: .seconds(2))
-    while try harness.queue.job(cancelled) != nil {
+    while try await harness.queue.job(cancelled) != nil, !Task.isCancelled {
       harness.clock.advance(by: .seconds(1))
       await Task.yield()
     }
@@ -251,13 +268,13 @@ import Testing
 
   @Test func retentionOver_thousandsGo() async throws {
     let harness = try Harness { $0.retention = .keep(.seconds(3600)) }
-    try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     harness.queue.start()
     try await harness.queue.enqueue(contentsOf: (0..<2500).map { Count(number: $0) })
     try await harness.queue.waitUntilIdle()
-    #expect(try harness.queue.counts()[.done] == 2500)
+    #expect(try await harness.queue.counts()[.done] == 2500)
     harness.clock.advance(by: .seconds(3700))
-    while try harness.queue.counts().total > 0 {
+    while try await harness.queue.counts().total > 0, !Task.isCancelled {
       harness.clock.advance(by: .seconds(1))
       await Task.yield()
     }
@@ -267,21 +284,21 @@ import Testing
   @Test func retentionOver_doneAndCancelledGo_deadAndHeldStay() async throws {
     for isForever in [false, true] {
       let harness = try Harness { $0.retention = isForever ? .forever : .keep(.seconds(3600)) }
-      try harness.queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }
+      try await harness.queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }
       harness.queue.start()
       let done = try await harness.queue.enqueue(Count(number: 1))
       let dead = try await harness.queue.enqueue(Count(number: 2), options: JobOptions(maxAttempts: 1))
       let held = try await harness.queue.enqueue(Count(number: 3), options: JobOptions(startsHeld: true))
       let cancelled = try await harness.queue.enqueue(Count(number: 4), options: JobOptions(startsHeld: true))
-      try harness.queue.cancel(cancelled)
+      try await harness.queue.cancel(cancelled)
       try await harness.queue.waitUntilIdle()
       harness.clock.advance(by: .seconds(3000))
       let witness = try await harness.queue.enqueue(Count(number: 5), options: JobOptions(start: .after(.seconds(1))))
       await harness.advance(by: .seconds(1), until: .done, of: witness)
-      #expect(try harness.queue.job(done)?.state == .done)
+      #expect(try await harness.queue.job(done)?.state == .done)
       harness.clock.advance(by: .seconds(700))
       if !isForever {
-        while try harness.queue.job(done) != nil || harness.queue.job(cancelled) != nil {
+        while try await [harness.queue.job(done), harness.queue.job(cancelled)] != [nil, nil], !Task.isCancelled {
           harness.clock.advance(by: .seconds(1))
           await Task.yield()
         }

@@ -11,15 +11,6 @@ import Testing
     #expect(error.contains(text), "\(error)")
   }
 
-  @Test func kindRegisteredTwice() async {
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        let queue = try DurableQueue(location: .memory)
-        try queue.register(Count.self) { _, _ in BlockOperation {} }
-        try queue.register(Count.self) { _, _ in BlockOperation {} }
-      }, says: "The kind “count” was registered twice.")
-  }
-
   @Test func limitBelowOne() async {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -7,16 +7,16 @@ import Testing
   @Test func paused_waitsUntilResumed() async throws {
     let queue = try DurableQueue(location: .memory)
     let seen = EventRecorder<String>()
-    try queue.register(Count.self) { _, _ in BlockOperation { seen.record("count") } }
-    try queue.register(Send.self) { _, _ in BlockOperation { seen.record("send") } }
+    try await queue.register(Count.self) { _, _ in BlockOperation { seen.record("count") } }
+    try await queue.register(Send.self) { _, _ in BlockOperation { seen.record("send") } }
     queue.start()
-    try queue.pause(kind: "count")
+    try await queue.pause(kind: "count")
     let paused = try await queue.enqueue(Count(number: 1))
     try await queue.enqueue(Send(text: "x"))
     await seen.wait(for: "send")
-    #expect(try queue.job(paused)?.state == .waiting)
-    #expect(try queue.counts()["count"]?.isPaused == true)
-    try queue.resume(kind: "count")
+    #expect(try await queue.job(paused)?.state == .waiting)
+    #expect(try await queue.counts()["count"]?.isPaused == true)
+    try await queue.resume(kind: "count")
     try await queue.waitUntilIdle()
     #expect(seen.events == ["send", "count"])
     await queue.stop()
@@ -28,28 +28,28 @@ import Testing
       do {
         let queue = try DurableQueue.patient(file)
         // A kind that nobody has registered yet.
-        try queue.pause(kind: "count")
+        try await queue.pause(kind: "count")
         id = try await queue.enqueue(Count(number: 1))
       }
       for _ in 0..<20 {
         let queue = try DurableQueue.patient(file)
         let seen = EventRecorder<String>()
-        try queue.register(Count.self) { _, _ in BlockOperation { seen.record("count") } }
-        try queue.register(Send.self) { _, _ in BlockOperation { seen.record("send") } }
+        try await queue.register(Count.self) { _, _ in BlockOperation { seen.record("count") } }
+        try await queue.register(Send.self) { _, _ in BlockOperation { seen.record("send") } }
         queue.start()
         // Begins a round, maybe before the first look around.
         try await queue.enqueue(Send(text: "x"))
         await seen.wait(for: "send")
         await queue.stop()
         #expect(seen.events == ["send"])
-        #expect(try queue.job(id)?.state == .waiting)
+        #expect(try await queue.job(id)?.state == .waiting)
       }
       let queue = try DurableQueue.patient(file)
-      try queue.register(Count.self) { _, _ in BlockOperation {} }
+      try await queue.register(Count.self) { _, _ in BlockOperation {} }
       queue.start()
-      try queue.resume(kind: "count")
+      try await queue.resume(kind: "count")
       try await queue.waitUntilIdle()
-      #expect(try queue.job(id)?.state == .done)
+      #expect(try await queue.job(id)?.state == .done)
       await queue.stop()
     }
   }
@@ -58,23 +58,23 @@ import Testing
     try await withDatabaseFile { file in
       let harness = try Harness(.file(file))
       let other = try DurableQueue.patient(file)
-      try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+      try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
       harness.queue.start()
       try await harness.queue.waitUntilIdle()
-      try other.pause(kind: "count")
+      try await other.pause(kind: "count")
       let id = try await other.enqueue(Count(number: 1))
       let witness = try await other.enqueue(Count(number: 2), options: JobOptions(startsHeld: true))
       for _ in 0..<5 {
         await harness.clock.waitForSleeper()
         harness.clock.advance(by: .seconds(1))
       }
-      #expect(try harness.queue.job(id)?.state == .waiting)
-      try other.resume(kind: "count")
-      while try harness.queue.job(id)?.state != .done {
+      #expect(try await harness.queue.job(id)?.state == .waiting)
+      try await other.resume(kind: "count")
+      while try await harness.queue.job(id)?.state != .done, !Task.isCancelled {
         harness.clock.advance(by: .seconds(1))
         await Task.yield()
       }
-      #expect(try harness.queue.job(witness)?.state == .held)
+      #expect(try await harness.queue.job(witness)?.state == .held)
       await harness.queue.stop()
     }
   }

@@ -25,7 +25,8 @@ import Testing
   @Test func older_isUpgraded() async throws {
     let queue = try DurableQueue(location: .memory)
     let seen = EventRecorder<[String]>()
-    try queue.register(Mail2.self, upgrade: upgrade) { mail, _ in BlockOperation { seen.record(mail.recipients) } }
+    try await queue.register(Mail2.self, upgrade: upgrade) { mail, _ in BlockOperation { seen.record(mail.recipients) }
+    }
     try await queue.enqueue(Mail1(to: "ada"))
     try await queue.enqueue(Mail2(recipients: ["bob"]))
     queue.start()
@@ -39,21 +40,21 @@ import Testing
       let id: JobID
       do {
         let queue = try DurableQueue.patient(file)
-        try queue.register(Mail1.self) { _, _ in BlockOperation {} }
+        try await queue.register(Mail1.self) { _, _ in BlockOperation {} }
         id = try await queue.enqueue(Mail2(recipients: []))
         queue.start()
         try await queue.waitUntilIdle()
-        let record = try #require(try queue.job(id))
+        let record = try await #require(try queue.job(id))
         #expect(record.state == .scheduled && record.attempts == 0)
         #expect(record.lastError?.contains("its version is 2, this one knows up to 1") == true)
         await queue.stop()
       }
       let queue = try DurableQueue.patient(file)
-      try queue.register(Mail2.self) { _, _ in BlockOperation {} }
+      try await queue.register(Mail2.self) { _, _ in BlockOperation {} }
       queue.start()
-      try queue.retry(id)
+      try await queue.retry(id)
       try await queue.waitUntilIdle()
-      #expect(try queue.job(id)?.state == .done)
+      #expect(try await queue.job(id)?.state == .done)
       await queue.stop()
     }
   }
@@ -61,7 +62,7 @@ import Testing
   @Test func undecodable_isDeadAtOnceThoughItWouldBeHeld_andRetriable() async throws {
     let queue = try DurableQueue(location: .memory)
     let isUpgraded = Flag()
-    try queue.register(
+    try await queue.register(
       Mail2.self,
       upgrade: { data, version in
         if !isUpgraded.isSet { throw TestFailure(text: "not yet") }
@@ -72,14 +73,14 @@ import Testing
     queue.start()
     let id = try await queue.enqueue(Mail1(to: "ada"), options: JobOptions(holdsAfterLastAttempt: true))
     try await queue.waitUntilIdle()
-    let record = try #require(try queue.job(id))
+    let record = try await #require(try queue.job(id))
     #expect(record.state == .dead)
     #expect(record.attempts == 1)
     #expect(record.lastError?.contains("not yet") == true)
     isUpgraded.set()
-    try queue.retry(id)
+    try await queue.retry(id)
     try await queue.waitUntilIdle()
-    #expect(try queue.job(id)?.state == .done)
+    #expect(try await queue.job(id)?.state == .done)
     #expect(
       await texts(of: events, through: "done \(id)")
         == ["enqueued \(id)", "started \(id) 1", "dead \(id)", "started \(id) 1", "done \(id)"])
@@ -88,12 +89,12 @@ import Testing
 
   @Test func closureThatMakesTheOperationThrows_attemptFails() async throws {
     let harness = try Harness()
-    try harness.queue.register(Count.self) { job, _ -> Operation in throw TestFailure(text: "no \(job.number)") }
+    try await harness.queue.register(Count.self) { job, _ -> Operation in throw TestFailure(text: "no \(job.number)") }
     harness.queue.start()
     let id = try await harness.queue.enqueue(Count(number: 7), options: JobOptions(maxAttempts: 1))
     try await harness.queue.waitUntilIdle()
-    #expect(try harness.queue.job(id)?.state == .dead)
-    #expect(try harness.queue.job(id)?.lastError?.contains("no 7") == true)
+    #expect(try await harness.queue.job(id)?.state == .dead)
+    #expect(try await harness.queue.job(id)?.lastError?.contains("no 7") == true)
     await harness.queue.stop()
   }
 }

@@ -19,7 +19,7 @@ import Testing
 
   /// Moves the time on a little, until that many jobs have run.
   private func advance(_ harness: Harness, by step: Duration, until count: Int, of seen: EventRecorder<Double>) async {
-    while seen.count < count {
+    while seen.count < count, !Task.isCancelled {
       await harness.clock.waitForSleeper()
       harness.clock.advance(by: step)
       for _ in 0..<20 where seen.count < count { await Task.yield() }
@@ -30,14 +30,14 @@ import Testing
     let harness = try Harness()
     let seen = try runner(harness)
     harness.queue.start()
-    try harness.queue.schedule(
+    try await harness.queue.schedule(
       Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start), catchUp: .all)
-    #expect(try harness.queue.periodicJobs().map(\.nextAt) == [harness.start.addingTimeInterval(60)])
+    #expect(try await harness.queue.periodicJobs().map(\.nextAt) == [harness.start.addingTimeInterval(60)])
     await advance(harness, by: .seconds(20), until: 3, of: seen)
     #expect(seen.events.prefix(3) == [60, 120, 180])
-    #expect(try harness.queue.unschedule(named: "tick"))
-    #expect(try !harness.queue.unschedule(named: "tick"))
-    #expect(try harness.queue.periodicJobs().isEmpty)
+    #expect(try await harness.queue.unschedule(named: "tick"))
+    #expect(try await !harness.queue.unschedule(named: "tick"))
+    #expect(try await harness.queue.periodicJobs().isEmpty)
     await harness.queue.stop()
   }
 
@@ -46,7 +46,7 @@ import Testing
     let seen = try runner(harness)
     harness.queue.start()
     // The start is 08:00 in Greenwich.
-    try harness.queue.schedule(
+    try await harness.queue.schedule(
       Count(number: 1), named: "quarter", try .cron("*/15 * * * *", timeZone: utc), catchUp: .all)
     await advance(harness, by: .seconds(60), until: 2, of: seen)
     #expect(seen.events.prefix(2) == [900, 1800])
@@ -57,7 +57,7 @@ import Testing
   func missedTimes_areCaughtUpAsAsked(_ catchUp: JobCatchUp) async throws {
     try await withDatabaseFile { file in
       let first = try Harness(.file(file))
-      try first.queue.schedule(
+      try await first.queue.schedule(
         Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: first.start), catchUp: catchUp)
       let harness = try Harness(.file(file))
       harness.clock.advance(by: .seconds(330))
@@ -66,7 +66,7 @@ import Testing
       await seen.wait(forCount: catchUp == .latest ? 1 : 5)
       try await harness.queue.waitUntilIdle()
       #expect(seen.events.sorted() == (catchUp == .latest ? [300] : [60, 120, 180, 240, 300]))
-      #expect(try harness.queue.periodicJobs()[0].nextAt == harness.start.addingTimeInterval(360))
+      #expect(try await harness.queue.periodicJobs()[0].nextAt == harness.start.addingTimeInterval(360))
       await harness.queue.stop()
     }
   }
@@ -74,7 +74,7 @@ import Testing
   @Test func moreThanAThousandMissed_allAreCaughtUp() async throws {
     let harness = try Harness()
     let seen = try runner(harness)
-    try harness.queue.schedule(
+    try await harness.queue.schedule(
       Count(number: 1), named: "tick", .interval(.seconds(1), startingAt: harness.start), catchUp: .all)
     harness.clock.advance(by: .seconds(2345))
     harness.queue.start()
@@ -102,19 +102,19 @@ import Testing
   @Test func uniqueKey_leavesTimesOutWhileTheOneBeforeHasNotEnded() async throws {
     let harness = try Harness()
     harness.queue.start()
-    try harness.queue.schedule(
+    try await harness.queue.schedule(
       Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start),
       options: JobOptions(uniqueKey: UniqueKey("tick")), catchUp: .all)
     for _ in 0..<10 {
       await harness.clock.waitForSleeper()
       harness.clock.advance(by: .seconds(60))
     }
-    while try harness.queue.periodicJobs()[0].nextAt! < harness.start.addingTimeInterval(600) {
+    while try await harness.queue.periodicJobs()[0].nextAt! < harness.start.addingTimeInterval(600), !Task.isCancelled {
       harness.clock.advance(by: .seconds(1))
       await Task.yield()
     }
     // Nothing is registered, so the first one waits.
-    #expect(try harness.queue.counts().total == 1)
+    #expect(try await harness.queue.counts().total == 1)
     await harness.queue.stop()
   }
 
@@ -126,15 +126,15 @@ import Testing
       let seen = EventRecorder<Double>()
       for harness in [first, second] {
         let start = harness.start
-        try harness.queue.register(Count.self) { _, context in
+        try await harness.queue.register(Count.self) { _, context in
           seen.record(context.occurrence!.timeIntervalSince(start))
           return BlockOperation {}
         }
-        try harness.queue.schedule(
+        try await harness.queue.schedule(
           Count(number: 1), named: "tick", .interval(.seconds(1), startingAt: harness.start), catchUp: .all)
         harness.queue.start()
       }
-      while seen.count < 100 {
+      while seen.count < 100, !Task.isCancelled {
         await clock.waitForSleeper()
         clock.advance(by: .milliseconds(500))
         await Task.yield()
@@ -147,7 +147,7 @@ import Testing
   @Test func dependencies_doNotCount_andNothingElseStops() async throws {
     let harness = try Harness()
     let seen = try runner(harness)
-    try harness.queue.schedule(
+    try await harness.queue.schedule(
       Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start),
       options: JobOptions(start: .after(.seconds(900)), dependsOn: [JobID(rawValue: 77)]), catchUp: .all)
     harness.queue.start()
@@ -156,18 +156,47 @@ import Testing
     await harness.queue.stop()
   }
 
+  @Test func unreadablePeriodicJob_thatIsDue_isNotWrittenAbout() async throws {
+    try await withDatabaseFile { file in
+      // Nothing is deleted once a minute, which would be written, too.
+      let harness = try Harness(.file(file)) { $0.retention = .forever }, told = EventRecorder<String>()
+      try await harness.queue.schedule(
+        Count(number: 1), named: "a", .interval(.seconds(60), startingAt: harness.start), catchUp: .all)
+      try await harness.queue.transaction { _ = try $0.execute("UPDATE durable_periodic SET schedule = 'x'") }
+      let events = harness.queue.events()
+      let listening = Task { for await event in events { told.record("\(event.kind)") } }
+      harness.queue.start()
+      await harness.queue.hasLookedAround()
+      await harness.clock.waitForSleeper()
+      harness.clock.advance(by: .seconds(61))
+      await told.wait(forCount: 1)
+      // Nobody may write any more.
+      let other = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
+      try other.execute("BEGIN IMMEDIATE")
+      for _ in 0..<20 {
+        await harness.clock.waitForSleeper()
+        harness.clock.advance(by: .seconds(5))
+        await harness.queue.hasLookedAround()
+      }
+      try other.execute("ROLLBACK")
+      await harness.queue.stop()
+      listening.cancel()
+      #expect(Set(told.events) == ["databaseFailed"])
+    }
+  }
+
   @Test func unreadablePeriodicJob_isTold_andTheOthersGoOn() async throws {
     let harness = try Harness()
     let seen = try runner(harness)
     let events = harness.queue.events()
     for name in ["a", "b", "c"] {
-      try harness.queue.schedule(
+      try await harness.queue.schedule(
         Count(number: 1), named: name, .interval(.seconds(60), startingAt: harness.start), catchUp: .all)
     }
     try await harness.queue.transaction {
       _ = try $0.execute("UPDATE durable_periodic SET schedule = replace(schedule, 'every', 'eery') WHERE name = 'b'")
     }
-    try harness.queue.register(Send.self) { _, _ in BlockOperation {} }
+    try await harness.queue.register(Send.self) { _, _ in BlockOperation {} }
     let later = try await harness.queue.enqueue(Send(text: "x"), options: JobOptions(start: .after(.seconds(30))))
     harness.queue.start()
     await harness.advance(by: .seconds(61), until: .done, of: later)

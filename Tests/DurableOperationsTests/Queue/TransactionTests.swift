@@ -5,6 +5,12 @@ import Testing
 @testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(10))) struct TransactionTests {
+  /// DUR-20: would not compile without a warning.
+  @Test func result_thatNobodyWants_isNoWarning() throws {
+    let queue = try DurableQueue(location: .memory)
+    try queue.transaction { try $0.execute("CREATE TABLE mine (a)") }
+  }
+
   private func queue() throws -> DurableQueue {
     let queue = try DurableQueue(location: .memory)
     try queue.transaction { _ = try $0.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)") }
@@ -45,11 +51,11 @@ import Testing
 
   @Test func jobOfIt_runsWhenItIsOver() async throws {
     let queue = try queue()
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     queue.start()
     let id = try await queue.transaction { db in try db.enqueue(Count(number: 1)) }
     try await queue.waitUntilIdle()
-    #expect(try queue.job(id)?.state == .done)
+    #expect(try await queue.job(id)?.state == .done)
     await queue.stop()
   }
 
@@ -115,12 +121,12 @@ import Testing
       try db.enqueue(Other(number: 1))
       try db.execute("ROLLBACK TO a; RELEASE a")
     }
-    #expect(try queue.counts().total == 0)
+    #expect(try await queue.counts().total == 0)
     let id = try await queue.enqueue(Other(number: 2))
     // The number of a kind is never given to another.
     let next = try await queue.enqueue(Count(number: 3))
-    #expect(try queue.job(id)?.kind == "other")
-    #expect(try queue.job(next)?.kind == "count")
+    #expect(try await queue.job(id)?.kind == "other")
+    #expect(try await queue.job(next)?.kind == "count")
     #expect(await texts(of: events, through: "enqueued \(next)").count == 2, "one of them is not there")
   }
 

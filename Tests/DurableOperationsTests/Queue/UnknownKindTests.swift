@@ -12,12 +12,12 @@ import Testing
     harness.queue.start()
     #expect(await texts(of: events, through: "unknownKind send").last == "unknownKind send")
     try await harness.queue.waitUntilIdle()
-    #expect(try harness.queue.job(id)?.state == .waiting)
-    let counts = try #require(try harness.queue.counts()["send"])
+    #expect(try await harness.queue.job(id)?.state == .waiting)
+    let counts = try await #require(try harness.queue.counts()["send"])
     #expect(!counts.isRegistered && counts[.waiting] == 1)
-    try harness.queue.register(Send.self) { _, _ in BlockOperation {} }
+    try await harness.queue.register(Send.self) { _, _ in BlockOperation {} }
     try await harness.queue.waitUntilIdle()
-    #expect(try harness.queue.job(id)?.state == .done)
+    #expect(try await harness.queue.job(id)?.state == .done)
     await harness.queue.stop()
   }
 
@@ -31,20 +31,20 @@ import Testing
     // Its kind might have been registered a moment after the start.
     await harness.advance(by: .seconds(50), until: .dead, of: old)
     #expect(harness.clock.now.offset >= .seconds(550))
-    #expect(try harness.queue.job(old)?.lastError?.contains("no process had registered its kind") == true)
-    #expect(try harness.queue.job(dependent)?.state == .dead)
+    #expect(try await harness.queue.job(old)?.lastError?.contains("no process had registered its kind") == true)
+    #expect(try await harness.queue.job(dependent)?.state == .dead)
     await harness.queue.stop()
   }
 
   @Test func diesWithAnUnknownOne_dependentThatRunsAllTheSame_runs() async throws {
     let harness = try Harness { $0.unknownKinds = .dead(after: .seconds(60)) }
-    try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     let old = try await harness.queue.enqueue(Send(text: "x"))
     let dependent = try await harness.queue.enqueue(
       Count(number: 1), options: JobOptions(dependsOn: [old], whenPrerequisiteFails: .run))
     harness.queue.start()
     await harness.advance(by: .seconds(1), until: .done, of: dependent)
-    #expect(try harness.queue.job(old)?.state == .dead)
+    #expect(try await harness.queue.job(old)?.state == .dead)
     await harness.queue.stop()
   }
 
@@ -55,8 +55,27 @@ import Testing
     harness.clock.advance(by: .seconds(86_400))
     harness.queue.start()
     await harness.queue.hasLookedAround()
-    try harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     await harness.wait(for: .done, of: id)
+    await harness.queue.stop()
+  }
+
+  @Test func deadAfterATime_inAQueueThatDoesNotPoll() async throws {
+    let harness = try Harness {
+      $0.unknownKinds = .dead(after: .seconds(60))
+      $0.pollInterval = nil
+    }
+    let old = try await harness.queue.enqueue(Send(text: "x"))
+    harness.queue.start()
+    var seconds = 0
+    while try await harness.queue.job(old)?.state == .waiting, !Task.isCancelled {
+      // Not from look to look: when it is dead there is none.
+      harness.clock.advance(by: .seconds(1))
+      await Task.yield()
+      seconds += 1
+    }
+    #expect(try await harness.queue.job(old)?.state == .dead)
+    #expect(seconds >= 60)
     await harness.queue.stop()
   }
 
@@ -66,9 +85,9 @@ import Testing
       let worker = try Harness(.file(file), clock: clock)
       let other = try Harness(.file(file), clock: clock) { $0.unknownKinds = .dead(after: .seconds(60)) }
       let release = Gate()
-      try worker.queue.register(Count.self, maxConcurrent: 1) { _, _ async throws in await release.wait() }
+      try await worker.queue.register(Count.self, maxConcurrent: 1) { _, _ async throws in await release.wait() }
       // It claims nothing then, and knows the kind all the same.
-      if isPaused { try worker.queue.pause(kind: Count.kind) }
+      if isPaused { try await worker.queue.pause(kind: Count.kind) }
       worker.queue.start()
       let ids = try await worker.queue.enqueue(contentsOf: (0..<3).map { Count(number: $0) })
       other.queue.start()
@@ -108,7 +127,7 @@ import Testing
     let harness = try StoreHarness()
     try harness.enqueue("old")
     _ = try harness.claim(["old": 1])
-    _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: nil, now: harness.now) }
+    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: nil, now: harness.now) }
     #expect(try harness.store.unknownKinds(besides: []).map(\.name) == ["old"])
   }
 }

@@ -38,7 +38,7 @@ import Testing
     ) async throws -> Int {
       for second in 0..<limit {
         await queue.hasLookedAround()
-        while let job = try queue.job(id), job.state != .scheduled, job.crashes > 0 || !isLost {
+        while let job = try await queue.job(id), job.state != .scheduled, job.lapses > 0 || !isLost, !Task.isCancelled {
           if job.state == .done { return second }
           await Task.yield()
         }
@@ -51,7 +51,7 @@ import Testing
   @Test("A delay keeps its length", arguments: [-3600.0, 3600.0], [false, true])
   func delay_keepsItsLength(jump: Double, isRunning: Bool) async throws {
     let setting = Setting(), queue = try setting.queue()
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     if isRunning { queue.start() }
     let id = try await queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(100))))
     setting.jump(jump)
@@ -66,10 +66,10 @@ import Testing
     arguments: [-3600.0, 3600.0], [false, true])
   func delayStoredAfterTheJump_keepsItsLength(jump: Double, isAsync: Bool) async throws {
     let setting = Setting(), queue = try setting.queue()
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     queue.start()
     let first = try await queue.enqueue(Count(number: 1))
-    while try queue.job(first)?.state != .done { await Task.yield() }
+    try await until(try await queue.job(first)?.state == .done)
     setting.jump(jump)
     let options = JobOptions(start: .after(.seconds(100)))
     let id =
@@ -82,7 +82,7 @@ import Testing
 
   @Test func date_followsTheClock() async throws {
     let setting = Setting(), queue = try setting.queue()
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     queue.start()
     let id = try await queue.enqueue(
       Count(number: 1), options: JobOptions(start: .at(setting.start.addingTimeInterval(3700))))
@@ -96,7 +96,7 @@ import Testing
   func periodicJob_goesOn(_ what: String) async throws {
     let setting = Setting(), queue = try setting.queue()
     let times = EventRecorder<Double>()
-    try queue.register(Count.self) { _, context in
+    try await queue.register(Count.self) { _, context in
       let time = context.occurrence!.timeIntervalSince(setting.start)
       return BlockOperation { times.record(time) }
     }
@@ -106,14 +106,14 @@ import Testing
     let schedule: JobSchedule =
       what == "interval"
       ? .interval(.seconds(60)) : try .cron("* * * * *", timeZone: TimeZone(identifier: "UTC")!)
-    try queue.schedule(Count(number: 1), named: "tick", schedule)
+    try await queue.schedule(Count(number: 1), named: "tick", schedule)
     func run(untilLater than: Double) async throws {
-      while !times.events.contains(where: { $0 < than }) {
+      while !times.events.contains(where: { $0 < than }), !Task.isCancelled {
         setting.clock.advance(by: .seconds(1))
         await queue.hasLookedAround()
         // What has become due is done, however long that takes, before the time goes on.
-        while true {
-          let counts = try queue.counts()
+        while !Task.isCancelled {
+          let counts = try await queue.counts()
           if counts[.waiting] + counts[.executing] == 0 { break }
           await Task.yield()
         }
@@ -132,7 +132,7 @@ import Testing
   @Test("A lease that ends in a year, for the clock was ahead before the machine was started, ends all the same")
   func leaseOfADateFarAhead_ends() async throws {
     let setting = Setting(), queue = try setting.queue()
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     let id = try await queue.enqueue(Count(number: 1))
     let end = Int64(setting.start.timeIntervalSince1970 + 365 * 86_400) * 1000
     try await queue.transaction { db in
@@ -157,7 +157,7 @@ import Testing
       let options = JobOptions(start: .after(.seconds(100)))
       let id = try await before.queue(.file(file)).enqueue(Count(number: 1), options: options)
       let now = Setting(), queue = try now.queue(.file(file))
-      try queue.register(Count.self) { _, _ in BlockOperation {} }
+      try await queue.register(Count.self) { _, _ in BlockOperation {} }
       queue.start()
       let time = try await now.advance(until: id, isDoneIn: queue, atMost: 300)
       #expect((99...105).contains(time))
@@ -197,11 +197,11 @@ import Testing
       #expect(runs.count == 1)
       clocks[0].advance(by: .seconds(3606))
       await queues[0].hasLookedAround()
-      #expect(try queues[0].job(id)?.state == .executing)
+      #expect(try await queues[0].job(id)?.state == .executing)
       release.open()
       for queue in queues { await queue.stop() }
       #expect(runs.count == 1)
-      #expect(try queues[0].job(id)?.crashes == 0)
+      #expect(try await queues[0].job(id)?.crashes == 0)
     }
   }
 
@@ -229,7 +229,7 @@ import Testing
       let queues = [try setting.queue(.file(file)), try setting.queue(.file(file))]
       let started = EventRecorder<Int>(), release = Gate()
       for queue in queues {
-        try queue.register(Count.self, maxConcurrent: 1) { job, _ async throws in
+        try await queue.register(Count.self, maxConcurrent: 1) { job, _ async throws in
           started.record(job.number)
           await release.wait()
         }
@@ -275,7 +275,7 @@ import Testing
       configuration.pollInterval = .seconds(60)
       let queue = try DurableQueue(location: .file(file), configuration: configuration)
       let started = Gate(), release = Gate()
-      try queue.register(Count.self) { _, _ async throws in
+      try await queue.register(Count.self) { _, _ async throws in
         started.open()
         await release.wait()
       }
@@ -286,10 +286,10 @@ import Testing
         setting.clock.advance(by: .seconds(1))
         for queue in [queue, other] { await queue.hasLookedAround() }
       }
-      #expect(try other.job(id)?.state == .executing)
+      #expect(try await other.job(id)?.state == .executing)
       release.open()
       for queue in [queue, other] { await queue.stop() }
-      #expect(try other.job(id)?.crashes == 0)
+      #expect(try await other.job(id)?.crashes == 0)
     }
   }
 

@@ -27,7 +27,8 @@ final class DurableChild: Sendable {
     try self.init(file, arguments: arguments)
   }
 
-  init(_ file: URL, arguments: [String]) throws {
+  /// - Parameter wrapper: what starts the program, with its path and arguments behind; nothing for itself.
+  init(_ file: URL, arguments: [String], wrapper: [String] = []) throws {
     let program = try BuiltExecutable.url(of: "DurableProgram").path
     // A program that traps would be looked at for long.
     let environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
@@ -42,7 +43,8 @@ final class DurableChild: Sendable {
         close(childOutput)
       }
       let processID = try Self.spawn(
-        [program, "file=\(file.path)"] + arguments, environment.map { "\($0)=\($1)" }, [childInput, childOutput])
+        wrapper + [program, "file=\(file.path)"] + arguments, environment.map { "\($0)=\($1)" },
+        [childInput, childOutput])
       return (processID, input, output)
     }
     // What was printed before the end is read before the end is told.
@@ -148,8 +150,9 @@ final class DurableChild: Sendable {
   func standStill(outsideOfTransactionsOf file: URL) async throws {
     let inspection = try Inspection(file, busyTimeout: .zero)
     while true {
+      try Task.checkCancellation()
       signal(SIGSTOP)
-      while !standsStill { await Task.yield() }
+      await until(standsStill)
       do {
         return try inspection.connection.transaction {}
       } catch let error as DatabaseError where error.code == .busy {

@@ -98,7 +98,7 @@ import Testing
       var found: DatabaseError?
       do {
         let queue = try DurableQueue.patient(file)
-        try queue.register(Count.self) { _, _ in BlockOperation {} }
+        try await queue.register(Count.self) { _, _ in BlockOperation {} }
         let events = queue.events()
         queue.start()
         do {
@@ -177,7 +177,7 @@ import Testing
       configuration.pollInterval = .milliseconds(20)
       let queue = try DurableQueue(location: .file(file), configuration: configuration)
       let seen = EventRecorder<Int>(), started = Gate(), release = Gate()
-      try queue.register(Count.self) { job, _ async throws in
+      try await queue.register(Count.self) { job, _ async throws in
         seen.record(job.number)
         guard job.number == 1 else { return }
         started.open()
@@ -198,12 +198,12 @@ import Testing
         break
       }
       // Reading goes on.
-      #expect(try queue.job(first)?.state == .executing)
+      #expect(try await queue.job(first)?.state == .executing)
       try lock.connection.execute("COMMIT")
       try await queue.enqueue(Count(number: 4))
       try await queue.waitUntilIdle()
       #expect(seen.events == [1, 4])
-      #expect(try queue.counts()[.done] == 2)
+      #expect(try await queue.counts()[.done] == 2)
       await queue.stop()
     }
   }
@@ -216,10 +216,12 @@ import Testing
       try await queue.enqueue(contentsOf: (1...jobs).map { Count(number: $0) })
     }
     // The connections are closed when nobody uses the queue any more; then the log goes.
-    while Self.names(beside: file) != [file.lastPathComponent] { await Task.yield() }
+    await until(Self.names(beside: file) == [file.lastPathComponent])
   }
 
   private static func names(beside file: URL) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path))?.sorted() ?? []
+    // The reserve stays.
+    (try? FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path))?
+      .filter { !$0.hasSuffix("-reserve") }.sorted() ?? []
   }
 }

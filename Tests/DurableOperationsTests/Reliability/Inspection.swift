@@ -28,8 +28,19 @@ struct Inspection {
     Int(try numbers("SELECT count(*) FROM durable_jobs WHERE state = \(state.rawValue)")[0])
   }
 
+  /// Whether the counts that are kept are those that there are.
+  func hasRightCounts() throws -> Bool {
+    try connection.execute(
+      """
+      SELECT 1 FROM (SELECT kind, state, jobs FROM durable_counts WHERE jobs <> 0 UNION ALL
+        SELECT lane >> 2, state, count(*) FROM durable_jobs GROUP BY 1, 2)
+      GROUP BY kind, state, jobs HAVING count(*) <> 2
+      """
+    ).isEmpty
+  }
+
   /// Looks again and again, until something holds.
   func wait(until condition: (Inspection) throws -> Bool) async throws {
-    while try !condition(self) { await Task.yield() }
+    try await until(try condition(self))
   }
 }

@@ -31,6 +31,7 @@ import Testing
 
       let file = try Inspection(file)
       #expect(try file.integrity() == "ok")
+      #expect(try file.hasRightCounts())
       let notes = AttemptNotes(test.log)
       let all = Set(try file.numbers("SELECT id FROM durable_jobs"))
       let ran = notes.ids("S")
@@ -113,6 +114,7 @@ private final class KillRound: Sendable {
   private func checkDone(_ inspection: Inspection, _ number: Int) throws {
     let tables = try inspection.numbers("SELECT count(*) FROM sqlite_master WHERE name = 'durable_jobs'")
     guard tables == [1] else { return }
+    if try !inspection.hasRightCounts() { fail(number, "the counts are wrong") }
     // Whoever did it had noted its start before. So a start that is noted after this is one too many.
     let done = try inspection.ids(in: .done)
     let new = noted.withLock { noted in

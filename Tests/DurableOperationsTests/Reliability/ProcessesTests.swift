@@ -160,6 +160,7 @@ import Testing
       third.tell("release")
       await third.wait(for: "done 2")
       other.tell("release")
+      await other.wait(for: "stopped")
       await third.exit()
       await other.exit()
       #expect(try inspection.numbers("SELECT count(*) FROM durable_jobs WHERE state = 3") == [0])

@@ -1,4 +1,5 @@
 import CompositeOperations
+import CompositeOperationsTestKit
 import Foundation
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ import Testing
   @Test func grace_letsWorkFinish() async throws {
     let harness = try Harness()
     let started = Gate(), release = Gate()
-    try harness.queue.register(Count.self) { _, _ async throws in
+    try await harness.queue.register(Count.self) { _, _ async throws in
       started.open()
       try await release.waitUnlessCancelled()
     }
@@ -20,15 +21,15 @@ import Testing
     harness.clock.advance(by: .seconds(9))
     release.open()
     await stopped
-    #expect(try harness.queue.job(id)?.state == .done)
+    #expect(try await harness.queue.job(id)?.state == .done)
     let later = try await harness.queue.enqueue(Count(number: 2))
-    #expect(try harness.queue.job(later)?.state == .waiting)
+    #expect(try await harness.queue.job(later)?.state == .waiting)
   }
 
   @Test func graceIsOver_jobsWaitAgainUncharged() async throws {
     let harness = try Harness()
     let started = Gate()
-    try harness.queue.register(Count.self) { _, _ in
+    try await harness.queue.register(Count.self) { _, _ in
       started.open()
       return NeverFinishingOperation<Void>()
     }
@@ -38,12 +39,12 @@ import Testing
     let events = harness.queue.events()
     async let stopped: Void = harness.queue.stop(grace: .seconds(10))
     await harness.clock.waitForSleeper()
-    while try harness.queue.job(id)?.state == .executing {
+    while try await harness.queue.job(id)?.state == .executing, !Task.isCancelled {
       harness.clock.advance(by: .seconds(1))
       await Task.yield()
     }
     await stopped
-    let record = try #require(try harness.queue.job(id))
+    let record = try await #require(try harness.queue.job(id))
     #expect(record.state == .waiting)
     #expect(record.attempts == 0 && record.crashes == 0 && record.lastError == nil)
     for await event in events {
@@ -51,6 +52,106 @@ import Testing
       #expect(event.jobID == id)
       break
     }
+  }
+
+  /// DUR-9
+  @Test func startedAgainMeanwhile_waitsForWhatRanBefore() async throws {
+    let harness = try Harness()
+    let started = EventRecorder<Int>(), release = Gate(), stopped = Gate()
+    try await harness.queue.register(Count.self) { job, _ async throws in
+      started.record(job.number)
+      if job.number == 1 { await release.wait() }
+    }
+    harness.queue.start()
+    try await harness.queue.enqueue(Count(number: 1))
+    await started.wait(for: 1)
+    let stop = Task {
+      await harness.queue.stop(grace: .seconds(1_000_000))
+      stopped.open()
+    }
+    await until(harness.queue.core.withLock({ $0.state.phase }) == .stopping)
+    harness.queue.start()
+    // It runs jobs again, and whoever stopped it still waits.
+    try await harness.queue.enqueue(Count(number: 2))
+    await started.wait(for: 2)
+    #expect(!stopped.isOpen)
+    release.open()
+    await stop.value
+    await harness.queue.stop()
+  }
+
+  /// A queue that executes a job which takes no notice of its cancel.
+  private func executing() async throws -> (Harness, NeverFinishingOperation<Void>) {
+    let harness = try Harness()
+    let operation = NeverFinishingOperation<Void>(holdsOn: true)
+    try await harness.queue.register(Count.self) { _, _ in operation }
+    harness.queue.start()
+    try await harness.queue.enqueue(Count(number: 1))
+    await operation.started.wait()
+    return (harness, operation)
+  }
+
+  @Test func startedAgainMeanwhile_stopWithPatience_waitsNoLongerThanThat() async throws {
+    let (harness, operation) = try await executing()
+    let stop = Task { await harness.queue.stop(grace: .zero, givingUpAfter: .seconds(5)) }
+    await operation.cancelRequested.wait()
+    await harness.clock.waitForSleeper(dueIn: .seconds(5))
+    harness.queue.start()
+    harness.clock.advance(by: .seconds(5))
+    await stop.value
+    #expect(harness.queue.core.withLock { $0.state.phase == .running && $0.overtakenStops.isEmpty })
+    operation.release()
+    await harness.queue.stop()
+  }
+
+  /// The patience of one is not that of another.
+  @Test func startedAgainTwice_stopWithoutPatience_waitsOn() async throws {
+    let (harness, operation) = try await executing()
+    let stopped = Gate()
+    let first = Task {
+      await harness.queue.stop(grace: .zero)
+      stopped.open()
+    }
+    await operation.cancelRequested.wait()
+    harness.queue.start()
+    let second = Task { await harness.queue.stop(grace: .zero, givingUpAfter: .seconds(5)) }
+    await harness.clock.waitForSleeper(dueIn: .seconds(5))
+    harness.queue.start()
+    harness.clock.advance(by: .seconds(5))
+    await second.value
+    #expect(!stopped.isOpen && harness.queue.core.withLock { $0.overtakenStops.count == 1 })
+    operation.release()
+    await first.value
+    await harness.queue.stop()
+  }
+
+  @Test func patienceOfNothing_stopEndsAtOnce() async throws {
+    for _ in 0..<20 {
+      let (harness, operation) = try await executing()
+      await harness.queue.stop(grace: .zero, givingUpAfter: .zero)
+      operation.release()
+    }
+  }
+
+  /// DUR-10
+  @Test func secondStop_withMorePatience_leavesTheFirstItsGrace() async throws {
+    let harness = try Harness()
+    let started = Gate()
+    try await harness.queue.register(Count.self) { _, _ async throws in
+      started.open()
+      try await Gate().waitUnlessCancelled()
+    }
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 1))
+    await started.wait()
+    async let first: Void = harness.queue.stop(grace: .seconds(5))
+    await harness.clock.waitForSleeper(dueIn: .seconds(5))
+    async let second: Void = harness.queue.stop(grace: .seconds(1_000_000))
+    await until(harness.queue.core.withLock({ $0.stopWaiters.count }) >= 2)
+    harness.clock.advance(by: .seconds(5))
+    await first
+    await second
+    #expect(try await harness.queue.job(id)?.state == .waiting)
   }
 
   @Test func neverStarted_returns() async throws {
@@ -68,26 +169,26 @@ import Testing
   @Test func withoutGrace_whileJobsAreClaimed_ends() async throws {
     for round in 0..<100 {
       let queue = try DurableQueue(location: .memory)
-      try queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
+      try await queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
       try await queue.enqueue(contentsOf: (1...10).map { Count(number: $0) })
       queue.start()
       for _ in 0..<round { await Task.yield() }
       await queue.stop(grace: .zero)
-      #expect(try queue.counts()[.waiting] == 10)
+      #expect(try await queue.counts()[.waiting] == 10)
     }
   }
 
   @Test func pause_whileJobsAreClaimed_holdsAtOnce() async throws {
     for round in 0..<100 {
       let queue = try DurableQueue(location: .memory)
-      try queue.register(Count.self) { _, _ in BlockOperation {} }
+      try await queue.register(Count.self) { _, _ in BlockOperation {} }
       try await queue.enqueue(contentsOf: (1...50).map { Count(number: $0) })
       queue.start()
       for _ in 0..<round { await Task.yield() }
-      try queue.pause(kind: Count.kind)
-      let waiting = try queue.counts()[.waiting]
-      while try queue.counts()[.executing] > 0 { await Task.yield() }
-      #expect(try queue.counts()[.waiting] == waiting)
+      try await queue.pause(kind: Count.kind)
+      let waiting = try await queue.counts()[.waiting]
+      try await until(try await queue.counts()[.executing] == 0)
+      #expect(try await queue.counts()[.waiting] == waiting)
       await queue.stop()
     }
   }
@@ -95,7 +196,7 @@ import Testing
   @Test func startedWhileStopping_goesOn() async throws {
     let harness = try Harness()
     let started = Gate(), release = Gate()
-    try harness.queue.register(Count.self) { job, _ async throws in
+    try await harness.queue.register(Count.self) { job, _ async throws in
       guard job.number == 1 else { return }
       started.open()
       try await release.waitUnlessCancelled()
@@ -105,22 +206,22 @@ import Testing
     await started.wait()
     async let stopped: Void = harness.queue.stop(grace: .seconds(10))
     // It stops when a grace time is set.
-    while harness.queue.core.withLock({ $0.state.phase }) != .stopping { await Task.yield() }
+    await until(harness.queue.core.withLock({ $0.state.phase }) == .stopping)
     let second = try await harness.queue.enqueue(Count(number: 2))
     harness.queue.start()
-    await stopped
     await harness.wait(for: .done, of: second)
     harness.clock.advance(by: .seconds(20))
     release.open()
+    await stopped
     try await harness.queue.waitUntilIdle()
-    #expect(try harness.queue.counts()[.done] == 2)
+    #expect(try await harness.queue.counts()[.done] == 2)
     await harness.queue.stop()
   }
 
   @Test func startAndStop_manyTimes_loseNothing() async throws {
     let queue = try DurableQueue(location: .memory)
     let runs = EventRecorder<Int>()
-    try queue.register(Count.self) { job, _ async throws in
+    try await queue.register(Count.self) { job, _ async throws in
       await Task.yield()
       try Task.checkCancellation()
       runs.record(job.number)
@@ -139,7 +240,7 @@ import Testing
     }
     queue.start()
     try await queue.waitUntilIdle()
-    #expect(try queue.counts()[.done] == 500)
+    #expect(try await queue.counts()[.done] == 500)
     #expect(Set(runs.events).count == 500)
     await queue.stop()
   }
@@ -150,7 +251,7 @@ import Testing
       do {
         let queue = try DurableQueue.patient(file)
         // Neither keeps the queue alive.
-        try queue.register(Count.self) { _, _ in
+        try await queue.register(Count.self) { _, _ in
           started.open()
           return NeverFinishingOperation<Void>()
         }
@@ -171,7 +272,7 @@ import Testing
       do {
         let queue = try DurableQueue.patient(file)
         // Neither keeps the queue alive, nor hears that it is cancelled.
-        try queue.register(Count.self) { _, _ in
+        try await queue.register(Count.self) { _, _ in
           BlockOperation {
             started.open()
             release.waitBlocking()
@@ -212,7 +313,7 @@ import Testing
       let harness = try Harness(.file(file)) { $0.busyTimeout = .milliseconds(1) }
       let started = Gate(), release = Gate()
       let runs = EventRecorder<Int>()
-      try harness.queue.register(Count.self) { job, _ async throws in
+      try await harness.queue.register(Count.self) { job, _ async throws in
         runs.record(job.number)
         started.open()
         await release.wait()
@@ -229,7 +330,7 @@ import Testing
         await harness.queue.stop(grace: .seconds(1))
         isOver.withLock { $0 = true }
       }()
-      while !isOver.withLock({ $0 }) {
+      while !isOver.withLock({ $0 }), !Task.isCancelled {
         harness.clock.advance(by: .seconds(1))
         await Task.yield()
       }
@@ -240,12 +341,12 @@ import Testing
         break
       }
       try lock.connection.execute("COMMIT")
-      #expect(try harness.queue.job(id)?.state == .executing)
+      #expect(try await harness.queue.job(id)?.state == .executing)
       // What became of it is known still.
       harness.queue.start()
       await harness.wait(for: .done, of: id)
       await harness.queue.stop()
-      #expect(try harness.queue.job(id)?.crashes == 0)
+      #expect(try await harness.queue.job(id)?.crashes == 0)
       #expect(runs.events == [1])
     }
   }

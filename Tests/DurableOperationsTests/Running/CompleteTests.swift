@@ -10,7 +10,7 @@ import Testing
   @Test func completed_writesAndJobTogether_whateverTheOperationDoes() async throws {
     let queue = try DurableQueue(location: .memory)
     try await queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
-    try queue.register(Count.self) { job, context async throws in
+    try await queue.register(Count.self) { job, context async throws in
       try await context.complete { db in
         try db.execute("INSERT INTO sent VALUES (?)", SQLValue(job.number))
         try db.enqueue(Send(text: "next"))
@@ -25,10 +25,10 @@ import Testing
     let dependent = try await queue.enqueue(Send(text: "after"), options: JobOptions(dependsOn: [id]))
     try await queue.waitUntilIdle()
     await queue.stop()
-    #expect(try queue.job(id)?.state == .done)
-    #expect(try queue.job(id)?.attempts == 1)
-    #expect(try queue.job(dependent)?.state == .waiting)
-    #expect(try queue.counts()["send"]?[.waiting] == 2)
+    #expect(try await queue.job(id)?.state == .done)
+    #expect(try await queue.job(id)?.attempts == 1)
+    #expect(try await queue.job(dependent)?.state == .waiting)
+    #expect(try await queue.counts()["send"]?[.waiting] == 2)
     #expect(try await queue.transaction { try $0.execute("SELECT number FROM sent") }.map { $0[0].integerValue } == [7])
     let texts = await texts(of: events, through: "enqueued #3").filter { !$0.hasPrefix("enqueued #2") }
     #expect(texts == ["enqueued #1", "started #1 1", "done #1", "enqueued #3"])
@@ -42,7 +42,7 @@ import Testing
       _ = try db.execute("CREATE TABLE sent (number INTEGER PRIMARY KEY, count INTEGER)")
       _ = try db.execute("INSERT INTO sent VALUES (1, 0)")
     }
-    try queue.register(Count.self) { _, context async throws in
+    try await queue.register(Count.self) { _, context async throws in
       try await context.complete { db in
         if context.attempt == 1 { _ = try? db.execute("INSERT OR ROLLBACK INTO sent VALUES (1, 5)") }
         try db.execute("UPDATE sent SET count = count + 1")
@@ -58,7 +58,7 @@ import Testing
   @Test func throwsInside_notDone() async throws {
     let harness = try Harness()
     try await harness.queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
-    try harness.queue.register(Count.self) { job, context async throws in
+    try await harness.queue.register(Count.self) { job, context async throws in
       try await context.complete { db in
         try db.execute("INSERT INTO sent VALUES (?)", SQLValue(job.number))
         throw TestFailure()
@@ -67,7 +67,7 @@ import Testing
     harness.queue.start()
     let id = try await harness.queue.enqueue(Count(number: 7), options: JobOptions(maxAttempts: 1))
     try await harness.queue.waitUntilIdle()
-    #expect(try harness.queue.job(id)?.state == .dead)
+    #expect(try await harness.queue.job(id)?.state == .dead)
     #expect(try await harness.queue.transaction { try $0.execute("SELECT * FROM sent") }.isEmpty)
     await harness.queue.stop()
   }
@@ -77,7 +77,7 @@ import Testing
       let id: JobID
       do {
         let harness = try Harness(.file(file))
-        try harness.queue.register(Count.self) { _, context async throws in
+        try await harness.queue.register(Count.self) { _, context async throws in
           let number = (context.checkpoint?.first ?? 0) + 1
           try await context.checkpoint(Data([number]))
           #expect(context.checkpoint == Data([number]))
@@ -87,20 +87,20 @@ import Testing
         harness.queue.start()
         id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(backoff: .noDelay))
         await harness.wait(for: .dead, of: id)
-        #expect(try harness.queue.job(id)?.checkpointSize == 1)
+        #expect(try await harness.queue.job(id)?.checkpointSize == 1)
         await harness.queue.stop()
       }
       let harness = try Harness(.file(file))
       let seen = EventRecorder<Data?>()
-      try harness.queue.register(Count.self) { _, context in
+      try await harness.queue.register(Count.self) { _, context in
         seen.record(context.checkpoint)
         return BlockOperation {}
       }
       harness.queue.start()
-      try harness.queue.retry(id)
+      try await harness.queue.retry(id)
       try await harness.queue.waitUntilIdle()
       #expect(seen.events == [Data([2])])
-      #expect(try harness.queue.job(id)?.checkpointSize == nil)
+      #expect(try await harness.queue.job(id)?.checkpointSize == nil)
       let left = try await harness.queue.transaction { try $0.execute("SELECT * FROM durable_checkpoints") }
       #expect(left.isEmpty)
       await harness.queue.stop()
@@ -110,7 +110,7 @@ import Testing
   @Test func heartbeat_holdsAsLongAsTheJobIsHere() async throws {
     let queue = try DurableQueue(location: .memory)
     let kept = EventRecorder<Int64>(), box = Contexts()
-    try queue.register(Count.self) { _, context async throws in
+    try await queue.register(Count.self) { _, context async throws in
       try await context.heartbeat()
       try await context.checkpoint(Data([1]))
       try await context.checkpoint(nil)
@@ -119,7 +119,7 @@ import Testing
       kept.record(context.id.rawValue)
     }
     // The forms for operations.
-    try queue.register(Send.self) { _, context in
+    try await queue.register(Send.self) { _, context in
       SimpleOperation<Void> { operation in
         do {
           try context.heartbeat()
@@ -136,8 +136,8 @@ import Testing
     let other = try await queue.enqueue(Send(text: "by an operation"), options: JobOptions(maxAttempts: 1))
     try await queue.waitUntilIdle()
     #expect(kept.events == [id.rawValue])
-    #expect(try queue.job(other)?.state == .done)
-    #expect(try queue.job(other)?.checkpointSize == nil)
+    #expect(try await queue.job(other)?.state == .done)
+    #expect(try await queue.job(other)?.checkpointSize == nil)
     let context = try #require(box.all.first)
     #expect(jobErrorReason { try context.heartbeat() } == .leaseLost)
     #expect(jobErrorReason { try context.checkpoint(Data()) } == .leaseLost)

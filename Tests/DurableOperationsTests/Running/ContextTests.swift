@@ -1,6 +1,7 @@
 import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DurableOperations
@@ -11,13 +12,13 @@ import Testing
     let seen = EventRecorder<String>()
     func run(_ body: (DurableQueue) async throws -> Void) async throws {
       let queue = try DurableQueue(location: .memory)
-      try queue.register(Count.self) { _, context async throws in
+      try await queue.register(Count.self) { _, context async throws in
         seen.record(context.idempotencyKey)
         if context.attempt == 1 { throw TestFailure() }
       }
       try await body(queue)
       queue.start()
-      while try queue.counts().total > queue.counts()[.done] { await Task.yield() }
+      try await until(try await queue.counts().total <= queue.counts()[.done])
       await queue.stop()
     }
     let options = JobOptions(backoff: .noDelay, uniqueKey: UniqueKey("key", whenTaken: .replace))
@@ -49,11 +50,11 @@ import Testing
     do {
       let queue = try DurableQueue(location: .memory)
       released = queue
-      try queue.register(Count.self) { job, context async throws in
+      try await queue.register(Count.self) { job, context async throws in
         try await context.enqueue(Send(text: "\(job.number)"))
         try await context.enqueue(contentsOf: [JobRequest(Send(text: "more")), JobRequest(Send(text: "most"))])
       }
-      try queue.register(Send.self) { job, context in
+      try await queue.register(Send.self) { job, context in
         guard job.text == "most" else { return BlockOperation {} }
         // The form for operations.
         return SimpleOperation<Void> { operation in
@@ -68,7 +69,7 @@ import Testing
       queue.start()
       try await queue.enqueue(Count(number: 1))
       try await queue.waitUntilIdle()
-      #expect(try queue.jobs(kind: "send").map(\.state) == [.done, .done, .done, .done])
+      #expect(try await queue.jobs(kind: "send").map(\.state) == [.done, .done, .done, .done])
       await queue.stop()
     }
     #expect(released == nil)
@@ -76,7 +77,7 @@ import Testing
 
   @Test func snoozeInsideOfOthers_costsNoAttempt() async throws {
     let harness = try Harness()
-    try harness.queue.register(Count.self) { job, _ -> Operation in
+    try await harness.queue.register(Count.self) { job, _ -> Operation in
       let snooze = { AsyncOperation<Void> { throw JobSnooze(for: .seconds(300)) } }
       switch job.number {
       case 1: return CompositeOperation { CompositeOperation { snooze() } }
@@ -94,13 +95,13 @@ import Testing
     // What fails besides is a failure.
     let records = try ids.map { try #require(try harness.queue.job($0)) }
     #expect(records.map(\.attempts) == [0, 0, 1], "\(records.map(\.lastError))")
-    #expect(try harness.queue.job(ids[0])?.lastError == nil)
+    #expect(try await harness.queue.job(ids[0])?.lastError == nil)
     await harness.queue.stop()
   }
 
   @Test func permanentFailureInsideOfOthers_isDeadAtOnce() async throws {
     let queue = try DurableQueue(location: .memory)
-    try queue.register(Count.self) { _, _ in
+    try await queue.register(Count.self) { _, _ in
       CompositeOperation { AsyncOperation<Void> { throw PermanentJobFailure(TestFailure(text: "no such file")) } }
     }
     queue.start()
@@ -113,7 +114,7 @@ import Testing
   @Test func operationThatHasRunBefore_isAFailureThatSaysSo() async throws {
     let queue = try DurableQueue(location: .memory)
     let shared = BlockOperation {}
-    try queue.register(Count.self, maxConcurrent: 1) { _, _ in shared }
+    try await queue.register(Count.self, maxConcurrent: 1) { _, _ in shared }
     queue.start()
     let first = try await queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
     #expect(try await queue.waitUntilSettled(first)?.state == .done)
@@ -126,7 +127,7 @@ import Testing
 
   @Test func progressOfTheOperation_isTold() async throws {
     let queue = try DurableQueue(location: .memory)
-    try queue.register(Count.self) { _, _ in
+    try await queue.register(Count.self) { _, _ in
       let composite = CompositeOperation(
         operations: (0..<4).map { _ in SimpleOperation<Void> { $0.finish(with: ()) } })
       composite.maxConcurrentOperationCount = 1

@@ -11,17 +11,17 @@ import Testing
   @Test func stoppedWhileAJobIsClaimed_isCancelledToo() async throws {
     for _ in 0..<100 {
       let queue = try DurableQueue(location: .memory)
-      try queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
+      try await queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
       let id = try await queue.enqueue(Count(number: 1))
       queue.start()
       await queue.stop(grace: .zero)
-      #expect(try queue.job(id)?.state == .waiting)
+      #expect(try await queue.job(id)?.state == .waiting)
     }
   }
 
   @Test func startedAgain_goesOn() async throws {
     let queue = try DurableQueue(location: .memory)
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     for number in 1...20 {
       queue.start()
       let id = try await queue.enqueue(Count(number: number))
@@ -31,14 +31,14 @@ import Testing
       await stopped
       queue.start()
       try await queue.waitUntilIdle()
-      #expect(try queue.job(id)?.state == .done)
+      #expect(try await queue.job(id)?.state == .done)
       await queue.stop()
     }
   }
 
   @Test func events_ofEachJobComeInOrder_andEndWithTheQueue() async throws {
     var queue: DurableQueue? = try DurableQueue(location: .memory)
-    try queue?.register(Count.self) { _, context async throws in context.reportProgress(2) }
+    try await queue?.register(Count.self) { _, context async throws in context.reportProgress(2) }
     let events = try #require(queue?.events()), second = try #require(queue?.events())
     queue?.start()
     try await queue?.enqueue(contentsOf: (0..<100).map { Count(number: $0) })
@@ -72,7 +72,7 @@ import Testing
   @Test func waitUntilIdle_countsWhatIsDueAlone() async throws {
     let harness = try Harness()
     let seen = EventRecorder<Int>()
-    try harness.queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
+    try await harness.queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
     try await harness.queue.enqueue(Count(number: 1), options: JobOptions(startsHeld: true))
     let later = try await harness.queue.enqueue(Count(number: 2), options: JobOptions(start: .after(.seconds(9))))
     try await harness.queue.enqueue(Count(number: 3), options: JobOptions(dependsOn: [later]))
@@ -81,10 +81,10 @@ import Testing
     try await harness.queue.waitUntilIdle()
     #expect(seen.count == 0)
     // A paused one counts: the wait ends when it has run.
-    try harness.queue.pause(kind: "count")
+    try await harness.queue.pause(kind: "count")
     try await harness.queue.enqueue(Count(number: 4))
     async let idle: Void = harness.queue.waitUntilIdle()
-    try harness.queue.resume(kind: "count")
+    try await harness.queue.resume(kind: "count")
     try await idle
     #expect(seen.events == [4])
     await harness.queue.stop()
@@ -92,7 +92,7 @@ import Testing
 
   @Test func taskCancelled_waitUntilIdleEnds() async throws {
     let queue = try DurableQueue(location: .memory)
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     try await queue.enqueue(Count(number: 1))
     let isWaiting = Gate()
     let waiting = Task {
@@ -119,12 +119,12 @@ import Testing
     try await withDatabaseFile { file in
       let harness = try Harness(.file(file)) { $0.leaseDuration = .seconds(60) }
       let started = Gate(), runs = Locked(0)
-      try harness.queue.register(Count.self) { _, _ async throws in
+      try await harness.queue.register(Count.self) { _, _ async throws in
         if runs.increment() > 1 { return }
         started.open()
         try await Gate().waitUnlessCancelled()
       }
-      try harness.queue.register(Send.self) { _, _ in BlockOperation {} }
+      try await harness.queue.register(Send.self) { _, _ in BlockOperation {} }
       let events = harness.queue.events()
       harness.queue.start()
       let id = try await harness.queue.enqueue(Count(number: 1))
@@ -152,8 +152,8 @@ import Testing
       await harness.wait(for: .done, of: id)
       await harness.wait(for: .done, of: next)
       // The process is there, so the job has not ended it.
-      #expect(try harness.queue.job(id)?.crashes == 0)
-      #expect(try harness.queue.job(id)?.attempts == 1)
+      #expect(try await harness.queue.job(id)?.crashes == 0)
+      #expect(try await harness.queue.job(id)?.attempts == 1)
       #expect(await texts(of: events, through: "leaseLost \(id)").last == "leaseLost \(id)")
       // What it claims now is its own: a look around takes nothing away.
       for _ in 0..<5 {
@@ -174,7 +174,7 @@ import Testing
         core = queue.core
         let started = Gate(), never = NeverFinishingOperation<Void>()
         operation = never
-        try queue.register(Count.self) { _, _ in
+        try await queue.register(Count.self) { _, _ in
           started.open()
           return never
         }
@@ -183,7 +183,7 @@ import Testing
         await started.wait()
         if isStopped { await queue.stop(grace: .zero) }
       }
-      while core != nil { await Task.yield() }
+      await until(core == nil)
     }
     #expect(core == nil)
     _ = operation
@@ -192,13 +192,24 @@ import Testing
   @Test func doneJobs_operationsAreReleased() async throws {
     let queue = try DurableQueue(location: .memory)
     let operations = Weaks()
-    try queue.register(Count.self) { _, _ in operations.add(AsyncOperation {}) }
+    try await queue.register(Count.self) { _, _ in operations.add(AsyncOperation {}) }
     queue.start()
     try await queue.enqueue(contentsOf: (0..<50).map { Count(number: $0) })
     try await queue.waitUntilIdle()
-    while operations.aliveCount > 0 { await Task.yield() }
+    await until(operations.aliveCount == 0)
     #expect(operations.count == 50)
     await queue.stop()
+  }
+
+  @Test func queueThatGoes_leavesNoTimer() async throws {
+    let clock = ManualClock()
+    do {
+      let harness = try Harness(clock: clock)
+      harness.queue.start()
+      try await harness.queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(3600))))
+      await clock.waitForSleeper()
+    }
+    await clock.waitUntilNobodySleeps()
   }
 }
 

@@ -1,5 +1,6 @@
 import CompositeOperationsTestKit
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DurableOperations
@@ -9,7 +10,7 @@ import Testing
     let network = ManualReachabilityMonitor(isReachable: false)
     let harness = try Harness { $0.networkMonitor = network }
     let seen = EventRecorder<Int>()
-    try harness.queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
+    try await harness.queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
     harness.queue.start()
     await network.wait(forWatchers: 1)
     let id = try await harness.queue.enqueue(
@@ -17,12 +18,12 @@ import Testing
     try await harness.queue.enqueue(contentsOf: (1...20).map { Count(number: $0) })
     await seen.wait(forCount: 20)
     #expect(!seen.contains(0))
-    #expect(try harness.queue.job(id)?.state == .waiting)
+    #expect(try await harness.queue.job(id)?.state == .waiting)
     // The clock stands still: nothing but the network's word has it run.
     network.isReachable = true
     await seen.wait(for: 0)
     try await harness.queue.waitUntilIdle()
-    #expect(try harness.queue.job(id)?.state == .done)
+    #expect(try await harness.queue.job(id)?.state == .done)
     await harness.queue.stop()
   }
 
@@ -30,7 +31,7 @@ import Testing
     let network = ManualReachabilityMonitor(isReachable: true)
     let harness = try Harness { $0.networkMonitor = network }
     let started = Gate(), isLost = Gate()
-    try harness.queue.register(Count.self) { _, context async throws in
+    try await harness.queue.register(Count.self) { _, context async throws in
       started.open()
       await isLost.wait()
       if !network.isReachable { throw TestFailure(text: "no route to host") }
@@ -40,11 +41,11 @@ import Testing
       Count(number: 1), options: JobOptions(maxAttempts: 1, requiresNetwork: true))
     await started.wait()
     network.isReachable = false
-    while harness.queue.core.network.isOnline { await Task.yield() }
+    await until(!harness.queue.core.network.isOnline)
     isLost.open()
     await harness.wait(for: .waiting, of: id)
-    #expect(try harness.queue.job(id)?.attempts == 0)
-    #expect(try harness.queue.job(id)?.lastError?.contains("no route") == true)
+    #expect(try await harness.queue.job(id)?.attempts == 0)
+    #expect(try await harness.queue.job(id)?.lastError?.contains("no route") == true)
     network.isReachable = true
     await harness.wait(for: .done, of: id)
     await harness.queue.stop()

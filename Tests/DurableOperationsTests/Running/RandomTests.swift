@@ -14,7 +14,8 @@ import Testing
     configuration.maxConcurrentJobs = Int.random(in: 1...6, using: &random)
     let queue = try DurableQueue(location: .memory, configuration: configuration)
     let snoozed = Locked<Set<Int>>([]), runs = Locked<[Int: Int]>([:])
-    try queue.register(Count.self, maxConcurrent: Bool.random(using: &random) ? 2 : nil) { job, context async throws in
+    try await queue.register(Count.self, maxConcurrent: Bool.random(using: &random) ? 2 : nil) {
+      job, context async throws in
       runs.withLock { $0[job.number, default: 0] += 1 }
       switch Plan(rawValue: job.number % Plan.allCases.count)! {
       case .succeed: break
@@ -67,13 +68,13 @@ import Testing
       }
       let id = try await queue.enqueue(Count(number: number), options: options)
       if isHeld, Bool.random(using: &random) {
-        try queue.cancel(id)
+        try await queue.cancel(id)
         state = .cancelled
       }
       jobs.append((id, plan, state, attempts))
       if Int.random(in: 0..<10, using: &random) == 0 {
-        try queue.pause(kind: "count")
-        try queue.resume(kind: "count")
+        try await queue.pause(kind: "count")
+        try await queue.resume(kind: "count")
       }
       if Int.random(in: 0..<15, using: &random) == 0 { await queue.stop() }
       if Int.random(in: 0..<10, using: &random) == 0 { queue.start() }
@@ -81,11 +82,11 @@ import Testing
     queue.start()
     try await queue.waitUntilIdle()
     for job in jobs {
-      let record = try #require(try queue.job(job.id))
+      let record = try await #require(try queue.job(job.id))
       #expect(record.state == job.state, "seed \(seed), job \(job)")
       #expect(record.attempts == job.attempts, "seed \(seed), job \(job)")
     }
-    #expect(try queue.counts().total == 60)
+    #expect(try await queue.counts().total == 60)
     await queue.stop()
   }
 }

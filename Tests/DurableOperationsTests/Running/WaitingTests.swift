@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct WaitingTests {
   @Test func settles_theRecordIsGiven() async throws {
     let queue = try DurableQueue(location: .memory)
-    try queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }
+    try await queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }
     let done = try await queue.enqueue(Count(number: 1))
     let dead = try await queue.enqueue(Count(number: 2), options: JobOptions(maxAttempts: 1))
     let cancelled = try await queue.enqueue(Count(number: 3), options: JobOptions(startsHeld: true))
@@ -19,7 +19,7 @@ import Testing
     queue.start()
     #expect(try await first?.state == .done)
     #expect(try await second?.lastError?.contains("it failed") == true)
-    try queue.cancel(cancelled)
+    try await queue.cancel(cancelled)
     #expect(try await third?.state == .cancelled)
     #expect(try await queue.waitUntilSettled(done)?.state == .done, "at once")
     #expect(try await queue.waitUntilSettled(JobID(rawValue: 99)) == nil)
@@ -30,7 +30,7 @@ import Testing
     var configuration = DurableQueue.Configuration()
     configuration.retention = .none
     let queue = try DurableQueue(location: .memory, configuration: configuration)
-    try queue.register(Count.self) { _, _ in BlockOperation {} }
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
     let id = try await queue.enqueue(Count(number: 1))
     async let record = queue.waitUntilSettled(id)
     queue.start()
@@ -41,7 +41,7 @@ import Testing
   @Test func runByAnotherProcess_isSeen() async throws {
     try await withDatabaseFile { file in
       let submitter = try DurableQueue.patient(file), runner = try DurableQueue.patient(file)
-      try runner.register(Count.self) { _, _ in BlockOperation {} }
+      try await runner.register(Count.self) { _, _ in BlockOperation {} }
       let id = try await submitter.enqueue(Count(number: 1))
       async let record = submitter.waitUntilSettled(id)
       runner.start()

@@ -95,11 +95,17 @@ struct CronExpressionTests {
     #expect(try times("0 0 29 2 */7", after: "2088-02-29T00:00:00Z", in: "GMT", 1) == ["2128-02-29T00:00:00Z"])
   }
 
-  @Test("Days that never come are nil", arguments: ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "* * 30-31 FEB *"])
-  func dayThatNeverComes_isNil(expression: String) throws {
-    for identifier in ["GMT", "America/New_York"] {
-      #expect(try CronExpression(expression).next(after: instant("2024-01-31T10:59:30Z"), in: zone(identifier)) == nil)
-    }
+  @Test("Days that never come are refused", arguments: ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "* * 30-31 FEB *"])
+  func dayThatNeverComes_isRefused(expression: String) throws {
+    let error = #expect(throws: CronError.self) { try CronExpression(expression) }
+    #expect(error?.code == .neverOccurs && error?.field == .dayOfMonth)
+    #expect(error.map { "\($0)".contains("is a day that none of its months has") } == true)
+  }
+
+  @Test(
+    "Days that come rarely are accepted", arguments: ["0 0 29 2 *", "0 0 29 2 */7", "0 0 30 2 MON", "0 0 31 1-2 *"])
+  func dayThatComesRarely_isAccepted(expression: String) throws {
+    _ = try CronExpression(expression)
   }
 
   @Test("Instants that are none, or beyond every calendar, are nil")

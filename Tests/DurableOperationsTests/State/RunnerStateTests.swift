@@ -10,7 +10,7 @@ import Testing
     return Runner(state)
   }
 
-  private func job(_ id: Int64, kind: Int64 = 1, isAlone: Bool = false) -> ClaimedJob {
+  func job(_ id: Int64, kind: Int64 = 1, isAlone: Bool = false) -> ClaimedJob {
     ClaimedJob(
       id: JobID(rawValue: id), kind: kind, claim: 1, enqueuedAt: 0, revision: 0, attempts: 0, crashes: 0,
       maxAttempts: nil,

@@ -96,7 +96,7 @@ import Testing
       let neighbour = try harness.enqueue()
       let next = try harness.store.transaction {
         #expect(
-          try harness.store.rescue(from: harness.worker, hasCrashed: true, maxCrashes: 3, now: harness.now))
+          try harness.store.rescue(from: harness.worker, after: .crashed, maxCrashes: 3, now: harness.now))
         return try harness.store.addWorker(.current, lease: 0, now: harness.now)
       }
       #expect(next > 0)
@@ -117,7 +117,7 @@ import Testing
     let harness = try StoreHarness()
     let id = try harness.enqueue()
     _ = try harness.claim()
-    _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: 3, now: harness.now) }
+    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: 3, now: harness.now) }
     #expect(try harness.claim().jobs.first?.isAlone == true)
     try harness.end(id, .returned)
     #expect(try harness.claim().jobs.first?.isAlone == true)
@@ -130,7 +130,7 @@ import Testing
     let id = try harness.enqueue()
     func crash() throws {
       #expect(try harness.claimed() == [id])
-      _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: 3, now: harness.now) }
+      _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: 3, now: harness.now) }
     }
     for isCharged in [true, false] {
       for _ in 0..<2 { try crash() }
@@ -151,7 +151,7 @@ import Testing
     #expect(try harness.claimed() == [id, wanted])
     _ = try harness.change { try $0.cancel(wanted, now: harness.now) }
     let hasRescued = try harness.change {
-      try $0.rescue(from: harness.worker, hasCrashed: false, maxCrashes: 1, now: harness.now)
+      try $0.rescue(from: harness.worker, after: .stoodStill, maxCrashes: 1, now: harness.now)
     }
     #expect(hasRescued)
     #expect(try harness.record(id)?.crashes == 0)
@@ -165,7 +165,7 @@ import Testing
     let harness = try StoreHarness()
     let id = try harness.enqueue()
     let old = try harness.claim().jobs[0]
-    _ = try harness.change { try $0.rescue(from: harness.worker, hasCrashed: true, maxCrashes: nil, now: harness.now) }
+    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: nil, now: harness.now) }
     let stale = {
       try harness.change {
         try $0.acknowledge(StoreHarness.acknowledgement(of: id, claim: old.claim), keepsDone: true, now: 0)

@@ -4,6 +4,18 @@ import Testing
 @testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(10))) struct PrerequisiteTests {
+  /// A queue that does not poll sets its alarm by this, and would look again and again.
+  @Test func cancelledJob_thatOthersWaitFor_isNothingToDelete() throws {
+    let harness = try StoreHarness()
+    let first = try harness.enqueue()
+    let second = try harness.enqueue("a", JobOptions(dependsOn: [first]))
+    _ = try harness.change { try $0.cancel(first, now: harness.now) }
+    #expect(try harness.change { try $0.prune(finishedBefore: .max) } == false && harness.record(first) != nil)
+    #expect(try harness.store.firstFinish() == nil)
+    _ = try harness.change { try $0.cancel(second, now: harness.now + 5) }
+    #expect(try harness.store.firstFinish() == harness.now + 5)
+  }
+
   @Test func allDone_isReleased() throws {
     let harness = try StoreHarness()
     let first = try harness.enqueue(), second = try harness.enqueue()

@@ -44,6 +44,7 @@ extension StoreHarness {
           SQLValue(first), SQLValue(count), .integer(Schema.lane(ofKind: try store.kindID("a"))),
           SQLValue(state.rawValue), SQLValue(uniqueKey),
         ])
+      try store.recount()
     }
   }
 }

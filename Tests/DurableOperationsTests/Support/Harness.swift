@@ -1,6 +1,7 @@
 import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
+import TestSupport
 
 @testable import DurableOperations
 
@@ -28,7 +29,7 @@ struct Harness {
     let before = attempt(of: id)
     clock.advance(by: duration)
     // Not until it is in another state: it may be in the same again by then.
-    while attempt(of: id) == before {
+    while attempt(of: id) == before, !Task.isCancelled {
       // The alarm may have been set only after the time was moved.
       clock.advance(by: .milliseconds(1))
       await Task.yield()
@@ -43,17 +44,17 @@ struct Harness {
   /// Moves the time, and then on from look to look, until a job is in a state.
   func advance(by duration: Duration, until state: JobState, of id: JobID) async {
     clock.advance(by: duration)
-    while (try? queue.job(id)?.state) != state {
+    while (try? await queue.job(id)?.state) != state, !Task.isCancelled {
       // The alarm may have been set only after the time was moved.
       await clock.waitForSleeper()
       clock.advance(by: .seconds(1))
-      for _ in 0..<20 where (try? queue.job(id)?.state) != state { await Task.yield() }
+      for _ in 0..<20 where (try? await queue.job(id)?.state) != state { await Task.yield() }
     }
   }
 
   /// Waits until a job is in a state.
   func wait(for state: JobState, of id: JobID) async {
-    while (try? queue.job(id)?.state) != state { await Task.yield() }
+    await until((try? await queue.job(id)?.state) == state)
   }
 }
 
@@ -65,10 +66,20 @@ extension DurableQueue {
     return try DurableQueue(location: .file(file), configuration: configuration)
   }
 
+  /// Waits until somebody waits for something that the database is to show.
+  func hasWaiter() async {
+    await until(!core.withLock { $0.waiters.isEmpty })
+  }
+
+  /// Waits until what the queue does is as it is to be.
+  func hasPumped(_ condition: (RunnerState) -> Bool) async {
+    await until(core.withLock { condition($0.state) })
+  }
+
   /// Waits until the queue has looked around at the time that its clock shows.
   func hasLookedAround() async {
     let timekeeper = core.clock.timekeeper
-    while core.withLock({ $0.alarm.map { $0.time <= timekeeper.now } ?? true }) { await Task.yield() }
+    await until(!core.withLock({ $0.alarm.map { $0.time <= timekeeper.now } ?? true }))
   }
 }
 

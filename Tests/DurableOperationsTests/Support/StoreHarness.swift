@@ -7,9 +7,11 @@ final class StoreHarness {
   let store: JobStore
   var now: Int64 = 1_800_000_000_000
   private(set) var worker: Int64 = 0
-  let events = EventHub()
+  let events: EventHub
 
-  init() throws {
+  /// - Parameter log: gets what is reported.
+  init(log: (@Sendable (JobEvent) -> Void)? = nil) throws {
+    events = EventHub(log: log)
     store = try JobStore(
       path: ":memory:", configuration: DurableQueue.Configuration(), events: events, mustExist: false)
     worker = try store.transaction { try store.addWorker(.current, lease: 60_000, now: now) }
@@ -22,7 +24,7 @@ final class StoreHarness {
   static func acknowledgement(of id: JobID, claim: Int64 = 1, _ result: Acknowledgement.Result = .done)
     -> Acknowledgement
   {
-    Acknowledgement(id: id, kind: "a", claim: claim, result: result, event: .done(id, kind: "a"))
+    Acknowledgement(id: id, kind: "a", claim: claim, attempt: 1, result: result, event: .done(id, kind: "a"))
   }
 
   @discardableResult

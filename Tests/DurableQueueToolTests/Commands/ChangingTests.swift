@@ -65,7 +65,7 @@ import Testing
     let sample = try Sample()
     let queue = try sample.queue()
     let (began, ended) = (Gate(), Gate())
-    try queue.register(Mail.self) { _, _ in
+    try await queue.register(Mail.self) { _, _ in
       began.open()
       await withTaskCancellationHandler {
         await ended.wait()
@@ -82,7 +82,7 @@ import Testing
     #expect(tool("delete", sample.path, "\(id)").status == 1)
     #expect(tool("cancel", sample.path, "\(id)").output == "\(id)  asked to end\n")
     for await event in events where event.kind == .cancelled && event.jobID == id { break }
-    #expect(try queue.job(id)?.state == .cancelled)
+    #expect(try await queue.job(id)?.state == .cancelled)
     await queue.stop()
   }
 
@@ -90,9 +90,9 @@ import Testing
     let (sample, ids) = try await Sample.withJobs()
     let waiting = try #require(ids[.waiting])
     #expect(tool("priority", sample.path, "\(waiting.rawValue)", "20").status == 0)
-    #expect(try sample.queue().job(waiting)?.priority == JobPriority(major: 20))
+    #expect(try await sample.queue().job(waiting)?.priority == JobPriority(major: 20))
     #expect(tool("priority", sample.path, "\(waiting.rawValue)", "-5,3").output.contains("-5,3"))
-    #expect(try sample.queue().job(waiting)?.priority == JobPriority(major: -5, minor: 3))
+    #expect(try await sample.queue().job(waiting)?.priority == JobPriority(major: -5, minor: 3))
     #expect(tool("priority", sample.path, "99", "1").status == 1)
   }
 
@@ -100,15 +100,31 @@ import Testing
     let sample = try Sample()
     try await sample.queue().enqueue(Mail(to: "ada"))
     #expect(tool("pause", sample.path, "mail").output == "mail  paused\n")
-    #expect(try sample.queue().counts()["mail"]?.isPaused == true)
+    #expect(try await sample.queue().counts()["mail"]?.isPaused == true)
     let ran = tool("resume", sample.path, "mail", "--json")
     #expect(ran.output == "{\"command\":\"resume\",\"count\":1,\"kinds\":[\"mail\"],\"failures\":[]}\n")
-    #expect(try sample.queue().counts()["mail"]?.isPaused == false)
-    #expect(tool("pause", sample.path, "mails").errors.hasSuffix("Did you mean mail?\n"))
-    // To pause a kind before its jobs come is no mistake, to resume one that nobody knows is.
+    #expect(try await sample.queue().counts()["mail"]?.isPaused == false)
     let unknown = tool("resume", sample.path, "mial")
     #expect(unknown.status == 1 && unknown.output == "")
     #expect(unknown.errors == "durable-queue: There is no kind “mial”, so it is not paused. Did you mean mail?\n")
+  }
+
+  /// TOOL-6
+  @Test func pauseOfAnUnknownKind_isRefused_unlessItIsSaidToBeNew() async throws {
+    let sample = try Sample()
+    let queue = try sample.queue()
+    try await queue.enqueue(Mail(to: "ada"))
+    try await queue.deleteUnstarted()
+    try await queue.register(Resize.self) { (_, _) async throws in }
+    let refused = tool("pause", sample.path, "mial", "mail", "resize")
+    #expect(refused.status == 1)
+    #expect(refused.output == "mail  paused\nresize  paused\n")
+    #expect(
+      refused.errors == "durable-queue: The queue knows no kind “mial”, so it was not paused. Did you mean mail? "
+        + "With --new it is paused before its jobs come.\n")
+    #expect(!tool("stats", sample.path).output.contains("mial"))
+    #expect(tool("pause", sample.path, "mial", "--new").output == "mial  paused\n")
+    #expect(try await queue.counts()["mial"]?.isPaused == true)
   }
 
   @Test func retryAll_tellsASentence() async throws {
@@ -123,10 +139,12 @@ import Testing
     #expect(ran.output == "4 jobs have the priority 7,3 now.\n")
     let queue = try sample.queue()
     for (state, id) in ids {
-      let job = try #require(try queue.job(id))
+      let job = try await #require(try queue.job(id))
       let isChanged = job.kind == "mail" && state != .done && state != .cancelled
       #expect((job.priority == JobPriority(major: 7, minor: 3)) == isChanged, "\(state)")
     }
+    #expect(tool("priority", sample.path, "--kind", "mail", "5").output == "4 jobs have the priority 5 now.\n")
+    #expect(try await queue.job(#require(ids[.waiting]))?.priority == JobPriority(major: 5, minor: 3))
     #expect(tool("priority", sample.path, "20", "--kind", "resize").output == "1 job has the priority 20 now.\n")
     let json = tool("priority", sample.path, "--kind", "resize", "-5", "--json")
     #expect(json.output == "{\"command\":\"priority\",\"count\":1,\"jobs\":null,\"failures\":[]}\n")

@@ -13,15 +13,15 @@ import Testing
     #expect(ran.status == 64)
     #expect(ran.output == "")
     #expect(ran.errors.contains("--kind KIND") && ran.errors.contains("--all"), "\(ran.errors)")
-    #expect(try sample.queue().counts().total == ids.count)
+    #expect(try await sample.queue().counts().total == ids.count)
   }
 
   @Test func drain_deletesWhatDoesNotRunYet() async throws {
     let (sample, ids) = try await Sample.withJobs()
     #expect(tool("drain", sample.path, "--kind", "resize").output == "1 job was deleted.\n")
-    #expect(try sample.queue().job(try #require(ids[.scheduled])) == nil)
+    #expect(try await sample.queue().job(try #require(ids[.scheduled])) == nil)
     #expect(tool("drain", sample.path, "--all").output == "3 jobs were deleted.\n")
-    let left = try sample.queue().counts()
+    let left = try await sample.queue().counts()
     #expect((left[.waiting], left[.scheduled], left[.blocked], left[.held]) == (0, 0, 0, 0))
     #expect((left[.done], left[.dead], left[.cancelled]) == (1, 1, 1))
   }
@@ -31,7 +31,7 @@ import Testing
     let ran = tool("drain", sample.path, "--kind", "mails")
     #expect(ran.output == "0 jobs were deleted.\n")
     #expect(ran.errors.hasSuffix("Did you mean mail?\n"))
-    #expect(try sample.queue().counts().total == ids.count)
+    #expect(try await sample.queue().counts().total == ids.count)
   }
 
   @Test func deleteByState_leavesTheOthers() async throws {
@@ -42,7 +42,7 @@ import Testing
     let ran = tool("delete", sample.path, "--state", "done, dead", "--state", "CANCELLED")
     #expect(ran.status == 0)
     #expect(ran.output == "3 jobs were deleted.\n")
-    let left = try sample.queue().counts()
+    let left = try await sample.queue().counts()
     #expect((left[.done], left[.dead], left[.cancelled]) == (0, 0, 0))
     #expect(left.total == ids.count - 3)
     let json = tool("delete", sample.path, "--state", "held", "--kind", "mail", "--json")
@@ -53,7 +53,7 @@ import Testing
     let sample = try Sample()
     let queue = try sample.queue()
     let (began, ended) = (Gate(), Gate())
-    try queue.register(Mail.self) { (_, _) async throws in
+    try await queue.register(Mail.self) { (_, _) async throws in
       began.open()
       await ended.wait()
     }
@@ -69,8 +69,8 @@ import Testing
     #expect(failures.map { $0["id"] as? Int } == [Int(id.rawValue)])
     #expect(
       ran.errors == "durable-queue: Job \(id) executes, so it stays. Cancel it, and delete it when it has ended.\n")
-    #expect(try queue.job(id)?.state == .executing)
-    #expect(try queue.job(other) == nil)
+    #expect(try await queue.job(id)?.state == .executing)
+    #expect(try await queue.job(other) == nil)
     // Those of another kind do not matter.
     #expect(tool("delete", sample.path, "--state", "executing", "--kind", "resize").status == 0)
     ended.open()

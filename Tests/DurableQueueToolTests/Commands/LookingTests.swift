@@ -94,10 +94,19 @@ import Testing
     #expect(ran.status == 0)
     for text in [
       "job       \(dead)", "kind      mail", "state     dead", "attempts  1 of 1", "error     550", "{\"to\":\"dead\"}",
+      "failed    attempt 1, ",
     ] {
       #expect(ran.output.contains(text), "\(text) is missing: \(ran.output)")
     }
-    for text in ["if it fails", "checkpoint", "waits for"] { #expect(!ran.output.contains(text)) }
+    for text in ["if it fails", "checkpoint", "waits for", "lapses"] { #expect(!ran.output.contains(text)) }
+    try await sample.queue().transaction { db in
+      try db.execute("UPDATE durable_jobs SET lapses = 3 WHERE id = ?", .integer(dead.rawValue))
+    }
+    #expect(tool("show", sample.path, "\(dead)").output.contains("lapses    3\n"))
+    let json = try #require(
+      (try tool("show", sample.path, "\(dead)", "--json").json() as? [[String: Any]])?.first)
+    #expect(json["lapses"] as? Int == 3)
+    #expect((json["failures"] as? [[String: Any]])?.map { $0["attempt"] as? Int } == [1])
   }
 
   @Test func show_namesThePrerequisites() async throws {
@@ -115,7 +124,7 @@ import Testing
   @Test func show_tellsTheCheckpoint_andWhatHappensInTheEnd() async throws {
     let sample = try Sample()
     let queue = try sample.queue()
-    try queue.register(Mail.self) { (_, context) async throws in
+    try await queue.register(Mail.self) { (_, context) async throws in
       try await context.checkpoint(Data(count: 1500))
       throw Refusal()
     }
@@ -139,7 +148,7 @@ import Testing
 
   @Test func stats_countByKindAndState() async throws {
     let (sample, _) = try await Sample.withJobs()
-    try sample.queue().pause(kind: "resize")
+    try await sample.queue().pause(kind: "resize")
     let ran = tool("stats", sample.path)
     #expect(ran.status == 0)
     let words = ran.lines.map { $0.split(separator: " ").map(String.init) }

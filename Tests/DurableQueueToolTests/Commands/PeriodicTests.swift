@@ -15,7 +15,8 @@ import Testing
     try queue.schedule(Resize(width: 1), named: "often", .interval(.seconds(90)))
     let start = Date(timeIntervalSince1970: 4_000_000_000)
     try queue.schedule(Resize(width: 2), named: "some day", .interval(.seconds(7 * 86_400), startingAt: start))
-    try queue.schedule(Mail(to: "none"), named: "there is\nno such day", try .cron("0 0 30 2 *", timeZone: .gmt))
+    try queue.schedule(Mail(to: "none"), named: "there is\nno such day", try .cron("0 0 29 2 *", timeZone: .gmt))
+    try queue.transaction { try $0.execute("UPDATE durable_periodic SET next_at = NULL WHERE name LIKE 'there%'") }
     return (sample, queue)
   }
 
@@ -94,8 +95,14 @@ import Testing
     let ran = tool("periodic", sample.path)
     #expect(ran.status == 1)
     #expect(
-      ran.errors.hasPrefix("durable-queue: The periodic job “often” can not be read (The time zone “Middle/Earth”"),
+      ran.errors.hasPrefix(
+        "durable-queue: \(sample.path): The periodic job “often” can not be read (The time zone “Middle/Earth”"),
       "\(ran.errors)")
+    // DUR-14: it hides no other.
+    #expect(ran.lines.map { $0.prefix(5) } == ["name ", "night", "some ", "there"])
+    let json = tool("periodic", sample.path, "--json")
+    #expect(json.status == 1 && json.errors == ran.errors)
+    #expect((try json.json() as? [[String: Any]])?.count == 3)
     #expect(tool("unschedule", sample.path, "often").status == 0)
     #expect(tool("periodic", sample.path).status == 0)
   }

@@ -96,6 +96,19 @@ import Testing
     }
   }
 
+  /// TOOL-6
+  @Test func version_isThatOfTheNewestRelease() throws {
+    let ran = tool("--version")
+    #expect(ran.status == 0)
+    let changes = URL(fileURLWithPath: #filePath).appending(path: "../../../../CHANGELOG.md").standardized
+    let heading = try #require(
+      try String(contentsOf: changes, encoding: .utf8).split(separator: "\n").first {
+        $0.hasPrefix("## [") && $0.contains("] - ")
+      })
+    let version = try #require(heading.split(separator: "[").last?.split(separator: "]").first)
+    #expect(ran.output == "durable-queue \(version)\n")
+  }
+
   @Test(arguments: Verb.allCases) func helpOfACommand_tellsItsOptions(_ verb: Verb) {
     let ran = tool(verb.rawValue, "--help")
     #expect(ran.status == 0)

@@ -44,7 +44,7 @@ final class Sample: Sendable {
     var ids: [JobState: JobID] = [:]
     ids[.done] = try await queue.enqueue(Mail(to: "done"))
     ids[.dead] = try await queue.enqueue(Mail(to: "dead"), options: JobOptions(maxAttempts: 1))
-    try queue.register(Mail.self) { (mail, _) async throws in
+    try await queue.register(Mail.self) { (mail, _) async throws in
       if mail.to == "dead" { throw Refusal() }
     }
     let events = queue.events()
@@ -64,7 +64,7 @@ final class Sample: Sendable {
       ids[.blocked] = try await queue.enqueue(Mail(to: "blocked"), options: JobOptions(dependsOn: [waiting]))
     }
     let cancelled = try await queue.enqueue(Mail(to: "cancelled"))
-    try queue.cancel(cancelled)
+    try await queue.cancel(cancelled)
     ids[.cancelled] = cancelled
     return (sample, ids)
   }
@@ -89,6 +89,11 @@ struct Ran: Sendable {
 
 /// Runs the tool in this process.
 func tool(_ arguments: String..., width: Int? = nil, now: Date = Date()) -> Ran {
+  tool(arguments, width: width, now: now)
+}
+
+/// Runs the tool in this process.
+func tool(_ arguments: [String], width: Int? = nil, now: Date = Date()) -> Ran {
   let ran = Locked(Ran(status: -1))
   let command = DurableQueueCommand(width: width, now: now) { text in
     ran.withLock { $0.output += text }

@@ -1,0 +1,88 @@
+import CompositeOperations
+import Foundation
+
+/// An object of JSON in one line, of which a terminal obeys nothing.
+struct JSONLine: ~Copyable {
+  private var text = JSONText()
+
+  /// Adds a member, unless its value is nil: a text, a number, or whether something is so.
+  @inline(__always)
+  mutating func add<T>(_ name: StaticString, _ value: T?) {
+    guard let value else { return }
+    begin(name)
+    if text.append(plain: value) != true { text.append(json: "null") }
+  }
+
+  mutating func add(_ name: StaticString, _ date: Date?) {
+    guard let date else { return }
+    begin(name)
+    text.append(quoted: RFC3339.text(of: date))
+  }
+
+  mutating func add(_ name: StaticString, _ numbers: some Collection<Int64>) {
+    begin(name)
+    var separator = UInt8(ascii: "[")
+    for number in numbers {
+      text.append(byte: separator)
+      text.append(number)
+      separator = UInt8(ascii: ",")
+    }
+    text.append(json: numbers.isEmpty ? "[]" : "]")
+  }
+
+  /// Adds a list of objects.
+  mutating func add(_ name: StaticString, _ failures: [JobRecord.Failure]) {
+    begin(name)
+    var separator = UInt8(ascii: "[")
+    for failure in failures {
+      text.append(byte: separator)
+      text.append(json: "{\"at\":")
+      text.append(quoted: RFC3339.text(of: failure.date))
+      text.append(json: ",\"attempt\":")
+      text.append(Int64(failure.attempt))
+      text.append(json: ",\"error\":")
+      text.append(quoted: failure.error)
+      text.append(byte: UInt8(ascii: "}"))
+      separator = UInt8(ascii: ",")
+    }
+    text.append(json: failures.isEmpty ? "[]" : "]")
+  }
+
+  /// Adds JSON as it is: reading it could change its numbers. Between its tokens line ends become spaces.
+  mutating func add(_ name: StaticString, json: Data) {
+    begin(name)
+    json.withUnsafeBytes { bytes in
+      for byte in bytes {
+        text.append(byte: byte == 0x09 || byte == 0x0A || byte == 0x0D ? UInt8(ascii: " ") : byte)
+      }
+    }
+  }
+
+  private mutating func begin(_ name: StaticString) {
+    text.append(byte: text.count == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
+    text.append(byte: UInt8(ascii: "\""))
+    text.append(json: name)
+    text.append(json: "\":")
+  }
+
+  /// The object, which must have a member. What a terminal would obey is an escape: in JSON it stands in texts alone.
+  consuming func finished() -> String {
+    text.append(byte: UInt8(ascii: "}"))
+    let line = text.string
+    if text.bytes.allSatisfy({ 0x20..<0x7F ~= $0 }) { return line }
+    var escaped = JSONText()
+    var start = 0, end = 0
+    for scalar in line.unicodeScalars {
+      let width = UTF8.width(scalar)
+      if HarmlessText.isEscapedInJSON(scalar) {
+        escaped.append(text.bytes(start..<end))
+        escaped.append(escapeOf: UInt16(scalar.value))
+        start = end + width
+      }
+      end += width
+    }
+    if start == 0 { return line }
+    escaped.append(text.bytes(start..<end))
+    return escaped.string
+  }
+}

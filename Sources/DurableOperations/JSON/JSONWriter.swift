@@ -1,0 +1,61 @@
+/// Writes values as `JSONEncoder` does with `.sortedKeys` and `.withoutEscapingSlashes`, straight into one buffer.
+///
+/// Used on one thread at a time. A container that a value keeps writes nothing after the value has been encoded.
+final class JSONWriter {
+  // Values never write while the document is being changed.
+  @exclusivity(unchecked) var document = JSONDocument()
+
+  /// Writes the value of the member or element that was begun last, or the value of the whole document.
+  ///
+  /// - Parameter step: its key; nil for the whole document, and for the whole of the value around it.
+  @inline(__always)
+  func write<T: Encodable>(_ value: T, _ step: @autoclosure () -> (any CodingKey)?) throws {
+    if try document.append(plain: value) { return }
+    let place = document.open(step())
+    do {
+      try value.encode(to: JSONValueEncoder(writer: self, place: place))
+    } catch {
+      // Its text stays, so the document is spoilt even if the value around it handles the error.
+      document.fail(.unusual)
+      throw error
+    }
+    try document.close(place)
+  }
+}
+
+/// What a value encodes itself to.
+struct JSONValueEncoder: Encoder {
+  let writer: JSONWriter
+  let place: JSONDocument.Place
+
+  var codingPath: [any CodingKey] { writer.document.path(to: place) }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  // These cannot throw. The document has failed then, and whatever is written next throws.
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    try? writer.document.begin(.object, at: place)
+    return KeyedEncodingContainer(JSONKeyedContainer<Key>(writer: writer, place: place))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    try? writer.document.begin(.array, at: place)
+    return JSONUnkeyedContainer(writer: writer, place: place)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+}
+
+extension JSONValueEncoder: SingleValueEncodingContainer {
+  mutating func encodeNil() throws {
+    try writer.document.begin(.single, at: place)
+    writer.document.appendNull()
+  }
+
+  // Inlined: the requirements of the protocol for numbers and texts are met by this, each with its type known.
+  @inline(__always)
+  mutating func encode<T: Encodable>(_ value: T) throws {
+    try writer.document.begin(.single, at: place)
+    try writer.write(value, nil)
+  }
+}

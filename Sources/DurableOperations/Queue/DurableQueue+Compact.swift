@@ -1,0 +1,47 @@
+extension DurableQueue {
+  /// Gives back to the system what deleted jobs have left free in the file. The file does not become smaller without it: the
+  /// room is used for further jobs.
+  ///
+  /// SQLite writes the file anew (`VACUUM`) and cuts off its log. That takes as long as copying what is left, and for this time
+  /// as much room as that once in the folder of the file and once in that for temporary files. Until it is done, no process can
+  /// store or claim anything: this one waits, others for their own ``Configuration/busyTimeout``. What runs goes on; the lease
+  /// of this process is prolonged before for as long as a slow disk may take, a second for each megabyte. Call it
+  /// after many jobs were deleted, when there is little to do; not regularly.
+  ///
+  /// All jobs stay, with their numbers. In tables of yours, in the same file, the `rowid` of rows may become another where no
+  /// column is its `INTEGER PRIMARY KEY`.
+  ///
+  /// - Returns: how many bytes fewer the file and its log take; 0 for a queue in memory.
+  /// - Throws: ``DatabaseError``: with the code ``DatabaseError/Code/busy`` if another connection has been in a transaction for
+  ///   longer than ``Configuration/busyTimeout``, also in one that only reads; with ``DatabaseError/Code/diskFull`` if there is
+  ///   too little room. Nothing is lost then.
+  @discardableResult
+  public func compact() throws -> Int {
+    try core.database.sync { try core.compact(in: $0) }
+  }
+
+  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  @discardableResult
+  public func compact() async throws -> Int {
+    try await core.database.run { [core] in try core.compact(in: $0) }
+  }
+}
+
+extension QueueCore {
+  /// While the file is written anew nobody can write: neither this process that it is there, nor the others what they make of
+  /// that. So it says before that it will not be heard of for a while.
+  fileprivate func compact(in store: JobStore) throws -> Int {
+    let timeout = configuration.busyTimeout
+    guard let worker = withLock({ $0.state.worker }) else { return try store.compact(busyTimeout: timeout) }
+    let lease = configuration.leaseDuration.milliseconds
+    // A disk that is slow writes a megabyte in a second; and others are waited for three times.
+    let absence = min(timeout.milliseconds, 3_600_000) * 3 + Int64(store.fileSize) / 1000
+    _ = try store.transaction { try store.prolongLease(of: worker, by: lease + absence, now: clock.milliseconds) }
+    defer {
+      // If that cannot be written the next look around does it.
+      withLock { $0.watch.leaseProlongedAt = nil }
+      _ = try? store.transaction { try store.prolongLease(of: worker, by: lease, now: clock.milliseconds) }
+    }
+    return try store.compact(busyTimeout: timeout)
+  }
+}

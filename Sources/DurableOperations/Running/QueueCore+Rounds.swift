@@ -1,0 +1,138 @@
+import CompositeOperations
+import Foundation
+
+// Rounds: what has ended is written, and jobs are claimed.
+
+extension QueueCore {
+  /// Begins a round, if there is something to do.
+  func pump() {
+    let (round, unneeded) = withLock { ($0.state.nextRound(), $0.state.takeUnneededPlaces()) }
+    giveBack(unneeded)
+    guard let round else { return }
+    database.async { [self] store in
+      do {
+        try perform(round, in: store)
+      } catch {
+        fail(round, with: error)
+      }
+    }
+  }
+
+  private func perform(_ round: RunnerState.Round, in store: JobStore) throws {
+    _ = try time(in: store)
+    try giveBackOwedJobs(in: store)
+    // Not what it was when the round began: a look around in between may have found it lost.
+    var worker = withLock { $0.state.worker }
+    var hasLostWorker = false
+    var claim = Claim()
+    var paused: Set<Int64>?
+    store.hasFreedJobs = false
+    try store.transaction {
+      // Not before: others may have had the database for long.
+      let now = clock.milliseconds
+      for acknowledgement in round.acknowledgements {
+        try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none, now: now)
+      }
+      // Kinds may have been paused since the round began, or all of it stopped.
+      let claimable = withLock { storage in
+        storage.state.phase == .running
+          ? round.claimable?.filter { storage.registrations[$0.kind] != nil && !storage.state.paused.contains($0.kind) }
+          : nil
+      }
+      if let claimable, !claimable.isEmpty {
+        // Nobody would take over what is claimed for a process that the others have taken out.
+        if let number = worker, try !store.hasWorker(number) { (worker, hasLostWorker) = (nil, true) }
+        // Another process may have paused one since the last look around.
+        let nowPaused = try store.pausedKinds()
+        paused = nowPaused
+        // The user's queue may have been suspended since it started the places: other processes may run the jobs.
+        let isHeldBack = configuration.operationQueue?.isSuspended == true
+        var request = ClaimRequest(
+          kinds: claimable.filter { !nowPaused.contains($0.kind) }, limit: isHeldBack ? 0 : round.limit,
+          isOnline: network.isOnline,
+          mayRunAlone: round.mayRunAlone, worker: worker ?? 0, now: now)
+        // One that has nothing to do is not taken in: a queue that is idle does not write.
+        if worker == nil, try store.countClaimable(request) > 0 {
+          request.worker = try store.addWorker(.current, lease: configuration.leaseDuration.milliseconds, now: now)
+          worker = request.worker
+        }
+        if worker != nil {
+          claim = try store.claim(request)
+        } else if !request.mayRunAlone {
+          claim.waitsToRunAlone = try store.hasAloneJobs(for: request)
+        }
+        let further = round.furtherLimit + (isHeldBack ? round.limit : 0)
+        claim.furtherJobs = try store.countClaimable(request.further(after: claim, limit: further))
+      }
+      if round.isLast, let last = worker {
+        try store.removeWorker(last)
+        worker = nil
+      }
+    }
+    if round.isLast {
+      store.truncateLog()
+      makeReserve()
+    }
+    if hasLostWorker { interruptAll(.lostLease) }
+    let hasFreed = store.hasFreedJobs
+    let (places, executions, idle, timers) = withLock { storage in
+      storage.failuresInARow = 0
+      if let paused { storage.state.setPaused(paused) }
+      let places = storage.state.roundSucceeded(round, claim: claim, hasFreed: hasFreed, worker: worker)
+      let executions = claim.jobs.map { storage.add($0) }
+      for execution in executions { execution.core = self }
+      for (execution, place) in zip(executions, round.places) {
+        execution.place = storage.places.removeValue(forKey: place)
+      }
+      let isIdle = storage.state.phase == .idle
+      return (
+        places, executions, isIdle ? storage.takeStopWaiters() : [], isIdle ? storage.takeStopTimers() : []
+      )
+    }
+    for execution in executions {
+      events.tell(.started(execution.job.id, kind: execution.kindName, attempt: execution.attempt))
+    }
+    run(executions)
+    giveBack(places.unneeded)
+    ask(for: places.asked)
+    for timer in timers { clock.timekeeper.cancel(timer) }
+    for waiter in idle { waiter.resume() }
+    if !claim.jobs.isEmpty, let pause = longestPause { setAlarm(in: pause) }
+    if !round.acknowledgements.isEmpty { lookAhead(in: store, now: clock.milliseconds) }
+    pump()
+  }
+
+  /// A round that failed is begun anew after a while.
+  private func fail(_ round: RunnerState.Round, with error: any Error) {
+    tellFailure(error)
+    giveBack(round.places)
+    let (delay, waiters): (Duration?, [CheckedContinuation<Void, Never>]) = withLock { storage in
+      storage.failuresInARow += 1
+      storage.state.roundFailed(round)
+      // Whoever stops does not wait for a disk for ever; what could not be written is
+      // written after the next start, or the jobs run again in another process.
+      if round.isLast, storage.state.phase == .stopping, storage.failuresInARow >= 3 {
+        storage.state.giveUp()
+        return (nil, storage.takeStopWaiters())
+      }
+      return (.milliseconds(50 << min(storage.failuresInARow, 7)), [])
+    }
+    for waiter in waiters { waiter.resume() }
+    // Those that were started meanwhile.
+    giveBack(withLock { $0.state.takeUnneededPlaces() })
+    guard let delay, withLock({ $0.suspension == nil }) else { return }
+    let timer = clock.timekeeper.after(delay) { [self] in
+      withLock { storage in
+        storage.retryTimer = nil
+        storage.state.pauseIsOver()
+      }
+      pump()
+    }
+    let isUnneeded = withLock { storage in
+      guard storage.suspension == nil else { return true }
+      storage.retryTimer = timer
+      return false
+    }
+    if isUnneeded { clock.timekeeper.cancel(timer) }
+  }
+}

@@ -1,0 +1,153 @@
+import CompositeOperations
+import Foundation
+
+// Starting and stopping.
+
+extension QueueCore {
+  func start() {
+    let (ended, timers): ([CheckedContinuation<Void, Never>]?, [Timekeeper.Timer]) = withLock { storage in
+      if storage.suspension != nil {
+        storage.suspension?.isToRun = true
+        return (nil, [])
+      }
+      guard storage.state.start() else { return (nil, []) }
+      storage.isGraceOver = false
+      let timers = storage.overtakeStops()
+      return (storage.takeEndedStops(), timers)
+    }
+    guard let ended else { return }
+    for timer in timers { clock.timekeeper.cancel(timer) }
+    for waiter in ended { waiter.resume() }
+    network.start(configuration.networkMonitor) { [weak self] _ in
+      self?.withLock { $0.state.workMayHaveCome() }
+      self?.pump()
+    }
+    database.async { [self] store in
+      do {
+        try store.recountAfterUpgrade(in: ProcessIdentity.current.bootID)
+        // What goes on from before is waited for again.
+        if let worker = withLock({ $0.executions.isEmpty ? nil : $0.state.worker }) {
+          try store.forgetAbandoned(by: worker)
+        }
+      } catch {
+        tellFailure(error)
+      }
+      poll(store)
+    }
+  }
+
+  func stop(grace: Duration, patience: Duration?) async {
+    await withCheckedContinuation { continuation in
+      stop(grace: grace, patience: patience) { continuation }
+    }
+  }
+
+  /// Stops; the continuation is resumed when nothing runs any more.
+  func stop(grace: Duration, patience: Duration? = nil, waiter: () -> CheckedContinuation<Void, Never>?) {
+    let waiter = waiter()
+    let (isStopping, places) = withLock { storage -> (Bool, [JobPlace]) in
+      storage.suspension?.isToRun = false
+      guard storage.state.stop() else { return (false, []) }
+      if let waiter { storage.stopWaiters.append(waiter) }
+      return (true, storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) })
+    }
+    for place in places { place.operation.cancel() }
+    guard isStopping else {
+      waiter?.resume()
+      return
+    }
+    giveBackWhatIsHeldBack()
+    if grace <= .zero {
+      graceIsOver()
+    } else {
+      setGrace(until: clock.timekeeper.now + grace)
+    }
+    if let patience { setPatience(until: clock.timekeeper.now + max(grace, .zero) + max(patience, .zero)) }
+    pump()
+  }
+
+  /// Whoever stops with less patience decides.
+  private func setGrace(until end: Timekeeper.Time) {
+    let timer = clock.timekeeper.at(end) { [weak self] in self?.graceIsOver() }
+    let unneeded = withLock { storage -> Timekeeper.Timer? in
+      if let grace = storage.grace, grace.end <= end { return timer }
+      defer { storage.grace = (end, timer) }
+      return storage.grace?.timer
+    }
+    if let unneeded { clock.timekeeper.cancel(unneeded) }
+  }
+
+  private func setPatience(until end: Timekeeper.Time) {
+    let timer = clock.timekeeper.at(end) { [weak self] in self?.patienceIsOver() }
+    let unneeded = withLock { storage -> Timekeeper.Timer? in
+      guard storage.state.phase == .stopping else { return timer }
+      if let patience = storage.patience, patience.end <= end { return timer }
+      defer { storage.patience = (end, timer) }
+      return storage.patience?.timer
+    }
+    if let unneeded { clock.timekeeper.cancel(unneeded) }
+    // The timer may have come before it was known.
+    if clock.timekeeper.hasPassed(end) { patienceIsOver() }
+  }
+
+  /// What still runs is left to the lease, and not charged with the end of this process. When it ends after all, and this
+  /// process is still there, it is written after the next start.
+  private func patienceIsOver() {
+    let now = clock.timekeeper.now
+    let (overtaken, abandoned, waiters) = withLock {
+      storage -> ([CheckedContinuation<Void, Never>], [Execution], [CheckedContinuation<Void, Never>]) in
+      let overtaken = storage.takeOvertakenStops(at: now)
+      guard storage.state.phase == .stopping, let patience = storage.patience, patience.end <= now else {
+        return (overtaken, [], [])
+      }
+      storage.state.giveUp()
+      return (overtaken, storage.executions.values.sorted { $0.number < $1.number }, storage.takeStopWaiters())
+    }
+    // What a start has overtaken goes on.
+    for waiter in overtaken { waiter.resume() }
+    giveBack(withLock { $0.state.takeUnneededPlaces() })
+    for execution in abandoned { events.report(.abandoned(execution.job.id, kind: execution.kindName)) }
+    guard !waiters.isEmpty || !abandoned.isEmpty else { return }
+    // After a round that is under way, of which something may have ended.
+    database.async { [self] store in
+      writeEnds(in: store, abandoned: abandoned)
+      for waiter in waiters { waiter.resume() }
+    }
+  }
+
+  /// Writes what has ended, outside of a round, and what was not waited for.
+  private func writeEnds(in store: JobStore, abandoned: [Execution]) {
+    let acknowledgements = withLock { $0.state.takeAcknowledgements() }
+    guard !acknowledgements.isEmpty || !abandoned.isEmpty else { return }
+    do {
+      try store.transaction {
+        for execution in abandoned { try store.noteAbandoned(execution.job.id, claim: execution.job.claim) }
+        for acknowledgement in acknowledgements {
+          try store.acknowledge(
+            acknowledgement, keepsDone: configuration.retention != .none, now: clock.milliseconds)
+        }
+      }
+    } catch {
+      withLock { $0.state.putBack(acknowledgements) }
+      tellFailure(error)
+    }
+  }
+
+  private func graceIsOver() {
+    let isStopping = withLock { storage in
+      guard storage.state.phase == .stopping else { return false }
+      // For what a round that is under way has claimed by now.
+      storage.isGraceOver = true
+      return true
+    }
+    if isStopping { interruptAll(.stop) }
+  }
+
+  /// Cancels all operations that were not cancelled before.
+  func interruptAll(_ reason: Execution.Interruption) {
+    let executions = withLock { storage in
+      storage.executions.values.filter { $0.interrupt(reason) }
+    }
+    for execution in executions { cancel(execution) }
+  }
+}

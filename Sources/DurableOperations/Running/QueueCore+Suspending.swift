@@ -1,0 +1,112 @@
+import CompositeOperations
+import Foundation
+
+// A queue that leaves its files alone, as the app does that is suspended.
+
+/// What goes on when the queue is resumed.
+struct QueueSuspension {
+  var isToRun: Bool
+}
+
+extension QueueCore {
+  /// How long the last write waits for another process. The system does not give an app much time.
+  private static let lastWriteTimeout = Duration.seconds(1)
+
+  func suspend() async {
+    let (executions, places, timers, waiters) = withLock {
+      storage -> ([Execution], [JobPlace], [Timekeeper.Timer], [CheckedContinuation<Void, Never>]) in
+      guard storage.suspension == nil else { return ([], [], [], []) }
+      storage.suspension = QueueSuspension(isToRun: storage.state.phase == .running)
+      database.suspension.isOn = true
+      storage.owedWorker = storage.state.worker
+      storage.state.giveUp()
+      for execution in storage.executions.values { _ = execution.interrupt(.suspension) }
+      let places = storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) }
+      // Also those whose stop was overtaken: all jobs are given back.
+      let timers = storage.takeTimers()
+      return (
+        Array(storage.executions.values), places, timers, storage.takeStopWaiters() + storage.takeOvertakenStops()
+      )
+    }
+    for timer in timers { clock.timekeeper.cancel(timer) }
+    for place in places { place.operation.cancel() }
+    giveBack(withLock { $0.state.takeUnneededPlaces() })
+    await database.interrupt { [self] store in giveBackAll(in: store) }
+    if reader !== database { await reader.interrupt { _ in } }
+    // Not before: what is written when a job ends would be refused.
+    for execution in executions { cancel(execution) }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Writes what has ended, and has all that runs here wait again, as if it had not been claimed. If the queue was resumed by
+  /// now, its next look or round does that.
+  private func giveBackAll(in store: JobStore) {
+    let (acknowledgements, worker) = withLock { storage -> ([Acknowledgement], Int64?) in
+      storage.suspension == nil ? ([], nil) : (storage.state.takeAcknowledgements(), storage.owedWorker)
+    }
+    guard worker != nil || !acknowledgements.isEmpty else { return }
+    do {
+      try store.connection.withTimeout(Self.lastWriteTimeout) { _ in
+        try store.transaction {
+          let now = clock.milliseconds
+          for acknowledgement in acknowledgements {
+            try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none, now: now)
+          }
+          if let worker { try store.giveBackJobs(of: worker, now: now) }
+        }
+      }
+      if let worker { withLock { $0.hasGivenBack(worker) } }
+    } catch {
+      // The lease ends, and the process is there still: that is no crash either. Or the queue is resumed before.
+      withLock { $0.state.putBack(acknowledgements) }
+      events.tell(.databaseFailed(DatabaseError(any: error)))
+    }
+  }
+
+  /// Gives back what ran when the queue was suspended, if that was not possible then. On the database's queue, before anything
+  /// is claimed.
+  func giveBackOwedJobs(in store: JobStore) throws {
+    guard let worker = withLock({ $0.owedWorker }) else { return }
+    try store.transaction { try store.giveBackJobs(of: worker, now: clock.milliseconds) }
+    withLock { $0.hasGivenBack(worker) }
+  }
+
+  func resume() {
+    let (suspension, interrupted) = withLock { storage -> (QueueSuspension?, [Execution]) in
+      guard storage.suspension != nil else { return (nil, []) }
+      storage.state.pauseIsOver()
+      database.suspension.isOn = false
+      return (storage.suspension.take(), storage.executions.values.filter { $0.interruption != nil })
+    }
+    guard let suspension else { return }
+    // Their timers went with the suspension.
+    for execution in interrupted { watch(execution) }
+    if suspension.isToRun { start() }
+    database.async { [weak self] store in
+      do {
+        try self?.giveBackOwedJobs(in: store)
+      } catch {
+        // What is not looked at again has a lease that ends.
+        self?.events.tell(.databaseFailed(DatabaseError(any: error)))
+      }
+      self?.poll(store)
+    }
+  }
+}
+
+extension QueueCore.Storage {
+  /// The jobs of a worker of this process wait again.
+  mutating func hasGivenBack(_ worker: Int64) {
+    owedWorker = nil
+    if state.worker == worker { state.workerWasLost() }
+  }
+
+  /// All that there are.
+  mutating func takeTimers() -> [Timekeeper.Timer] {
+    let ofExecutions = executions.values.compactMap { $0.timer.take() }
+    return takeStopTimers()
+      + [alarm.take()?.timer, retryTimer.take()].compactMap { $0 }
+      + overtakenStops.compactMap { $0.patience?.timer }
+      + ofExecutions
+  }
+}

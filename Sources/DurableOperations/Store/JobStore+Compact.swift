@@ -1,0 +1,50 @@
+import Foundation
+
+extension JobStore {
+  /// Writes the file anew without what is free in it, and cuts off the log. Not inside of a transaction. Returns how many bytes
+  /// fewer it takes.
+  func compact(busyTimeout: Duration) throws -> Int {
+    guard connection.path != ":memory:" else { return 0 }
+    try connection.requireWriting()
+    let before = fileSize
+    // Not the queue's own: this one needs room for the whole file, and its temporary tables are on the disk.
+    let own = try Connection(
+      path: connection.path, busyTimeout: busyTimeout, mustExist: true, suspension: suspension)
+    own.endsWhenSuspended(suspension)
+    #if canImport(Darwin)
+    try own.execute("PRAGMA fullfsync = ON")
+    #endif
+    // As long as somebody reads what was there before, nothing would become smaller, and the log as large as the file.
+    try own.cutLog(remark: "it was not compacted")
+    // Somebody may have repaired jobs with another program.
+    try transaction { try recount() }
+    do {
+      try own.execute("VACUUM")
+    } catch {
+      // What it has written to the log until the disk was full.
+      truncateLog()
+      throw error
+    }
+    try own.cutLog(remark: "the file becomes smaller when that has ended")
+    isWithoutLog = true
+    return max(0, before - fileSize)
+  }
+
+  /// How many bytes the file and its log take.
+  var fileSize: Int {
+    let path = URL(fileURLWithPath: connection.path).resolvingSymlinksInPath().path
+    return [path, path + "-wal"].reduce(0) { sum, path in
+      sum + ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int ?? 0)
+    }
+  }
+}
+
+extension Connection {
+  /// Waits until nobody reads what was there before, for the busy timeout at most.
+  fileprivate func cutLog(remark: String) throws {
+    let result = try execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    guard result.first?[0].integerValue == 0 else {
+      throw DatabaseError(.busy, message: "it is in the midst of a transaction; \(remark)", path: path)
+    }
+  }
+}

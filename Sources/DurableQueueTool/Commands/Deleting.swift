@@ -1,0 +1,114 @@
+import CompositeOperationsCommandLine
+import DurableOperations
+
+extension DurableQueueCommand {
+  /// Tells what would be deleted, if only that was asked for, or asks whether it is to be deleted if there is somebody to ask.
+  /// Nothing is changed. Returns the exit status, or nil to go on.
+  func considerDeleting(_ change: Change, _ request: Request) throws -> Int32? {
+    guard change.deletes, request.isDryRun || !request.isConfirmed && answer != nil else { return nil }
+    let queue = try QueueFile.look(request.file)
+    if request.isDryRun { return try tellOfDeleting(change, in: queue, request) }
+    let casualties = try Casualties(of: change, in: queue)
+    guard casualties.count > 0 else { return nil }
+    let one = casualties.count == 1
+    errors(
+      fitted(casualties.table)
+        + "\(Wording.count(casualties.count, "job")) would be deleted for good. Delete \(one ? "it" : "them")? [y/N] ")
+    let answer = answer?()
+    // The end of the input ends no line.
+    if answer == nil { errors("\n") }
+    if ["y", "yes"].contains(answer?.lowercased().filter { !$0.isWhitespace }) { return nil }
+    errors("Nothing was deleted.\n")
+    return ExitStatus.failed
+  }
+
+  private func tellOfDeleting(_ change: Change, in queue: DurableQueue, _ request: Request) throws -> Int32 {
+    var report = ChangeReport(command: self, request: request)
+    switch change {
+    case .jobs(let ids, _):
+      try report.change(ids, keys: .jobs) { id in
+        guard let job = try queue.job(id) else {
+          throw ChangeReport.Failure(
+            description: "There is no job \(id). It may have been deleted, or done some time ago.")
+        }
+        if job.state == .executing { throw ChangeReport.Failure(executing: id) }
+        return "would be deleted: \(Wording.plain(job.kind)), \(job.state)"
+      }
+    case .all(let change):
+      let casualties = try Casualties(of: .all(change), in: queue)
+      try report.failExecuting(change, in: queue)
+      if !request.isJSON, casualties.count > 0 { try output(fitted(casualties.table)) }
+      report.tellOfAll(
+        count: casualties.count, sentence: "\(Wording.count(casualties.count, "job")) would be deleted.")
+      if casualties.count == 0 { try hint(change.kind, in: queue) }
+    case .pause, .resume, .unschedule: break
+    }
+    return try report.finish()
+  }
+
+  /// Gives back the space that is free in a file.
+  func compact(_ queue: DurableQueue, _ request: Request) throws {
+    let freed = try queue.compact()
+    let bytes = QueueFile.size(request.file)
+    if request.isJSON {
+      let json: JSONText = ["file": .string(request.file), "bytes": JSONText(bytes), "freed": JSONText(freed)]
+      try output(json.text + "\n")
+    } else {
+      try output("\(request.file)  \(Wording.size(freed)) given back, \(Wording.size(bytes)) left\n")
+    }
+  }
+}
+
+/// How many jobs of which kinds and states would be deleted.
+private struct Casualties {
+  private var numbers: [(kind: String, state: JobState, count: Int)] = []
+
+  init(of change: Change, in queue: DurableQueue) throws {
+    switch change {
+    case .jobs(let ids, _):
+      let jobs = try ids.compactMap { try queue.job($0) }.filter { $0.state != .executing }
+      for (name, jobs) in Dictionary(grouping: jobs, by: { Array($0.kind.utf8) }).sorted(by: {
+        $0.key.lexicographicallyPrecedes($1.key)
+      }) {
+        add(String(decoding: name, as: UTF8.self), Dictionary(grouping: jobs, by: \.state).mapValues(\.count))
+      }
+    case .all(let change):
+      let states = change.deletedStates
+      // By its bytes, as SQLite compares names.
+      let kinds = try queue.counts().kinds.filter { change.kind?.utf8.elementsEqual($0.kind.utf8) ?? true }
+      for kind in kinds { add(kind.kind, kind.states.filter { states.contains($0.key) }) }
+    case .pause, .resume, .unschedule: break
+    }
+  }
+
+  private mutating func add(_ kind: String, _ states: [JobState: Int]) {
+    for state in JobState.allCases {
+      if let count = states[state], count > 0 { numbers.append((kind, state, count)) }
+    }
+  }
+
+  var count: Int { numbers.reduce(0) { $0 + $1.count } }
+
+  var table: Table {
+    var table = Table(sides: [.left, .left, .right], indentation: "")
+    table.add("kind", "state", "jobs")
+    for number in numbers { table.add(Wording.plain(number.kind), number.state.description, "\(number.count)") }
+    return table
+  }
+}
+
+extension ChangeReport {
+  /// Tells of the jobs that were meant, but execute, so that they are not deleted.
+  mutating func failExecuting(_ change: ChangeOfAll, in queue: DurableQueue) throws {
+    guard case .delete(let states, let kind) = change, states.contains(.executing) else { return }
+    for job in try queue.jobs(kind: kind, in: [.executing], limit: .max) {
+      fail(job.id, .jobs, Failure(executing: job.id).description)
+    }
+  }
+}
+
+extension ChangeReport.Failure {
+  fileprivate init(executing id: JobID) {
+    self.init(description: "Job \(id) executes, so it stays. Cancel it, and delete it when it has ended.")
+  }
+}

@@ -1,0 +1,94 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+@Suite(.timeLimit(.minutes(10))) struct RegisterTests {
+  private struct Composed: Job { static let kind = "\u{E9}" }
+  private struct Decomposed: Job { static let kind = "e\u{301}" }
+
+  /// DUR-16
+  @Test func kind_registeredTwice_isAnError_andTheFirstStays() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let first = Gate()
+    try await queue.register(Count.self) { _, _ async throws in first.open() }
+    let error = #expect(throws: JobError.self) { try queue.register(Count.self) { _, _ async throws in } }
+    #expect(error?.code == .registeredTwice && error?.kind == "count")
+    #expect(error.map { "\($0)".contains("The kind “count” is registered already") } == true)
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await first.wait()
+    await queue.stop()
+  }
+
+  /// DUR-21
+  @Test func kind_unregistered_isNoLongerWaitedFor() async throws {
+    let harness = try Harness { $0.pollInterval = nil }
+    try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+    let id = try await harness.queue.enqueue(Count(number: 1))
+    async let idle: Void = harness.queue.waitUntilIdle()
+    await harness.queue.hasWaiter()
+    // It was asked for the first time before this is.
+    #expect(try await harness.queue.counts()[.waiting] == 1)
+    #expect(harness.queue.unregister(kind: "count"))
+    try await idle
+    #expect(try await harness.queue.job(id)?.state == .waiting)
+    #expect(!harness.queue.unregister(kind: "count"))
+  }
+
+  /// Nothing else is claimed as long as a job waits to run alone.
+  @Test func kind_unregisteredWhileItsJobWaitsToRunAlone_letsOthersGoOn() async throws {
+    let harness = try Harness {
+      $0.pollInterval = nil
+      $0.maxConcurrentJobs = 4
+    }
+    let queue = harness.queue, began = EventRecorder<Int>(), released = Gate()
+    try await queue.register(Count.self) { job, _ async throws in
+      began.record(job.number)
+      await released.wait()
+    }
+    try await queue.register(Send.self) { _, _ in BlockOperation {} }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await began.wait(forCount: 1)
+    try await queue.transaction { db in
+      let id = try db.enqueue(Send(text: "alone"))
+      try db.execute("UPDATE durable_jobs SET lane = lane | 2 WHERE id = ?", .integer(id.rawValue))
+      try db.enqueue(Count(number: 2))
+    }
+    await queue.hasPumped { $0.waitsToRunAlone }
+    #expect(began.events == [1])
+    queue.unregister(kind: "send")
+    await began.wait(forCount: 2)
+    released.open()
+    await queue.stop()
+  }
+
+  @Test func queue_openedByAnAsyncFunction() async throws {
+    try await withDatabaseFile { file in
+      let queue = try await DurableQueue.open(location: .file(file))
+      #expect(try await queue.enqueue(Count(number: 1)) == JobID(rawValue: 1))
+      await #expect { _ = try await DurableQueue.open(location: .existingFile(file.appending(path: "none"))) } throws: {
+        ($0 as? DatabaseError)?.code == .notAQueue
+      }
+    }
+  }
+
+  /// DUR-15
+  @Test func kinds_thatDifferInTheirBytesAlone_areTwo() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let done = EventRecorder<String>()
+    try await queue.register(Composed.self) { _, _ async throws in done.record("composed") }
+    try await queue.register(Decomposed.self) { _, _ async throws in done.record("decomposed") }
+    for _ in 0..<10 {
+      try await queue.enqueue(Composed())
+      try await queue.enqueue(Decomposed())
+    }
+    queue.start()
+    await done.wait(forCount: 20)
+    await queue.stop()
+    #expect(done.events.count { $0 == "composed" } == 10)
+  }
+}

@@ -1,0 +1,79 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// The files of a queue: who may read them, and how large they become.
+@Suite(.timeLimit(.minutes(10))) struct FileTests {
+  private let folder: URL
+  private let file: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("FileTests-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    file = folder.appendingPathComponent("jobs.sqlite")
+  }
+
+  private func attribute<T>(_ key: FileAttributeKey, of end: String = "") -> T? {
+    (try? FileManager.default.attributesOfItem(atPath: file.path + end))?[key] as? T
+  }
+
+  private func permissions(_ end: String = "") -> Int? { attribute(.posixPermissions, of: end) }
+  private var logSize: Int { attribute(.size, of: "-wal") ?? 0 }
+
+  /// DUR-4
+  @Test(arguments: [(DurableQueue.FileAccess.owner, 0o600), (.group, 0o660)])
+  func file_thatIsMade_isForItsOwner(_ access: DurableQueue.FileAccess, _ mode: Int) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var configuration = DurableQueue.Configuration()
+    configuration.fileAccess = access
+    let queue = try DurableQueue(location: .file(file), configuration: configuration)
+    _ = try queue.enqueue(Count(number: 1))
+    #expect([permissions(), permissions("-wal"), permissions("-shm")] == [mode, mode, mode])
+  }
+
+  @Test func file_thatIsThere_keepsItsPermissions() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    _ = try DurableQueue(location: .file(file))
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file.path)
+    _ = try DurableQueue(location: .file(file))
+    #expect(permissions() == 0o640)
+  }
+
+  /// DUR-3: what is in the log alone would be as if it had never been, if that is lost.
+  @Test func youngFile_hasItsTables_withoutItsLog() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let queue = try DurableQueue(location: .file(file))
+    let copy = folder.appendingPathComponent("copy.sqlite")
+    try FileManager.default.copyItem(at: file, to: copy)
+    withExtendedLifetime(queue) {}
+    _ = try DurableQueue(location: .existingFile(copy))
+  }
+
+  /// DUR-3
+  @Test func log_whileAReaderIsThere_shrinksAfterwards() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var configuration = DurableQueue.Configuration()
+    configuration.busyTimeout = .seconds(60)
+    configuration.durability = .normal
+    let queue = try DurableQueue(location: .file(file), configuration: configuration)
+    let reader = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
+    try reader.execute("BEGIN; SELECT count(*) FROM durable_jobs")
+    let payload = String(repeating: "x", count: 20_000)
+    for _ in 0..<10 { try await queue.enqueue(contentsOf: (0..<60).map { _ in Text(text: payload) }) }
+    #expect(logSize > 10_000_000)
+    try reader.execute("COMMIT")
+    queue.start()
+    await queue.stop()
+    #expect(logSize == 0)
+  }
+
+  private struct Text: Job {
+    static let kind = "text"
+    let text: String
+  }
+}
+#endif

@@ -1,0 +1,146 @@
+#if os(macOS) || os(Linux)
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// DUR-3: what was stored last is in the log alone. If that is lost, somebody is told.
+@Suite(.timeLimit(.minutes(10))) struct LostLogTests {
+  /// Opens a file, and returns what was reported of it.
+  private func opened(_ file: URL) throws -> (queue: DurableQueue, reported: [String]) {
+    let reported = EventRecorder<String>()
+    var configuration = DurableQueue.Configuration()
+    configuration.busyTimeout = .seconds(60)
+    configuration.logHandler = { event in reported.record("\((event.error as? DatabaseError)?.code.description ?? "")")
+    }
+    return (try DurableQueue(location: .file(file), configuration: configuration), reported.events)
+  }
+
+  private func copy(_ file: URL, withLog: Bool = false) throws -> URL {
+    let copy = file.deletingLastPathComponent().appending(path: "\(UUID()).sqlite")
+    try FileManager.default.copyItem(at: file, to: copy)
+    if withLog { try FileManager.default.copyItem(atPath: file.path + "-wal", toPath: copy.path + "-wal") }
+    return copy
+  }
+
+  @Test func log_thatIsLost_isToldOf() async throws {
+    try await withDatabaseFile { file in
+      let (queue, reported) = try opened(file)
+      try await queue.enqueue(contentsOf: [Count(number: 1), Count(number: 2)])
+      #expect(reported == [])
+      let copy = try copy(file)
+      do {
+        let (other, reported) = try opened(copy)
+        #expect(reported == ["logLost"])
+        #expect(try await other.counts().total == 0)
+        let events = other.events()
+        other.start()
+        for await event in events {
+          let error = event.error as? DatabaseError
+          #expect(event.kind == .databaseFailed && error?.code == .logLost)
+          #expect(error?.description.contains("\(copy.path)-wal") == true)
+          break
+        }
+        try await other.enqueue(Count(number: 3))
+        await other.stop()
+      }
+      await until(!FileManager.default.fileExists(atPath: copy.path + "-wal"))
+      let (again, told) = try opened(copy)
+      #expect(told == [] && again.core.withLock { $0.state.phase } == .idle)
+      #expect(try await again.counts().total == 1)
+    }
+  }
+
+  @Test func log_ofAQueueThatHasStopped_isNotMissed_andIsIfItGoesOn() async throws {
+    try await withDatabaseFile { file in
+      let (queue, _) = try opened(file)
+      #expect(try opened(copy(file)).reported == [], "nothing was stored yet")
+      queue.start()
+      try await queue.enqueue(Count(number: 1))
+      await queue.stop()
+      let stopped = try opened(copy(file))
+      #expect(stopped.reported == [])
+      #expect(try await stopped.queue.counts().total == 1)
+      try await queue.enqueue(Count(number: 2))
+      #expect(try opened(copy(file, withLog: true)).reported == [])
+      #expect(try opened(copy(file)).reported == ["logLost"])
+    }
+  }
+
+  @Test func log_thatIsLost_afterTheFileWasCompacted_isToldOf() async throws {
+    try await withDatabaseFile { file in
+      let (queue, _) = try opened(file)
+      try await queue.enqueue(Count(number: 1))
+      try await queue.compact()
+      #expect(try opened(copy(file)).reported == [])
+      try await queue.enqueue(Count(number: 2))
+      #expect(try opened(copy(file, withLog: true)).reported == [])
+      #expect(try opened(copy(file)).reported == ["logLost"])
+    }
+  }
+
+  @Test func fileThatWasClosed_byWhateverProgram_misses_nothing() async throws {
+    try await withDatabaseFile { file in
+      for number in 0..<3 {
+        do {
+          let (queue, reported) = try opened(file)
+          #expect(reported == [])
+          try await queue.enqueue(Count(number: number))
+        }
+        await until(!FileManager.default.fileExists(atPath: file.path + "-wal"))
+      }
+      let child = try DurableChild(file)
+      child.tell("enqueue 1 run")
+      await child.wait(for: "enqueued 4")
+      await child.killAndWait()
+      do {
+        let other = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
+        try other.execute("SELECT count(*) FROM durable_jobs")
+      }
+      #expect(!FileManager.default.fileExists(atPath: file.path + "-wal"))
+      let (queue, reported) = try opened(file)
+      #expect(reported == [])
+      #expect(try await queue.counts().total == 4)
+    }
+  }
+
+  @Test func programThatWasKilledWhileItAnnouncedTheLog_leavesNoFalseAlarm() async throws {
+    try await withDatabaseFile { file in
+      let (queue, _) = try opened(file)
+      let killed: URL
+      do {
+        let other = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
+        try other.execute("INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('log', 'announced')")
+        killed = try copy(file, withLog: true)
+      }
+      #expect(try await queue.counts().total == 0)
+      do {
+        let (next, reported) = try opened(killed)
+        #expect(reported == [])
+        try await next.enqueue(Count(number: 1))
+      }
+      await until(!FileManager.default.fileExists(atPath: killed.path + "-wal"))
+      let (last, reported) = try opened(killed)
+      #expect(reported == [])
+      #expect(try await last.counts().total == 1)
+    }
+  }
+
+  /// The tables of a young file are never in its log.
+  @Test func fileThatCouldNotBeMade_isAsItWas() async throws {
+    try await withDatabaseFile { file in
+      #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
+      #expect(throws: DatabaseError.self) {
+        try JobStore(
+          path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: false,
+          migrations: Schema.migrations + ["no SQL"])
+      }
+      let contents = try Data(contentsOf: file)
+      let names = try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path)
+      #expect(contents.isEmpty && names == [file.lastPathComponent])
+    }
+  }
+}
+#endif

@@ -1,0 +1,99 @@
+#if os(macOS) || os(Linux)
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// DUR-1: periodic jobs of several processes, whatever clocks, locks and stopped processes do.
+@Suite(.timeLimit(.minutes(15))) struct PeriodicProcessesTests {
+  /// The date of all processes: what is added to the machine's.
+  private struct SharedDate {
+    let path: String
+    private let file: Int32
+
+    init(beside database: URL) throws {
+      path = database.deletingLastPathComponent().appending(path: "clock").path
+      file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+      set(0)
+    }
+
+    func set(_ shift: Double) {
+      var shift = shift
+      let count = pwrite(file, &shift, MemoryLayout<Double>.size, 0)
+      precondition(count == MemoryLayout<Double>.size)
+    }
+
+    func end() { close(file) }
+  }
+
+  @Test("Clocks that are set, locks that are held and processes that stand still: each time is enqueued once")
+  func randomFaults_enqueueEachTimeOnce() async throws {
+    try await withDatabaseFile { file in
+      var generator = SeededRandomNumberGenerator(seed: 0xC10C)
+      let date = try SharedDate(beside: file)
+      defer { date.end() }
+      let children = try (0..<4).map { _ in
+        try DurableChild(file, "lease=60", "poll=20", "durability=normal", "clock=\(date.path)")
+      }
+      await children[0].tell("schedule 250", until: "did schedule")
+      await children[0].tell("latest 200", until: "did latest")
+      for child in children { await child.tell("start", until: "started") }
+      let inspection = try Inspection(file)
+      var shift = 0.0
+      let year = 365 * 86_400.0
+      func enqueued() throws -> Int64 {
+        try inspection.numbers("SELECT coalesce(max(id), 0) FROM durable_jobs")[0]
+      }
+      let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
+      var jumps = 0.0
+      for step in 0..<Int(1000 * scale) {
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0:
+          shift += Double.random(in: -40...40, using: &generator)
+          date.set(shift)
+        case 1 where step % 7 == 0:
+          // The many times in between are not all caught up with: that would be millions.
+          await children[0].tell("unschedule", until: "did unschedule")
+          // Never to where it was before: a time long ago, which nobody remembers, would come again.
+          jumps += 1
+          shift = (Bool.random(using: &generator) ? 10 : -10) * year + jumps * 86_400
+          date.set(shift)
+          await children[0].tell("schedule 250", until: "did schedule")
+        case 2:
+          // The date is set while all others wait for the lock.
+          try inspection.connection.transaction {
+            Fault.lasts(1...30, using: &generator)
+            shift += Double.random(in: -20...20, using: &generator)
+            date.set(shift)
+            Fault.lasts(0...5, using: &generator)
+          }
+        case 3:
+          let child = children.randomElement(using: &generator)!
+          child.signal(SIGSTOP)
+          Fault.lasts(1...150, using: &generator)
+          child.signal(SIGCONT)
+        default:
+          // Until something happens. What was before the date was set back does not happen again, so it has to go on.
+          let before = try enqueued()
+          while try enqueued() == before {
+            shift += 0.5
+            date.set(shift)
+            Fault.lasts(2...5, using: &generator)
+          }
+        }
+      }
+      for child in children { child.signal(SIGCONT) }
+      let twice = try inspection.connection.execute(
+        """
+        SELECT CAST(payload AS TEXT), occurrence, count(*) AS times FROM durable_jobs WHERE occurrence IS NOT NULL
+        GROUP BY 1, 2 HAVING times > 1
+        """)
+      #expect(twice.isEmpty, "\(twice.prefix(5).map(\.values))")
+      #expect(try inspection.integrity() == "ok")
+      for child in children { await child.exit() }
+    }
+  }
+}
+#endif

@@ -1,0 +1,155 @@
+import CompositeOperationsSQLite
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// DUR-18: how many jobs there are is kept, and right whatever is done.
+@Suite(.timeLimit(.minutes(10))) struct CountTests {
+  // MARK: - Time
+
+  @Test func counts_readNoJobs() throws {
+    func work(jobs: Int) throws -> Int {
+      let harness = try StoreHarness()
+      try harness.fill(jobs, .waiting)
+      try harness.fill(jobs, .done, from: 100_000)
+      var counts = JobCounts(kinds: [])
+      let work = try harness.work { counts = try harness.store.counts(registered: []) }
+      #expect(counts["a"]?.states == [.waiting: jobs, .done: jobs])
+      return work
+    }
+    #expect(try work(jobs: 10_000) == work(jobs: 10))
+  }
+
+  // MARK: - Files of other versions, and other programs
+
+  @Test func olderFile_isCountedWhenItIsBroughtUpToDate() async throws {
+    try await withDatabaseFile { file in
+      do {
+        let store = try JobStore(
+          path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: false,
+          migrations: [Schema.migrations[0]])
+        // As a program of that time does it.
+        try store.connection.transaction {
+          let ids = try store.enqueue((0..<5).map { StoreHarness.job($0 < 2 ? "a" : "b") }, now: 7)
+          _ = try store.cancel(ids[4], now: 7)
+        }
+      }
+      #expect(
+        try await DurableQueue(location: .readOnlyFile(file)).counts()["b"]?.states == [.waiting: 2, .cancelled: 1])
+      let queue = try DurableQueue.patient(file)
+      let counts = try await queue.counts()
+      #expect(counts["a"]?.states == [.waiting: 2] && counts["b"]?.states == [.waiting: 2, .cancelled: 1])
+    }
+  }
+
+  @Test func olderProgram_thatHasTheFileOpen_isCountedWhenTheQueueIsStarted() async throws {
+    try await withDatabaseFile { file in
+      let old = try JobStore(
+        path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: false,
+        migrations: [Schema.migrations[0]])
+      let queue = try DurableQueue.patient(file)
+      func stored() throws -> Bool {
+        try !old.connection.execute("SELECT 1 FROM durable_meta WHERE key = 'upgraded'").isEmpty
+      }
+      for round in 1...2 {
+        try old.connection.transaction { _ = try old.enqueue([StoreHarness.job("a")], now: 7) }
+        queue.start()
+        await queue.stop()
+        #expect(try await queue.counts()["a"]?.states == [.waiting: round])
+        #expect(try stored())
+      }
+      // It cannot be there any more when the machine was started again.
+      let inspection = try Inspection(file)
+      try inspection.connection.execute("DELETE FROM durable_counts")
+      try queue.core.database.sync { try $0.recountAfterUpgrade(in: "another start") }
+      #expect(try inspection.hasRightCounts() && !stored())
+    }
+  }
+
+  @Test func youngFile_isNotCountedAnew() async throws {
+    try await withDatabaseFile { file in
+      let queue = try DurableQueue.patient(file)
+      try await queue.enqueue(Count(number: 1))
+      let inspection = try Inspection(file)
+      try inspection.connection.execute("UPDATE durable_counts SET jobs = 77")
+      queue.start()
+      await queue.stop()
+      #expect(try await queue.counts().total == 77)
+    }
+  }
+
+  @Test func jobsChangedByAStatementOfTheUsers_areCountedAnew() async throws {
+    let queue = try DurableQueue(location: .memory)
+    let ids = try await queue.enqueue(contentsOf: (0..<5).map { Count(number: $0) })
+    try await queue.transaction { db in
+      try db.execute("CREATE TABLE mine (a)")
+      try db.execute("CREATE TRIGGER t AFTER INSERT ON mine BEGIN DELETE FROM durable_jobs WHERE id = NEW.a; END")
+    }
+    try await queue.transaction { db in
+      try db.execute("UPDATE durable_jobs SET state = 4 WHERE id < 3")
+      try db.enqueue(Count(number: 5))
+    }
+    #expect(try await queue.counts()["count"]?.states == [.held: 2, .waiting: 4])
+    try await queue.transaction { db in _ = try db.execute("INSERT INTO mine VALUES (?)", .integer(ids[0].rawValue)) }
+    #expect(try await queue.counts()["count"]?.states == [.held: 1, .waiting: 4])
+    try await queue.transaction { db in _ = try db.execute("DELETE FROM durable_counts") }
+    #expect(try await queue.counts()["count"]?.states == [.held: 1, .waiting: 4])
+  }
+
+  @Test func jobsChangedByAnotherProgram_areCountedWhenTheFileIsCompacted() async throws {
+    try await withDatabaseFile { file in
+      let queue = try DurableQueue.patient(file)
+      try await queue.enqueue(contentsOf: (0..<5).map { Count(number: $0) })
+      let other = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
+      try other.execute("DELETE FROM durable_jobs WHERE id < 3")
+      try await queue.compact()
+      #expect(try await queue.counts()["count"]?.states == [.waiting: 3])
+    }
+  }
+
+  // MARK: - Transactions of the user's
+
+  /// A kind that was new in what was taken back is new again, too.
+  @Test func savepointRolledBack_countsWhatIsLeft() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try await queue.transaction { db in
+      try db.enqueue(Count(number: 1))
+      try db.execute("SAVEPOINT a")
+      try db.enqueue(Count(number: 2))
+      try db.execute("SAVEPOINT b")
+      try db.enqueue(Send(text: "3"))
+      try db.execute("ROLLBACK TO b; RELEASE b")
+      try db.enqueue(Count(number: 4))
+      try db.execute("ROLLBACK TO a; RELEASE a")
+      try db.enqueue(Send(text: "5"))
+    }
+    let counts = try await queue.counts()
+    #expect(counts["count"]?.states == [.waiting: 1] && counts["send"]?.states == [.waiting: 1])
+  }
+
+  @Test func transactionThatEndsOtherwise_countsNothing() async throws {
+    let queue = try DurableQueue(location: .memory)
+    try await queue.transaction { db in
+      try db.execute("CREATE TABLE mine (a UNIQUE)")
+      try db.execute("INSERT INTO mine VALUES (1)")
+    }
+    await #expect(throws: DatabaseError.self) {
+      try await queue.transaction { db in
+        try db.enqueue(Count(number: 1))
+        _ = try? db.execute("INSERT OR ROLLBACK INTO mine VALUES (1)")
+      }
+    }
+    await #expect(throws: TestFailure.self) {
+      try await queue.transaction { db in
+        try db.enqueue(Count(number: 1))
+        throw TestFailure()
+      }
+    }
+    try await queue.enqueue(Send(text: "x"))
+    #expect(try await queue.counts().total == 1)
+    #expect(try queue.bothCounts().kept == queue.bothCounts().counted)
+  }
+}

@@ -1,0 +1,22 @@
+import Foundation
+
+/// What is in a folder: to see that nothing of it was changed.
+struct Snapshot: Equatable {
+  private var contents: [String: Data] = [:]
+  private var dates: [String: Date] = [:]
+
+  var names: Set<String> { Set(contents.keys) }
+
+  /// - Parameter isLive: whether a program uses the queue in the folder. The file with `-shm` at its end is where those who read
+  ///   say so.
+  init(_ folder: URL, isLive: Bool = false) throws {
+    // The reserve is none of the files that are looked at.
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasSuffix("-reserve") {
+      let file = folder.appendingPathComponent(name)
+      let isShared = isLive && name.hasSuffix("-shm")
+      contents[name] = isShared ? Data() : try Data(contentsOf: file)
+      if isShared { continue }
+      dates[name] = try FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date
+    }
+  }
+}
