@@ -10,9 +10,7 @@ struct FileFinder: Sendable {
   /// - Parameter names: What is in a folder.
   init(
     root: String?, currentFolder: String = FileManager.default.currentDirectoryPath,
-    names: @escaping @Sendable (_ folder: String) throws -> [String] = {
-      try FileManager.default.contentsOfDirectory(atPath: $0)
-    }
+    names: @escaping @Sendable (_ folder: String) throws -> [String] = { try Disk.names(inFolder: $0) }
   ) {
     self.currentFolder = FilePath.absolute(currentFolder, in: "/")
     self.root = root
@@ -71,11 +69,11 @@ struct FileFinder: Sendable {
   }
 
   /// The files in `folder` and below. Folders are kept on a list, so that no depth is too much; links to folders are
-  /// not followed, so that no circle is. A folder below that cannot be read is listed like a file that cannot.
+  /// not followed, so that no circle is. A folder below that cannot be read is listed like a file that cannot, and so is
+  /// one of which not all is known.
   private func search(
     _ folder: String, isCancelled: () -> Bool
   ) throws -> [(path: String, kind: SourceFile.Kind)] {
-    let manager = FileManager.default
     var found: [(path: String, kind: SourceFile.Kind)] = []
     var folders = [folder]
     while let next = folders.popLast(), !isCancelled() {
@@ -91,15 +89,20 @@ struct FileFinder: Sendable {
           problem: "The folder \(FilePath.relative(next, to: currentFolder)) cannot be read.",
           remedy: "Allow reading it, or leave it out.")
       }
+      var isKnown = true
       for name in names where !name.hasPrefix(".") {
         let path = next == "/" ? "/" + name : next + "/" + name
-        let type = try? manager.attributesOfItem(atPath: path)[.type] as? FileAttributeType
-        if type == .typeDirectory {
-          folders.append(path)
-        } else if let kind = SourceFile.kind(ofPath: name), Self.isFolder(path) != true {
-          found.append((path, kind))
+        do {
+          if try Disk.kind(at: path, followingLinks: false) == .folder {
+            folders.append(path)
+            continue
+          }
+        } catch {
+          isKnown = false
         }
+        if let kind = SourceFile.kind(ofPath: name), Self.isFolder(path) != true { found.append((path, kind)) }
       }
+      if !isKnown { found.append((next, .unreadableFolder)) }
     }
     return found.sorted { $0.path < $1.path }
   }
@@ -117,7 +120,7 @@ struct FileFinder: Sendable {
     let folder = Self.isFolder(path) == true ? path : FilePath.parent(of: path)
     var candidate = folder
     while true {
-      if FileManager.default.fileExists(atPath: candidate + "/.git") { return candidate }
+      if Self.isFolder(candidate + "/.git") != nil { return candidate }
       guard candidate != "/" else { break }
       candidate = FilePath.parent(of: candidate)
     }
@@ -126,8 +129,6 @@ struct FileFinder: Sendable {
 
   /// Whether a folder is at `path`; nil when nothing is.
   private static func isFolder(_ path: String) -> Bool? {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return nil }
-    return isFolder.boolValue
+    (try? Disk.kind(at: path)).map { $0 == .folder }
   }
 }

@@ -29,6 +29,11 @@ enum FilePath {
     return String(path.dropFirst(folder == "/" ? 1 : folder.count + 1))
   }
 
+  /// The last part of `path`.
+  static func name(of path: String) -> Substring {
+    path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)
+  }
+
   /// The folder that `path` lies in.
   static func parent(of path: String) -> String {
     let end = path.lastIndex(of: "/") ?? path.startIndex

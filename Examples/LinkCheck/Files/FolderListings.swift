@@ -16,12 +16,11 @@ final class FolderListings: Sendable {
   func entries(of path: String) -> [String: Entry]? {
     if let known = listings.withLock({ $0[path] }) { return known }
     // Read outside the lock: two operations may read the same folder, none waits for a disk behind another.
-    guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return nil }
+    guard let names = try? Disk.names(inFolder: path) else { return nil }
     var entries: [String: Entry] = [:]
     for name in names {
-      var isFolder: ObjCBool = false
-      let exists = FileManager.default.fileExists(atPath: path + "/" + name, isDirectory: &isFolder)
-      if exists { entries[name] = isFolder.boolValue ? .folder : .file }
+      guard let kind = try? Disk.kind(at: path + "/" + name) else { continue }
+      entries[name] = kind == .folder ? .folder : .file
     }
     listings.withLock { $0[path] = entries }
     return entries
@@ -43,7 +42,7 @@ final class FolderListings: Sendable {
       guard entry == .folder else { return .notAFolder(path: path) }
       let names = entries(of: path) ?? [:]
       guard let next = names[String(part)] else {
-        let nearest = Suggestion.nearest(to: String(part), among: names.keys)
+        let nearest = Suggestion.nearest(to: String(part), amongFew: names.keys)
         return .missing(name: String(part), folder: path, nearest: nearest)
       }
       path += (path == "/" ? "" : "/") + part

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A file whose links are checked, or whose anchors are needed.
 struct SourceFile: Hashable, Sendable {
   enum Kind: Sendable {
@@ -21,7 +19,9 @@ struct SourceFile: Hashable, Sendable {
 
   /// What a file of this name is read as; nil for everything that is neither Markdown nor HTML.
   static func kind(ofPath path: String) -> Kind? {
-    switch URL(fileURLWithPath: path).pathExtension.lowercased() {
+    // A dot in front hides a file and begins no extension.
+    let parts = FilePath.name(of: path).dropFirst().split(separator: ".", omittingEmptySubsequences: false)
+    return switch parts.count > 1 ? parts.last?.lowercased() : nil {
     case "md", "markdown": .markdown
     case "html", "htm": .html
     default: nil

@@ -15,9 +15,9 @@ struct HTMLScanner {
   }
 
   /// Everything found in `bytes`, in order. Comments, scripts and styles are skipped.
-  static func events(in bytes: [UInt8], isStrict: Bool = false) -> [Event] {
+  static func events(in bytes: [UInt8]) -> [Event] {
     var scanner = HTMLScanner()
-    scanner.scan(bytes, isStrict: isStrict)
+    scanner.scan(bytes)
     return scanner.events
   }
 
@@ -31,11 +31,12 @@ struct HTMLScanner {
   private var events: [Event] = []
   private var heading: (name: String, text: [UInt8])?
 
-  private mutating func scan(_ bytes: [UInt8], isStrict: Bool) {
+  private mutating func scan(_ bytes: [UInt8]) {
+    var tokens = HTMLTokens(bytes, isStrict: false)
     var index = 0
     var textStart = 0
     while let start = bytes[index...].firstIndex(of: .less) {
-      guard let token = HTMLToken.next(in: bytes, at: start, isStrict: isStrict) else {
+      guard let token = tokens.token(at: start) else {
         index = start + 1
         continue
       }

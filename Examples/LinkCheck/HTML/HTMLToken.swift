@@ -22,37 +22,52 @@ struct HTMLTag: Equatable {
 /// What begins with `<` in HTML.
 enum HTMLToken: Equatable {
   case tag(HTMLTag, end: Int)
-  /// A comment, declaration or instruction.
+  /// A comment, declaration or instruction, or the unended tag at the end of a file.
   case other(end: Int)
+}
+
+/// Reads the tokens of a text from left to right.
+struct HTMLTokens {
+  private let bytes: [UInt8]
+  private let isStrict: Bool
+  private var comments = MarkSearch("-->")
+  private var instructions = MarkSearch("?>")
+  private var sections = MarkSearch("]]>")
+  private var declarations = MarkSearch(">")
+
+  /// - Parameter isStrict: Whether only well-formed tags count, as in Markdown; browsers put up with more.
+  init(_ bytes: [UInt8], isStrict: Bool) {
+    self.bytes = bytes
+    self.isStrict = isStrict
+  }
 
   /// The token at `start`, or nil when the `<` there is just a character.
-  ///
-  /// - Parameter isStrict: Whether only well-formed tags count, as in Markdown; browsers put up with more.
-  static func next(in bytes: [UInt8], at start: Int, isStrict: Bool) -> HTMLToken? {
+  mutating func token(at start: Int) -> HTMLToken? {
     guard start + 1 < bytes.count, bytes[start] == .less else { return nil }
     switch bytes[start + 1] {
-    case .exclamation: return markup(in: bytes, at: start, isStrict: isStrict)
-    case UInt8(ascii: "?"): return end(of: "?>", in: bytes, from: start + 2)
-    default:
-      var parser = HTMLTagParser(bytes: bytes, index: start + 1, isStrict: isStrict)
-      return parser.parse().map { .tag($0, end: parser.index) }
+    case .exclamation: return markupEnd(at: start).map { .other(end: $0) }
+    case UInt8(ascii: "?"): return instructions.end(in: bytes, from: start + 2).map { .other(end: $0) }
+    default: return tag(at: start)
     }
   }
 
-  private static func markup(in bytes: [UInt8], at start: Int, isStrict: Bool) -> HTMLToken? {
+  private func tag(at start: Int) -> HTMLToken? {
+    var parser = HTMLTagParser(bytes: bytes, index: start + 1, isStrict: isStrict)
+    if let tag = parser.parse() { return .tag(tag, end: parser.index) }
+    // To browsers a tag without an end goes on to the end of the file, like a comment.
+    return !isStrict && parser.index == bytes.count ? .other(end: bytes.count) : nil
+  }
+
+  private mutating func markupEnd(at start: Int) -> Int? {
     if bytes.has("<!--", at: start) {
-      if bytes.has(">", at: start + 4) { return .other(end: start + 5) }
-      if bytes.has("->", at: start + 4) { return .other(end: start + 6) }
+      if bytes.has(">", at: start + 4) { return start + 5 }
+      if bytes.has("->", at: start + 4) { return start + 6 }
       // Browsers let a comment without an end go on to the end of the file; in Markdown it is text.
-      return end(of: "-->", in: bytes, from: start + 4) ?? (isStrict ? nil : .other(end: bytes.count))
+      return comments.end(in: bytes, from: start + 4) ?? (isStrict ? nil : bytes.count)
     }
-    if bytes.has("<![cdata[", at: start) { return end(of: "]]>", in: bytes, from: start + 9) }
+    if bytes.has("<![cdata[", at: start) { return sections.end(in: bytes, from: start + 9) }
     if isStrict, start + 2 >= bytes.count || !bytes[start + 2].isLetter { return nil }
-    return end(of: ">", in: bytes, from: start + 2)
-  }
-
-  private static func end(of mark: StaticString, in bytes: [UInt8], from start: Int) -> HTMLToken? {
-    bytes.firstIndex(of: mark, from: start).map { .other(end: $0 + mark.utf8CodeUnitCount) }
+    return declarations.end(in: bytes, from: start + 2)
   }
 }
 

@@ -83,7 +83,7 @@ struct LocalChecker: Sendable {
     let prefix = "user-content-"
     let name = decoded.hasPrefix(prefix) ? String(decoded.dropFirst(prefix.count)) : decoded
     if names.contains(decoded) || names.contains(name) { return .good() }
-    guard let nearest = Suggestion.nearest(to: decoded, among: names) else {
+    guard let nearest = Suggestion.nearest(to: decoded, amongFew: names) else {
       return .broken(reason: "no anchor #\(decoded)")
     }
     if nearest.lowercased() == decoded.lowercased() {

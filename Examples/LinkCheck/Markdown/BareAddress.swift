@@ -19,6 +19,8 @@ struct BareAddress: Equatable {
       prefix = "http://"
     default: return nil
     }
+    // The host first: where there is none, the rest is not read, for the next address may begin in there.
+    guard Self.hasHost(bytes[start...]) else { return nil }
     let address = Self.trimmed(bytes[start...].prefix { $0 > 0x20 && !Self.ends.contains($0) })
     guard Self.hasHost(address) else { return nil }
     destination = prefix + HTMLEntity.decoding(address)
@@ -35,6 +37,7 @@ struct BareAddress: Equatable {
   /// The address without the marks of the sentence around it.
   private static func trimmed(_ address: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var address = address
+    var unopened = address.count { $0 == .closeParenthesis } - address.count { $0 == .openParenthesis }
     while let last = address.last {
       switch last {
       case .exclamation, UInt8(ascii: "?"), UInt8(ascii: "."), UInt8(ascii: ","), .colon, UInt8(ascii: "*"),
@@ -42,9 +45,9 @@ struct BareAddress: Equatable {
         address = address.dropLast()
       case .closeParenthesis:
         // A closing parenthesis belongs to the address when it was opened there.
-        let opened = address.count { $0 == .openParenthesis }
-        guard address.count(where: { $0 == .closeParenthesis }) > opened else { return address }
+        guard unopened > 0 else { return address }
         address = address.dropLast()
+        unopened -= 1
       case .semicolon:
         let name = address.dropLast().reversed().prefix { $0.isLetterOrDigit }.count
         let ampersand = address.endIndex - name - 2

@@ -1,9 +1,9 @@
 /// Where a block of raw HTML begins and ends in Markdown: seven ways, each with its own end.
-enum HTMLBlockRule: Equatable {
+enum HTMLBlockRule {
   /// `<script>`, `<pre>`, `<style>` and `<textarea>`, to one of their end tags.
   case verbatim
   /// A comment, an instruction, a declaration or a character section, to their closing mark.
-  case mark(end: String)
+  case mark(end: StaticString)
   /// A tag of a block, to the next blank line.
   case block
   /// Any other complete tag that has a line of its own, to the next blank line.
@@ -11,8 +11,8 @@ enum HTMLBlockRule: Equatable {
 
   /// The rule by which `line` begins a block of HTML.
   init?(beginning line: MarkdownLine, interruptsParagraph: Bool) {
+    guard line.indent <= 3, line.content.first == .less else { return nil }
     let bytes = Array(line.content)
-    guard line.indent <= 3, bytes.first == .less else { return nil }
     if bytes.has("<!--", at: 0) {
       self = .mark(end: "-->")
     } else if bytes.has("<?", at: 0) {
@@ -38,13 +38,18 @@ enum HTMLBlockRule: Equatable {
       self = .verbatim
     } else if ends || after.starts(with: "/>".utf8), Self.blockElements.contains(element) {
       self = .block
-    } else if !interruptsParagraph, case .tag(_, let end)? = HTMLToken.next(in: bytes, at: 0, isStrict: true),
+    } else if !interruptsParagraph, case .tag(_, let end)? = Self.token(beginning: bytes),
       bytes[end...].allSatisfy(\.isWhitespace)
     {
       self = .loneTag
     } else {
       return nil
     }
+  }
+
+  private static func token(beginning bytes: [UInt8]) -> HTMLToken? {
+    var tokens = HTMLTokens(bytes, isStrict: true)
+    return tokens.token(at: 0)
   }
 
   var endsAtBlankLine: Bool {
@@ -56,14 +61,13 @@ enum HTMLBlockRule: Equatable {
 
   /// Whether the block ends with `line`, which still belongs to it.
   func ends(with line: MarkdownLine) -> Bool {
-    let text = line.rest.text
-    switch self {
-    case .block, .loneTag: return false
-    case .mark(let end): return text.contains(end)
-    case .verbatim:
-      let lowercased = text.lowercased()
-      return ["</script>", "</pre>", "</style>", "</textarea>"].contains { lowercased.contains($0) }
-    }
+    let marks: [StaticString] =
+      switch self {
+      case .block, .loneTag: []
+      case .mark(let end): [end]
+      case .verbatim: ["</script>", "</pre>", "</style>", "</textarea>"]
+      }
+    return marks.contains { line.content.firstIndex(of: $0, from: line.content.startIndex) != nil }
   }
 
   private static let blockElements: Set<String> = [

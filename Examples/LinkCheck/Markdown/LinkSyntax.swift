@@ -19,13 +19,19 @@ enum LinkSyntax {
     return nil
   }
 
+  /// How deep parentheses may be nested in a bare destination. CommonMark leaves the limit to its implementations; this is
+  /// that of cmark. Without one, every `(` of a text that never closes them would be followed to its end.
+  private static let maxDepth = 32
+
   private static func bare(_ bytes: [UInt8], _ start: Int) -> (text: String, end: Int)? {
     var index = start
     var depth = 0
     scan: while index < bytes.count {
       switch bytes[index] {
       case .backslash where index + 1 < bytes.count && bytes[index + 1].isPunctuation: index += 1
-      case .openParenthesis: depth += 1
+      case .openParenthesis:
+        depth += 1
+        guard depth <= maxDepth else { return nil }
       case .closeParenthesis:
         if depth == 0 { break scan }
         depth -= 1

@@ -5,21 +5,27 @@
 struct MarkdownBlockParser {
   private enum Container {
     case quote
-    /// An item that begins with a blank line ends with the next one.
-    case item(indent: Int, isEmpty: Bool)
+    case item(indent: Int)
   }
 
   private enum Leaf {
     case none
-    case paragraph(Passage)
+    case paragraph
     case fence(mark: UInt8, count: Int)
-    case html(HTMLBlockRule, Passage)
+    case html(HTMLBlockRule)
   }
 
   private(set) var blocks: [MarkdownBlock] = []
   private(set) var definitions = LinkDefinitions()
   private var containers: [Container] = []
+  /// Where quotes stand among the containers.
+  private var quotes: [Int] = []
+  /// Whether the innermost container is an item that began with a blank line, the last one so far. It ends with the next
+  /// one.
+  private var hasEmptyItem = false
   private var leaf = Leaf.none
+  /// The lines of the open paragraph or HTML.
+  private var lines = Passage()
 
   init(_ bytes: [UInt8]) {
     let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
@@ -54,8 +60,13 @@ struct MarkdownBlockParser {
         open(.quote, &matched)
       } else if beginsLeaf(line, number: number, isInParagraph: isInParagraph, matched) {
         return
-      } else if let indent = line.takeItemMark(interruptsParagraph: isInParagraph) ?? footnoteIndent(&line) {
-        open(.item(indent: indent, isEmpty: line.isBlank), &matched)
+      } else if let indent = line.takeItemMark(interruptsParagraph: isInParagraph) {
+        open(.item(indent: indent), &matched)
+        hasEmptyItem = line.isBlank
+      } else if line.takeFootnoteMark() {
+        // The text of a footnote is a container like a list item.
+        open(.item(indent: 4), &matched)
+        hasEmptyItem = line.isBlank
       } else {
         break
       }
@@ -65,21 +76,27 @@ struct MarkdownBlockParser {
 
   /// Takes the marks of the open containers off `line`, and returns how many of them it continues.
   private mutating func matchContainers(of line: inout MarkdownLine) -> Int {
+    defer { hasEmptyItem = false }
+    var passedQuotes = 0
     for (index, container) in containers.enumerated() {
+      if line.isBlank { return matchBlankLine(after: passedQuotes) }
       switch container {
       case .quote:
         guard line.takeQuoteMark() else { return index }
-      case .item(let indent, let isEmpty):
-        if line.isBlank {
-          guard !isEmpty else { return index }
-        } else {
-          guard line.indent >= indent else { return index }
-          containers[index] = .item(indent: indent, isEmpty: false)
-        }
-        line.drop(min(indent, line.indent))
+        passedQuotes += 1
+      case .item(let indent):
+        guard line.indent >= indent else { return index }
+        line.dropIndent(indent)
       }
     }
     return containers.count
+  }
+
+  /// How many containers a line continues that is blank behind the marks of some quotes: all up to the next quote, but
+  /// not an empty item. The items are not asked one by one: there may be as many of them as there are blank lines.
+  private func matchBlankLine(after passedQuotes: Int) -> Int {
+    if passedQuotes < quotes.count { return quotes[passedQuotes] }
+    return containers.count - (hasEmptyItem ? 1 : 0)
   }
 
   /// Whether `line` is, or begins, a block of its own kind; if so it was added.
@@ -99,7 +116,7 @@ struct MarkdownBlockParser {
     } else if let rule = HTMLBlockRule(beginning: line, interruptsParagraph: isParagraph) {
       close(from: matched)
       closeLeaf()
-      leaf = .html(rule, Passage())
+      leaf = .html(rule)
       addVerbatim(line, number: number)
     } else if isInParagraph, line.isSetextUnderline, let heading = takeParagraph() {
       blocks.append(.heading(heading))
@@ -116,10 +133,9 @@ struct MarkdownBlockParser {
     switch leaf {
     case .fence(let mark, let count):
       if line.closesFence(mark, count) { leaf = .none }
-    case .html(let rule, var passage):
+    case .html(let rule):
       guard !(rule.endsAtBlankLine && line.isBlank) else { return closeLeaf() }
-      passage.append(line.rest, line: number)
-      leaf = .html(rule, passage)
+      lines.append(line.content, indent: line.indent, line: number)
       if rule.ends(with: line) { closeLeaf() }
     case .none, .paragraph: break
     }
@@ -129,25 +145,15 @@ struct MarkdownBlockParser {
     if line.isBlank {
       close(from: matched)
       closeLeaf()
-    } else if case .paragraph(var passage) = leaf {
+    } else if isParagraph {
       // Also without the marks of its containers: a paragraph may go on lazily.
-      passage.append(line.content, line: number)
-      leaf = .paragraph(passage)
+      lines.append(line.content, line: number)
     } else {
       close(from: matched)
-      if line.indent <= 3 { leaf = .paragraph(passage(line.content, number)) }
+      guard line.indent <= 3 else { return }
+      leaf = .paragraph
+      lines.append(line.content, line: number)
     }
-  }
-
-  /// A footnote's text is a container like a list item; its mark is `[^name]:`.
-  private func footnoteIndent(_ line: inout MarkdownLine) -> Int? {
-    let content = line.content
-    guard content.starts(with: "[^".utf8), let end = content.firstIndex(of: .closeBracket),
-      content.dropFirst(end - content.startIndex + 1).first == .colon,
-      !content[..<end].contains(.space)
-    else { return nil }
-    line.drop(line.indent + end - content.startIndex + 2)
-    return 4
   }
 
   private var isParagraph: Bool {
@@ -163,6 +169,7 @@ struct MarkdownBlockParser {
   private mutating func open(_ container: Container, _ matched: inout Int) {
     close(from: matched)
     closeLeaf()
+    if case .quote = container { quotes.append(containers.count) }
     containers.append(container)
     matched = containers.count
   }
@@ -172,19 +179,21 @@ struct MarkdownBlockParser {
     guard index < containers.count else { return }
     closeLeaf()
     containers.removeSubrange(index...)
+    while let last = quotes.last, last >= index { quotes.removeLast() }
   }
 
   private mutating func closeLeaf() {
-    if case .html(_, let passage) = leaf { blocks.append(.html(passage)) }
+    if case .html = leaf { blocks.append(.html(lines.take())) }
     if let paragraph = takeParagraph() { blocks.append(.paragraph(paragraph)) }
     leaf = .none
   }
 
   /// The open paragraph without the definitions that it begins with; nil, and still open, when nothing else is left.
   private mutating func takeParagraph() -> Passage? {
-    guard case .paragraph(let passage) = leaf else { return nil }
-    let rest = definitions.take(from: passage)
-    leaf = rest.isEmpty ? .paragraph(rest) : .none
-    return rest.isEmpty ? nil : rest
+    guard isParagraph else { return nil }
+    let rest = definitions.take(from: lines.take())
+    guard !rest.isEmpty else { return nil }
+    leaf = .none
+    return rest
   }
 }

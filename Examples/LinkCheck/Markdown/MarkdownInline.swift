@@ -16,26 +16,28 @@ struct MarkdownInline {
     /// Where the text between the brackets begins.
     let start: Int
     let textMark: HeadingText.Mark
-    /// Links hold no links: the outer brackets of a link are just characters.
-    var isActive = true
+    /// Whether a bracket was opened in there. The label of a definition has none.
+    var holdsBracket = false
   }
 
   private let bytes: [UInt8]
   private let definitions: LinkDefinitions
   private var index = 0
+  private var html: HTMLTokens
+  private var backticks: BacktickRuns
   private var brackets: [Bracket] = []
+  /// How many of the brackets are around a link. Links hold no links: those of them that are no image's are just
+  /// characters.
+  private var bracketsAroundLink = 0
   private var bare: [BareAddress] = []
-  private var linkTexts: [Range<Int>] = []
 
   init(_ bytes: [UInt8], definitions: LinkDefinitions) {
     self.bytes = bytes
     self.definitions = definitions
+    html = HTMLTokens(bytes, isStrict: true)
+    backticks = BacktickRuns(in: bytes)
     scan()
-    // An address inside of a link's text or an image's is only text.
-    let ranges = linkTexts
-    for address in bare where !ranges.contains(where: { $0.contains(address.offset) }) {
-      links.append(Link(destination: address.destination, offset: address.offset))
-    }
+    links += bare.map { Link(destination: $0.destination, offset: $0.offset) }
     links.sort { $0.offset < $1.offset }
   }
 
@@ -48,11 +50,8 @@ struct MarkdownInline {
       case .backtick: scanCode()
       case .less: scanAngle()
       case .exclamation where index + 1 < bytes.count && bytes[index + 1] == .openBracket:
-        brackets.append(Bracket(isImage: true, start: index + 2, textMark: text.mark))
-        index += 2
-      case .openBracket:
-        brackets.append(Bracket(isImage: false, start: index + 1, textMark: text.mark))
-        index += 1
+        openBracket(isImage: true)
+      case .openBracket: openBracket(isImage: false)
       case .closeBracket: closeBracket()
       case .ampersand:
         if let (entity, end) = HTMLEntity.decoded(in: bytes[...], at: index) {
@@ -82,29 +81,21 @@ struct MarkdownInline {
   /// A code span: what stands between two equally long runs of backticks. A run without a partner is text.
   private mutating func scanCode() {
     let run = bytes[index...].prefix { $0 == .backtick }
-    var search = run.endIndex
-    while let start = bytes[search...].firstIndex(of: .backtick) {
-      let closing = bytes[start...].prefix { $0 == .backtick }
-      if closing.count == run.count {
-        for byte in bytes[run.endIndex..<start] { text.append(byte == .newline ? .space : byte) }
-        index = closing.endIndex
-        return
-      }
-      search = closing.endIndex
-    }
     index = run.endIndex
+    guard let close = backticks.first(of: run.count, from: index) else { return }
+    for byte in bytes[index..<close] { text.append(byte == .newline ? .space : byte) }
+    index = close + run.count
   }
 
   /// An address in angle brackets, a piece of raw HTML, or just a character.
   private mutating func scanAngle() {
     if let (destination, shown, end) = AngleAddress.address(in: bytes, at: index) {
       links.append(Link(destination: destination, offset: index))
-      linkTexts.append(index..<end)
       for byte in shown { text.append(byte) }
       index = end
       return
     }
-    switch HTMLToken.next(in: bytes, at: index, isStrict: true) {
+    switch html.token(at: index) {
     case .other(let end)?: index = end
     case .tag(let tag, let end)?:
       for event in HTMLScanner.events(of: tag) {
@@ -127,11 +118,19 @@ struct MarkdownInline {
     index = run.endIndex
   }
 
+  private mutating func openBracket(isImage: Bool) {
+    if let last = brackets.indices.last { brackets[last].holdsBracket = true }
+    index += isImage ? 2 : 1
+    brackets.append(Bracket(isImage: isImage, start: index, textMark: text.mark))
+  }
+
   private mutating func closeBracket() {
     let close = index
     index += 1
     guard let bracket = brackets.popLast() else { return text.append(.closeBracket) }
-    guard bracket.isActive else { return }
+    let isAroundLink = brackets.count < bracketsAroundLink
+    bracketsAroundLink = min(bracketsAroundLink, brackets.count)
+    guard bracket.isImage || !isAroundLink else { return }
     if let (destination, offset, end) = LinkSyntax.inlineTail(in: bytes, at: index) {
       links.append(Link(destination: destination, offset: offset))
       finish(bracket, close: close, end: end)
@@ -142,29 +141,30 @@ struct MarkdownInline {
 
   /// Where a link ends whose destination a definition has, when the brackets are such a link.
   private mutating func referenceEnd(of bracket: Bracket, close: Int) -> Int? {
-    let ownLabel = LinkSyntax.normalized(bytes[bracket.start..<close])
+    let ownLabel = bracket.holdsBracket ? nil : LinkSyntax.normalized(bytes[bracket.start..<close])
     guard let (label, end) = LinkSyntax.label(in: bytes, at: close + 1) else {
-      return definitions.contains(ownLabel) ? close + 1 : nil
+      return ownLabel.map(definitions.contains) == true ? close + 1 : nil
     }
-    let wanted = label.isEmpty ? ownLabel : label
+    guard let wanted = label.isEmpty ? ownLabel : label else { return nil }
     if definitions.contains(wanted) { return end }
     // `a[0][1]` and the like are no links that lack a definition.
     let open = bracket.start - (bracket.isImage ? 2 : 1)
     let isPrecededByText = open > 0 && (bytes[open - 1].isLetterOrDigit || bytes[open - 1] == .closeBracket)
     let isFollowed = end < bytes.count && (bytes[end] == .openBracket || bytes[end] == .openParenthesis)
-    if !isPrecededByText, !isFollowed, !wanted.isEmpty, !wanted.hasPrefix("^"), !ownLabel.isEmpty {
+    if !isPrecededByText, !isFollowed, !wanted.isEmpty, !wanted.hasPrefix("^"), ownLabel?.isEmpty != true {
       undefined.append((wanted, open))
     }
     return nil
   }
 
   private mutating func finish(_ bracket: Bracket, close: Int, end: Int) {
-    linkTexts.append(bracket.start..<end)
     index = end
+    // An address inside of a link's text or an image's is only text.
+    while let address = bare.last, address.offset >= bracket.start { bare.removeLast() }
     if bracket.isImage {
       text.cut(to: bracket.textMark)
     } else {
-      for other in brackets.indices where !brackets[other].isImage { brackets[other].isActive = false }
+      bracketsAroundLink = brackets.count
     }
   }
 }

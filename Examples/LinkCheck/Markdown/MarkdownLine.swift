@@ -1,45 +1,65 @@
 /// One line of a Markdown file while its marks are taken off from the left.
+///
+/// Each mark costs the same, however long the line is: the line is not copied, and what is asked of its rest after each
+/// mark was found out once, from its end.
 struct MarkdownLine {
-  /// The rest of the line, without the newline. Tabs that stand among the marks are expanded.
-  private(set) var rest: ArraySlice<UInt8>
+  /// The rest of the line, without the spaces it begins with and without the newline.
+  private(set) var content: ArraySlice<UInt8>
 
-  init(_ line: some Collection<UInt8>) {
-    let marks = line.prefix { $0.isWhitespace || $0.isDigit || Self.marks.contains($0) }
-    guard marks.contains(.tab) else {
-      rest = Array(line)[...]
-      return
-    }
-    var expanded: [UInt8] = []
-    for byte in marks {
-      if byte == .tab {
-        expanded.append(contentsOf: repeatElement(.space, count: 4 - expanded.count % 4))
-      } else {
-        expanded.append(byte)
-      }
-    }
-    rest = (expanded + line.dropFirst(marks.count))[...]
+  /// How many columns of spaces stand before the content. A tab goes on to the next multiple of four.
+  private(set) var indent = 0
+
+  /// The column of the content.
+  private var column = 0
+
+  /// Behind the last character that is no space.
+  private let end: Int
+
+  /// The first character behind which there is but one kind of mark, and spaces.
+  private let breakStart: Int
+
+  init(_ line: ArraySlice<UInt8>) {
+    content = line
+    end = line.trimmed.endIndex
+    breakStart = Self.breakStart(of: line[..<end])
+    takeSpaces()
   }
 
-  /// What the marks of quotes and list items are made of, besides digits.
-  private static let marks = Array(">-+*.)".utf8)
+  private static func breakStart(of line: ArraySlice<UInt8>) -> Int {
+    guard let mark = line.last else { return line.endIndex }
+    return line.lastIndex { $0 != mark && !$0.isWhitespace }.map { $0 + 1 } ?? line.startIndex
+  }
 
-  var isBlank: Bool { rest.allSatisfy(\.isWhitespace) }
+  var isBlank: Bool { content.startIndex >= end }
 
-  /// How many spaces the rest begins with.
-  var indent: Int { rest.prefix { $0 == .space }.count }
+  /// Takes off up to `count` columns of the spaces before the content.
+  mutating func dropIndent(_ count: Int) {
+    indent -= min(count, indent)
+  }
 
-  /// The rest without the spaces it begins with.
-  var content: ArraySlice<UInt8> { rest.drop { $0 == .space } }
+  /// Takes off the first `count` characters of the content, and the spaces before them.
+  private mutating func dropMark(_ count: Int) {
+    content = content.dropFirst(count)
+    column += count
+    indent = 0
+    takeSpaces()
+  }
 
-  mutating func drop(_ count: Int) {
-    rest = rest.dropFirst(count)
+  private mutating func takeSpaces() {
+    let spaces = content.prefix { $0 == .space || $0 == .tab }
+    for byte in spaces {
+      let width = byte == .tab ? 4 - column % 4 : 1
+      column += width
+      indent += width
+    }
+    content = content[spaces.endIndex...]
   }
 
   /// Takes off the mark of a quote, `>` and one space.
   mutating func takeQuoteMark() -> Bool {
     guard indent <= 3, content.first == .greater else { return false }
-    rest = content.dropFirst()
-    if rest.first == .space { rest = rest.dropFirst() }
+    dropMark(1)
+    dropIndent(1)
     return true
   }
 
@@ -48,21 +68,30 @@ struct MarkdownLine {
   /// - Parameter interruptsParagraph: Whether a paragraph stands above: then only items with content, and only number
   ///   one, begin a list.
   mutating func takeItemMark(interruptsParagraph: Bool) -> Int? {
-    let indent = indent
     guard indent <= 3, let width = itemMarkWidth(interruptsParagraph: interruptsParagraph) else { return nil }
-    var after = MarkdownLine(content.dropFirst(width))
-    guard !after.isBlank else {
+    var after = self
+    after.dropMark(width)
+    if after.isBlank {
       guard !interruptsParagraph else { return nil }
-      self = after
+      defer { self = after }
       return indent + width + 1
     }
-    let spaces = after.indent
-    guard spaces > 0 else { return nil }
+    guard after.indent > 0 else { return nil }
     // Five spaces and more: an item that begins with indented code, whose own indent stays.
-    let taken = spaces > 4 ? 1 : spaces
-    after.drop(taken)
-    self = after
+    let taken = after.indent > 4 ? 1 : after.indent
+    after.dropIndent(taken)
+    defer { self = after }
     return indent + width + taken
+  }
+
+  /// Takes off the mark of a footnote, `[^name]:` and the spaces behind it.
+  mutating func takeFootnoteMark() -> Bool {
+    guard indent <= 3, content.starts(with: "[^".utf8), let end = content.firstIndex(of: .closeBracket),
+      content[(end + 1)...].first == .colon, !content[..<end].contains(.space)
+    else { return false }
+    dropMark(end + 2 - content.startIndex)
+    indent = 0
+    return true
   }
 
   private func itemMarkWidth(interruptsParagraph: Bool) -> Int? {
@@ -80,10 +109,10 @@ struct MarkdownLine {
 
   /// Whether the line is a rule: three or more of `-`, `_` or `*`, with nothing but spaces between.
   var isThematicBreak: Bool {
-    guard indent <= 3, let mark = content.first, [.dash, .underscore, UInt8(ascii: "*")].contains(mark) else {
-      return false
-    }
-    return content.allSatisfy { $0 == mark || $0.isWhitespace } && content.count { $0 == mark } >= 3
+    guard indent <= 3, content.startIndex >= breakStart, let mark = content.first,
+      [.dash, .underscore, UInt8(ascii: "*")].contains(mark)
+    else { return false }
+    return content.lazy.filter { $0 == mark }.prefix(3).count == 3
   }
 
   /// Whether the line underlines the paragraph above and so makes it a heading.

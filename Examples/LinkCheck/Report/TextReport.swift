@@ -7,12 +7,16 @@ extension Report {
     func add(_ title: String, _ findings: [Finding], _ remark: (Finding) -> String) {
       guard !findings.isEmpty else { return }
       var table = Table()
-      for finding in findings { table.add("\(finding.file):\(finding.line)", finding.link, remark(finding)) }
+      for finding in findings {
+        // Names and links may come from anybody.
+        table.add(
+          Wording.plain("\(finding.file):\(finding.line)"), Wording.plain(finding.link), Wording.plain(remark(finding)))
+      }
       text += "\(title):\n\(table.text)\n"
     }
     if !unreadable.isEmpty {
       var table = Table()
-      for file in unreadable { table.add(file.file, file.reason) }
+      for file in unreadable { table.add(Wording.plain(file.file), Wording.plain(file.reason)) }
       text += "Unreadable files:\n\(table.text)\n"
     }
     add("Redirected links", redirected) { finding in

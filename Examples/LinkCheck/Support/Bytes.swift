@@ -52,16 +52,17 @@ extension Collection where Element == UInt8 {
   }
 }
 
-extension Array where Element == UInt8 {
+extension RandomAccessCollection where Element == UInt8, Index == Int {
   /// Whether `prefix` stands at `index`, in any case of letters.
   func has(_ prefix: StaticString, at index: Int) -> Bool {
-    index <= count && self[index...].hasPrefixIgnoringCase(prefix)
+    index <= endIndex && self[index...].hasPrefixIgnoringCase(prefix)
   }
 
   /// Where `mark` stands first, from `index` on, in any case of letters.
   func firstIndex(of mark: StaticString, from index: Int) -> Int? {
-    guard mark.utf8CodeUnitCount > 0, index <= count - mark.utf8CodeUnitCount else { return nil }
+    let last = endIndex - mark.utf8CodeUnitCount
+    guard mark.utf8CodeUnitCount > 0, index <= last else { return nil }
     let first = mark.utf8Start.pointee
-    return (index...count - mark.utf8CodeUnitCount).first { self[$0].lowercased == first && has(mark, at: $0) }
+    return (index...last).first { self[$0].lowercased == first && has(mark, at: $0) }
   }
 }

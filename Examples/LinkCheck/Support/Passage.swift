@@ -19,10 +19,18 @@ struct Passage: Equatable, Sendable {
 
   var isEmpty: Bool { starts.isEmpty }
 
-  mutating func append(_ content: some Sequence<UInt8>, line: Int) {
+  /// Appends a line: `indent` spaces, and `content`.
+  mutating func append(_ content: ArraySlice<UInt8>, indent: Int = 0, line: Int) {
     if !starts.isEmpty { bytes.append(.newline) }
     starts.append((bytes.count, line))
+    bytes.append(contentsOf: repeatElement(.space, count: indent))
     bytes.append(contentsOf: content)
+  }
+
+  /// Gives the text away, and is empty afterwards.
+  mutating func take() -> Passage {
+    defer { self = Passage() }
+    return self
   }
 
   /// The line of the file on which the byte at `offset` stands.

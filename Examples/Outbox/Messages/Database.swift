@@ -23,6 +23,8 @@ enum Database {
   static func open(_ path: String, mayBeNew: Bool = false, width: Int = 4) throws -> DurableQueue {
     guard mayBeNew || FileManager.default.fileExists(atPath: path) else { throw Failure.isMissing(path) }
     var configuration = DurableQueue.Configuration()
+    // What happens to messages is told by the commands.
+    configuration.logHandler = nil
     configuration.maxConcurrentJobs = width
     // This program is there to be killed, any number of times in a row while the same message is under way, which is not
     // to blame. A program that nobody kills keeps the default: a job that ends every process that runs it is dead then.

@@ -23,13 +23,13 @@ struct SendingRun {
     setenv("no_proxy", "127.0.0.1,localhost", 1)
     let queue = try Database.open(options.database, width: options.width)
     let sender = Sender(options)
-    try queue.register(Message.self) { message, context in sender.operation(sending: message, context) }
-    try queue.register(Digest.self, maxConcurrent: 1) { [weak queue] digest, context in
+    try await queue.register(Message.self) { message, context in sender.operation(sending: message, context) }
+    try await queue.register(Digest.self, maxConcurrent: 1) { [weak queue] digest, context in
       guard let queue else { throw CancellationError() }
       return try DigestWorkflow(of: digest, from: queue, context, sender).makeOperation()
     }
     let path = Database.word(options.database)
-    for kind in try queue.counts().kinds where kind.isPaused {
+    for kind in try await queue.counts().kinds where kind.isPaused {
       OutboxCommand.tell("The kind “\(kind.kind)” is paused: durable-queue resume \(path) \(kind.kind)")
     }
     tellOfRescues(queue.events())
@@ -85,7 +85,7 @@ struct SendingRun {
 
   private func conclude(_ end: End?, _ queue: DurableQueue, _ sender: Sender) async throws -> Int32 {
     if case .failure(let error) = end { throw error }
-    let counts = try queue.counts()[Message.kind]
+    let counts = try await queue.counts()[Message.kind]
     OutboxCommand.tell(Status.sentence(counts))
     if case .request = end {
       OutboxCommand.tell("Run it again to go on.")
@@ -100,7 +100,7 @@ struct SendingRun {
         }
       OutboxCommand.tell("The server has \(Wording.count(tally.accepted, "message")), each once; \(again).")
     }
-    let all = try queue.counts()
+    let all = try await queue.counts()
     let unsent = all.total - all[.done]
     guard unsent > 0 else { return OutboxCommand.ExitStatus.good }
     OutboxCommand.complain(

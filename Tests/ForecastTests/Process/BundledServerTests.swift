@@ -61,7 +61,7 @@ import Testing
 
   @Test func requestsThatWereHeld_haveTheTokenOfTheMoment() async throws {
     let result = try await Tool.run(
-      "--verbose", "--token-uses", "4", "--rate", "3", "Lisbon", "Cairo", "Tokyo", "Paris")
+      "--verbose", "--token-uses", "4", "--rate", "1", "Lisbon", "Cairo", "Tokyo", "Paris")
     #expect(result.status == 0)
     #expect(result.errors.contains("waits, by the rate limit"))
     #expect(lines(result.errors).count { $0.hasPrefix("token ") } == 2)

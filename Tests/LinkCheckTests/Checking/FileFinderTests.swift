@@ -24,6 +24,18 @@ import Testing
     #expect(page.failure == "reading it is not allowed")
   }
 
+  @Test func folderBelow_withANameThatSaysNothing_isListed() throws {
+    let folder = try TemporaryFolder(["a.md": "", "sub/b.md": ""])
+    let finder = FileFinder(root: nil, currentFolder: folder.path) { path in
+      // No file can have a name as long as this, so nobody knows whether this one is a folder.
+      try FileManager.default.contentsOfDirectory(atPath: path)
+        + (path.hasSuffix("/sub") ? [String(repeating: "x", count: 300)] : [])
+    }
+    let files = try finder.find(["."])
+    #expect(files.map(\.name) == ["a.md", "sub", "sub/b.md"])
+    #expect(files.map(\.kind) == [.markdown, .unreadableFolder, .markdown])
+  }
+
   @Test func folder_thatWasNamedAndCannotBeRead_isAWrongCommandLine() throws {
     let folder = try TemporaryFolder(["a.md": "", "closed/b.md": ""])
     #expect(throws: UsageError.self) { try finder(in: folder).find(["a.md", "closed"]) }

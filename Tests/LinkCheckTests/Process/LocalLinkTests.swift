@@ -157,6 +157,22 @@ import Testing
         "Unreadable files:\n  dangling.md  the file does not exist\n"))
   }
 
+  @Test func folders_nestedDeeperThanAPathCanSay_areChecked() async throws {
+    let folder = try TemporaryFolder(["a.md": "# A"])
+    let up = String(repeating: "../", count: 2_500)
+    let deep = try DeepFolder(
+      ["b.md": "[gone](gone.md) [beside](c.html#x) [up](\(up)a.md#a) [wrong](\(up)a.md#b)", "c.html": "<p id=x>"],
+      pieces: 50, in: folder)
+    let result = try await Tool.run("--json", ".", in: folder)
+    let report = try result.report()
+    #expect(report.files == 3)
+    #expect(report.unreadable.isEmpty)
+    #expect(report.broken.map(\.file) == [deep.name + "/b.md", deep.name + "/b.md"])
+    #expect(report.broken.map(\.reason) == ["no anchor #b; did you mean #a?", "no gone.md in \(deep.name)"])
+    #expect(report.links.good == 2)
+    #expect(result.status == 1)
+  }
+
   @Test func file_thatIsNoRegularFile_isReportedAsThat() async throws {
     let folder = try TemporaryFolder(["a.md": "[pipe](pipe.md)"])
     folder.pipe("pipe.md")

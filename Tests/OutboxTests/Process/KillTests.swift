@@ -101,8 +101,8 @@ import Testing
     let enqueued = try await Program.run("digest", in: folder)
     #expect(enqueued.lines == ["Digest #31 of 30 messages stored."])
 
-    // A task takes a second: this is killed long before the last.
-    let first = try Program(["run", "--server", server.url, "--pace", "1"], in: folder)
+    // A task takes three seconds: this is killed long before the last.
+    let first = try Program(["run", "--server", server.url, "--pace", "3"], in: folder)
     await first.wait(forLines: 3, with: "#31 digest  read ")
     first.send(SIGKILL)
     let killed = try await first.result()

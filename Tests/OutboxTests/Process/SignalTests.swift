@@ -40,7 +40,7 @@ import Testing
     #expect(result.status == 0)
     #expect(result.lines.contains("10 messages: 10 waiting."))
     let queue = try DurableQueue(location: .file(URL(fileURLWithPath: folder.path + "/outbox.sqlite")))
-    #expect(try queue.jobs().allSatisfy { $0.attempts == 0 && $0.crashes == 0 && $0.state == .waiting })
+    #expect(try await queue.jobs().allSatisfy { $0.attempts == 0 && $0.crashes == 0 && $0.state == .waiting })
   }
 
   @Test func secondSignal_endsItAtOnce() async throws {

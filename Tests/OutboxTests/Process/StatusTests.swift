@@ -27,9 +27,9 @@ import Testing
     _ = try await Program.run("enqueue", "letters", in: folder)
     do {
       let queue = try queue(in: folder)
-      try queue.hold(JobID(rawValue: 1))
-      try queue.cancel(JobID(rawValue: 2))
-      try queue.cancel(JobID(rawValue: 3))
+      try await queue.hold(JobID(rawValue: 1))
+      try await queue.cancel(JobID(rawValue: 2))
+      try await queue.cancel(JobID(rawValue: 3))
     }
     _ = try await Program.run("digest", in: folder)
     let notes = [
@@ -43,7 +43,7 @@ import Testing
     #expect(run.lines.count { $0.hasSuffix("  sent") } == 2)
     #expect(Array(try await Program.run("status", in: folder).lines.suffix(3)) == notes)
 
-    try queue(in: folder).retry(JobID(rawValue: 1))
+    try await queue(in: folder).retry(JobID(rawValue: 1))
     let further = try await Program.run("run", "--server", server.url, in: folder)
     #expect(further.lines.first == "1 message and 1 digest to be sent to \(server.url)")
     #expect(further.lines.contains("5 messages: 3 sent, 2 cancelled."))
@@ -71,7 +71,7 @@ import Testing
   @Test func listThatIsLong_tellsHowMuchIsLeftOut() async throws {
     let folder = try TemporaryFolder.withLetters(130)
     _ = try await Program.run("enqueue", "letters", in: folder)
-    try queue(in: folder).hold(JobID(rawValue: 120))
+    try await queue(in: folder).hold(JobID(rawValue: 120))
     let status = try await Program.run("status", in: folder)
     #expect(status.lines.count == 103)
     #expect(status.lines.first == "130 messages: 129 waiting, 1 held.")
