@@ -50,11 +50,11 @@ struct PolicyMixTests {
       begin(roots, in: world, &random)
       await drive(world, roots, cancels: random.number(0...4), pauses: random.number(0...3))
       // Who was settled by others may be making another attempt, which is given up; and observers may just be told.
-      if !(await reached { world.isOver && world.complaints.isEmpty }) { complaints = world.complaints }
+      if !(await Patience.reached { world.isOver && world.complaints.isEmpty }) { complaints = world.complaints }
       await world.clock.waitUntilNobodySleeps()
       let keeper = Timekeeper.of(world.clock)
-      if !(await reached { keeper.pendingCount == 0 }) { complaints.append("timers are left") }
-      if !(await reached { recorder.timeline.entries.allSatisfy { $0.settled != nil } }) {
+      if !(await Patience.reached { keeper.pendingCount == 0 }) { complaints.append("timers are left") }
+      if !(await Patience.reached { recorder.timeline.entries.allSatisfy { $0.settled != nil } }) {
         complaints.append("settlements are missing in\n\(recorder.timeline.textTree())")
       }
       references = world.references
@@ -62,21 +62,11 @@ struct PolicyMixTests {
       StallReporter.shared.ended(token)
     }
     if !(await registry.reaches(isUnused: true)) { complaints.append("the registry remembers something") }
-    if !(await reached { references.allSatisfy { $0.object == nil } }) {
+    if !(await Patience.reached { references.allSatisfy { $0.object == nil } }) {
       let left = references.compactMap { $0.object.map { "\($0)" } }
       complaints.append("not released: \(left.joined(separator: ", "))")
     }
     return (references.count, complaints)
-  }
-
-  /// Whether something comes to hold within a great number of trips through the dispatch queues. Fewer than usual, for what
-  /// is looked at is long.
-  private static func reached(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
-    for _ in 0..<20_000 {
-      if condition() { return true }
-      await onWorker {}
-    }
-    return condition()
   }
 
   private static func begin(

@@ -28,9 +28,9 @@ enum Patience {
     return condition()
   }
 
-  /// Calls `body` with whether the condition came to hold, on another thread, or this one if it does now. Waits less long.
+  /// Calls `body` with whether the condition came to hold, on another thread, or this one if it does now.
   static func whenReached(
-    trips: Int = 20_000, _ condition: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable (Bool) -> Void
+    trips: Int = Self.trips, _ condition: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable (Bool) -> Void
   ) {
     if condition() { return body(true) }
     guard trips > 0 else { return body(false) }

@@ -107,6 +107,7 @@ public var EWOULDBLOCK: Int32 { 35 }
 public var ENOTSUP: Int32 { 45 }
 public var ETIMEDOUT: Int32 { 60 }
 public var ENOTEMPTY: Int32 { 66 }
+public var EDQUOT: Int32 { 69 }
 public var EXDEV: Int32 { 18 }
 
 public var O_RDONLY: Int32 { 0 }
