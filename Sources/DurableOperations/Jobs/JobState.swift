@@ -46,6 +46,9 @@ public enum JobState: Int, Sendable, Codable, CaseIterable, CustomStringConverti
     self = state
   }
 
+  /// The state as it is stored.
+  var number: Int64 { Int64(rawValue) }
+
   /// Whether the job neither runs nor will run by itself.
   public var isSettled: Bool { self == .done || self == .dead || self == .cancelled }
 }

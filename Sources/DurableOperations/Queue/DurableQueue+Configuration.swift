@@ -95,6 +95,8 @@ extension DurableQueue {
     public var pollInterval: Duration? = .seconds(1)
     /// After how many processes ended while it ran, without an attempt that came to an end in between, a job is dead; nil
     /// for never. Three.
+    ///
+    /// On iOS, tvOS, watchOS and visionOS, where the system and the user end apps, ``maxLapses`` counts for these instead.
     public var maxCrashes: Int? = 3
     /// After how many leases ran out while it was claimed, of processes of which nobody could tell whether they had ended, a job
     /// is dead; nil for never. An app that was suspended without ``DurableQueue/suspend()`` is seen like that by its extensions,

@@ -52,13 +52,13 @@ extension DurableQueue {
   /// - Returns: whether there was one with this name.
   @discardableResult
   public func unschedule(named name: String) throws -> Bool {
-    try core.database.sync { store in try store.transaction { try store.unschedule(name) } }
+    try core.database.sync { try core.unschedule(name, in: $0) }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func unschedule(named name: String) async throws -> Bool {
-    try await core.database.run { store in try store.transaction { try store.unschedule(name) } }
+    try await core.database.run { [core] in try core.unschedule(name, in: $0) }
   }
 
   /// The periodic jobs, in the order of their names.
@@ -114,6 +114,10 @@ extension PeriodicJob {
 }
 
 extension QueueCore {
+  fileprivate func unschedule(_ name: String, in store: JobStore) throws -> Bool {
+    try freeingSpace(in: store) { try store.transaction { try store.unschedule(name) } }
+  }
+
   fileprivate func schedule(
     _ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, in store: JobStore
   ) throws {

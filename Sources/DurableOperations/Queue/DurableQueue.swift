@@ -102,15 +102,15 @@ public final class DurableQueue: Sendable {
   /// job is left to the lease of this process. So a process that is to end does end:
   ///
   /// ```swift
-  /// let signals = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
   /// signal(SIGTERM, SIG_IGN)
+  /// let signals = DispatchSource.makeSignalSource(signal: SIGTERM)
   /// signals.setEventHandler {
   ///   Task {
   ///     await queue.stop(grace: .seconds(20), givingUpAfter: .seconds(5))
   ///     exit(0)
   ///   }
   /// }
-  /// signals.resume()
+  /// signals.activate()
   /// ```
   ///
   /// - Parameters:
@@ -137,8 +137,14 @@ public final class DurableQueue: Sendable {
   ///
   /// - Throws: ``DatabaseError`` if the database cannot be asked; `CancellationError` when the task is cancelled.
   public func waitUntilSettled(_ id: JobID) async throws -> JobRecord? {
-    try await core.waitUntilSettled(id)
-    return try await core.reader.run { try $0.record(id) }
+    while true {
+      try await core.waitUntilSettled(id)
+      do {
+        return try await core.reader.run { try $0.record(id) }
+      } catch let error as DatabaseError where error.code == .suspended {
+        // It came in between: until the queue is resumed.
+      }
+    }
   }
 
   /// Makes a stream of what happens to jobs in this process from now on.

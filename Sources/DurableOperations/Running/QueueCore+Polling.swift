@@ -227,7 +227,7 @@ extension QueueCore {
       let isOver = worker.hasRunOut(
         at: isClockKnown ? now : nil, unchangedFor: unchanged[worker.id] ?? .zero, isAlive: liveness == .alive)
       return switch liveness {
-      case .dead: (worker, .crashed)
+      case .dead: (worker, .ofDeadProcess)
       case .unknown: isOver ? (worker, .lapsed) : nil
       case .alive: isOver ? (worker, .stoodStill) : nil
       }

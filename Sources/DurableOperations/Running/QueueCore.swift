@@ -141,13 +141,15 @@ final class QueueCore: Sendable {
         message: "the folder \(folder.path) is not there and can not be made: \(error.localizedDescription)",
         path: url.path)
     }
+    // A link is there though the file that it leads to is not.
+    let file = url.whereLinksLead.path
     // SQLite would write over a file of a single byte.
-    let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? Int
+    let size = (try? FileManager.default.attributesOfItem(atPath: file))?[.size] as? Int
     if size == 1 { throw DatabaseError(.notADatabase, message: "it is a single byte long", path: url.path) }
     guard size == nil else { return }
     // SQLite gives the files beside it the same permissions. If it cannot be made, opening it says why.
     let mode: mode_t = access == .owner ? 0o600 : 0o660
-    let descriptor = open(url.path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
+    let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
     guard descriptor >= 0 else { return }
     // The mask of the process may have taken the group out.
     fchmod(descriptor, mode)

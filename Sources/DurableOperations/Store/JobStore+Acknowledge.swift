@@ -30,7 +30,7 @@ extension JobStore {
   @discardableResult
   func acknowledge(_ acknowledgement: Acknowledgement, keepsDone: Bool, now: Int64) throws -> Bool {
     let id = acknowledgement.id
-    let written: (state: JobState, flags: Int64)?
+    let written: (state: JobState, flags: JobFlags)?
     switch acknowledgement.result {
     case .done:
       guard let flags = try acknowledgeDone(acknowledgement, keeps: keepsDone, now: now) else {
@@ -38,9 +38,9 @@ extension JobStore {
         return false
       }
       tell(acknowledgement.event)
-      if flags & Schema.Flags.hasCheckpoint != 0 { try removeCheckpoint(of: id) }
-      if flags & Schema.Flags.hasErrors != 0, !keepsDone { try removeErrors(of: id) }
-      if flags & Schema.Flags.hasDependents != 0 { try tellDependents(of: id, how: .done, now: now) }
+      if flags.contains(.hasCheckpoint) { try removeCheckpoint(of: id) }
+      if flags.contains(.hasErrors), !keepsDone { try removeErrors(of: id) }
+      if flags.contains(.hasDependents) { try tellDependents(of: id, how: .done, now: now) }
       return true
     case .again(let runAt, let isCharged, let error):
       // A time that has come is none: the job would stay behind if the clock was set back.
@@ -70,53 +70,58 @@ extension JobStore {
     case (_, let event): tell(event)
     }
     if written.state == .waiting { hasFreedJobs = true }
-    if written.state == .cancelled, written.flags & Schema.Flags.isReplaced != 0 { try handDependentsOn(from: id) }
-    if written.flags & Schema.Flags.hasDependents != 0, written.state.isSettled {
+    if written.state == .cancelled, written.flags.contains(.isReplaced) { try handDependentsOn(from: id) }
+    if written.flags.contains(.hasDependents), written.state.isSettled {
       try tellDependents(of: id, how: .failed, now: now)
     }
     return true
   }
 
   /// Returns the job's flags; nil if the claim is not the last one.
-  private func acknowledgeDone(_ acknowledgement: Acknowledgement, keeps: Bool, now: Int64) throws -> Int64? {
+  private func acknowledgeDone(_ acknowledgement: Acknowledgement, keeps: Bool, now: Int64) throws -> JobFlags? {
     let statement =
       keeps
       ? try statement(
         """
-        UPDATE durable_jobs SET state = 7, worker = NULL, attempts = attempts + 1, finished_at = ?3, error = NULL,
-          run_at = NULL, flags = flags & ~130
-        WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags, lane
+        UPDATE durable_jobs SET state = \(.done), worker = NULL, attempts = attempts + 1, finished_at = ?3, error = NULL,
+          run_at = NULL, flags = flags & ~\(flags: .isCancelRequested, .isAbandoned)
+        WHERE id = ?1 AND claim = ?2 AND state = \(.executing) RETURNING flags, lane
         """)
-      : try statement("DELETE FROM durable_jobs WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING flags, lane")
+      : try statement(
+        "DELETE FROM durable_jobs WHERE id = ?1 AND claim = ?2 AND state = \(.executing) RETURNING flags, lane")
     statement.bind(acknowledgement.id.rawValue, at: 1)
     statement.bind(acknowledgement.claim, at: 2)
     if keeps { statement.bind(now, at: 3) }
-    var flags: Int64?
+    var flags: JobFlags?
     try statement.forEachRow { row in
-      flags = row.integer(0)
-      let kind = Schema.kind(ofLane: row.integer(1))
-      deltas.add(-1, kind: kind, state: 3)
-      if keeps { deltas.add(1, kind: kind, state: 7) }
+      flags = row.flags(0)
+      let kind = JobLane.kind(of: row.integer(1))
+      deltas.add(-1, kind: kind, state: JobState.executing.number)
+      if keeps { deltas.add(1, kind: kind, state: JobState.done.number) }
     }
     return flags
   }
+
+  /// A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
+  private static let isCancelled: SQL =
+    "flags & \(flags: .isCancelRequested) OR flags & \(flags: .isReplaced) AND ?10"
 
   private func acknowledge(
     _ acknowledgement: Acknowledgement, _ state: JobState, runAt: Int64? = nil, attempts: Int64 = 0,
     error: String? = nil, keepsLane: Bool = false, isFurtherAttempt: Bool = false,
     endsIfReplaced: Bool = false, now: Int64
-  ) throws -> (JobState, flags: Int64)? {
+  ) throws -> (JobState, flags: JobFlags)? {
     if let error { try noteError(error, of: acknowledgement, now: now) }
-    // A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
     let update = try statement(
       """
-      UPDATE durable_jobs SET state = CASE WHEN flags & 2 OR flags & 32 AND ?10 THEN 5 ELSE ?3 END, worker = NULL,
-        lane = CASE WHEN ?6 THEN lane ELSE lane & ~2 END,
-        run_at = CASE WHEN flags & 2 OR flags & 32 AND ?10 THEN NULL ELSE ?4 END, flags = flags & ~130 | 8, attempts = attempts + ?5, crashes = CASE WHEN ?9 THEN 0 ELSE crashes END,
-        lapses = CASE WHEN ?9 THEN 0 ELSE lapses END,
-        error = coalesce(?7, error),
-        finished_at = CASE WHEN flags & 2 OR flags & 32 AND ?10 OR ?3 IN (5, 6) THEN ?8 END
-      WHERE id = ?1 AND claim = ?2 AND state = 3 RETURNING state, flags, lane
+      UPDATE durable_jobs SET state = CASE WHEN \(Self.isCancelled) THEN \(.cancelled) ELSE ?3 END, worker = NULL,
+        lane = CASE WHEN ?6 THEN lane ELSE lane & ~\(lane: .alone) END,
+        run_at = CASE WHEN \(Self.isCancelled) THEN NULL ELSE ?4 END,
+        flags = flags & ~\(flags: .isCancelRequested, .isAbandoned) | \(flags: .runsAfterDelay),
+        attempts = attempts + ?5, crashes = CASE WHEN ?9 THEN 0 ELSE crashes END,
+        lapses = CASE WHEN ?9 THEN 0 ELSE lapses END, error = coalesce(?7, error),
+        finished_at = CASE WHEN \(Self.isCancelled) OR ?3 IN (\(.cancelled, .dead)) THEN ?8 END
+      WHERE id = ?1 AND claim = ?2 AND state = \(.executing) RETURNING state, flags, lane
       """)
     update.bind(acknowledgement.id.rawValue, at: 1)
     update.bind(acknowledgement.claim, at: 2)
@@ -128,10 +133,10 @@ extension JobStore {
     update.bind(now, at: 8)
     update.bind(isFurtherAttempt ? 1 : 0, at: 9)
     update.bind(endsIfReplaced ? 1 : 0, at: 10)
-    var written: (JobState, flags: Int64)?
+    var written: (JobState, flags: JobFlags)?
     try update.forEachRow { row in
-      deltas.move(ofKind: Schema.kind(ofLane: row.integer(2)), from: 3, to: row.integer(0))
-      written = (JobState(rawValue: Int(row.integer(0))) ?? state, row.integer(1))
+      deltas.move(ofKind: JobLane.kind(of: row.integer(2)), from: JobState.executing.number, to: row.integer(0))
+      written = (row.state(0) ?? state, row.flags(1))
     }
     return written
   }
@@ -147,7 +152,8 @@ extension JobStore {
     insert.bind(acknowledgement.attempt, at: 3)
     try insert.bind(error, at: 4)
     try insert.run()
-    let mark = try statement("UPDATE durable_jobs SET flags = flags | 64 WHERE id = ?1 AND flags & 64 = 0")
+    let mark = try statement(
+      "UPDATE durable_jobs SET flags = flags | \(flags: .hasErrors) WHERE id = ?1 AND flags & \(flags: .hasErrors) = 0")
     mark.bind(acknowledgement.id.rawValue, at: 1)
     try mark.run()
     let forget = try statement(
@@ -174,7 +180,7 @@ extension JobStore {
     try select.forEachRow { row in
       errors.append(
         JobRecord.Failure(
-          attempt: Int(row.integer(0)), date: Date(milliseconds: row.integer(1)), error: row.text(2) ?? ""))
+          attempt: Int(clamping: row.integer(0)), date: Date(milliseconds: row.integer(1)), error: row.text(2) ?? ""))
     }
     return errors
   }
@@ -183,7 +189,9 @@ extension JobStore {
 
   /// Notes that a process no longer waits for an attempt: if it ends now, the job is charged with nothing.
   func noteAbandoned(_ id: JobID, claim: Int64) throws {
-    let update = try statement("UPDATE durable_jobs SET flags = flags | 128 WHERE id = ?1 AND claim = ?2 AND state = 3")
+    let update = try statement(
+      "UPDATE durable_jobs SET flags = flags | \(flags: .isAbandoned) WHERE id = ?1 AND claim = ?2 AND state = \(.executing)"
+    )
     update.bind(id.rawValue, at: 1)
     update.bind(claim, at: 2)
     try update.run()
@@ -192,14 +200,18 @@ extension JobStore {
   /// The queue runs again, and with it all attempts of its worker that were not waited for.
   func forgetAbandoned(by worker: Int64) throws {
     let update = try statement(
-      "UPDATE durable_jobs SET flags = flags & ~128 WHERE state = 3 AND worker = ?1 AND flags & 128")
+      """
+      UPDATE durable_jobs SET flags = flags & ~\(flags: .isAbandoned)
+      WHERE state = \(.executing) AND worker = ?1 AND flags & \(flags: .isAbandoned)
+      """
+    )
     update.bind(worker, at: 1)
     try transaction { try update.run() }
   }
 
   /// Whether an attempt is still the last one of its job. Only reads.
   func isCurrent(_ id: JobID, claim: Int64) throws -> Bool {
-    let select = try statement("SELECT 1 FROM durable_jobs WHERE id = ?1 AND claim = ?2 AND state = 3")
+    let select = try statement("SELECT 1 FROM durable_jobs WHERE id = ?1 AND claim = ?2 AND state = \(.executing)")
     select.bind(id.rawValue, at: 1)
     select.bind(claim, at: 2)
     return try select.first { _ in true } ?? false
@@ -216,7 +228,9 @@ extension JobStore {
     insert.bind(id.rawValue, at: 1)
     try insert.bind(data, at: 2)
     try insert.run()
-    let mark = try statement("UPDATE durable_jobs SET flags = flags | 16 WHERE id = ?1 AND flags & 16 = 0")
+    let mark = try statement(
+      "UPDATE durable_jobs SET flags = flags | \(flags: .hasCheckpoint) WHERE id = ?1 AND flags & \(flags: .hasCheckpoint) = 0"
+    )
     mark.bind(id.rawValue, at: 1)
     try mark.run()
     return true

@@ -61,7 +61,7 @@ extension JobStore {
   func claim(_ request: ClaimRequest) throws -> Claim {
     var claim = Claim()
     guard !request.kinds.isEmpty, request.limit > 0 else { return claim }
-    let alone = try statement("SELECT 1 FROM durable_jobs WHERE state = 0 AND lane & 2 LIMIT 1")
+    let alone = try statement("SELECT 1 FROM durable_jobs WHERE state = \(.waiting) AND lane & \(lane: .alone) LIMIT 1")
     if try alone.first({ _ in true }) == true {
       let (job, waits) = try claimAlone(request)
       if let job { return Claim(jobs: [job]) }
@@ -74,27 +74,27 @@ extension JobStore {
   /// How many jobs `claim` would take. Only reads.
   func countClaimable(_ request: ClaimRequest) throws -> Int {
     guard !request.kinds.isEmpty, request.limit > 0 else { return 0 }
-    if try !waitingLanes(of: request, bits: Schema.aloneLane).isEmpty { return request.mayRunAlone ? 1 : 0 }
+    if try !waitingLanes(of: request, bits: JobLane.Bit.alone.rawValue).isEmpty { return request.mayRunAlone ? 1 : 0 }
     return try firstJobs(of: waitingLanes(of: request, bits: 0), limit: request.limit).count
   }
 
   /// Whether a job that must run alone waits. Only reads.
   func hasAloneJobs(for request: ClaimRequest) throws -> Bool {
-    try !waitingLanes(of: request, bits: Schema.aloneLane).isEmpty
+    try !waitingLanes(of: request, bits: JobLane.Bit.alone.rawValue).isEmpty
   }
 
   /// A job whose process ended while it ran, if there is one for this process. `waits`: there is one, but something else
   /// runs.
   private func claimAlone(_ request: ClaimRequest) throws -> (ClaimedJob?, waits: Bool) {
-    if request.mayRunAlone { return (try take(request, limit: 1, bits: Schema.aloneLane).first, false) }
-    return (nil, try !waitingLanes(of: request, bits: Schema.aloneLane).isEmpty)
+    if request.mayRunAlone { return (try take(request, limit: 1, bits: JobLane.Bit.alone.rawValue).first, false) }
+    return (nil, try !waitingLanes(of: request, bits: JobLane.Bit.alone.rawValue).isEmpty)
   }
 
   private func take(_ request: ClaimRequest, limit: Int, bits: Int64) throws -> [ClaimedJob] {
     let lanes = try waitingLanes(of: request, bits: bits)
     guard lanes.count > 1 else {
       guard let (lane, most) = lanes.first else { return [] }
-      let update = try kept("claim of a lane", "\(Self.claiming) IN (SELECT id \(Self.ofLane)) \(Self.returning)")
+      let update = try statement("\(Self.claiming) IN (SELECT id \(Self.ofLane)) \(Self.returning)")
       update.bind(request.worker, at: 1)
       update.bind(request.now, at: 2)
       update.bind(lane, at: 3)
@@ -113,10 +113,10 @@ extension JobStore {
 
   /// How many jobs a statement takes by their numbers.
   private static let together = 16
-  private static let places = (0..<together).map { "?\(3 + $0)" }.joined(separator: ", ")
+  private static let places = SQL(stringLiteral: (0..<together).map { "?\(3 + $0)" }.joined(separator: ", "))
 
   private func take(_ jobs: ArraySlice<OrderKey>, _ request: ClaimRequest) throws -> [ClaimedJob] {
-    let update = try kept("claim", "\(Self.claiming) IN (\(Self.places)) \(Self.returning)")
+    let update = try statement("\(Self.claiming) IN (\(Self.places)) \(Self.returning)")
     update.bind(request.worker, at: 1)
     update.bind(request.now, at: 2)
     for index in 0..<Self.together {
@@ -133,11 +133,12 @@ extension JobStore {
   /// The lanes with these bits that jobs wait in, in order. Goes from one that has jobs to the next, so that neither kinds
   /// without jobs nor other people's cost much.
   private func waitingLanes(of request: ClaimRequest, bits: Int64) throws -> [Lane] {
-    let networks = request.isOnline ? [0, Schema.networkLane] : [0]
+    let networks = request.isOnline ? [0, JobLane.Bit.network.rawValue] : [0]
     let lanes = request.kinds.filter { $0.limit > 0 }.sorted { $0.kind < $1.kind }.flatMap { kind in
-      networks.map { (lane: Schema.lane(ofKind: kind.kind) | bits | $0, limit: kind.limit) }
+      networks.map { (lane: JobLane.number(ofKind: kind.kind) | bits | $0, limit: kind.limit) }
     }
-    let select = try statement("SELECT lane FROM durable_jobs WHERE state = 0 AND lane >= ?1 ORDER BY lane LIMIT 1")
+    let select = try statement(
+      "SELECT lane FROM durable_jobs WHERE state = \(.waiting) AND lane >= ?1 ORDER BY lane LIMIT 1")
     var waiting: [Lane] = []
     var next = 0
     while next < lanes.count {
@@ -155,14 +156,14 @@ extension JobStore {
   /// The jobs of several lanes that come first, in their order. Each lane is read in the order of the index, no further
   /// than what can still come first, so that it does not matter how many jobs are stored.
   private func firstJobs(of lanes: [Lane], limit: Int) throws -> [OrderKey] {
-    let select = try kept("first of a lane", "SELECT major, minor, attempts, id \(Self.ofLane)")
+    let select = try statement("SELECT major, minor, attempts, id \(Self.ofLane)")
     var first: [OrderKey] = []
     var index = 0
     while index < lanes.count {
       // A kind's lanes stand beside each other, and have one limit.
-      let kind = Schema.kind(ofLane: lanes[index].lane), most = min(lanes[index].limit, limit)
+      let kind = JobLane.kind(of: lanes[index].lane), most = min(lanes[index].limit, limit)
       var ofKind: [OrderKey] = []
-      while index < lanes.count, Schema.kind(ofLane: lanes[index].lane) == kind {
+      while index < lanes.count, JobLane.kind(of: lanes[index].lane) == kind {
         select.bind(lanes[index].lane, at: 3)
         select.bind(most, at: 4)
         let ofLane = try select.prefix { row in
@@ -206,8 +207,8 @@ extension JobStore {
     var withCheckpoint: [Int] = []
     try update.forEachRow { row in
       let job = Self.claimedJob(row)
-      deltas.move(ofKind: job.kind, from: 0, to: 3)
-      if row.integer(10) & Schema.Flags.hasCheckpoint != 0 { withCheckpoint.append(jobs.count) }
+      deltas.move(ofKind: job.kind, from: JobState.waiting.number, to: JobState.executing.number)
+      if row.flags(10).contains(.hasCheckpoint) { withCheckpoint.append(jobs.count) }
       let key = Self.orderKey(row.integer(11), row.integer(12), row.integer(3), row.integer(0))
       jobs.append((key, job))
     }
@@ -219,35 +220,35 @@ extension JobStore {
   private static func claimedJob(_ row: Statement) -> ClaimedJob {
     let lane = row.integer(1)
     return ClaimedJob(
-      id: JobID(rawValue: row.integer(0)), kind: Schema.kind(ofLane: lane), claim: row.integer(2),
+      id: JobID(rawValue: row.integer(0)), kind: JobLane.kind(of: lane), claim: row.integer(2),
       enqueuedAt: row.integer(15), revision: row.integer(14),
       // A damaged row must not end the process.
       attempts: Int(clamping: min(row.integer(3), Int64(Int32.max))),
-      crashes: Int(row.integer(4)),
-      maxAttempts: row.optionalInteger(5).map(Int.init),
+      crashes: Int(clamping: row.integer(4)),
+      maxAttempts: row.optionalInteger(5).map { Int(clamping: $0) },
       timeout: row.optionalInteger(6).map { .milliseconds($0) }, backoff: row.text(7),
-      holdsAfterLastAttempt: row.integer(10) & Schema.Flags.holdsAfterLastAttempt != 0,
-      requiresNetwork: lane & Schema.networkLane != 0, isAlone: lane & Schema.aloneLane != 0,
-      version: Int(row.integer(8)), payload: row.data(9) ?? Data(),
+      holdsAfterLastAttempt: row.flags(10).contains(.holdsAfterLastAttempt),
+      requiresNetwork: lane & JobLane.Bit.network.rawValue != 0, isAlone: lane & JobLane.Bit.alone.rawValue != 0,
+      version: Int(clamping: row.integer(8)), payload: row.data(9) ?? Data(),
       occurrence: row.optionalInteger(13).map { Date(milliseconds: $0) })
   }
 
-  private static let claiming =
-    "UPDATE durable_jobs SET state = 3, worker = ?1, claim = claim + 1, started_at = ?2 WHERE id"
-  private static let returning = """
+  private static let claiming: SQL =
+    "UPDATE durable_jobs SET state = \(.executing), worker = ?1, claim = claim + 1, started_at = ?2 WHERE id"
+  private static let returning: SQL = """
     RETURNING id, lane, claim, attempts, crashes, max_attempts, timeout, backoff, version, payload, flags, major, minor, \
     occurrence, revision, enqueued_at
     """
   /// The first jobs of one lane, as they stand in the index.
-  private static let ofLane =
-    "FROM durable_jobs WHERE state = 0 AND lane = ?3 ORDER BY major DESC, minor DESC, attempts, id LIMIT ?4"
+  private static let ofLane: SQL =
+    "FROM durable_jobs WHERE state = \(.waiting) AND lane = ?3 ORDER BY major DESC, minor DESC, attempts, id LIMIT ?4"
 
   /// Whether a job of one of the kinds is due, in the lanes with these bits.
   func isAnyWaiting(_ kinds: [Int64], bits: Int64, isOnline: Bool) throws -> Bool {
-    let select = try statement("SELECT 1 FROM durable_jobs WHERE state = 0 AND lane = ?1 LIMIT 1")
+    let select = try statement("SELECT 1 FROM durable_jobs WHERE state = \(.waiting) AND lane = ?1 LIMIT 1")
     for kind in kinds {
-      for network in isOnline ? [0, Schema.networkLane] : [0] {
-        select.bind(Schema.lane(ofKind: kind) | bits | network, at: 1)
+      for network in isOnline ? [0, JobLane.Bit.network.rawValue] : [0] {
+        select.bind(JobLane.number(ofKind: kind) | bits | network, at: 1)
         if try select.first({ _ in true }) == true { return true }
       }
     }
@@ -260,14 +261,15 @@ extension JobStore {
   func promote(now: Int64) throws -> Int {
     let update = try statement(
       """
-      UPDATE durable_jobs SET state = 0
-      WHERE id IN (SELECT id FROM durable_jobs WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT 1000)
+      UPDATE durable_jobs SET state = \(.waiting)
+      WHERE id IN (SELECT id FROM durable_jobs WHERE state = \(.scheduled) AND run_at <= ?1 ORDER BY run_at LIMIT 1000)
       RETURNING lane
       """)
     update.bind(now, at: 1)
     var count = 0
     try update.forEachRow { row in
-      deltas.move(ofKind: Schema.kind(ofLane: row.integer(0)), from: 1, to: 0)
+      deltas.move(
+        ofKind: JobLane.kind(of: row.integer(0)), from: JobState.scheduled.number, to: JobState.waiting.number)
       count += 1
     }
     return count
@@ -275,6 +277,8 @@ extension JobStore {
 
   /// When the next scheduled job is due; nil if there is none. Only reads.
   func nextDue() throws -> Int64? {
-    try statement("SELECT run_at FROM durable_jobs WHERE state = 1 ORDER BY run_at LIMIT 1").first { $0.integer(0) }
+    try statement("SELECT run_at FROM durable_jobs WHERE state = \(.scheduled) ORDER BY run_at LIMIT 1").first {
+      $0.integer(0)
+    }
   }
 }

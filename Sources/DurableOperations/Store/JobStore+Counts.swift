@@ -23,7 +23,7 @@ extension JobStore {
     let before = try laneAndState(of: id)
     try body()
     guard let before, let after = try laneAndState(of: id) else { return }
-    deltas.move(ofKind: Schema.kind(ofLane: before.lane), from: before.state, to: after.state)
+    deltas.move(ofKind: JobLane.kind(of: before.lane), from: before.state, to: after.state)
   }
 
   private func laneAndState(of id: JobID) throws -> (lane: Int64, state: Int64)? {
@@ -72,7 +72,7 @@ extension JobStore {
     try counts.forEachRow { row in
       // A damaged row must not end the process, nor must the sum of several.
       let jobs = min(row.integer(2), 1 << 40)
-      guard let state = JobState(rawValue: Int(row.integer(1))), jobs > 0 else { return }
+      guard let state = row.state(1), jobs > 0 else { return }
       states[row.integer(0), default: [:]][state] = Int(jobs)
     }
     return states

@@ -34,10 +34,12 @@ extension JobStore {
   private func releaseDependents(of id: JobID, only dependent: JobID?, all: Bool, now: Int64) throws {
     let select = try statement(
       """
-      SELECT lane, state = 2 AND blockers <= 1, coalesce(run_at > ?5, 0) FROM durable_jobs
+      SELECT lane, state = \(.blocked) AND blockers <= 1,
+        CASE WHEN run_at > ?5 THEN \(.scheduled) ELSE \(.waiting) END
+      FROM durable_jobs
       WHERE id IN (
         SELECT dependent FROM durable_dependencies
-        WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = 3))
+        WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run)))
       """)
     bind(id, only: dependent, to: select)
     select.bind(all ? 1 : 0, at: 4)
@@ -46,16 +48,17 @@ extension JobStore {
     try select.forEachRow { row in
       isAny = true
       guard row.integer(1) != 0 else { return }
-      deltas.move(ofKind: Schema.kind(ofLane: row.integer(0)), from: 2, to: row.integer(2))
+      deltas.move(ofKind: JobLane.kind(of: row.integer(0)), from: JobState.blocked.number, to: row.integer(2))
     }
     guard isAny else { return }
     let update = try statement(
       """
       UPDATE durable_jobs SET blockers = blockers - 1,
-        state = CASE WHEN state <> 2 OR blockers > 1 THEN state WHEN run_at > ?5 THEN 1 ELSE 0 END
+        state = CASE WHEN state <> \(.blocked) OR blockers > 1 THEN state
+          WHEN run_at > ?5 THEN \(.scheduled) ELSE \(.waiting) END
       WHERE id IN (
         SELECT dependent FROM durable_dependencies
-        WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = 3))
+        WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run)))
       """)
     bind(id, only: dependent, to: update)
     update.bind(all ? 1 : 0, at: 4)
@@ -63,7 +66,10 @@ extension JobStore {
     try update.run()
     hasFreedJobs = true
     let delete = try statement(
-      "DELETE FROM durable_dependencies WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = 3)"
+      """
+      DELETE FROM durable_dependencies
+      WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run))
+      """
     )
     bind(id, only: dependent, to: delete)
     delete.bind(all ? 1 : 0, at: 4)
@@ -103,7 +109,8 @@ extension JobStore {
     let select = try statement(
       """
       SELECT durable_jobs.id, state FROM durable_dependencies AS d JOIN durable_jobs ON durable_jobs.id = d.dependent
-      WHERE d.prerequisite = ?1 AND d.dependent BETWEEN ?2 AND ?3 AND state IN (2, 4) AND (d.failing IN (1, 2) OR ?4)
+      WHERE d.prerequisite = ?1 AND d.dependent BETWEEN ?2 AND ?3
+        AND state IN (\(.blocked, .held)) AND (d.failing IN (\(failing: .cancel, .die)) OR ?4)
       """)
     bind(id, only: dependent, to: select)
     select.bind(isDeleted ? 1 : 0, at: 4)
@@ -117,10 +124,11 @@ extension JobStore {
   ) throws -> [JobID] {
     let update = try statement(
       """
-      UPDATE durable_jobs SET finished_at = ?5, error = ?6, state = CASE d.failing WHEN 2 THEN 6 ELSE 5 END
+      UPDATE durable_jobs SET finished_at = ?5, error = ?6,
+        state = CASE d.failing WHEN \(failing: .die) THEN \(.dead) ELSE \(.cancelled) END
       FROM durable_dependencies AS d
       WHERE d.prerequisite = ?1 AND d.dependent BETWEEN ?2 AND ?3 AND d.dependent = durable_jobs.id
-        AND state IN (2, 4) AND (d.failing IN (1, 2) OR ?4)
+        AND state IN (\(.blocked, .held)) AND (d.failing IN (\(failing: .cancel, .die)) OR ?4)
       RETURNING durable_jobs.id, lane, state
       """)
     bind(id, only: dependent, to: update)
@@ -131,11 +139,11 @@ extension JobStore {
     try update.forEachRow { row in
       let dependent = JobID(rawValue: row.integer(0))
       failed.append(dependent)
-      let number = Schema.kind(ofLane: row.integer(1))
-      deltas.move(ofKind: number, from: states[dependent] ?? 2, to: row.integer(2))
+      let number = JobLane.kind(of: row.integer(1))
+      deltas.move(ofKind: number, from: states[dependent] ?? JobState.blocked.number, to: row.integer(2))
       let kind = try kindName(number)
       let error = JobError(.prerequisiteFailed(id), id: dependent, kind: kind)
-      if row.integer(2) == 6 {
+      if row.integer(2) == JobState.dead.number {
         tellDead(dependent, kind: kind, error: error)
       } else {
         tell(.cancelled(dependent, kind: kind))
@@ -150,7 +158,9 @@ extension JobStore {
     try connection.execute(
       "UPDATE OR IGNORE durable_dependencies SET prerequisite = ?1 WHERE prerequisite = ?2 AND dependent <> ?1",
       [.integer(heir.rawValue), .integer(id.rawValue)])
-    try connection.execute("UPDATE durable_jobs SET flags = flags | 1 WHERE id = ?", [.integer(heir.rawValue)])
+    let mark = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .hasDependents) WHERE id = ?1")
+    mark.bind(heir.rawValue, at: 1)
+    try mark.run()
   }
 
   func removeCheckpoint(of id: JobID) throws {

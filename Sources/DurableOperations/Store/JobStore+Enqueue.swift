@@ -49,13 +49,15 @@ extension JobStore {
     }
     let state = try bind(job, kind: kind, now: now, to: insert)
     try insert.run()
-    deltas.add(1, kind: kind, state: Int64(state.rawValue))
+    deltas.add(1, kind: kind, state: state.number)
     let id = JobID(rawValue: connection.lastInsertedRowID)
     tell(.enqueued(id, kind: job.kind))
     // Whatever becomes of the one that runs, this one comes after it.
     if let running {
       try addPrerequisites([running], to: id, whenFailed: .run)
-      try connection.execute("UPDATE durable_jobs SET flags = flags | 32 WHERE id = ?", [.integer(running.rawValue)])
+      let mark = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .isReplaced) WHERE id = ?1")
+      mark.bind(running.rawValue, at: 1)
+      try mark.run()
     }
     return id
   }
@@ -81,13 +83,13 @@ extension JobStore {
       case .at(let date): date.milliseconds
       }
     let state: JobState = options.startsHeld ? .held : runAt ?? now > now ? .scheduled : .waiting
-    var flags = options.holdsAfterLastAttempt ? Schema.Flags.holdsAfterLastAttempt : 0
-    if case .after = options.start { flags |= Schema.Flags.runsAfterDelay }
-    statement.bind(Schema.lane(ofKind: kind) | (options.requiresNetwork ? Schema.networkLane : 0), at: 1)
+    var flags: JobFlags = options.holdsAfterLastAttempt ? .holdsAfterLastAttempt : []
+    if case .after = options.start { flags.insert(.runsAfterDelay) }
+    statement.bind(JobLane.number(ofKind: kind) | (options.requiresNetwork ? JobLane.Bit.network.rawValue : 0), at: 1)
     statement.bind(state.rawValue, at: 2)
     statement.bind(options.priority.major, at: 3)
     statement.bind(options.priority.minor, at: 4)
-    statement.bind(flags, at: 5)
+    statement.bind(flags.rawValue, at: 5)
     statement.bind(options.maxAttempts.map(Int64.init), at: 6)
     statement.bind(options.timeout?.milliseconds, at: 7)
     statement.bind(runAt, at: 8)
@@ -116,7 +118,7 @@ extension JobStore {
     var found: (id: JobID, state: JobState)?, running: (JobID, JobState)?
     while let (id, number) = try select.first({ (JobID(rawValue: $0.integer(0)), $0.integer(1)) }) {
       select.bind(number, at: 3)
-      guard let state = JobState(rawValue: Int(number)), key.states.contains(state) else { continue }
+      guard let state = JobState(rawValue: Int(clamping: number)), key.states.contains(state) else { continue }
       if state == .executing { running = (id, state) } else if found.map({ $0.id < id }) ?? true { found = (id, state) }
     }
     return found ?? running
@@ -127,7 +129,7 @@ extension JobStore {
     let forget = try statement(
       """
       DELETE FROM durable_dependencies WHERE dependent = ?1 AND prerequisite NOT IN (
-        SELECT id FROM durable_jobs WHERE unique_key = ?2 AND lane >> 2 = ?3 AND state = 3)
+        SELECT id FROM durable_jobs WHERE unique_key = ?2 AND lane >> 2 = ?3 AND state = \(.executing))
       """)
     forget.bind(id.rawValue, at: 1)
     try forget.bind(job.options.uniqueKey?.value, at: 2)
@@ -140,15 +142,15 @@ extension JobStore {
     try count.run()
     let update = try statement(
       """
-      UPDATE durable_jobs SET lane = ?1, state = CASE WHEN blockers > 0 AND ?2 <> 4 THEN 2 ELSE ?2 END, major = ?3,
-        minor = ?4, flags = ?5 | (flags & 1), max_attempts = ?6, timeout = ?7, run_at = ?8, enqueued_at = ?9,
+      UPDATE durable_jobs SET lane = ?1, state = CASE WHEN blockers > 0 AND ?2 <> \(.held) THEN \(.blocked) ELSE ?2 END, major = ?3,
+        minor = ?4, flags = ?5 | (flags & \(flags: .hasDependents)), max_attempts = ?6, timeout = ?7, run_at = ?8, enqueued_at = ?9,
         version = ?10, backoff = ?11, unique_key = ?12, payload = ?13, occurrence = ?14, attempts = 0, crashes = 0, error = NULL,
         lapses = 0, revision = revision + 1, started_at = NULL, finished_at = NULL
       WHERE id = ?15 RETURNING state
       """)
     try bind(job, kind: kind, now: now, to: update)
     update.bind(id.rawValue, at: 15)
-    try update.forEachRow { deltas.move(ofKind: kind, from: Int64(state.rawValue), to: $0.integer(0)) }
+    try update.forEachRow { deltas.move(ofKind: kind, from: state.number, to: $0.integer(0)) }
     try removeCheckpoint(of: id)
     try removeErrors(of: id)
   }
@@ -201,7 +203,7 @@ extension JobStore {
     var unmet: [JobID] = []
     for prerequisite in Set(prerequisites).sorted() {
       select.bind(prerequisite.rawValue, at: 1)
-      guard prerequisite != id, let state = try select.first({ JobState(rawValue: Int($0.integer(0))) }), let state
+      guard prerequisite != id, let state = try select.first({ $0.state(0) }), let state
       else { throw JobError(.unknownPrerequisite(prerequisite), kind: job.kind) }
       if state != .done { unmet.append(prerequisite) }
     }
@@ -213,7 +215,7 @@ extension JobStore {
     // One may have failed long ago.
     for prerequisite in unmet {
       select.bind(prerequisite.rawValue, at: 1)
-      let state = try select.first { JobState(rawValue: Int($0.integer(0))) } ?? nil
+      let state = try select.first { $0.state(0) } ?? nil
       if state == .dead || state == .cancelled {
         try tellDependents(of: prerequisite, how: .failed, only: id, now: now)
       }
@@ -222,7 +224,7 @@ extension JobStore {
 
   /// Whether a job waits for another, be it through others.
   private func isWaiting(_ id: JobID, for other: JobID) throws -> Bool {
-    let flags = try statement("SELECT 1 FROM durable_jobs WHERE id = ?1 AND flags & 1")
+    let flags = try statement("SELECT 1 FROM durable_jobs WHERE id = ?1 AND flags & \(flags: .hasDependents)")
     flags.bind(other.rawValue, at: 1)
     guard try flags.first({ _ in true }) == true else { return false }
     let select = try statement(
@@ -246,7 +248,7 @@ extension JobStore {
     // It may wait already for one that executes, in whose place it is to come.
     let change = try statement(
       "UPDATE durable_dependencies SET failing = ?3 WHERE prerequisite = ?1 AND dependent = ?2 AND failing <> ?3")
-    let mark = try statement("UPDATE durable_jobs SET flags = flags | 1 WHERE id = ?1")
+    let mark = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .hasDependents) WHERE id = ?1")
     var added: Int64 = 0
     for prerequisite in prerequisites {
       insert.bind(prerequisite.rawValue, at: 1)
@@ -265,7 +267,11 @@ extension JobStore {
       try mark.run()
     }
     let count = try statement(
-      "UPDATE durable_jobs SET blockers = blockers + ?2, state = CASE WHEN state IN (0, 1) THEN 2 ELSE state END WHERE id = ?1"
+      """
+      UPDATE durable_jobs SET blockers = blockers + ?2,
+        state = CASE WHEN state IN (\(.waiting, .scheduled)) THEN \(.blocked) ELSE state END
+      WHERE id = ?1
+      """
     )
     count.bind(id.rawValue, at: 1)
     count.bind(added, at: 2)

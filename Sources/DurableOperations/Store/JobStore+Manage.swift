@@ -12,32 +12,34 @@ extension JobStore {
   func state(of id: JobID) throws -> JobState? {
     let select = try statement("SELECT state FROM durable_jobs WHERE id = ?1")
     select.bind(id.rawValue, at: 1)
-    return try select.first { JobState(rawValue: Int($0.integer(0))) } ?? nil
+    return try select.first { $0.state(0) } ?? nil
   }
 
-  /// The state of a job that must be there.
-  private func stateOrThrow(of id: JobID) throws -> JobState {
+  /// The state of a job that must be there, and in one to which that can happen.
+  private func state(of id: JobID, before transition: JobTransition) throws -> JobState {
     guard let state = try state(of: id) else { throw JobError(.unknownJob, id: id) }
+    if transition.isRefused(in: state) { throw JobError(.wrongState(state), id: id) }
     return state
   }
 
   /// Cancels a job. Returns its state before; one that executes is asked to end, and is cancelled then.
   func cancel(_ id: JobID, now: Int64) throws -> JobState {
-    let state = try stateOrThrow(of: id)
+    let state = try state(of: id, before: .cancel)
     switch state {
-    case .cancelled: return state
-    case .done, .dead: throw JobError(.wrongState(state), id: id)
+    // The last two were refused.
+    case .cancelled, .done, .dead: return state
     case .executing:
-      let update = try statement("UPDATE durable_jobs SET flags = flags | 2 WHERE id = ?1")
+      let update = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .isCancelRequested) WHERE id = ?1")
       update.bind(id.rawValue, at: 1)
       try update.run()
     case .waiting, .scheduled, .blocked, .held:
-      let update = try statement("UPDATE durable_jobs SET state = 5, finished_at = ?2 WHERE id = ?1 RETURNING lane")
+      let update = try statement(
+        "UPDATE durable_jobs SET state = \(.cancelled), finished_at = ?2 WHERE id = ?1 RETURNING lane")
       update.bind(id.rawValue, at: 1)
       update.bind(now, at: 2)
       try update.forEachRow { row in
-        let kind = Schema.kind(ofLane: row.integer(0))
-        deltas.move(ofKind: kind, from: Int64(state.rawValue), to: 5)
+        let kind = JobLane.kind(of: row.integer(0))
+        deltas.move(ofKind: kind, from: state.number, to: JobState.cancelled.number)
         try tell(.cancelled(id, kind: kindName(kind)))
       }
       try tellDependents(of: id, how: .failed, now: now)
@@ -47,8 +49,7 @@ extension JobStore {
 
   /// Has a job that is held, dead, cancelled or scheduled run at once, with all its attempts before it.
   func retry(_ id: JobID, now: Int64) throws {
-    let state = try stateOrThrow(of: id)
-    guard [.held, .dead, .cancelled, .scheduled].contains(state) else { throw JobError(.wrongState(state), id: id) }
+    let state = try state(of: id, before: .retry)
     if state == .dead || state == .cancelled, let other = try heir(of: id) { throw JobError(.duplicate(other), id: id) }
     try makeDue(id, now: now)
   }
@@ -58,7 +59,8 @@ extension JobStore {
     let select = try statement(
       """
       SELECT other.id FROM durable_jobs AS job JOIN durable_jobs AS other ON other.unique_key = job.unique_key
-      WHERE job.id = ?1 AND other.lane >> 2 = job.lane >> 2 AND other.state IN (0, 1, 2, 3, 4) LIMIT 1
+      WHERE job.id = ?1 AND other.lane >> 2 = job.lane >> 2
+        AND other.state IN (\(.waiting, .scheduled, .blocked, .executing, .held)) LIMIT 1
       """)
     select.bind(id.rawValue, at: 1)
     return try select.first { JobID(rawValue: $0.integer(0)) }
@@ -68,8 +70,9 @@ extension JobStore {
   func makeDue(_ id: JobID, now: Int64) throws {
     let update = try statement(
       """
-      UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, run_at = ?2, attempts = 0,
-        crashes = 0, lapses = 0, lane = lane & ~2, flags = flags & ~34 | 8, finished_at = NULL
+      UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN \(.blocked) ELSE \(.waiting) END, run_at = ?2, attempts = 0,
+        crashes = 0, lapses = 0, lane = lane & ~\(lane: .alone), finished_at = NULL,
+        flags = flags & ~\(flags: .isCancelRequested, .isReplaced) | \(flags: .runsAfterDelay)
       WHERE id = ?1
       """)
     update.bind(id.rawValue, at: 1)
@@ -79,10 +82,11 @@ extension JobStore {
 
   /// Keeps a job that does not run yet from running.
   func hold(_ id: JobID) throws {
-    let state = try stateOrThrow(of: id)
-    guard [.waiting, .scheduled, .blocked, .held].contains(state) else { throw JobError(.wrongState(state), id: id) }
+    _ = try state(of: id, before: .hold)
     try countingChange(of: id) {
-      try connection.execute("UPDATE durable_jobs SET state = 4 WHERE id = ?", [.integer(id.rawValue)])
+      let update = try statement("UPDATE durable_jobs SET state = \(.held) WHERE id = ?1")
+      update.bind(id.rawValue, at: 1)
+      try update.run()
     }
   }
 
@@ -94,8 +98,7 @@ extension JobStore {
   }
 
   func delete(_ id: JobID, now: Int64) throws {
-    let state = try stateOrThrow(of: id)
-    guard state != .executing else { throw JobError(.wrongState(state), id: id) }
+    let state = try state(of: id, before: .delete)
     try tellDependents(of: id, how: state == .done ? .done : .deleted, now: now)
     try remove(id)
   }
@@ -110,7 +113,7 @@ extension JobStore {
     ] {
       delete.bind(id.rawValue, at: 1)
       // Only the last one returns something.
-      try delete.forEachRow { deltas.add(-1, kind: Schema.kind(ofLane: $0.integer(0)), state: $0.integer(1)) }
+      try delete.forEachRow { deltas.add(-1, kind: JobLane.kind(of: $0.integer(0)), state: $0.integer(1)) }
     }
   }
 
@@ -124,9 +127,8 @@ extension JobStore {
 
   func records(_ filter: JobFilter, after: JobID?, limit: Int) throws -> [JobRecord] {
     guard let condition = try condition(filter) else { return [] }
-    let select = try connection.prepare(
-      "SELECT \(recordColumns) FROM durable_jobs WHERE \(condition) AND id > ?1 ORDER BY id LIMIT ?2",
-      isKept: false)
+    let select = try unkept(
+      "SELECT \(recordColumns) FROM durable_jobs WHERE \(condition) AND id > ?1 ORDER BY id LIMIT ?2")
     select.bind(after?.rawValue ?? 0, at: 1)
     select.bind(limit, at: 2)
     var records: [JobRecord] = []
@@ -175,35 +177,37 @@ extension JobStore {
   }
 
   /// Nil if no job can be meant.
-  func condition(_ filter: JobFilter) throws -> String? {
-    var parts = ["1"]
+  func condition(_ filter: JobFilter) throws -> SQL? {
+    var condition: SQL = "1"
     if let kind = filter.kind {
       guard let number = try knownKindID(kind) else { return nil }
-      parts.append("lane BETWEEN \(Schema.lane(ofKind: number)) AND \(Schema.lane(ofKind: number) + 3)")
+      condition =
+        "\(condition) AND lane BETWEEN \(JobLane.number(ofKind: number)) AND \(JobLane.number(ofKind: number) + 3)"
     }
     if let states = filter.states {
-      parts.append("state IN (\(states.map { String($0.rawValue) }.sorted().joined(separator: ", ")))")
+      condition = "\(condition) AND state IN (\(states))"
     }
-    return parts.joined(separator: " AND ")
+    return condition
   }
 
   private func record(_ row: Statement) throws -> JobRecord {
     let lane = row.integer(1)
     func date(_ column: Int32) -> Date? { row.optionalInteger(column).map { Date(milliseconds: $0) } }
     return JobRecord(
-      id: JobID(rawValue: row.integer(0)), kind: try kindName(Schema.kind(ofLane: lane)),
-      state: JobState(rawValue: Int(row.integer(2))) ?? .dead,
-      priority: JobPriority(major: Int(row.integer(3)), minor: Int(row.integer(4))), attempts: Int(row.integer(5)),
-      maxAttempts: row.optionalInteger(6).map(Int.init), crashes: Int(row.integer(7)),
-      lapses: Int(row.integer(21)), lastError: row.text(8),
-      failures: row.integer(16) & Schema.Flags.hasErrors != 0 ? try errors(of: JobID(rawValue: row.integer(0))) : [],
+      id: JobID(rawValue: row.integer(0)), kind: try kindName(JobLane.kind(of: lane)),
+      state: row.state(2) ?? .dead,
+      priority: JobPriority(major: Int(clamping: row.integer(3)), minor: Int(clamping: row.integer(4))),
+      attempts: Int(clamping: row.integer(5)),
+      maxAttempts: row.optionalInteger(6).map { Int(clamping: $0) }, crashes: Int(clamping: row.integer(7)),
+      lapses: Int(clamping: row.integer(21)), lastError: row.text(8),
+      failures: row.flags(16).contains(.hasErrors) ? try errors(of: JobID(rawValue: row.integer(0))) : [],
       enqueuedAt: Date(milliseconds: row.integer(9)), runAt: date(10), startedAt: date(11), finishedAt: date(12),
-      requiresNetwork: lane & Schema.networkLane != 0,
+      requiresNetwork: lane & JobLane.Bit.network.rawValue != 0,
       timeout: row.optionalInteger(13).map { .milliseconds($0) }, uniqueKey: row.text(14),
-      unmetPrerequisites: Int(row.integer(15)), prerequisites: Self.numbers(row.text(19)),
-      isCancelRequested: row.integer(16) & Schema.Flags.isCancelRequested != 0,
-      holdsAfterLastAttempt: row.integer(16) & Schema.Flags.holdsAfterLastAttempt != 0,
-      checkpointSize: row.optionalInteger(20).map(Int.init), version: Int(row.integer(17)),
+      unmetPrerequisites: Int(clamping: row.integer(15)), prerequisites: Self.numbers(row.text(19)),
+      isCancelRequested: row.flags(16).contains(.isCancelRequested),
+      holdsAfterLastAttempt: row.flags(16).contains(.holdsAfterLastAttempt),
+      checkpointSize: row.optionalInteger(20).map { Int(clamping: $0) }, version: Int(clamping: row.integer(17)),
       payload: row.data(18) ?? Data())
   }
 

@@ -17,14 +17,14 @@ extension JobStore {
         (unique_key IS NULL OR NOT EXISTS (
           SELECT 1 FROM durable_jobs AS other
           WHERE other.unique_key = durable_jobs.unique_key AND other.lane >> 2 = durable_jobs.lane >> 2
-            AND other.state = \(state.rawValue) AND other.id > durable_jobs.id))
+            AND other.state = \(state) AND other.id > durable_jobs.id))
         """)
   }
 
-  private func ids(_ filter: JobFilter, and further: String) throws -> [JobID] {
+  private func ids(_ filter: JobFilter, and further: SQL) throws -> [JobID] {
     guard let condition = try condition(filter) else { return [] }
-    let select = try connection.prepare(
-      "SELECT id FROM durable_jobs WHERE \(condition) AND \(further) ORDER BY id DESC", isKept: false)
+    let select = try unkept(
+      "SELECT id FROM durable_jobs WHERE \(condition) AND \(further) ORDER BY id DESC")
     var ids: [JobID] = []
     try select.forEachRow { ids.append(JobID(rawValue: $0.integer(0))) }
     return ids
@@ -44,7 +44,8 @@ extension JobStore {
   /// Changes the priority of those that are not done or cancelled. Returns how many.
   func setPriority(_ change: PriorityChange, of ids: ArraySlice<JobID>) throws -> Int {
     let update = try statement(
-      "UPDATE durable_jobs SET major = ?2, minor = coalesce(?3, minor) WHERE id = ?1 AND state NOT IN (5, 7)")
+      "UPDATE durable_jobs SET major = ?2, minor = coalesce(?3, minor) WHERE id = ?1 AND state NOT IN (\(.cancelled, .done))"
+    )
     update.bind(change.major, at: 2)
     update.bind(change.minor.map(Int64.init), at: 3)
     var count = 0

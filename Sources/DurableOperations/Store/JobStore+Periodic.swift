@@ -152,7 +152,8 @@ extension JobStore {
       try decoder.decode(T.self, from: Data((row.text(column) ?? "").utf8))
     }
     return PeriodicRow(
-      name: row.text(0) ?? "", kind: row.text(1) ?? "", version: Int(row.integer(2)), payload: row.data(3) ?? Data(),
+      name: row.text(0) ?? "", kind: row.text(1) ?? "", version: Int(clamping: row.integer(2)),
+      payload: row.data(3) ?? Data(),
       options: try decoded(4), schedule: try decoded(5), catchUp: JobCatchUp(rawValue: row.text(6) ?? "") ?? .latest,
       lastAt: row.integer(7), nextAt: row.optionalInteger(8))
   }

@@ -32,6 +32,14 @@ enum WorkerLoss {
   case lapsed
   /// It is there, and did not prolong its lease in time: its jobs did nothing wrong.
   case stoodStill
+
+  /// What to make of a process that is not there any more. On phones and the like the system ends apps whenever it needs their
+  /// memory, and users end them, too: nobody can tell that from a crash.
+  #if (os(iOS) && !targetEnvironment(macCatalyst)) || os(tvOS) || os(watchOS) || os(visionOS)
+  static let ofDeadProcess = WorkerLoss.lapsed
+  #else
+  static let ofDeadProcess = WorkerLoss.crashed
+  #endif
 }
 
 /// A kind that is not registered here, with jobs that are due.
@@ -79,7 +87,7 @@ extension JobStore {
     let delete = try statement(
       """
       DELETE FROM durable_workers WHERE id = ?1
-        AND NOT EXISTS (SELECT 1 FROM durable_jobs WHERE state = 3 AND worker = ?1)
+        AND NOT EXISTS (SELECT 1 FROM durable_jobs WHERE state = \(.executing) AND worker = ?1)
       """)
     delete.bind(id, at: 1)
     try delete.run()
@@ -90,7 +98,7 @@ extension JobStore {
   func orphaningWorkers() throws -> [Int64] {
     var workers: [Int64] = []
     try statement(
-      "SELECT DISTINCT worker FROM durable_jobs WHERE state = 3 AND worker NOT IN (SELECT id FROM durable_workers)"
+      "SELECT DISTINCT worker FROM durable_jobs WHERE state = \(.executing) AND worker NOT IN (SELECT id FROM durable_workers)"
     ).forEachRow { workers.append($0.integer(0)) }
     return workers
   }
@@ -133,7 +141,7 @@ extension JobStore {
     hasFreedJobs = true
     tell(.rescued(rescued.map(\.id)))
     for job in rescued where job.state != .waiting {
-      let kind = try kindName(Schema.kind(ofLane: job.lane))
+      let kind = try kindName(JobLane.kind(of: job.lane))
       if job.state == .dead {
         let error = JobError(
           loss == .lapsed ? .tooManyLapses(job.losses) : .tooManyCrashes(job.losses), id: job.id, kind: kind)
@@ -145,7 +153,7 @@ extension JobStore {
       } else {
         tell(.cancelled(job.id, kind: kind))
       }
-      if job.flags & Schema.Flags.hasDependents != 0 { try tellDependents(of: job.id, how: .failed, now: now) }
+      if job.flags.contains(.hasDependents) { try tellDependents(of: job.id, how: .failed, now: now) }
     }
     return true
   }
@@ -153,9 +161,9 @@ extension JobStore {
   /// Has all jobs of this process wait again, as if they had never been claimed.
   func giveBackJobs(of worker: Int64, now: Int64) throws {
     for job in try takeFromAlive(worker, now: now) {
-      let kind = try kindName(Schema.kind(ofLane: job.lane))
+      let kind = try kindName(JobLane.kind(of: job.lane))
       tell(job.state == .cancelled ? .cancelled(job.id, kind: kind) : .returned(job.id, kind: kind))
-      if job.state == .cancelled, job.flags & Schema.Flags.hasDependents != 0 {
+      if job.state == .cancelled, job.flags.contains(.hasDependents) {
         try tellDependents(of: job.id, how: .failed, now: now)
       }
     }
@@ -166,19 +174,26 @@ extension JobStore {
     let id: JobID
     let lane: Int64
     let state: JobState
-    let flags: Int64
+    let flags: JobFlags
     /// How many crashes there were, or lapses.
     let losses: Int
   }
 
+  private static let isCancelled: SQL = "flags & \(flags: .isCancelRequested)"
+  /// Whether its process was waiting for the attempt.
+  private static let isCharged: SQL = "flags & \(flags: .isAbandoned) = 0"
+  /// What was asked of the attempt has ended with it.
+  private static let withoutWishes: SQL = "flags = flags & ~\(flags: .isCancelRequested, .isAbandoned)"
+
   private func takeFromCrashed(_ worker: Int64, maxCrashes: Int?, now: Int64) throws -> [Rescued] {
     let update = try statement(
       """
-      UPDATE durable_jobs SET worker = NULL, crashes = crashes + (flags & 128 = 0),
-        lane = CASE WHEN flags & 128 THEN lane ELSE lane | 2 END, flags = flags & ~130,
-        state = CASE WHEN flags & 2 THEN 5 WHEN flags & 128 = 0 AND crashes + 1 >= ?2 THEN 6 ELSE 0 END,
-        finished_at = CASE WHEN flags & 2 OR flags & 128 = 0 AND crashes + 1 >= ?2 THEN ?3 END
-      WHERE state = 3 AND worker = ?1
+      UPDATE durable_jobs SET worker = NULL, crashes = crashes + (\(Self.isCharged)), \(Self.withoutWishes),
+        lane = CASE WHEN \(Self.isCharged) THEN lane | \(lane: .alone) ELSE lane END,
+        state = CASE WHEN \(Self.isCancelled) THEN \(.cancelled)
+          WHEN \(Self.isCharged) AND crashes + 1 >= ?2 THEN \(.dead) ELSE \(.waiting) END,
+        finished_at = CASE WHEN \(Self.isCancelled) OR \(Self.isCharged) AND crashes + 1 >= ?2 THEN ?3 END
+      WHERE state = \(.executing) AND worker = ?1
       RETURNING id, lane, state, flags, crashes
       """)
     update.bind(worker, at: 1)
@@ -191,11 +206,12 @@ extension JobStore {
   private func takeFromLapsed(_ worker: Int64, maxLapses: Int?, now: Int64) throws -> [Rescued] {
     let update = try statement(
       """
-      UPDATE durable_jobs SET worker = NULL, lapses = lapses + (flags & 128 = 0),
-        lane = CASE WHEN lapses AND flags & 128 = 0 THEN lane | 2 ELSE lane END, flags = flags & ~130,
-        state = CASE WHEN flags & 2 THEN 5 WHEN flags & 128 = 0 AND lapses + 1 >= ?2 THEN 6 ELSE 0 END,
-        finished_at = CASE WHEN flags & 2 OR flags & 128 = 0 AND lapses + 1 >= ?2 THEN ?3 END
-      WHERE state = 3 AND worker = ?1
+      UPDATE durable_jobs SET worker = NULL, lapses = lapses + (\(Self.isCharged)), \(Self.withoutWishes),
+        lane = CASE WHEN lapses AND \(Self.isCharged) THEN lane | \(lane: .alone) ELSE lane END,
+        state = CASE WHEN \(Self.isCancelled) THEN \(.cancelled)
+          WHEN \(Self.isCharged) AND lapses + 1 >= ?2 THEN \(.dead) ELSE \(.waiting) END,
+        finished_at = CASE WHEN \(Self.isCancelled) OR \(Self.isCharged) AND lapses + 1 >= ?2 THEN ?3 END
+      WHERE state = \(.executing) AND worker = ?1
       RETURNING id, lane, state, flags, lapses
       """)
     update.bind(worker, at: 1)
@@ -208,9 +224,10 @@ extension JobStore {
   private func takeFromAlive(_ worker: Int64, now: Int64) throws -> [Rescued] {
     let update = try statement(
       """
-      UPDATE durable_jobs SET worker = NULL, flags = flags & ~130, state = CASE WHEN flags & 2 THEN 5 ELSE 0 END,
-        finished_at = CASE WHEN flags & 2 THEN ?2 END
-      WHERE state = 3 AND worker = ?1
+      UPDATE durable_jobs SET worker = NULL, \(Self.withoutWishes),
+        state = CASE WHEN \(Self.isCancelled) THEN \(.cancelled) ELSE \(.waiting) END,
+        finished_at = CASE WHEN \(Self.isCancelled) THEN ?2 END
+      WHERE state = \(.executing) AND worker = ?1
       RETURNING id, lane, state, flags, crashes
       """)
     update.bind(worker, at: 1)
@@ -221,19 +238,21 @@ extension JobStore {
   private func rescued(_ update: Statement) throws -> [Rescued] {
     var rescued: [Rescued] = []
     try update.forEachRow { row in
-      deltas.move(ofKind: Schema.kind(ofLane: row.integer(1)), from: 3, to: row.integer(2))
+      deltas.move(ofKind: JobLane.kind(of: row.integer(1)), from: JobState.executing.number, to: row.integer(2))
       rescued.append(
         Rescued(
           id: JobID(rawValue: row.integer(0)), lane: row.integer(1),
-          state: JobState(rawValue: Int(row.integer(2))) ?? .waiting, flags: row.integer(3),
-          losses: Int(row.integer(4))))
+          state: row.state(2) ?? .waiting, flags: row.flags(3),
+          losses: Int(clamping: row.integer(4))))
     }
     return rescued
   }
 
   /// Jobs that execute here, and were asked to be cancelled. Only reads.
   func cancelRequests(worker: Int64) throws -> [JobID] {
-    let select = try statement("SELECT id FROM durable_jobs WHERE state = 3 AND worker = ?1 AND flags & 2")
+    let select = try statement(
+      "SELECT id FROM durable_jobs WHERE state = \(.executing) AND worker = ?1 AND flags & \(flags: .isCancelRequested)"
+    )
     select.bind(worker, at: 1)
     var ids: [JobID] = []
     try select.forEachRow { ids.append(JobID(rawValue: $0.integer(0))) }
@@ -246,29 +265,30 @@ extension JobStore {
   func isBusy(with kinds: [Int64], now: Int64) throws -> Bool {
     let own = Set(kinds)
     var isBusy = false
-    try statement("SELECT DISTINCT lane >> 2 FROM durable_jobs WHERE state = 3").forEachRow { row in
+    try statement("SELECT DISTINCT lane >> 2 FROM durable_jobs WHERE state = \(.executing)").forEachRow { row in
       if own.contains(row.integer(0)) { isBusy = true }
     }
     if isBusy { return true }
-    let due = try statement("SELECT lane >> 2 FROM durable_jobs WHERE state = 1 AND run_at <= ?1")
+    let due = try statement("SELECT lane >> 2 FROM durable_jobs WHERE state = \(.scheduled) AND run_at <= ?1")
     due.bind(now, at: 1)
     try due.forEachRow { if own.contains($0.integer(0)) { isBusy = true } }
     if isBusy { return true }
     return try isAnyWaiting(kinds, bits: 0, isOnline: true)
-      || isAnyWaiting(kinds, bits: Schema.aloneLane, isOnline: true)
+      || isAnyWaiting(kinds, bits: JobLane.Bit.alone.rawValue, isOnline: true)
   }
 
   /// Whether a job of one of these kinds waits, whatever keeps it from running.
   func isAnythingDue(of kinds: [Int64]) throws -> Bool {
-    try isAnyWaiting(kinds, bits: 0, isOnline: true) || isAnyWaiting(kinds, bits: Schema.aloneLane, isOnline: true)
+    try isAnyWaiting(kinds, bits: 0, isOnline: true)
+      || isAnyWaiting(kinds, bits: JobLane.Bit.alone.rawValue, isOnline: true)
   }
 
   /// When the first of the jobs ended that `prune` would delete; nil if there is none. Only reads.
   func firstFinish() throws -> Int64? {
     try statement(
       """
-      SELECT finished_at FROM durable_jobs WHERE state IN (5, 7)
-        AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM durable_dependencies WHERE prerequisite = id))
+      SELECT finished_at FROM durable_jobs WHERE state IN (\(.cancelled, .done))
+        AND (flags & \(flags: .hasDependents) = 0 OR NOT EXISTS (SELECT 1 FROM durable_dependencies WHERE prerequisite = id))
       ORDER BY finished_at LIMIT 1
       """
     ).first { $0.integer(0) }
@@ -281,8 +301,8 @@ extension JobStore {
     // Not what others wait for: somebody may retry it.
     let select = try statement(
       """
-      SELECT id FROM durable_jobs WHERE state IN (5, 7) AND finished_at < ?1
-        AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM durable_dependencies WHERE prerequisite = id))
+      SELECT id FROM durable_jobs WHERE state IN (\(.cancelled, .done)) AND finished_at < ?1
+        AND (flags & \(flags: .hasDependents) = 0 OR NOT EXISTS (SELECT 1 FROM durable_dependencies WHERE prerequisite = id))
       ORDER BY finished_at LIMIT 1000
       """)
     select.bind(finishedBefore, at: 1)
@@ -301,7 +321,7 @@ extension JobStore {
     }
     return try kinds.filter { kind in
       try isAnyWaiting([kind.id], bits: 0, isOnline: true)
-        || isAnyWaiting([kind.id], bits: Schema.aloneLane, isOnline: true)
+        || isAnyWaiting([kind.id], bits: JobLane.Bit.alone.rawValue, isOnline: true)
     }
   }
 
@@ -320,9 +340,9 @@ extension JobStore {
     let select = try statement(
       """
       SELECT id FROM durable_jobs
-      WHERE state = 0 AND lane BETWEEN ?1 AND ?1 + 3 AND max(enqueued_at, coalesce(run_at, 0)) < ?2 LIMIT 1000
+      WHERE state = \(.waiting) AND lane BETWEEN ?1 AND ?1 + 3 AND max(enqueued_at, coalesce(run_at, 0)) < ?2 LIMIT 1000
       """)
-    select.bind(Schema.lane(ofKind: kind), at: 1)
+    select.bind(JobLane.number(ofKind: kind), at: 1)
     select.bind(dueBefore, at: 2)
     var ids: [JobID] = []
     try select.forEachRow { ids.append(JobID(rawValue: $0.integer(0))) }
@@ -332,7 +352,8 @@ extension JobStore {
   /// Jobs that have waited too long for a process that knows them are dead.
   func giveUp(_ ids: [JobID], kind: String, now: Int64) throws {
     let update = try statement(
-      "UPDATE durable_jobs SET state = 6, finished_at = ?2, error = ?3 WHERE id = ?1 AND state = 0 RETURNING lane")
+      "UPDATE durable_jobs SET state = \(.dead), finished_at = ?2, error = ?3 WHERE id = ?1 AND state = \(.waiting) RETURNING lane"
+    )
     for id in ids {
       let error = JobError(.unknownKind, id: id, kind: kind)
       update.bind(id.rawValue, at: 1)
@@ -340,7 +361,7 @@ extension JobStore {
       try update.bind(error.description, at: 3)
       var isDead = false
       try update.forEachRow { row in
-        deltas.move(ofKind: Schema.kind(ofLane: row.integer(0)), from: 0, to: 6)
+        deltas.move(ofKind: JobLane.kind(of: row.integer(0)), from: JobState.waiting.number, to: JobState.dead.number)
         isDead = true
       }
       guard isDead else { continue }
@@ -374,9 +395,13 @@ extension JobStore {
       jump = now.clampedDifference(to: seen)
     }
     if jump != 0 {
-      try connection.execute(
-        "UPDATE durable_jobs SET run_at = run_at + ? WHERE run_at IS NOT NULL AND flags & 8 AND state IN (1, 2, 4)",
-        [.integer(jump)])
+      let move = try statement(
+        """
+        UPDATE durable_jobs SET run_at = run_at + ?1
+        WHERE run_at IS NOT NULL AND flags & \(flags: .runsAfterDelay) AND state IN (\(.scheduled, .blocked, .held))
+        """)
+      move.bind(jump, at: 1)
+      try move.run()
       try connection.execute("UPDATE durable_workers SET lease_until = lease_until + ?", [.integer(jump)])
     }
     try connection.execute(

@@ -13,7 +13,7 @@ final class JobStore {
   /// What is told when the transaction is over.
   private var pendingEvents: [JobEvent.Content] = []
   /// Statements that were prepared, by their text.
-  private var statements: [StaticText: Statement] = [:]
+  private var statements: [SQLSite: Statement] = [:]
   private var composedStatements: [String: Statement] = [:]
   /// What this transaction has not written of `durable_counts` yet.
   var deltas = CountDeltas()
@@ -27,7 +27,7 @@ final class JobStore {
   var isWithoutLog = false
   /// The version of the tables that there are.
   private(set) var version = 0
-  var recordColumns: String { Schema.recordColumns(in: version) }
+  var recordColumns: SQL { Schema.recordColumns(in: version) }
 
   /// Opens the database at a path, and brings its tables up to date unless it is only read.
   init(
@@ -187,19 +187,25 @@ final class JobStore {
 
   // MARK: - Statements
 
-  /// A statement that is prepared the first time. The text is a literal, so that finding it is cheap.
-  func statement(_ sql: StaticString) throws -> Statement {
-    let key = StaticText(text: sql)
-    if let known = statements[key] { return known }
-    let statement = try connection.prepare(sql.description)
-    statements[key] = statement
+  /// A statement that is prepared the first time that a line asks for it. It is found by its place in the sources, which is
+  /// cheap: what is written there must not depend on anything else.
+  func statement(
+    _ sql: @autoclosure () -> SQL, file: StaticString = #fileID, line: UInt = #line, column: UInt = #column
+  ) throws -> Statement {
+    let site = SQLSite(file: file, line: line, column: column)
+    if let known = statements[site] { return known }
+    let statement = try connection.prepare(sql().text)
+    statements[site] = statement
     return statement
   }
 
-  /// A statement whose text is put together, by a name of it.
-  func kept(_ name: String, _ sql: @autoclosure () -> String) throws -> Statement {
+  /// A statement that is run once.
+  func unkept(_ sql: SQL) throws -> Statement { try connection.prepare(sql.text, isKept: false) }
+
+  /// A statement whose text depends on the version of the tables, by a name of it.
+  func kept(_ name: String, _ sql: @autoclosure () -> SQL) throws -> Statement {
     if let known = composedStatements[name] { return known }
-    let statement = try connection.prepare(sql())
+    let statement = try connection.prepare(sql().text)
     composedStatements[name] = statement
     return statement
   }
@@ -368,15 +374,23 @@ struct KindName: Hashable {
   }
 }
 
-/// A literal by its address.
-private struct StaticText: Hashable {
-  let text: StaticString
+/// A place in the sources. Files are told apart by the address of their name: at worst a statement is prepared twice.
+private struct SQLSite: Hashable {
+  let file: StaticString
+  let line: UInt
+  let column: UInt
 
-  static func == (left: StaticText, right: StaticText) -> Bool {
-    left.text.utf8Start == right.text.utf8Start && left.text.utf8CodeUnitCount == right.text.utf8CodeUnitCount
+  static func == (left: SQLSite, right: SQLSite) -> Bool {
+    left.line == right.line && left.column == right.column && left.file.utf8Start == right.file.utf8Start
   }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(text.utf8Start) }
+  // Few files have a statement in the same line.
+  func hash(into hasher: inout Hasher) { hasher.combine(line) }
+}
+
+extension Statement {
+  /// The state in a column; nil if a damaged row says one that there is not.
+  func state(_ column: Int32) -> JobState? { Int(exactly: integer(column)).flatMap { JobState(rawValue: $0) } }
 }
 
 extension Date {

@@ -1,10 +1,10 @@
 /// The tables. Their names begin with `durable_`, so that tables of the user's can stand in the same file.
 ///
-/// Statements are literals, and write numbers for what has names here: states are those of `JobState` (0 waiting,
-/// 1 scheduled, 2 blocked, 3 executing, 4 held, 5 cancelled, 6 dead, 7 done), `failing` is that of `PrerequisiteFailure`, and
-/// the bits of `flags` and lanes are listed below. Times are milliseconds since 1970. A lane is what is claimed from together: four for each kind.
+/// States are those of `JobState`, `flags` those of `JobFlags`, `failing` is that of `PrerequisiteFailure`, and lanes are those of
+/// `JobLane`. Times are milliseconds since 1970.
 enum Schema {
-  /// The steps from an empty file to the tables of today. What was released is never changed: a further step is added.
+  /// The steps from an empty file to the tables of today. What was released is never changed: a further step is added. So numbers
+  /// stand here for states and lanes, whatever becomes of their names.
   ///
   /// A queue that only looks at a file has not brought it up to date: what only reads must work with the tables of each
   /// version, or `JobStore` has to refuse those that it cannot read.
@@ -112,44 +112,23 @@ enum Schema {
     """,
   ]
 
-  /// Bits of a lane, below the number of the kind.
-  static let networkLane: Int64 = 1, aloneLane: Int64 = 2
-  static func lane(ofKind kind: Int64) -> Int64 { kind << 2 }
-  static func kind(ofLane lane: Int64) -> Int64 { lane >> 2 }
-
-  /// Bits of `flags`.
-  enum Flags {
-    static let hasDependents: Int64 = 1
-    static let isCancelRequested: Int64 = 2
-    static let holdsAfterLastAttempt: Int64 = 4
-    /// `run_at` was given as a delay, so a clock that is set anew moves it.
-    static let runsAfterDelay: Int64 = 8
-    static let hasCheckpoint: Int64 = 16
-    /// Another job was enqueued in its place while it executed: it is cancelled if it fails.
-    static let isReplaced: Int64 = 32
-    /// There are rows of it in `durable_errors`.
-    static let hasErrors: Int64 = 64
-    /// Its process was told to stop, and no longer waited for it: the end of the process says nothing of this attempt.
-    static let isAbandoned: Int64 = 128
-  }
-
   /// Selects kinds, states, and how many jobs there are, in the tables of a version.
-  static func counts(in version: Int) -> String {
+  static func counts(in version: Int) -> SQL {
     version < 2
       ? "SELECT lane >> 2, state, count(*) FROM durable_jobs GROUP BY 1, 2"
       : "SELECT kind, state, jobs FROM durable_counts"
   }
 
   /// Columns of a record, in the order in which `JobStore.record` reads them, in the tables of a version.
-  static func recordColumns(in version: Int) -> String {
-    "\(recordColumns), \(version < 2 ? "0" : "lapses")"
+  static func recordColumns(in version: Int) -> SQL {
+    version < 2 ? "\(recordColumns), 0" : "\(recordColumns), lapses"
   }
 
-  private static let recordColumns = """
+  private static let recordColumns: SQL = """
     id, lane, state, major, minor, attempts, max_attempts, crashes, error, enqueued_at, run_at, started_at, \
     finished_at, timeout, unique_key, blockers, flags, version, payload, \
     CASE WHEN blockers > 0 THEN (SELECT group_concat(prerequisite) FROM durable_dependencies \
     WHERE dependent = durable_jobs.id) END, \
-    CASE WHEN flags & 16 THEN (SELECT length(data) FROM durable_checkpoints WHERE job = durable_jobs.id) END
+    CASE WHEN flags & \(flags: .hasCheckpoint) THEN (SELECT length(data) FROM durable_checkpoints WHERE job = durable_jobs.id) END
     """
 }

@@ -35,6 +35,16 @@ import Testing
     #expect([permissions(), permissions("-wal"), permissions("-shm")] == [mode, mode, mode])
   }
 
+  @Test func file_thatIsMadeWhereLinksLead_isForItsOwner() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let links = ["first.sqlite", "second.sqlite"].map { folder.appendingPathComponent($0) }
+    try FileManager.default.createSymbolicLink(atPath: links[0].path, withDestinationPath: "second.sqlite")
+    try FileManager.default.createSymbolicLink(at: links[1], withDestinationURL: file)
+    let queue = try DurableQueue(location: .file(links[0]))
+    _ = try queue.enqueue(Count(number: 1))
+    #expect([permissions(), permissions("-wal"), permissions("-shm")] == [0o600, 0o600, 0o600])
+  }
+
   @Test func file_thatIsThere_keepsItsPermissions() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     _ = try DurableQueue(location: .file(file))

@@ -12,7 +12,9 @@ struct FullDiskTests {
     try await withDatabaseFile { file in
       let child = try DurableChild(
         file, arguments: ["durability=normal"], wrapper: SmallDisk.wrapper(file.deletingLastPathComponent()))
+      await child.tell("schedule 3600000", until: "did schedule")
       await child.tell("fill", until: "filled diskFull")
+      await child.tell("unschedule", until: "did unschedule")
       await child.tell("hold 3", until: "did hold")
       await child.tell("cancel 2", until: "did cancel")
       for id in 10..<60 { child.tell("delete \(id)") }

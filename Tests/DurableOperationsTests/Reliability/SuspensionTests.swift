@@ -191,6 +191,22 @@ import Testing
     }
   }
 
+  @Test func waitForASettledJob_whileTheQueueIsSuspendedAgainAndAgain_throwsNothing() async throws {
+    try await withDatabaseFile { file in
+      let queue = try Harness(.file(file)).queue
+      let id = try await queue.enqueue(Count(number: 1))
+      try await queue.cancel(id)
+      let waiting = Task {
+        for _ in 0..<300 { #expect(try await queue.waitUntilSettled(id)?.state == .cancelled) }
+      }
+      for _ in 0..<100 {
+        await queue.suspend()
+        queue.resume()
+      }
+      try await waiting.value
+    }
+  }
+
   @Test func resumedWhileItIsBeingSuspended_goesOn() async throws {
     try await withDatabaseFile { file in
       let queue = try DurableQueue.patient(file), runs = EventRecorder<Int>()

@@ -41,7 +41,7 @@ extension StoreHarness {
           SELECT i, ?3, ?4, 10, 10, 0, 0, 1, 1, ?5, '{}' FROM n
         """,
         [
-          SQLValue(first), SQLValue(count), .integer(Schema.lane(ofKind: try store.kindID("a"))),
+          SQLValue(first), SQLValue(count), .integer(JobLane.number(ofKind: try store.kindID("a"))),
           SQLValue(state.rawValue), SQLValue(uniqueKey),
         ])
       try store.recount()
