@@ -18,8 +18,7 @@ struct WeatherRequest: ManagedTask {
   let token: Shared<String>
 
   func makeOperation() -> SimpleOperation<HTTPResponse> {
-    var request = request
-    request.setValue("Bearer \(token.withLock { $0 })", forHTTPHeaderField: "Authorization")
-    return HTTPOperation(request, session: session)
+    // Not set in the request: what the server gives as a token may be no value of a header field, which is an error here.
+    HTTPOperation(request, session: session, headers: ["Authorization": "Bearer \(token.withLock { $0 })"])
   }
 }

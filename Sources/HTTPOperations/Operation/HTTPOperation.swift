@@ -25,7 +25,8 @@ public import Foundation
 /// Cancelling it ends the request and closes its connection; it settles when that is done, after 50 milliseconds at most, and
 /// a file that was being downloaded is gone by then, unless the disk takes more than a second for it. A cancel that comes while the
 /// complete file is put in its place does not stop that. Settling it from outside ends the request too. Whatever the server does, it
-/// settles within the ``HTTPOptions`` that it was given.
+/// settles within the ``HTTPOptions`` that it was given. On Linux that needs libcurl: in a session with a `URLProtocol` of the
+/// program's own, and where libcurl is not found, Foundation makes the request, and a hostile answer can end the process.
 ///
 /// On Linux a request waits in a line for its server, as long as the session's `httpMaximumConnectionsPerHost` are in use. Where a
 /// server has answered with HTTP/2, 32 requests count as one connection, unless a request is under way that has one for itself:
@@ -43,10 +44,10 @@ public import Foundation
 /// `Proxy-Authorization` fields, those of the session's `httpAdditionalHeaders` and those that are named in the options are not
 /// sent to another scheme, host or port than the one they were meant for.
 ///
-/// Everything else is the session's: its cookies, stored credentials, header fields, proxies, limits and timeouts. On Apple
-/// platforms its cache, too, and its delegate is asked about certificates and passwords. On Linux libcurl makes the
-/// requests, with what the session's configuration says; its delegate and its cache are asked nothing. Sessions with
-/// protocols of their own, and all where libcurl is not found, make them themselves; see `URLSessionDifferences.swift`.
+/// Everything else is the session's: its cookies, header fields, proxies, limits and timeouts. On Apple platforms its stored
+/// credentials and its cache, too, and its delegate is asked about certificates and passwords. On Linux libcurl makes the
+/// requests, with what the session's configuration says; its delegate, its credentials and its cache are asked nothing.
+/// Sessions with protocols of their own, and all where libcurl is not found, make them themselves.
 public final class HTTPOperation: SimpleOperation<HTTPResponse>, @unchecked Sendable {  // constants, and a locked box
   private let exchange: LockBox<HTTPExchange?>
   private let sessionOwner: (any Sendable)?
@@ -68,6 +69,7 @@ public final class HTTPOperation: SimpleOperation<HTTPResponse>, @unchecked Send
   ///     With 0 a redirect is an answer like any other.
   ///   - headers: header fields that replace those of the request. Prefer them to the request's own for values that come from
   ///     elsewhere: a line break in one is an ``HTTPError``, where `URLRequest` on Linux leaves the field out without a word.
+  ///     Like those of the request, they follow redirects to other servers, except the secret ones.
   ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
   public convenience init(
     _ request: URLRequest, transfer: HTTPTransfer = .data, session: URLSession = .shared,
@@ -82,7 +84,7 @@ public final class HTTPOperation: SimpleOperation<HTTPResponse>, @unchecked Send
   /// The same, for a session that is invalidated when its owner goes.
   ///
   /// - Parameter open: opens the file that a download is written to.
-  package init(
+  package convenience init(
     _ request: URLRequest, transfer: HTTPTransfer, session: URLSession, acceptedStatuses: Range<Int>?,
     maxRedirects: Int, headers: HTTPHeaders, options: HTTPOptions, keeping sessionOwner: (any Sendable)?,
     opening open: @escaping @Sendable (URL) throws -> FileHandle = { try FileHandle(forWritingTo: $0) }
@@ -94,7 +96,12 @@ public final class HTTPOperation: SimpleOperation<HTTPResponse>, @unchecked Send
       request: request, transfer: transfer, options: options, acceptedStatuses: acceptedStatuses,
       maxRedirects: maxRedirects)
     state.set(headers)
-    exchange = LockBox(HTTPExchange(state, session: session, opening: open))
+    self.init(request, HTTPExchange(state, session: session, opening: open), keeping: sessionOwner)
+  }
+
+  /// Makes an operation from an exchange that has not been started.
+  init(_ request: URLRequest, _ exchange: HTTPExchange, keeping sessionOwner: (any Sendable)? = nil) {
+    self.exchange = LockBox(exchange)
     self.sessionOwner = sessionOwner
     method = request.httpMethod ?? "GET"
     url = request.url

@@ -30,9 +30,7 @@ enum SessionTwins {
       #if canImport(FoundationNetworking)
       // What a session gives is its own, and no copy. What somebody changes there later is not for this.
       let configuration = original.configuration.copy() as! URLSessionConfiguration
-      var fields: HTTPHeaders = [:]
-      for (name, value) in configuration.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
-      self.fields = fields
+      fields = configuration.fieldsOfEveryRequest
       timeout = configuration.timeoutIntervalForRequest
       transport = Transport(configuration)
       #endif
@@ -115,12 +113,21 @@ extension SessionTwins {
 #endif
 
 extension URLSession {
-  /// The header fields of the configuration, if they have to be put into the requests.
+  /// Whether `URLSession` itself adds the header fields of the configuration to requests. Otherwise the exchange does.
+  static var addsFieldsOfConfiguration: Bool {
+    #if canImport(FoundationNetworking)
+    false
+    #else
+    true
+    #endif
+  }
+
+  /// The header fields of the configuration.
   var fieldsOfEveryRequest: HTTPHeaders {
     #if canImport(FoundationNetworking)
     SessionTwins.twin(of: self).fields
     #else
-    [:]
+    configuration.fieldsOfEveryRequest
     #endif
   }
 
@@ -128,5 +135,13 @@ extension URLSession {
   package func finishTasksAndInvalidateTwin() {
     SessionTwins.release(of: self)
     finishTasksAndInvalidate()
+  }
+}
+
+extension URLSessionConfiguration {
+  fileprivate var fieldsOfEveryRequest: HTTPHeaders {
+    var fields: HTTPHeaders = [:]
+    for (name, value) in httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
+    return fields
   }
 }

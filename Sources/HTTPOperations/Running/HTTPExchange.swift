@@ -40,22 +40,33 @@ final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked
   private let session: URLSession
   private let open: @Sendable (URL) throws -> FileHandle
   private let progress = ProgressMail()
-  private let clock = Timekeeper.of(ContinuousClock())
+  private let clock: Timekeeper
+  /// Makes hops in place of the session, for tests; nil where the session does.
+  private let substitute: (@Sendable () -> any HTTPHop)?
 
+  /// - Parameters:
+  ///   - clock: what the times are measured with, except that without anything sent or received.
+  ///   - open: opens the file that a download is written to.
+  ///   - substitute: makes hops in place of the session.
   init(
-    _ state: HTTPExchangeState, session: URLSession, opening open: @escaping @Sendable (URL) throws -> FileHandle
+    _ state: HTTPExchangeState, session: URLSession, clock: Timekeeper = .of(ContinuousClock()),
+    opening open: @escaping @Sendable (URL) throws -> FileHandle, substitute: (@Sendable () -> any HTTPHop)? = nil
   ) {
     running = LockBox(Running(state: state))
     if case .download = state.transfer { isDownload = true } else { isDownload = false }
+    self.clock = clock
     self.open = open
     self.session = session
+    self.substitute = substitute
   }
 
   func start(for operation: HTTPOperation) {
     let fields = session.fieldsOfEveryRequest
     let state = running.withLock { running in
       running.operation = operation
-      running.state.add(fields)
+      // Before anything is sent: `URLSession` would leave out what is wrong, or send it.
+      running.state.check(fields)
+      if !URLSession.addsFieldsOfConfiguration { running.state.add(fields) }
       return running.state
     }
     guard operation.observe(self) else { return settle(with: .cancelled) }
@@ -82,7 +93,9 @@ final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked
     if let detail = insecurity(of: state) {
       return settle(with: .failure(HTTPError(.insecureConnection, url: state.request.url, detail: detail)))
     }
-    let hop = session.hop(state.request, uploading: state.upload, to: state.place, options: state.options, for: self)
+    let hop =
+      substitute?()
+      ?? session.hop(state.request, uploading: state.upload, to: state.place, options: state.options, for: self)
     let isUnwanted = running.withLock { running in
       running.hop = hop
       return running.state.isOver

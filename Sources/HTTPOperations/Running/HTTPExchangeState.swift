@@ -88,9 +88,13 @@ struct HTTPExchangeState: Sendable {
 
   // MARK: - Inputs
 
+  /// Fails if no request may have these header fields.
+  mutating func check(_ fields: HTTPHeaders) {
+    do { try fields.check(for: request.url) } catch { fail(error) }
+  }
+
   /// Adds header fields of the session that the request has not got. They are for its server alone.
   mutating func add(_ fields: HTTPHeaders) {
-    do { try fields.check(for: request.url) } catch { fail(error) }
     for (name, value) in fields.dictionary where request.value(forHTTPHeaderField: name) == nil {
       request.setValue(value, forHTTPHeaderField: name)
       secretFields.insert(name.lowercased())
@@ -99,7 +103,7 @@ struct HTTPExchangeState: Sendable {
 
   /// Sets header fields, instead of those that the request has.
   mutating func set(_ fields: HTTPHeaders) {
-    do { try fields.check(for: request.url) } catch { fail(error) }
+    check(fields)
     for (name, value) in fields.dictionary { request.setValue(value, forHTTPHeaderField: name) }
   }
 

@@ -12,7 +12,7 @@ public import Foundation
 ///
 /// ```swift
 /// let authorize = TypedInterceptor(HTTPTask.self) { task, _ in
-///   task.request.setValue("Bearer \(await session.token)", forHTTPHeaderField: "Authorization")
+///   task.headers["Authorization"] = "Bearer \(await session.token)"
 ///   return .execute
 /// }
 /// let http = HTTPManager(interceptors: [authorize])
@@ -25,7 +25,7 @@ public struct HTTPTask: ManagedTask {
   /// What the task gives: the answer.
   public typealias Value = HTTPResponse
 
-  /// The request. What it is when all interceptors have been asked is what is sent.
+  /// The request. What it is when all interceptors have been asked is what is sent, with ``headers``.
   public var request: URLRequest
   /// What travels with it.
   public var transfer: HTTPTransfer
@@ -35,11 +35,15 @@ public struct HTTPTask: ManagedTask {
   public var acceptedStatuses: Range<Int>?
   /// How many redirects are followed. Not negative; else the task traps when it executes.
   public var maxRedirects: Int
+  /// Header fields that replace those of the request. Prefer them to the request's own for values that come from elsewhere, such
+  /// as tokens: a line break in one fails the attempt with `HTTPError`, where `URLRequest` on Linux leaves the field out without
+  /// a word. As in an `HTTPOperation`, the options say which of them are secret besides `Authorization` and its like.
+  public var headers: HTTPHeaders
   /// How long a request may take, how much of an answer is taken, what is secret, and which servers are trusted. Nil: what the
   /// ``HTTPManager`` it is added to says, or else `HTTPOptions()`.
   public var options: HTTPOptions?
-  /// How long an attempt may execute. Nil for as long as the request's own timeout allows, which begins anew with everything that is
-  /// sent or received, and the `totalTime` of the options.
+  /// How long an attempt may execute. Nil for as long as the request's own timeout allows, which begins anew with everything that
+  /// is sent or received, and the `totalTime` of the options.
   public var timeout: Duration?
 
   /// The names of fields that interceptors have set.
@@ -55,19 +59,21 @@ public struct HTTPTask: ManagedTask {
   ///   - session: the session it is made in. Nil: that of the ``HTTPManager`` it is added to, or else `URLSession.shared`.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed.
+  ///   - headers: header fields that replace those of the request; a mistake in one fails the attempt.
   ///   - options: how long a request may take, how much of an answer is taken, what is secret, and which servers are trusted.
   ///     Nil: what the ``HTTPManager`` it is added to says, or else `HTTPOptions()`.
   ///   - timeout: how long an attempt may execute; nil for as long as the request's timeout and the options allow.
   public init(
     _ request: URLRequest, transfer: HTTPTransfer = .data, session: URLSession? = nil,
-    acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20, options: HTTPOptions? = nil,
-    timeout: Duration? = nil
+    acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20, headers: HTTPHeaders = [:],
+    options: HTTPOptions? = nil, timeout: Duration? = nil
   ) {
     self.request = request
     self.transfer = transfer
     self.session = session
     self.acceptedStatuses = acceptedStatuses
     self.maxRedirects = maxRedirects
+    self.headers = headers
     self.options = options
     self.timeout = timeout
   }
@@ -78,6 +84,6 @@ public struct HTTPTask: ManagedTask {
     options.secretFields.formUnion(secretFields)
     return HTTPOperation(
       request, transfer: transfer, session: session ?? .shared, acceptedStatuses: acceptedStatuses,
-      maxRedirects: maxRedirects, headers: [:], options: options, keeping: sessionOwner)
+      maxRedirects: maxRedirects, headers: headers, options: options, keeping: sessionOwner)
   }
 }

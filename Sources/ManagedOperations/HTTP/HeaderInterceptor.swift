@@ -16,9 +16,9 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A field that the request has is replaced. One that no request may have, because of a line break in its value for example, is
-/// an `HTTPError` with the code `invalidRequest`, which is what the interception fails with. No redirect takes these fields to
-/// another scheme, host or port.
+/// A field that the request has is replaced, and so is one of the task's ``HTTPTask/headers``. One that no request may have,
+/// because of a line break in its value for example, is an `HTTPError` with the code `invalidRequest`, which is what the
+/// interception fails with. No redirect takes these fields to another scheme, host or port.
 ///
 /// It is asked again when a reactor has a request made again and intercepted again, as ``TokenRefreshReactor`` does. Tasks of other
 /// types than ``HTTPTask`` are left alone.
@@ -62,6 +62,8 @@ public struct HeaderInterceptor: Interceptor {
     try fields.check(for: http.request.url)
     for (name, value) in fields.dictionary {
       http.request.setValue(value, forHTTPHeaderField: name)
+      // It would replace the one that was just set.
+      http.headers[name] = nil
       http.secretFields.insert(name)
     }
     task = http as! T

@@ -13,10 +13,8 @@ public import Foundation
 /// ```swift
 /// let page = Pipeline(LoadURL()).then { data in String(decoding: data, as: UTF8.self) }
 ///
-/// let forecast = Pipeline(LoadURL { (city: String) in
-///   var request = URLRequest(url: server.appending(path: "forecast").appending(queryItems: [.init(name: "city", value: city)]))
-///   request.setValue("application/json", forHTTPHeaderField: "Accept")
-///   return request
+/// let forecast = Pipeline(LoadURL(headers: ["Accept": "application/json"]) { (city: String) in
+///   URLRequest(url: server.appending(path: "forecast").appending(queryItems: [.init(name: "city", value: city)]))
 /// }).then(DecodeJSON(Forecast.self))
 /// ```
 ///
@@ -33,13 +31,15 @@ public struct LoadURL<Input: Sendable>: PipelineStep {
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
   ///     other. Traps if it is negative.
+  ///   - headers: header fields that replace those of the request. A line break in one is an `HTTPError`.
   ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
   public init(
     session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
-    options: HTTPOptions = HTTPOptions()
+    headers: HTTPHeaders = [:], options: HTTPOptions = HTTPOptions()
   ) where Input == URL {
     load = LoadResponse(
-      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, options: options)
+      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, headers: headers,
+      options: options)
   }
 
   /// Makes a step that makes a request of what it is given.
@@ -49,16 +49,18 @@ public struct LoadURL<Input: Sendable>: PipelineStep {
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
   ///     other. Traps if it is negative.
+  ///   - headers: header fields that replace those of the request. A line break in one is an `HTTPError`.
   ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
   ///   - request: makes the request; one with a body uploads it. Called for each run, and each attempt, where operations run.
   ///     What it throws is the failure of the step; `CancellationError` cancels.
   public init(
     session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
-    options: HTTPOptions = HTTPOptions(), request: @escaping @Sendable (Input) throws -> URLRequest
+    headers: HTTPHeaders = [:], options: HTTPOptions = HTTPOptions(),
+    request: @escaping @Sendable (Input) throws -> URLRequest
   ) {
     load = LoadResponse(
-      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, options: options,
-      request: request)
+      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, headers: headers,
+      options: options, request: request)
   }
 
   /// Makes the operation; see ``PipelineStep/operation(for:)``.
@@ -81,15 +83,15 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
   ///     other. Traps if it is negative.
+  ///   - headers: header fields that replace those of the request. A line break in one is an `HTTPError`.
   ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
   public init(
     session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
-    options: HTTPOptions = HTTPOptions()
+    headers: HTTPHeaders = [:], options: HTTPOptions = HTTPOptions()
   ) where Input == URL {
-    self.init(session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, options: options) {
-      url in
-      URLRequest(url: url)
-    }
+    self.init(
+      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, headers: headers,
+      options: options, request: { URLRequest(url: $0) })
   }
 
   /// Makes a step that makes a request of what it is given.
@@ -99,6 +101,7 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
   ///     other. Traps if it is negative.
+  ///   - headers: header fields that replace those of the request. A line break in one is an `HTTPError`.
   ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
   ///   - transfer: what travels with a request: nothing but itself, a body to upload, or a file to download to. Called as
   ///     `request` is.
@@ -106,7 +109,8 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   ///     of the step; `CancellationError` cancels.
   public init(
     session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
-    options: HTTPOptions = HTTPOptions(), transfer: @escaping @Sendable (Input) throws -> HTTPTransfer = { _ in .data },
+    headers: HTTPHeaders = [:], options: HTTPOptions = HTTPOptions(),
+    transfer: @escaping @Sendable (Input) throws -> HTTPTransfer = { _ in .data },
     request: @escaping @Sendable (Input) throws -> URLRequest
   ) {
     require(
@@ -116,7 +120,7 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
     make = { input in
       HTTPOperation(
         try request(input), transfer: try transfer(input), session: session, acceptedStatuses: acceptedStatuses,
-        maxRedirects: maxRedirects, options: options)
+        maxRedirects: maxRedirects, headers: headers, options: options)
     }
   }
 

@@ -95,16 +95,20 @@ import FoundationNetworking
     }
   }
 
-  @Test func fieldOfTheSession_thatNoRequestMayHave() async throws {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpAdditionalHeaders = ["X-Token": "a\nb"]
-    let session = URLSession(configuration: configuration)
-    let error = await outcomeOfStarting(HTTPOperation(request("http://127.0.0.1:1/"), session: session)).httpError
-    #if canImport(FoundationNetworking)
-    #expect(error?.code == .invalidRequest)
-    #else
-    #expect(error != nil)
-    #endif
+  @Test(arguments: [("X-Token", "a\nb", "X-Token has a line break"), ("X A", "b", "no name of a header field")])
+  func fieldOfTheSession_thatNoRequestMayHave_isAnError_andNothingIsSent(
+    _ name: String, _ value: String, _ mistake: String
+  ) async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpAdditionalHeaders = [name: value]
+      let session = URLSession(configuration: configuration)
+      let operation = HTTPOperation(request(server.url()), session: session)
+      let error = try #require(await outcomeOfStarting(operation).httpError)
+      #expect(error.code == .invalidRequest && "\(error)".contains(mistake), "\(error)")
+      #expect(server.requests.count == 0)
+    }
   }
 
   // MARK: - Secrets

@@ -49,6 +49,68 @@ import FoundationNetworking
     }
   }
 
+  // MARK: - Header fields
+
+  @Test func headers_ofATask_arrive_insteadOfThoseOfTheRequest() async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let http = HTTPManager(
+        interceptors: [
+          TypedInterceptor(HTTPTask.self) { task, _ in
+            task.headers["Authorization"] = "Bearer new"
+            return .execute
+          }
+        ], clock: ManualClock())
+      let task = HTTPTask(request(server.url(), token: "old"), headers: ["X-Color": "red"])
+      try await http.run(task)
+      let sent = server.requests.events.first?.headers
+      #expect(sent?["authorization"] == "Bearer new" && sent?["x-color"] == "red")
+    }
+  }
+
+  /// A token that was read from a file, with its last line break.
+  @Test(arguments: [("Authorization", "Bearer abc\n"), ("X A", "v"), ("X-Color", "a\r\nX-Injected: b")])
+  func headers_ofATask_thatNoRequestMayHave_areTheErrorOfARequest(_ name: String, _ value: String) async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let http = HTTPManager(clock: ManualClock())
+      let asked = request(server.url())
+      let error = await settled(http.add(HTTPTask(asked, headers: [name: value]))).error as? HTTPError
+      let other = await outcomeOfStarting(HTTPOperation(asked, headers: [name: value])).error as? HTTPError
+      #expect(error?.code == .invalidRequest)
+      #expect(error.map { "\($0)" } == other.map { "\($0)" })
+      #expect(server.requests.count == 0)
+    }
+  }
+
+  @Test func headers_ofATask_followToAnotherServer_exceptTheSecretOnes() async throws {
+    try await withServer { first in
+      try await withServer { second in
+        first.route("/", .redirect(to: second.url()))
+        second.route("/", .ok())
+        let fields: HTTPHeaders = ["Authorization": "Bearer a", "X-Api-Key": "s", "X-Color": "red"]
+        let task = HTTPTask(
+          request(first.url()), headers: fields, options: HTTPOptions(secretFields: ["x-api-key"]))
+        try await HTTPManager(clock: ManualClock()).run(task)
+        let (here, there) = (first.requests.events.first?.headers, second.requests.events.first?.headers)
+        #expect(here?["authorization"] == "Bearer a" && here?["x-api-key"] == "s" && here?["x-color"] == "red")
+        #expect(there?["authorization"] == nil && there?["x-api-key"] == nil && there?["x-color"] == "red")
+      }
+    }
+  }
+
+  @Test func headers_ofATask_areReplacedByAnInterceptors() async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let http = HTTPManager(interceptors: [HeaderInterceptor(["X-Color": "blue"])], clock: ManualClock())
+      try await http.run(HTTPTask(request(server.url()), headers: ["x-color": "red", "X-Size": "1"]))
+      let sent = server.requests.events.first?.headers
+      #expect(sent?["x-color"] == "blue" && sent?["x-size"] == "1")
+    }
+  }
+
+  // MARK: - Without a manager
+
   @Test func task_withoutAManager_hasThoseOfARequest() async throws {
     try await withServer { server in
       server.route("/", .ok("12345"))

@@ -42,6 +42,42 @@ struct LoadURLTests {
     }
   }
 
+  @Test func headers_arrive_insteadOfThoseOfTheRequest() async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let url = URL(string: server.url())!
+      _ = try await Pipeline(LoadURL(session: .patient, headers: ["X-Color": "red"])).run(url)
+      let changed = LoadResponse(session: .patient, headers: ["X-Color": "blue"]) { (url: URL) in
+        var request = URLRequest(url: url)
+        request.setValue("old", forHTTPHeaderField: "x-color")
+        return request
+      }
+      _ = try await Pipeline(changed).run(url)
+      #expect(server.requests.events.map { $0.headers["x-color"] } == ["red", "blue"])
+    }
+  }
+
+  @Test(arguments: [("Authorization", "Bearer abc\n"), ("X A", "v"), ("X-Color", "a\r\nX-Injected: b")])
+  func headers_thatNoRequestMayHave_areTheErrorOfARequest(_ name: String, _ value: String) async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let url = URL(string: server.url())!
+      let fields = HTTPHeaders([name: value])
+      let expected = await outcomeOfStarting(HTTPOperation(URLRequest(url: url), headers: fields)).error as? HTTPError
+      #expect(expected?.code == .invalidRequest)
+      let outcomes = [
+        try await outcome(of: Pipeline(LoadURL(session: .patient, headers: fields)), for: url).stepError,
+        try await outcome(of: Pipeline(LoadResponse(session: .patient, headers: fields)), for: url).stepError,
+        try await outcome(of: Pipeline(LoadURL(headers: fields) { URLRequest(url: $0) }), for: url).stepError,
+      ]
+      for error in outcomes.map({ $0?.underlying as? HTTPError }) {
+        #expect(error?.code == .invalidRequest)
+        #expect(error.map { "\($0)" } == expected.map { "\($0)" })
+      }
+      #expect(server.requests.count == 0)
+    }
+  }
+
   @Test func loadURL_followsAsManyRedirectsAsAllowed() async throws {
     try await withServer { server in
       server.route("/1", .redirect(to: "/2"))
