@@ -7,7 +7,7 @@ import Testing
 /// Who looks at a tree that is deeper than a stack.
 @Suite("8 Watching: deep trees", .hangLimit)
 struct WatchingDeepTreesTests {
-  private static let depth = 20_000
+  private static let depth = Scale.count(70_000, least: 5_000)
 
   /// One operation in as many compositions, each in the next.
   private static func nest(_ held: HeldOperation<Int>) -> SimpleOperation<Int> {
