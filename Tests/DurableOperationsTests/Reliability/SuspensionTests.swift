@@ -197,7 +197,10 @@ import Testing
       let id = try await queue.enqueue(Count(number: 1))
       try await queue.cancel(id)
       let waiting = Task {
-        for _ in 0..<300 { #expect(try await queue.waitUntilSettled(id)?.state == .cancelled) }
+        for _ in 0..<300 {
+          let record = try await queue.waitUntilSettled(id)
+          #expect(record?.state == .cancelled)
+        }
       }
       for _ in 0..<100 {
         await queue.suspend()
