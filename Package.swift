@@ -43,7 +43,8 @@ let package = Package(
       ],
       path: "Examples/Forecast"),
     .executableTarget(
-      name: "LinkCheck", dependencies: ["CompositeOperations", "ExampleSupport"], path: "Examples/LinkCheck"),
+      name: "LinkCheck", dependencies: ["CompositeOperations", "ExampleSupport", "HTTPOperations"],
+      path: "Examples/LinkCheck"),
     .executableTarget(
       name: "Outbox",
       dependencies: [

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPOperations
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -18,10 +19,10 @@ struct Reply: Equatable, Sendable {
     self.retryAfter = retryAfter
   }
 
-  init(_ response: HTTPURLResponse) {
-    status = response.statusCode
-    location = response.value(forHTTPHeaderField: "Location")
-    retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.pause($0, from: Date()) }
+  init(_ response: HTTPResponse) {
+    status = response.status
+    location = response.headers["Location"]
+    retryAfter = response.headers["Retry-After"].flatMap { Self.pause($0, from: Date()) }
   }
 
   /// The pause that a `Retry-After` asks for: a number of seconds, or a date.

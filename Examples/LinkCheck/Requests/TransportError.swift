@@ -1,4 +1,5 @@
 import Foundation
+import HTTPOperations
 
 /// Why a request got no answer.
 struct TransportError: Error, Equatable {
@@ -23,25 +24,22 @@ struct TransportError: Error, Equatable {
     self.reason = reason
   }
 
-  /// Sorts the errors of `URLSession`.
-  init(_ error: (any Error)?) {
-    guard let error = error as? URLError else {
-      self.init(kind: .noAnswer, reason: error.map { "\($0)" } ?? "the answer was not HTTP")
+  /// Sorts the errors of requests.
+  init(_ error: any Error) {
+    guard let error = error as? HTTPError else {
+      self.init(kind: .noAnswer, reason: "\(error)")
       return
     }
     switch error.code {
-    case .cannotFindHost, .dnsLookupFailed: self.init(kind: .unreachable, reason: "no such host")
-    case .cannotConnectToHost: self.init(kind: .unreachable, reason: "the connection was refused")
-    case .notConnectedToInternet: self.init(kind: .unreachable, reason: "there is no network")
+    case .hostNotFound: self.init(kind: .unreachable, reason: "no such host")
+    case .connectionRefused: self.init(kind: .unreachable, reason: "the connection was refused")
+    case .notConnected: self.init(kind: .unreachable, reason: "there is no network")
     case .timedOut: self.init(kind: .unreachable, reason: "no answer in time")
-    case .networkConnectionLost, .badServerResponse, .cannotParseResponse, .zeroByteResource:
+    case .connectionLost, .truncatedBody:
       self.init(kind: .noAnswer, reason: "the server closed the connection without an answer")
-    case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
-      .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
-      .clientCertificateRequired:
-      self.init(kind: .lasting, reason: "no secure connection: \(error.localizedDescription)")
-    case .badURL, .unsupportedURL: self.init(kind: .lasting, reason: "this is no valid address")
-    default: self.init(kind: .noAnswer, reason: error.localizedDescription)
+    case .insecureConnection: self.init(kind: .lasting, reason: "no secure connection: \(error)")
+    case .invalidURL, .invalidRequest: self.init(kind: .lasting, reason: "this is no valid address")
+    default: self.init(kind: .noAnswer, reason: error.description)
     }
   }
 }

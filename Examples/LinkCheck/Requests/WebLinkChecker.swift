@@ -52,7 +52,7 @@ struct WebLinkChecker<Time: Clock<Duration>>: Sendable {
 
   /// The time counts from when it is the request's turn.
   @Sendable private func request(_ method: Request.Method, _ url: URL) -> SimpleOperation<Reply> {
-    Request(method, url, timeout: timeout, session: session)
+    Request.operation(method, url, timeout: timeout, session: session)
       .timeout(timeout, clock: clock)
       .exclusive(ExclusionCategory(url.server), in: registry)
   }

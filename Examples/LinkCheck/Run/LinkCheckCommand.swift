@@ -1,4 +1,5 @@
 import CompositeOperations
+import ExampleSupport
 import Foundation
 
 /// The program: reads the command line, runs the check, prints, and tells the exit status.
@@ -30,7 +31,10 @@ struct LinkCheckCommand {
 
   /// Nothing can be told to somebody who does not listen, so that it fails does not matter.
   private func complain(_ error: any Error) {
-    try? FileHandle.standardError.write(contentsOf: Data("LinkCheck: \(error)\n".utf8))
+    // The names in it may come from anybody, also those on the command line: a shell puts them there for a *.
+    let lines = "\(error)".split(separator: "\n", omittingEmptySubsequences: false).map { Wording.plain(String($0)) }
+    let text = lines.joined(separator: "\n")
+    try? FileHandle.standardError.write(contentsOf: Data("LinkCheck: \(text)\n".utf8))
   }
 
   private func check(_ options: Options) async throws -> Int32 {

@@ -81,12 +81,12 @@ enum Help {
       """
       JSON: an object for each job, \(verb == .export ? "in a line" : "in an array"); the keys are sorted, the payload is last.
       Always there are
-        id, kind, state, majorPriority, minorPriority, attempts, crashes, lapses, holdsAfterLastAttempt,
-        requiresNetwork, unmetPrerequisites, cancelRequested, version, enqueuedAt, and either payload (as it is stored, if that is JSON)
+        id, kind, state, majorPriority, minorPriority, attempts, crashes, lapses, holdsAfterLastAttempt, requiresNetwork,
+        unmetPrerequisites, cancelRequested, version, enqueuedAt, and either payload (as it is stored, if that is JSON)
         or payloadBase64.
       There if they are known are
-        maxAttempts, lastError, failures (of each attempt: at, attempt, error), runAt, startedAt, finishedAt, timeout (seconds), uniqueKey, prerequisites (the numbers
-        of those that it waits for), checkpointSize (bytes).
+        maxAttempts, lastError, failures (of each attempt: at, attempt, error), runAt, startedAt, finishedAt,
+        timeout (seconds), uniqueKey, prerequisites (the numbers of those that it waits for), checkpointSize (bytes).
       Times are in ISO 8601, in UTC.
 
       """

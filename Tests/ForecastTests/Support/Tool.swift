@@ -37,6 +37,8 @@ final class Tool: Sendable {
   }
 
   deinit {
+    // Its test has failed, or had no time left.
+    if !ended.isOpen, process.isRunning { kill(process.processIdentifier, SIGKILL) }
     try? FileManager.default.removeItem(at: folder)
   }
 
@@ -52,7 +54,7 @@ final class Tool: Sendable {
   }
 
   private func result() async throws -> Result {
-    await ended.wait()
+    try await ended.waitUnlessCancelled()
     #expect(process.terminationReason == .exit)
     return Result(status: process.terminationStatus, output: try text(of: "output"), errors: try text(of: "errors"))
   }

@@ -7,7 +7,7 @@ import FoundationNetworking
 #endif
 
 /// The test server keeps what it promises, seen from an ordinary client.
-@Suite struct HTTPServerTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPServerTests {
   private struct Answer: Equatable {
     var status: Int
     var body: String
@@ -23,14 +23,21 @@ import FoundationNetworking
     request.httpMethod = method
     // A busy machine may let a test wait for minutes.
     request.timeoutInterval = 3_600
-    return try await withCheckedThrowingContinuation { continuation in
-      let task = URLSession.shared.dataTask(with: request) { data, response, error in
-        guard let response = response as? HTTPURLResponse else {
-          return continuation.resume(throwing: error ?? URLError(.unknown))
+    let (asked, cancelled) = (request, Gate())
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let task = URLSession.shared.dataTask(with: asked) { data, response, error in
+          guard let response = response as? HTTPURLResponse else {
+            return continuation.resume(throwing: error ?? URLError(.unknown))
+          }
+          continuation.resume(returning: Answer(response.statusCode, String(decoding: data ?? Data(), as: UTF8.self)))
         }
-        continuation.resume(returning: Answer(response.statusCode, String(decoding: data ?? Data(), as: UTF8.self)))
+        task.resume()
+        cancelled.whenOpen { task.cancel() }
       }
-      task.resume()
+    } onCancel: {
+      // The time of the test is up.
+      cancelled.open()
     }
   }
 
@@ -86,7 +93,11 @@ import FoundationNetworking
     let held = Task { try await ask(server.url("/held")) }
     await server.requests.wait(forCount: 1)
     await server.stop()
-    await #expect(throws: URLError.self) { try await held.value }
+    await withTaskCancellationHandler {
+      _ = await #expect(throws: URLError.self) { try await held.value }
+    } onCancel: {
+      held.cancel()
+    }
     await server.stop()
   }
 }

@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite struct WebLinkCheckerTests {
+@Suite(.timeLimit(.minutes(10))) struct WebLinkCheckerTests {
   private func check(
     _ url: String, retries: Int = 2, clock: some Clock<Duration> = ContinuousClock(),
     onPause: @escaping @Sendable (Duration, String) -> Void = { _, _ in }
@@ -19,6 +19,15 @@ import FoundationNetworking
     options.retryDelay = .seconds(4)
     options.timeout = .seconds(3600)
     return WebLinkChecker(options, clock: clock).check(try #require(URL(string: url)), onPause: onPause)
+  }
+
+  /// Waits until an operation has settled, and cancels it when the time of the test is up.
+  private func outcome<O: ComposableOperation>(of operation: O) async -> Outcome<O.Value> {
+    await withTaskCancellationHandler {
+      await settled(operation)
+    } onCancel: {
+      operation.cancel()
+    }
   }
 
   @Test func fault_isAskedForAgainAfterThePause() async throws {
@@ -31,7 +40,7 @@ import FoundationNetworking
       await clock.waitForSleeper(dueIn: .seconds(4))
       #expect(server.requests.count == 1)
       clock.advance(by: .seconds(4))
-      #expect(await settled(check).value == .good())
+      #expect(await outcome(of: check).value == .good())
       #expect(pauses.events == ["4 s: 503 service unavailable"])
       #expect(server.requests.events.map(\.method) == ["HEAD", "GET"])
     }
@@ -48,7 +57,7 @@ import FoundationNetworking
         await clock.waitForSleeper(dueIn: .seconds(pause))
         clock.advance(by: .seconds(pause))
       }
-      #expect(await settled(check).value == .broken(reason: "503 service unavailable", status: 503))
+      #expect(await outcome(of: check).value == .broken(reason: "503 service unavailable", status: 503))
       #expect(pauses.events == [4, 8, 16, 30, 30].map { .seconds($0) })
     }
   }
@@ -79,7 +88,7 @@ import FoundationNetworking
       #expect(server.maxConcurrent <= 2)
       all.cancel()
       gate.open()
-      #expect(await settled(all).isCancelled)
+      #expect(await outcome(of: all).isCancelled)
     }
   }
 
@@ -90,7 +99,7 @@ import FoundationNetworking
       operation.start()
       await server.requests.wait(forCount: 1)
       operation.cancel()
-      #expect(await settled(operation).isCancelled)
+      #expect(await outcome(of: operation).isCancelled)
       await server.abandonedRequests.wait(forCount: 1)
       #expect(server.requests.count == 1)
     }
@@ -101,7 +110,7 @@ import FoundationNetworking
       server.route("/page", .ok())
       let session = URLSession.forLinks(perHost: 8)
       let url = try #require(URL(string: server.url("/page")))
-      let all = (0..<200).map { _ in Request(.head, url, timeout: .seconds(3600), session: session) }
+      let all = (0..<200).map { _ in Request.operation(.head, url, timeout: .seconds(3600), session: session) }
       let group = CompositeOperation(operations: all)
       group.failurePolicy = .waitForAll
       group.maxConcurrentOperationCount = 8
@@ -109,7 +118,7 @@ import FoundationNetworking
         request.completion = { _ in all[Int.random(in: 0..<all.count)].cancel() }
       }
       group.start()
-      _ = await settled(group)
+      _ = await outcome(of: group)
       for request in all {
         let outcome = try #require(request.outcome)
         #expect(outcome.isCancelled || outcome.value?.status == 200)

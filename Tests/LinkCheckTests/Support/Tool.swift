@@ -19,6 +19,8 @@ final class Tool: Sendable {
   }
 
   private let process: Process
+  /// Kept: a folder goes when no test and no tool has it any more.
+  private let folder: TemporaryFolder
   private let scratch: TemporaryFolder
   private let ended = Gate()
 
@@ -30,6 +32,7 @@ final class Tool: Sendable {
   init(
     _ arguments: [String], in folder: TemporaryFolder, terminal: FileHandle? = nil, output: FileHandle? = nil
   ) throws {
+    self.folder = folder
     scratch = try TemporaryFolder(["output": "", "errors": ""])
     process = Process()
     process.executableURL = try BuiltExecutable.url(of: "LinkCheck")
@@ -48,6 +51,11 @@ final class Tool: Sendable {
     try process.run()
   }
 
+  deinit {
+    // Its test has failed, or had no time left: nothing waits for the end any more, which might never come by itself.
+    if !ended.isOpen, process.isRunning { kill(process.processIdentifier, SIGKILL) }
+  }
+
   /// Runs LinkCheck in `folder` to its end.
   static func run(_ arguments: String..., in folder: TemporaryFolder) async throws -> Result {
     try await Tool(arguments, in: folder).result()
@@ -59,8 +67,10 @@ final class Tool: Sendable {
   }
 
   /// Waits for the end of the process.
+  ///
+  /// - Throws: `CancellationError` when the time of the test is up. The process ends when the test lets go of its tool.
   func result() async throws -> Result {
-    await ended.wait()
+    try await ended.waitUnlessCancelled()
     return Result(
       status: process.terminationStatus,
       wasKilled: process.terminationReason == .uncaughtSignal,

@@ -95,7 +95,13 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
 
   /// Waits for the end of the process.
   func result() async throws -> Result {
-    await ended.wait()
+    do {
+      try await ended.waitUnlessCancelled()
+    } catch {
+      // The time of the test is up.
+      send(SIGKILL)
+      throw error
+    }
     await events.wait(for: .end)
     return Result(
       status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal, lines: lines,

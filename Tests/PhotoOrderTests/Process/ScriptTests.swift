@@ -6,7 +6,7 @@ import Testing
 @testable import PhotoOrder
 
 /// Orders that a script drives.
-@Suite struct ScriptTests {
+@Suite(.timeLimit(.minutes(10))) struct ScriptTests {
   @Test func conditions_fulfilledBeforeAndAfterTheStart_bothCount() async throws {
     let result = try await Program.run(
       script: """
@@ -188,11 +188,17 @@ import Testing
     let script = folder.path + "/pipe"
     #expect(mkfifo(script, 0o600) == 0)
     let program = try Program(["--script", "pipe", "a.jpg", "in/b.jpg"], in: folder)
-    await onWorker {
-      let pipe = FileHandle(forWritingAtPath: script)
-      try? FileManager.default.removeItem(atPath: folder.path + "/a.jpg")
-      try? pipe?.write(contentsOf: Data("start all\nfulfill all\nwait".utf8))
-      try? pipe?.close()
+    let reader = Locked<FileHandle?>(nil)
+    await withTaskCancellationHandler {
+      await onWorker {
+        let pipe = FileHandle(forWritingAtPath: script)
+        try? FileManager.default.removeItem(atPath: folder.path + "/a.jpg")
+        try? pipe?.write(contentsOf: Data("start all\nfulfill all\nwait".utf8))
+        try? pipe?.close()
+      }
+    } onCancel: {
+      // The worker waits until the pipe has a reader, which the program may never be. This is one, and waits for no writer itself.
+      reader.withLock { $0 = FileHandle(forUpdatingAtPath: script) }
     }
     let result = try await program.result()
     #expect(result.status == 1)

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct UsageTests {
+@Suite(.timeLimit(.minutes(10))) struct UsageTests {
   @Test(arguments: [
     (["--fial", "1"], "--fial is not an option.", "Did you mean --fail?"),
     (["gone.jpg"], "gone.jpg does not exist.", "Check the spelling"),

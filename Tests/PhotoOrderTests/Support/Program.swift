@@ -55,6 +55,11 @@ final class Program: Sendable {
     try process.run()
   }
 
+  deinit {
+    // Its test has failed, or had no time left: nothing waits for the end any more, which might never come by itself.
+    if !ended.isOpen, process.isRunning { send(SIGKILL) }
+  }
+
   /// Runs PhotoOrder in `folder` to its end.
   static func run(_ arguments: String..., in folder: TemporaryFolder) async throws -> Result {
     try await Program(arguments, in: folder).result()
@@ -73,8 +78,10 @@ final class Program: Sendable {
   }
 
   /// Waits for the end of the process.
+  ///
+  /// - Throws: `CancellationError` when the time of the test is up. The process ends when the test lets go of its program.
   func result() async throws -> Result {
-    await ended.wait()
+    try await ended.waitUnlessCancelled()
     return Result(
       status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
       output: try scratch.text("output"), errors: try scratch.text("errors"))

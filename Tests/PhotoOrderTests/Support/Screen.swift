@@ -71,9 +71,11 @@ final class Screen: Sendable {
   }
 
   /// Ends the terminal, and waits until everything was read.
+  ///
+  /// - Throws: `CancellationError` when the time of the test is up, as when a process still has the terminal.
   func end() async throws {
     try device.close()
-    await ended.wait()
+    try await ended.waitUnlessCancelled()
   }
 }
 #endif

@@ -22,7 +22,13 @@ public enum PlainProcess {
     process.standardOutput = output
     process.terminationHandler = { _ in ended.open() }
     try process.run()
-    await ended.wait()
+    do {
+      try await ended.waitUnlessCancelled()
+    } catch {
+      // The time of the test is up.
+      process.terminate()
+      throw error
+    }
     let text = await onWorker { String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
     return Result(status: process.terminationStatus, lines: text.split(separator: "\n").map(String.init))
   }
