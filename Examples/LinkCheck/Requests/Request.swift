@@ -24,10 +24,14 @@ enum Request {
     // A timeout around this operation ends the request on time, to the millisecond; these only stand behind it.
     let patience = timeout + .seconds(5)
     request.timeoutInterval = (patience / .seconds(1)).rounded(.up)
-    // A GET is made where HEAD is refused: one byte of the page is as good as all of it.
-    if method == .get { request.setValue("bytes=0-0", forHTTPHeaderField: "Range") }
+    if method == .get {
+      // A GET is made where HEAD is refused: one byte of the page is as good as all of it, if it is not one of a packed page.
+      request.setValue("bytes=0-0", forHTTPHeaderField: "Range")
+      request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+    }
     return HTTPOperation(
-      request, session: session, acceptedStatuses: nil, maxRedirects: 0, options: HTTPOptions(totalTime: patience)
+      request, session: session, acceptedStatuses: nil, maxRedirects: 0,
+      options: HTTPOptions(totalTime: patience, bodyInMemory: 8 << 20)
     )
     .map { Reply($0) }
     .recover { error in

@@ -142,7 +142,7 @@ public final class DurableQueue: Sendable {
       do {
         return try await core.reader.run { try $0.record(id) }
       } catch let error as DatabaseError where error.code == .suspended {
-        // It came in between: until the queue is resumed.
+        // Suspended in between: wait on until the queue is resumed.
       }
     }
   }

@@ -141,7 +141,7 @@ final class QueueCore: Sendable {
         message: "the folder \(folder.path) is not there and can not be made: \(error.localizedDescription)",
         path: url.path)
     }
-    // A link is there though the file that it leads to is not.
+    // A link may be there while the file that it leads to is not.
     let file = url.whereLinksLead.path
     // SQLite would write over a file of a single byte.
     let size = (try? FileManager.default.attributesOfItem(atPath: file))?[.size] as? Int

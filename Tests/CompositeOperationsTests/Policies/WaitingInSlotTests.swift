@@ -136,6 +136,8 @@ struct WaitingInSlotTests {
     let borrower = holdingOther([leaf], in: queue)
     await onWorker { borrower.start() }
     await leaf.started.wait()
+    // What stands for the leaf in the queue may come a moment later.
+    while queue.operationCount < 2, !Task.isCancelled { await onWorker {} }
     return borrower
   }
 

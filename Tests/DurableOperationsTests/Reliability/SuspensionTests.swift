@@ -206,7 +206,7 @@ import Testing
         await queue.suspend()
         queue.resume()
       }
-      try await waiting.value
+      try await withTaskCancellationHandler { try await waiting.value } onCancel: { waiting.cancel() }
     }
   }
 

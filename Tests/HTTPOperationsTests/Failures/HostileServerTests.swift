@@ -270,7 +270,7 @@ import FoundationNetworking
           for _ in 0..<20 {
             // Much for a busy machine, and little for a request that starves.
             let operation = HTTPOperation(
-              request(good.url()), session: session, options: HTTPOptions(totalTime: .seconds(30)))
+              request(good.url()), session: session, options: HTTPOptions(totalTime: .seconds(120)))
             let answer = await outcomeOfStarting(operation)
             #expect(answer.value?.text == "good", "\(answer)")
           }

@@ -92,7 +92,7 @@ import FoundationNetworking
     }
   }
 
-  @Test func cancel_whileTheRequestRuns_cancelsTheDataTask() async throws {
+  @Test func cancel_whileTheRequestRuns_endsTheRequest() async throws {
     try await withServer { server in
       server.route("/held", HTTPAnswer.ok().held(by: Gate()))
       let operation = try check(server.url("/held"))

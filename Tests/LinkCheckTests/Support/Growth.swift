@@ -30,7 +30,7 @@ enum Growth {
   ) -> Double {
     // The first time includes what is done once, such as making tables.
     read(short)
-    let reads = Int(max(1, 5_000_000 / nanoseconds { read(long) }))
+    let reads = Int(min(max(1, 5_000_000 / nanoseconds { read(long) }), 1_000))
     let shortReads = reads * Int((Double(long.utf8.count) / Double(short.utf8.count)).rounded())
     func perByte(of text: String, _ reads: Int) -> Double {
       nanoseconds { for _ in 0..<reads { read(text) } } / Double(reads * text.utf8.count)
