@@ -206,7 +206,11 @@ import Testing
         await queue.suspend()
         queue.resume()
       }
-      try await withTaskCancellationHandler { try await waiting.value } onCancel: { waiting.cancel() }
+      try await withTaskCancellationHandler {
+        try await waiting.value
+      } onCancel: {
+        waiting.cancel()
+      }
     }
   }
 
