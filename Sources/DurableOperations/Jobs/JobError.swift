@@ -41,7 +41,7 @@ public struct JobError: Error, Sendable, Equatable {
     public static let leaseLost = Code(value: .leaseLost)
     /// The processes that ran it ended too often: ``JobError/crashCount`` times.
     public static let tooManyCrashes = Code(value: .tooManyCrashes)
-    /// The leases of processes that had claimed it ran out too often, and nobody could tell whether they had ended:
+    /// The processes that had claimed it were lost too often, and it cannot be told whether the job is to blame:
     /// ``JobError/lapseCount`` times. See ``DurableQueue/Configuration/maxLapses``.
     public static let tooManyLapses = Code(value: .tooManyLapses)
     /// No process that registered its kind came within the time that ``DurableQueue/UnknownKinds``
@@ -195,7 +195,7 @@ extension JobError {
     if case .tooManyCrashes(let count) = reason { count } else { nil }
   }
 
-  /// How many leases ran out while the job was claimed, of ``Code/tooManyLapses``; nil for other codes.
+  /// How many processes were lost while they had claimed the job, of ``Code/tooManyLapses``; nil for other codes.
   public var lapseCount: Int? {
     if case .tooManyLapses(let count) = reason { count } else { nil }
   }

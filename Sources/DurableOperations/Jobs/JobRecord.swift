@@ -16,8 +16,8 @@ public struct JobRecord: Sendable, Hashable, Identifiable {
   public let maxAttempts: Int?
   /// How many processes ended while it ran in them, one after the other: an attempt that ends sets it back.
   public let crashes: Int
-  /// How many leases ran out while it was claimed, one after the other, of processes of which nobody could tell whether they had
-  /// ended.
+  /// How many processes were lost while they had claimed it, one after the other, so that it cannot be told whether the job is
+  /// to blame: they were not heard of for longer than their lease, or, on iOS, tvOS, watchOS and visionOS, ended.
   public let lapses: Int
   /// The error of the last attempt that failed, or the reason why it is dead, cancelled or held; nil if there is none.
   public let lastError: String?

@@ -99,8 +99,9 @@ extension DurableQueue {
     /// On iOS, tvOS, watchOS and visionOS, where the system and the user end apps, ``maxLapses`` counts for these instead.
     public var maxCrashes: Int? = 3
     /// After how many leases ran out while it was claimed, of processes of which nobody could tell whether they had ended, a job
-    /// is dead; nil for never. An app that was suspended without ``DurableQueue/suspend()`` is seen like that by its extensions,
-    /// and a container by others. An attempt that comes to an end sets the count back. Twenty.
+    /// is dead; nil for never. On iOS, tvOS, watchOS and visionOS processes that ended count, too. An app that was suspended
+    /// without ``DurableQueue/suspend()`` is seen like that by its extensions, and a container by others. An attempt that comes to
+    /// an end sets the count back. Twenty.
     public var maxLapses: Int? = 20
     /// How long to wait before further attempts of jobs whose options do not say it.
     public var backoff: JobBackoff = .default

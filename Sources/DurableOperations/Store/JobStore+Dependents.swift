@@ -30,6 +30,10 @@ extension JobStore {
     return allFailed
   }
 
+  /// Of the dependents that are meant, all, or those who run whatever has become of their prerequisite.
+  private static let isReleased: SQL =
+    "prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run))"
+
   /// Those who wait for this one wait for one less: all of them, or those who run whatever has become of it.
   private func releaseDependents(of id: JobID, only dependent: JobID?, all: Bool, now: Int64) throws {
     let select = try statement(
@@ -37,9 +41,7 @@ extension JobStore {
       SELECT lane, state = \(.blocked) AND blockers <= 1,
         CASE WHEN run_at > ?5 THEN \(.scheduled) ELSE \(.waiting) END
       FROM durable_jobs
-      WHERE id IN (
-        SELECT dependent FROM durable_dependencies
-        WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run)))
+      WHERE id IN (SELECT dependent FROM durable_dependencies WHERE \(Self.isReleased))
       """)
     bind(id, only: dependent, to: select)
     select.bind(all ? 1 : 0, at: 4)
@@ -56,9 +58,7 @@ extension JobStore {
       UPDATE durable_jobs SET blockers = blockers - 1,
         state = CASE WHEN state <> \(.blocked) OR blockers > 1 THEN state
           WHEN run_at > ?5 THEN \(.scheduled) ELSE \(.waiting) END
-      WHERE id IN (
-        SELECT dependent FROM durable_dependencies
-        WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run)))
+      WHERE id IN (SELECT dependent FROM durable_dependencies WHERE \(Self.isReleased))
       """)
     bind(id, only: dependent, to: update)
     update.bind(all ? 1 : 0, at: 4)
@@ -66,11 +66,7 @@ extension JobStore {
     try update.run()
     hasFreedJobs = true
     let delete = try statement(
-      """
-      DELETE FROM durable_dependencies
-      WHERE prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run))
-      """
-    )
+      "DELETE FROM durable_dependencies WHERE \(Self.isReleased)")
     bind(id, only: dependent, to: delete)
     delete.bind(all ? 1 : 0, at: 4)
     try delete.run()
