@@ -77,18 +77,23 @@ import FoundationNetworking
       var options = Options()
       options.perHost = 2
       options.timeout = .seconds(3600)
-      let clock = ManualClock()
-      let checker = WebLinkChecker(options, clock: clock)
-      let paths = ["/busy", "/busy", "/1", "/2", "/3", "/4"]
-      let checks = try paths.map { checker.check(try #require(URL(string: server.url($0)))) }
-      let all = CompositeOperation(operations: checks)
-      all.start()
-      // The busy ones pause, and so there is room for two others.
+      let checker = WebLinkChecker(options, clock: ManualClock())
+      let pauses = EventRecorder<String>()
+      func checks(_ paths: [String]) throws -> CompositeOperation {
+        let urls = try paths.map { try #require(URL(string: server.url($0))) }
+        return CompositeOperation(operations: urls.map { checker.check($0) { _, reason in pauses.record(reason) } })
+      }
+      let busy = try checks(["/busy", "/busy"])
+      busy.start()
+      await pauses.wait(forCount: 2)
+      // They pause, and so there is room for two others.
+      let others = try checks(["/1", "/2", "/3", "/4"])
+      others.start()
       await server.requests.wait(forCount: 4)
       #expect(server.maxConcurrent <= 2)
-      all.cancel()
+      for all in [busy, others] { all.cancel() }
       gate.open()
-      #expect(await outcome(of: all).isCancelled)
+      for all in [busy, others] { #expect(await outcome(of: all).isCancelled) }
     }
   }
 
