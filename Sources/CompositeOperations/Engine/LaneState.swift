@@ -20,6 +20,12 @@ struct LaneState<Source: AnyObject> {
     case lent
   }
 
+  struct Standby: Equatable {
+    /// Each has another one.
+    let number: Int
+    var isInQueue = false
+  }
+
   /// What there is to do after an input.
   enum Action: Equatable {
     case nothing
@@ -32,8 +38,8 @@ struct LaneState<Source: AnyObject> {
   private(set) var base: Base
   /// Helpers that have started and not ended.
   private(set) var helpers = 0
-  /// Whether a helper waits in the queue.
-  private(set) var hasStandby = false
+  /// The helper that waits in the queue, or is about to be added to it.
+  private(set) var standby: Standby?
   /// Whether a slot that another tree lends would do as well: a standby waits, and there is work of a holder, for which that
   /// tree may be waiting.
   private(set) var wantsLoan = false
@@ -51,12 +57,15 @@ struct LaneState<Source: AnyObject> {
   /// Those among them whose work holds something that others may be waiting for.
   private var holders: Set<ObjectIdentifier> = []
   private var lastGeneration = 0
+  private var lastStandby = 0
 
   init(holdsSlot: Bool) {
     base = holdsSlot ? .idle : .none
   }
 
   var hasWork: Bool { !generations.isEmpty }
+
+  var hasStandby: Bool { standby != nil }
 
   /// How many operations of the queue belong to this tree.
   var operationCount: Int { helpers + (hasStandby ? 1 : 0) + (base == .none ? 0 : 1) }
@@ -66,6 +75,10 @@ struct LaneState<Source: AnyObject> {
 
   /// Whether other trees may have the base lane's slot.
   var offersSlot: Bool { waits > 0 && base == .idle }
+
+  /// Whether the lanes in lent slots may begin. While a standby is still to come, nothing in the queue may stand for them,
+  /// and they would miss a cancel of all that is in the queue.
+  var mayBeginLoans: Bool { standby?.isInQueue != false }
 
   /// The sources that have work.
   var sources: [Source] {
@@ -106,8 +119,14 @@ struct LaneState<Source: AnyObject> {
 
   private mutating func needStandby() -> Action {
     guard !hasStandby else { return .nothing }
-    hasStandby = true
+    lastStandby += 1
+    standby = Standby(number: lastStandby)
     return .addHelper
+  }
+
+  /// A helper is in the queue. It may have started meanwhile, and another one be the standby.
+  mutating func helperIsInQueue(_ number: Int) {
+    if standby?.number == number { standby?.isInQueue = true }
   }
 
   /// The source had no work when asked for some. That matters if it has not offered itself since.
@@ -155,7 +174,7 @@ struct LaneState<Source: AnyObject> {
   /// The standby has a slot now.
   mutating func helperStarted() {
     precondition(hasStandby, "A helper started that was not the standby")
-    hasStandby = false
+    standby = nil
     wantsLoan = false
     helpers += 1
   }

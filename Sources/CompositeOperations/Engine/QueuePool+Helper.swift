@@ -47,8 +47,9 @@ extension QueuePool {
       super.cancel()
       // Before the leaf, which may settle at once and make room for one of them.
       pool.cancelWaiting()
-      // No other operation of the queue stands for those: the slots that they run in are not this tree's.
-      if phase.load(ordering: .acquiring) == Phase.waiting { pool.cancelLent() }
+      // No other operation of the queue stands for those: the slots that they run in are not this tree's. A helper that has
+      // started may have been the standby when all operations of the queue were to be cancelled.
+      pool.cancelLent()
       LeafInSlot.cancel(laneWorks: isExecuting) { change in StripedLock.withLock(of: self) { change(&leaf) } }
       let lane: LentSlot? = StripedLock.withLock(of: self) {
         if lentSlot == nil { cancelsLane = isExecuting }
@@ -130,6 +131,7 @@ extension QueuePool {
     }
     guard let loan else { return false }
     giveBack(loan.slot, loan.action)
+    beginLoans()
     if helper.missedCancel { loan.slot.cancel() }
     return true
   }

@@ -38,9 +38,20 @@ extension QueuePool {
     perform(
       change(wasMatched: true) { state in
         state.lentSlots.append(slot)
+        state.slotsToBegin.append(slot)
         return state.lanes.loanBegins()
       })
-    baseQueue.async { withAutoreleasePool { slot.work() } }
+    beginLoans()
+  }
+
+  /// Lets the lanes in lent slots work once an operation of the queue stands for them.
+  func beginLoans() {
+    let slots = state.withLock { state -> [LentSlot] in
+      guard state.lanes.mayBeginLoans else { return [] }
+      defer { state.slotsToBegin = [] }
+      return state.slotsToBegin
+    }
+    for slot in slots { baseQueue.async { withAutoreleasePool { slot.work() } } }
   }
 
   /// A lane in a slot that another tree has lent ends.

@@ -57,8 +57,9 @@ final class QueuePool: Sendable {
     var qualityOfService: QualityOfService
     var lanes: LaneState<WorkSource>
     var isListed = (offers: false, wants: false)
-    /// The lanes in slots of other trees.
+    /// The lanes in slots of other trees, and those among them that are still to begin.
     var lentSlots: [LentSlot] = []
+    var slotsToBegin: [LentSlot] = []
     /// What is to be done when the tree's own slot is no longer lent.
     var whenReturned: [@Sendable () -> Void] = []
   }
@@ -193,10 +194,13 @@ final class QueuePool: Sendable {
   }
 
   private func addHelper() {
+    let (standby, source) = state.withLock { ($0.lanes.standby, $0.lanes.firstSource) }
     let helper = Helper(pool: self)
     helper.qualityOfService = qualityOfService
-    helper.queuePriority = state.withLock { $0.lanes.firstSource }?.nextPriority ?? .normal
+    helper.queuePriority = source?.nextPriority ?? .normal
     queue.addOperation(helper)
+    if let standby { state.withLock { $0.lanes.helperIsInQueue(standby.number) } }
+    beginLoans()
   }
 
   // MARK: - The base lane

@@ -136,8 +136,6 @@ struct WaitingInSlotTests {
     let borrower = holdingOther([leaf], in: queue)
     await onWorker { borrower.start() }
     await leaf.started.wait()
-    // What stands for the leaf in the queue may come a moment later.
-    while queue.operationCount < 2, !Task.isCancelled { await onWorker {} }
     return borrower
   }
 
@@ -326,6 +324,54 @@ struct WaitingInSlotTests {
     }
   }
 
+  @Test("8 A leaf begins in a lent slot once an operation in the queue stands for it, and a cancel of all reaches it")
+  func leaf_beforeItsHelperIsInTheQueue_doesNotBegin() async {
+    let queue = LateQueue()
+    queue.maxConcurrentOperationCount = 1
+    let leaf = HeldOperation<Int>(settlesWhenCancelled: true)
+    let holder = await holding()
+    let waiter = await waiting(in: queue)
+    queue.isLate.withLock { $0 = true }
+    let borrower = holdingOther([leaf], in: queue)
+    let start = Task { await onWorker { borrower.start() } }
+    await queue.isAsked.wait()
+    await settleDown()
+    #expect(!leaf.started.isOpen)
+    queue.mayAdd.open()
+    await start.value
+    await leaf.started.wait()
+    queue.cancelAllOperations()
+    await leaf.cancelRequested.wait()
+    holder.finish(with: 1)
+    for operation in [borrower, waiter] { await finished(operation) }
+    #expect(registry.isUnused)
+  }
+
+  /// `cancelAllOperations()` cancels what was in the queue when it was called, one after the other.
+  @Test("8 A cancel of all reaches what runs in lent slots though the helper that stood for it has a slot by then")
+  func cancelAll_whileHelperBegins_cancelsAllLentSlots() async throws {
+    let queue = OperationQueue(limit: 2)
+    let leaves = (0..<2).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
+    let holder = await holding()
+    let waiters = [succeeding(5), succeeding(6)].map { $0.exclusive("x", in: registry) }
+    queue.add(waiters)
+    #expect(await registry.reaches(waiting: 2))
+    let borrower = holdingOther(leaves, in: queue)
+    await onWorker { borrower.start() }
+    for leaf in leaves { await leaf.started.wait() }
+    let helper = try #require(queue.operations.first { $0 is QueuePool.Helper })
+    queue.maxConcurrentOperationCount = 3
+    // It goes on with one of the leaves, and another helper is added for the other one.
+    while queue.operationCount < 4, !Task.isCancelled { await onWorker {} }
+    #expect(helper.isExecuting)
+    helper.cancel()
+    for leaf in leaves { await leaf.cancelRequested.wait() }
+    holder.finish(with: 1)
+    await finished(borrower)
+    for waiter in waiters { await finished(waiter) }
+    #expect(registry.isUnused)
+  }
+
   @Test("8 Suspended, the queue starts nothing in a lent slot; resumed, it does", arguments: [true, false])
   func queue_suspended_startsNothingInLentSlot(grantsMeanwhile: Bool) async {
     let queue = OperationQueue(limit: 1)
@@ -429,5 +475,19 @@ struct WaitingInSlotTests {
     #expect(gauge.maximum <= slots && gauge.current == 0)
     #expect(registry.isUnused)
     while queue.operationCount > 0 { await onWorker {} }
+  }
+}
+
+/// A queue to which operations can be made to come late.
+private final class LateQueue: OperationQueue, @unchecked Sendable {  // what is its own is behind a lock
+  let isLate = Locked(false)
+  let (isAsked, mayAdd) = (Gate(), Gate())
+
+  override func addOperation(_ operation: Operation) {
+    if isLate.current {
+      isAsked.open()
+      mayAdd.waitBlocking()
+    }
+    super.addOperation(operation)
   }
 }

@@ -252,6 +252,25 @@ struct LaneStateTests {
     #expect(lanes.helpers == helpers + 1 && lanes.loans == 1 && lanes.hasStandby)
   }
 
+  @Test("Lanes in lent slots may begin once the standby is in the queue", arguments: Situation.all)
+  func mayBeginLoans_onceStandbyIsInTheQueue(_ before: Situation) throws {
+    var lanes = before.make()
+    #expect(lanes.mayBeginLoans == !before.hasStandby)
+    _ = lanes.loanBegins()
+    let first = try #require(lanes.standby)
+    #expect(!lanes.mayBeginLoans)
+    lanes.helperIsInQueue(first.number)
+    #expect(lanes.mayBeginLoans)
+    // The next one is another standby, whatever is heard of the first.
+    lanes.helperStarted()
+    #expect(lanes.mayBeginLoans)
+    _ = lanes.loanBegins()
+    lanes.helperIsInQueue(first.number)
+    #expect(!lanes.mayBeginLoans)
+    lanes.helperIsInQueue(try #require(lanes.standby).number)
+    #expect(lanes.mayBeginLoans)
+  }
+
   @Test("A loan that ends while there is work demands a lane in its stead", arguments: Situation.all)
   func loanEnds_inAnySituation_demandsIfThereIsWork(_ before: Situation) {
     var lanes = before.make()

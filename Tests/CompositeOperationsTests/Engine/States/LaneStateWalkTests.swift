@@ -27,7 +27,12 @@ struct LaneStateWalkTests {
         + (1...2).map { Situation(holdsSlot: holdsSlot, limit: $0, loans: true, pieces: 2, sources: [1]) }
     }
 
-    var world: LaneWorld { LaneWorld(holdsSlot: holdsSlot, limit: limit, pieces: pieces, of: sources, loans: loans) }
+    /// Only lanes in lent slots depend on when helpers come.
+    var world: LaneWorld {
+      LaneWorld(
+        holdsSlot: holdsSlot, limit: limit, pieces: pieces, of: sources, loans: loans,
+        helpersComeLate: loans && (limit == 1 || pieces == 1))
+    }
   }
 
   private struct Key: Hashable {
@@ -42,9 +47,12 @@ struct LaneStateWalkTests {
     init(_ world: LaneWorld) {
       base = world.state.base
       helpers = world.state.helpers
-      flags = [world.state.hasStandby, world.state.wantsLoan, world.isLoanMatched]
+      flags = [
+        world.state.hasStandby, world.state.mayBeginLoans, world.state.wantsLoan, world.isLoanMatched,
+        world.helperToAdd != nil, world.arrivedHelpers.contains { $0 == world.state.standby?.number },
+      ]
       sources = world.state.sources.map(\.description).joined()
-      numbers = world.pieces + world.offersDue + [world.piecesLeft, world.queuedHelpers]
+      numbers = world.pieces + world.offersDue + [world.piecesLeft, world.queuedHelpers, world.arrivedHelpers.count]
       let present = Key.presentGenerations(world.state)
       lanes = world.lanes.map { lane in
         var lane = lane
@@ -53,7 +61,7 @@ struct LaneStateWalkTests {
           lane.stage = .attending(source, generation: generation == present[source] ? 1 : 0)
         case .foundNothing(let source, let generation):
           lane.stage = .foundNothing(source, generation: generation == present[source] ? 1 : 0)
-        case .between, .running, .ran, .inFlight: break
+        case .toBegin, .between, .running, .ran, .inFlight: break
         }
         return lane
       }
@@ -75,7 +83,9 @@ struct LaneStateWalkTests {
     let state = world.state
     let helpers = world.lanes.count { $0.slot == .helper }
     let bases = world.lanes.count { $0.isBase }
-    if world.queuedHelpers != (state.hasStandby ? 1 : 0) { return "\(world.queuedHelpers) helpers wait in the queue" }
+    let waiting = world.queuedHelpers + (world.helperToAdd == nil ? 0 : 1)
+    if waiting != (state.hasStandby ? 1 : 0) { return "\(waiting) helpers wait, \(String(describing: state.standby))" }
+    if world.hasMissedCancels { return "nothing in the queue stands for a lane in a lent slot" }
     if helpers != state.helpers { return "\(helpers) helpers are counted as \(state.helpers)" }
     if bases > 1 || (bases == 1) != (state.base == .working) { return "\(bases) base lanes, \(state.base)" }
     if state.wantsLoan && !state.hasStandby { return "a loan is wanted without a standby" }

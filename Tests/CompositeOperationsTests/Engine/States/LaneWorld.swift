@@ -3,13 +3,16 @@
 /// Everything that moves around the lanes of one queue: sources that get work, the queue that starts helpers, and
 /// lanes that go from one step to the next as `QueuePool` makes them. Each step here is one that the lock makes whole.
 ///
-/// With `loans`, the tree waits for something, and lends its slot; and another one may lend it a slot.
+/// With `loans`, the tree waits for something, and lends its slot; and another one may lend it a slot. With `helpersComeLate`,
+/// other things may happen between the decision to add a helper, its arrival in the queue, and when the tree hears of that.
 ///
 /// The first source is like a parallel composition, the second like a sequence: while a piece of it is under way it has
 /// nothing to give.
 struct LaneWorld {
   /// Where a lane is.
   enum Stage: Hashable {
+    /// It is in a slot that another tree lends, and may not begin yet.
+    case toBegin
     /// It will look for a source, or give up its slot.
     case between
     /// It will ask a source for work.
@@ -37,6 +40,7 @@ struct LaneWorld {
       let rank =
         switch stage {
         case .between: 0
+        case .toBegin: 9
         case .attending(let source, let generation): 10 + source + 10 * generation
         case .foundNothing(let source, let generation): 12 + source + 10 * generation
         case .ran(let source): 1 + source
@@ -52,6 +56,9 @@ struct LaneWorld {
     case work(Int)
     case offer(Int)
     case startHelper
+    /// A helper arrives in the queue, which may start it before the tree knows.
+    case addHelper
+    case helperIsInQueue(Int)
     /// The lane looks for a source, and ends if there is none.
     case look(lane: Int)
     case yield(lane: Int)
@@ -64,13 +71,18 @@ struct LaneWorld {
     /// Another tree takes the slot, and gives it back.
     case lend, slotReturned
     /// Another tree lends a slot: it is found, and then a lane begins in it.
-    case match, borrow
+    case match, borrow, begin
   }
 
   private(set) var state: LaneState<LaneSource>
   private(set) var lanes: [Lane] = []
   private(set) var queuedHelpers = 0
+  /// The standby that is to be added, and those in the queue of which the tree does not know it yet.
+  private(set) var helperToAdd: Int?
+  private(set) var arrivedHelpers: [Int] = []
   private(set) var isLoanMatched = false
+  /// Whether a lane began in a lent slot while no operation of the queue stood for it.
+  private(set) var hasMissedCancels = false
   /// The pieces of work that each source has, and the offers that are still to be made of them.
   private(set) var pieces = [0, 0]
   private(set) var offersDue = [0, 0]
@@ -81,11 +93,13 @@ struct LaneWorld {
   private let limit: Int
   private let holdsSlot: Bool
   private let loans: Bool
+  private let helpersComeLate: Bool
 
-  init(holdsSlot: Bool, limit: Int, pieces: Int, of suppliers: [Int], loans: Bool) {
+  init(holdsSlot: Bool, limit: Int, pieces: Int, of suppliers: [Int], loans: Bool, helpersComeLate: Bool) {
     self.suppliers = suppliers
     state = LaneState(holdsSlot: holdsSlot)
     self.loans = loans
+    self.helpersComeLate = helpersComeLate
     if loans { state.waitBegins() }
     piecesLeft = pieces
     self.limit = limit
@@ -107,14 +121,18 @@ struct LaneWorld {
       if offersDue[source] > 0 { steps.append(.offer(source)) }
     }
     if queuedHelpers > 0, occupied < limit { steps.append(.startHelper) }
+    if helperToAdd != nil { steps.append(.addHelper) }
+    steps += arrivedHelpers.map { .helperIsInQueue($0) }
     if loans {
       if state.offersSlot { steps.append(.lend) }
       if state.base == .lent { steps.append(.slotReturned) }
       if state.wantsLoan, !isLoanMatched { steps.append(.match) }
       if isLoanMatched { steps.append(.borrow) }
+      if state.mayBeginLoans, lanes.contains(where: { $0.stage == .toBegin }) { steps.append(.begin) }
     }
     for (index, lane) in lanes.enumerated() {
       switch lane.stage {
+      case .toBegin: break
       case .between: steps += [.look(lane: index), .yield(lane: index)]
       case .attending(let source, _):
         steps.append(.run(lane: index, goesOn: false))
@@ -142,10 +160,16 @@ struct LaneWorld {
       if let loan = lanes.firstIndex(where: { $0.slot == .loan }) {
         lanes[loan] = Lane(slot: .helper, stage: lanes[loan].stage)
         perform(state.helperTakesOver())
+        // By the helper itself, so while it is in the queue.
+        if helperToAdd != nil { addHelper() }
       } else {
         state.helperStarted()
         lanes.append(Lane(slot: .helper))
       }
+    case .addHelper: addHelper()
+    case .helperIsInQueue(let number):
+      arrivedHelpers.removeAll { $0 == number }
+      state.helperIsInQueue(number)
     case .look(let lane): look(lane)
     case .yield(let lane): end(lane)
     case .settle(let lane):
@@ -168,8 +192,15 @@ struct LaneWorld {
     case .match: isLoanMatched = true
     case .borrow:
       isLoanMatched = false
-      lanes.append(Lane(slot: .loan))
+      lanes.append(Lane(slot: .loan, stage: .toBegin))
       perform(state.loanBegins())
+    case .begin:
+      for lane in lanes.indices where lanes[lane].stage == .toBegin {
+        lanes[lane].stage = .between
+        if lanes[lane].slot == .loan, queuedHelpers == 0, !lanes.contains(where: { $0.slot == .helper }) {
+          hasMissedCancels = true
+        }
+      }
     }
     lanes.sort { $0.rank < $1.rank }  // it does not matter which helper is where
   }
@@ -209,7 +240,20 @@ struct LaneWorld {
     switch action {
     case .nothing: break
     case .wakeBase: lanes.append(Lane(slot: .base))
-    case .addHelper: queuedHelpers += 1
+    case .addHelper:
+      helperToAdd = state.standby?.number
+      if !helpersComeLate { addHelper() }
+    }
+  }
+
+  private mutating func addHelper() {
+    guard let number = helperToAdd.take() else { return }
+    queuedHelpers += 1
+    if helpersComeLate {
+      // One that is heard of too late stands for all of those.
+      arrivedHelpers = arrivedHelpers.suffix(1) + [number]
+    } else {
+      state.helperIsInQueue(number)
     }
   }
 }
