@@ -98,13 +98,4 @@ import Testing
       inquiry.next(after: Reply(status: 308, location: "/11"))
         == .conclude(.broken(reason: "more than 10 redirects", status: 308)))
   }
-
-  @Test(arguments: [
-    ("0", Duration.seconds(0)), (" 120 ", .seconds(120)), ("-1", nil), ("soon", nil), ("", nil),
-    ("Thu, 01 Jan 1970 00:01:30 GMT", .seconds(30)), ("Thu, 01 Jan 1970 00:00:30 GMT", .seconds(0)),
-    ("99999999999999", .seconds(1_000_000)),
-  ])
-  func retryAfter_isSecondsOrADate(_ text: String, _ pause: Duration?) {
-    #expect(Reply.pause(text, from: Date(timeIntervalSince1970: 60)) == pause)
-  }
 }

@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(10))) struct WebLinkCheckerTests {
+@Suite(.timeLimit(.minutes(30))) struct WebLinkCheckerTests {
   private func check(
     _ url: String, retries: Int = 2, clock: some Clock<Duration> = ContinuousClock(),
     onPause: @escaping @Sendable (Duration, String) -> Void = { _, _ in }
@@ -66,6 +66,17 @@ import FoundationNetworking
     try await withServer { server in
       let verdict = try await check(server.url("/gone")).run()
       #expect(verdict == .broken(reason: "404 not found", status: 404))
+    }
+  }
+
+  @Test(arguments: [(200, Verdict.good()), (404, .broken(reason: "404 not found", status: 404))])
+  func pageWithoutEnd_isJudgedByItsStatus(_ status: Int, _ verdict: Verdict) async throws {
+    try await withServer { server in
+      let page = String(repeating: "It goes on and on. ", count: 500_000)
+      server.route("/page", .refusingHead(then: .status(status, body: page)))
+      let found = try await check(server.url("/page")).run()
+      #expect(found == verdict)
+      #expect(server.requests.events.map(\.method) == ["HEAD", "GET"])
     }
   }
 
