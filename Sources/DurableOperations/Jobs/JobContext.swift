@@ -77,11 +77,11 @@ public struct JobContext: Sendable {
 
   private func prolongLease(in store: JobStore) throws {
     let worker = core.withLock { $0.state.worker }
-    _ = try core.time(in: store)
+    try core.watchClock(in: store)
     let isCurrent = try store.transaction {
       guard try store.isCurrent(id, claim: execution.job.claim), let worker else { return false }
       return try store.prolongLease(
-        of: worker, by: core.configuration.leaseDuration.milliseconds, now: core.clock.milliseconds)
+        of: worker, by: core.configuration.leaseDuration.milliseconds)
     }
     guard isCurrent else { throw leaseLost() }
   }
@@ -155,12 +155,11 @@ public struct JobContext: Sendable {
   }
 
   private func complete<R>(in store: JobStore, _ body: (DatabaseTransaction) throws -> R) throws -> R {
-    let now = core.clock.milliseconds
     let done = Acknowledgement(
       id: id, kind: kind, claim: execution.job.claim, attempt: execution.attempt, result: .done,
       event: .done(id, kind: kind))
     let result = try core.transact(in: store) { transaction in
-      guard try store.acknowledge(done, keepsDone: core.configuration.retention != .none, now: now) else {
+      guard try store.acknowledge(done, keepsDone: core.configuration.retention != .none) else {
         throw leaseLost()
       }
       return try body(transaction)
@@ -170,7 +169,7 @@ public struct JobContext: Sendable {
       // What waited for it may run.
       storage.state.workMayHaveCome()
     }
-    core.lookAhead(in: store, now: now)
+    core.lookAhead(in: store)
     return result
   }
 

@@ -39,8 +39,8 @@ enum JobTransition: Sendable, Equatable {
   /// What an attempt has come to.
   enum AttemptEnd: Sendable, Equatable {
     case done(isKept: Bool)
-    /// It runs again, at a time or at once.
-    case again(runAt: Int64?, isCharged: Bool, hasError: Bool)
+    /// It runs again, after a time or at once.
+    case again(after: Duration, isCharged: Bool, hasError: Bool)
     /// It runs again as if this attempt had not been.
     case returned
     case dead
@@ -143,9 +143,9 @@ enum JobTransition: Sendable, Equatable {
     case .held: state = .held
     case .cancelled(let has): (state, isCharged, hasError, endsIfReplaced) = (.cancelled, false, has, false)
     case .returned: (state, isCharged, hasError, endsIfReplaced) = (.waiting, false, false, false)
-    case .again(let time, let charged, let has):
-      // A time that has come is none: the job would stay behind if the clock was set back.
-      if let time, time > now { runAt = time }
+    case .again(let delay, let charged, let has):
+      // No delay is no time: the job would stay behind if the clock was set back.
+      if delay > .zero { runAt = now + delay.milliseconds }
       (state, isCharged, hasError) = (runAt == nil ? .waiting : .scheduled, charged, has)
     }
     let isCancelled =

@@ -36,11 +36,11 @@ extension QueueCore {
     let lease = configuration.leaseDuration.milliseconds
     // A disk that is slow writes a megabyte in a second; and others are waited for three times.
     let absence = min(timeout.milliseconds, 3_600_000) * 3 + Int64(store.fileSize) / 1000
-    _ = try store.transaction { try store.prolongLease(of: worker, by: lease + absence, now: clock.milliseconds) }
+    _ = try store.transaction { try store.prolongLease(of: worker, by: lease + absence) }
     defer {
       // If that cannot be written the next look around does it.
       withLock { $0.watch.leaseProlongedAt = nil }
-      _ = try? store.transaction { try store.prolongLease(of: worker, by: lease, now: clock.milliseconds) }
+      _ = try? store.transaction { try store.prolongLease(of: worker, by: lease) }
     }
     return try store.compact(busyTimeout: timeout)
   }

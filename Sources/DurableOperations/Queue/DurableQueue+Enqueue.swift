@@ -148,7 +148,7 @@ public final class DatabaseTransaction {
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
     let encoded = try core.encode(requests)
     let store = try open()
-    let ids = try store.savepoint { try store.enqueue(encoded, now: core.clock.milliseconds) }
+    let ids = try store.savepoint { try store.enqueue(encoded) }
     jobs += encoded
     return ids
   }

@@ -69,15 +69,13 @@ extension DurableQueue {
   ///
   /// - Throws: ``JobError`` if there is no such job, or it is done or dead.
   public func cancel(_ id: JobID) throws {
-    let now = core.clock.milliseconds
-    let state = try write { try $0.cancel(id, now: now) }
+    let state = try write { try $0.cancel(id) }
     if state == .executing { core.interrupt(id, .cancelRequest) }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
   public func cancel(_ id: JobID) async throws {
-    let now = core.clock.milliseconds
-    let state = try await write { try $0.cancel(id, now: now) }
+    let state = try await write { try $0.cancel(id) }
     if state == .executing { core.interrupt(id, .cancelRequest) }
   }
 
@@ -87,14 +85,12 @@ extension DurableQueue {
   ///
   /// - Throws: ``JobError`` if there is no such job, it is in another state, or another job has its unique key by now.
   public func retry(_ id: JobID) throws {
-    let now = core.clock.milliseconds
-    try write { try $0.retry(id, now: now) }
+    try write { try $0.retry(id) }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
   public func retry(_ id: JobID) async throws {
-    let now = core.clock.milliseconds
-    try await write { try $0.retry(id, now: now) }
+    try await write { try $0.retry(id) }
   }
 
   /// The same for all jobs that are held, or dead. Dead ones whose unique key another has by now stay as they are. Of
@@ -105,19 +101,17 @@ extension DurableQueue {
   /// - Returns: how many there were.
   @discardableResult
   public func retryAll(_ state: RetriableState, kind: String? = nil) throws -> Int {
-    let now = core.clock.milliseconds
     let state: JobState = state == .held ? .held : .dead
     let ids = try core.reader.sync { try $0.retriable(state, kind: kind) }
-    return try writeInParts(ids) { store, part, _ in try store.retry(part, in: state, now: now) }
+    return try writeInParts(ids) { store, part, _ in try store.retry(part, in: state) }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func retryAll(_ state: RetriableState, kind: String? = nil) async throws -> Int {
-    let now = core.clock.milliseconds
     let state: JobState = state == .held ? .held : .dead
     let ids = try await core.reader.run { try $0.retriable(state, kind: kind) }
-    return try await writeInParts(ids) { store, part, _ in try store.retry(part, in: state, now: now) }
+    return try await writeInParts(ids) { store, part, _ in try store.retry(part, in: state) }
   }
 
   /// What `retryAll(_:kind:)` is about.
@@ -196,14 +190,12 @@ extension DurableQueue {
   ///
   /// - Throws: ``JobError`` if there is no such job, or it executes.
   public func delete(_ id: JobID) throws {
-    let now = core.clock.milliseconds
-    try write { try $0.delete(id, now: now) }
+    try write { try $0.delete(id) }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
   public func delete(_ id: JobID) async throws {
-    let now = core.clock.milliseconds
-    try await write { try $0.delete(id, now: now) }
+    try await write { try $0.delete(id) }
   }
 
   // MARK: - Many
@@ -214,17 +206,15 @@ extension DurableQueue {
   /// - Returns: how many there were.
   @discardableResult
   public func cancelAll(kind: String) throws -> Int {
-    let now = core.clock.milliseconds
     let ids = try core.reader.sync { try $0.ids(JobFilter(kind: kind, states: Self.cancellable)) }
-    return try writeInParts(ids) { [core] store, part, _ in try core.cancel(part, in: store, now: now) }
+    return try writeInParts(ids) { [core] store, part, _ in try core.cancel(part, in: store) }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func cancelAll(kind: String) async throws -> Int {
-    let now = core.clock.milliseconds
     let ids = try await core.reader.run { try $0.ids(JobFilter(kind: kind, states: Self.cancellable)) }
-    return try await writeInParts(ids) { [core] store, part, _ in try core.cancel(part, in: store, now: now) }
+    return try await writeInParts(ids) { [core] store, part, _ in try core.cancel(part, in: store) }
   }
 
   private static let cancellable: Set<JobState> = [.waiting, .scheduled, .blocked, .held, .executing]
@@ -256,23 +246,21 @@ extension DurableQueue {
   /// - Returns: how many there were.
   @discardableResult
   public func deleteAll(kind: String? = nil, in states: Set<JobState>) throws -> Int {
-    let now = core.clock.milliseconds
     let filter = JobFilter(kind: kind, states: states.subtracting([.executing]))
     // What depends on others goes before them: numbers are given in that order, but for those of one call.
     let ids = try core.reader.sync { try $0.ids(filter) }
     return try writeInParts(ids) { store, part, failed in
-      try store.delete(part, in: filter.states ?? [], failed: &failed, now: now)
+      try store.delete(part, in: filter.states ?? [], failed: &failed)
     }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func deleteAll(kind: String? = nil, in states: Set<JobState>) async throws -> Int {
-    let now = core.clock.milliseconds
     let filter = JobFilter(kind: kind, states: states.subtracting([.executing]))
     let ids = try await core.reader.run { try $0.ids(filter) }
     return try await writeInParts(ids) { store, part, failed in
-      try store.delete(part, in: filter.states ?? [], failed: &failed, now: now)
+      try store.delete(part, in: filter.states ?? [], failed: &failed)
     }
   }
 
@@ -360,8 +348,8 @@ extension DurableQueue {
   private func write<R>(in store: JobStore, _ body: (JobStore) throws -> R) throws -> R {
     let result = try core.freeingSpace(in: store) { try store.transaction { try body(store) } }
     core.withLock { $0.state.workMayHaveCome() }
-    core.lookAhead(in: store, now: core.clock.milliseconds)
-    core.makeReserveNowAndThen(now: core.clock.milliseconds)
+    core.lookAhead(in: store)
+    core.makeReserveNowAndThen()
     return result
   }
 }

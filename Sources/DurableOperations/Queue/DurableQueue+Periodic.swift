@@ -121,12 +121,7 @@ extension QueueCore {
   fileprivate func schedule(
     _ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, in store: JobStore
   ) throws {
-    // Behind the lock: while it was waited for, another process may have enqueued what is due.
-    let now = try store.transaction {
-      let now = clock.milliseconds
-      try store.schedule(job, named: name, schedule, catchUp, now: now)
-      return now
-    }
-    lookAhead(in: store, now: now)
+    try store.transaction { try store.schedule(job, named: name, schedule, catchUp) }
+    lookAhead(in: store)
   }
 }

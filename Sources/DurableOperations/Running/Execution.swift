@@ -77,10 +77,9 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
       return acknowledgement(.dead(Self.text(of: error)), .dead(job.id, kind: kindName, error: error))
     case .leftToNewerPrograms: return again(after: .seconds(60), isCharged: false, error, now: now)
     case .snoozed(let duration):
-      let time = now.addingTimeInterval(duration / .seconds(1))
       return acknowledgement(
-        .again(runAt: time.milliseconds, isCharged: false, error: nil),
-        .snoozed(job.id, kind: kindName, until: time))
+        .again(after: duration, isCharged: false, error: nil),
+        .snoozed(job.id, kind: kindName, until: now.addingTimeInterval(duration / .seconds(1))))
     case .failed where job.requiresNetwork && !isOnline:
       // It went while the job ran, which is no fault of the job's. It runs again when there is one.
       return again(after: .zero, isCharged: false, error, now: now)
@@ -96,10 +95,11 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
   }
 
   private func again(after delay: Duration, isCharged: Bool, _ error: any Error, now: Date) -> Acknowledgement {
-    let time = now.addingTimeInterval(delay / .seconds(1))
-    return acknowledgement(
-      .again(runAt: time.milliseconds, isCharged: isCharged, error: Self.text(of: error)),
-      .failed(job.id, kind: kindName, attempt: attempt, error: error, nextAttempt: time))
+    acknowledgement(
+      .again(after: delay, isCharged: isCharged, error: Self.text(of: error)),
+      .failed(
+        job.id, kind: kindName, attempt: attempt, error: error,
+        nextAttempt: now.addingTimeInterval(delay / .seconds(1))))
   }
 
   private func acknowledgement(_ result: Acknowledgement.Result, _ event: JobEvent.Content) -> Acknowledgement {

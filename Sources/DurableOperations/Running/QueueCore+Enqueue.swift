@@ -22,8 +22,8 @@ extension QueueCore {
   /// Stores jobs on the thread of the caller.
   func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
     let ids = try database.sync { store in
-      let now = try time(in: store)
-      let ids = try store.transaction { try store.enqueue(jobs, now: now) }
+      try watchClock(in: store)
+      let ids = try store.transaction { try store.enqueue(jobs) }
       didEnqueue(jobs, in: store)
       return ids
     }
@@ -39,7 +39,7 @@ extension QueueCore {
       return storage.state.phase == .running
     }
     if isRunning, jobs.contains(where: { $0.options.start != .atOnce }) {
-      lookAhead(in: store, now: clock.milliseconds)
+      lookAhead(in: store)
     }
   }
 
@@ -47,7 +47,7 @@ extension QueueCore {
   func transact<R>(in store: JobStore, _ body: (DatabaseTransaction) throws -> R) throws -> R {
     let transaction = DatabaseTransaction(store, self)
     defer { transaction.end() }
-    _ = try time(in: store)
+    try watchClock(in: store)
     let result = try store.transaction {
       let result = try body(transaction)
       if transaction.hasRunStatements { try store.forgetWhatWasTakenBack() }
@@ -76,8 +76,8 @@ extension QueueCore {
       return storage.pendingEnqueues
     }
     do {
-      let now = try time(in: store)
-      let ids = try store.transaction { try pending.map { try store.enqueue($0.jobs, now: now) } }
+      try watchClock(in: store)
+      let ids = try store.transaction { try pending.map { try store.enqueue($0.jobs) } }
       finish(zip(pending, ids).map { ($0, .success($1)) }, in: store)
     } catch let error as DatabaseError where error.code == .busy {
       // Each of them alone would wait as long.
@@ -87,8 +87,8 @@ extension QueueCore {
       finish(
         pending.map { one in
           let result = Result {
-            let now = try time(in: store)
-            return try store.transaction { try store.enqueue(one.jobs, now: now) }
+            try watchClock(in: store)
+            return try store.transaction { try store.enqueue(one.jobs) }
           }
           return (one, result)
         }, in: store)

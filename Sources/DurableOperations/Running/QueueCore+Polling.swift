@@ -50,12 +50,12 @@ extension QueueCore {
     var isFine = false
     if phase != .idle {
       giveBackWhatIsHeldBack()
-      isFine = lookAround(in: store, now: clock.milliseconds)
-      makeReserveNowAndThen(now: clock.milliseconds)
+      isFine = lookAround(in: store)
+      makeReserveNowAndThen()
       pump()
     }
     // What is due still could not be seen to, or is for others to see to: not at once again.
-    if isFine { lookAhead(in: store, now: clock.milliseconds) } else { wakeWaiters(in: store) }
+    if isFine { lookAhead(in: store) } else { wakeWaiters(in: store) }
     if let pause = longestPause { setAlarm(in: pause) }
     // A queue that does not poll would not look again.
     if !isFine, phase != .idle { setAlarm(in: Self.pauseAfterFailure) }
@@ -72,7 +72,7 @@ extension QueueCore {
   }
 
   /// Each part is tried even if another fails. Returns false if one does.
-  private func lookAround(in store: JobStore, now: Int64) -> Bool {
+  private func lookAround(in store: JobStore) -> Bool {
     let parts = [
       watchClock, giveBackOwedJobs, prolongLease, rescue, enqueuePeriodicJobs, promote, pruneNowAndThen,
       lookForUnknownKinds,
@@ -81,7 +81,7 @@ extension QueueCore {
     var failure: (any Error)?
     for part in parts {
       do {
-        try part(store, now)
+        try part(store)
       } catch {
         failure = failure ?? error
         // Each further part would wait as long.
@@ -93,14 +93,14 @@ extension QueueCore {
     return failure == nil
   }
 
-  private func promote(in store: JobStore, now: Int64) throws {
-    guard let due = try store.nextDue(), due <= now else { return }
-    if try store.transaction({ try store.promote(now: clock.milliseconds) }) > 0 {
+  private func promote(in store: JobStore) throws {
+    guard let due = try store.nextDue(), due <= store.now else { return }
+    if try store.transaction({ try store.promote() }) > 0 {
       withLock { $0.state.workMayHaveCome() }
     }
   }
 
-  private func lookAtOthers(in store: JobStore, now: Int64) throws {
+  private func lookAtOthers(in store: JobStore) throws {
     let version = try store.dataVersion()
     let hasChanged = withLock { storage in
       let hasChanged = storage.watch.dataVersion != version
@@ -119,8 +119,8 @@ extension QueueCore {
   }
 
   /// Cancels some jobs, in a transaction. Operations of theirs are cancelled when it has succeeded.
-  func cancel(_ ids: ArraySlice<JobID>, in store: JobStore, now: Int64) throws -> Int {
-    let (count, isAnyExecuting) = try store.cancel(ids, now: now)
+  func cancel(_ ids: ArraySlice<JobID>, in store: JobStore) throws -> Int {
+    let (count, isAnyExecuting) = try store.cancel(ids)
     if isAnyExecuting { database.async { [weak self] store in try? self?.readCancelRequests(in: store) } }
     return count
   }
@@ -150,18 +150,17 @@ extension QueueCore {
 
   // MARK: - Parts of it
 
-  /// The time to count delays and leases from. What is stored was counted with a clock that shows the same: one that was
-  /// set anew since is noticed here, so that what is stored now does not move with what was stored before.
-  func time(in store: JobStore) throws -> Int64 {
-    if isClockKnown(offset: clock.offset) { return clock.milliseconds }
-    return try store.transaction {
-      let (now, offset) = (clock.milliseconds, clock.offset)
-      try store.clockShows(now, offset: offset, boot: clock.bootID)
+  /// What is stored was counted with a clock that shows the same as this one: one that was set anew since is noticed here, so
+  /// that what is stored next does not move with what was stored before. Not inside of a transaction.
+  func watchClock(in store: JobStore) throws {
+    if isClockKnown(offset: clock.offset) { return }
+    try store.transaction {
+      let offset = clock.offset
+      try store.clockShows(offset: offset, boot: clock.bootID)
       withLock { storage in
         if let before = storage.watch.clockOffset, offset < before { storage.watch.mayBeSetBack = true }
         storage.watch.clockOffset = offset
       }
-      return now
     }
   }
 
@@ -169,15 +168,8 @@ extension QueueCore {
     withLock { $0.watch.clockOffset.map { abs(offset - $0) <= 1000 } ?? false }
   }
 
-  private func giveBackOwedJobs(in store: JobStore, now: Int64) throws {
-    try giveBackOwedJobs(in: store)
-  }
-
-  private func watchClock(in store: JobStore, now: Int64) throws {
-    _ = try time(in: store)
-  }
-
-  private func prolongLease(in store: JobStore, now: Int64) throws {
+  private func prolongLease(in store: JobStore) throws {
+    let now = store.now
     let lease = configuration.leaseDuration.milliseconds
     let (worker, last) = withLock { ($0.state.worker, $0.watch.leaseProlongedAt) }
     if let last, now >= last, now - last < lease / 3 { return }
@@ -190,12 +182,10 @@ extension QueueCore {
       if try !store.isAnythingDue(of: kinds) { return }
     }
     let isKept = try store.transaction {
-      // Others may have had the database for long.
-      let now = clock.milliseconds
-      try store.noteTime(now)
-      try store.noteKnown(kinds, now: now)
+      try store.noteTime()
+      try store.noteKnown(kinds)
       let worker = withLock { $0.state.worker }
-      return try worker.map { try store.prolongLease(of: $0, by: lease, now: now) } ?? true
+      return try worker.map { try store.prolongLease(of: $0, by: lease) } ?? true
     }
     withLock { storage in
       storage.watch.leaseProlongedAt = now
@@ -210,10 +200,10 @@ extension QueueCore {
     withLock { $0.state.workerWasLost() }
   }
 
-  private func rescue(in store: JobStore, now: Int64) throws {
+  private func rescue(in store: JobStore) throws {
     let own = withLock { $0.state.worker }
     // As long as the leases were not moved with the clock they tell nothing.
-    let now = clock.milliseconds
+    let now = store.now
     let isClockKnown = isClockKnown(offset: clock.offset)
     let workers = try store.workers().filter { $0.id != own }
     withLock { $0.watch.hasOtherWorkers = !workers.isEmpty }
@@ -238,12 +228,12 @@ extension QueueCore {
       // Another process may have been faster, or theirs may have come back.
       let leases = try Dictionary(store.workers().map { ($0.id, $0.leaseUntil) }, uniquingKeysWith: { $1 })
       for worker in orphaning where leases[worker] == nil {
-        try store.rescue(from: worker, after: .stoodStill, maxCrashes: nil, now: clock.milliseconds)
+        try store.rescue(from: worker, after: .stoodStill, maxCrashes: nil)
       }
       return try lost.filter { leases[$0.row.id] == $0.row.leaseUntil }.map { worker in
         try store.rescue(
           from: worker.row.id, after: worker.loss, maxCrashes: configuration.maxCrashes,
-          maxLapses: configuration.maxLapses, now: clock.milliseconds)
+          maxLapses: configuration.maxLapses)
       }.contains(true) || !orphaning.isEmpty
     }
     if hasRescued { withLock { $0.state.workMayHaveCome() } }
@@ -251,22 +241,23 @@ extension QueueCore {
 
   /// The clock is read inside of the transaction: whoever waited for it, or stood still, would compare the time from before
   /// with what others have stored since.
-  private func enqueuePeriodicJobs(in store: JobStore, now: Int64) throws {
+  private func enqueuePeriodicJobs(in store: JobStore) throws {
     if withLock(\.watch.mayBeSetBack) {
-      if try store.hasPeriodicJobsFarAhead(of: clock.milliseconds) {
-        try store.transaction { try store.bringBackPeriodicJobs(now: clock.milliseconds) }
+      if try store.hasPeriodicJobsFarAhead() {
+        try store.transaction { try store.bringBackPeriodicJobs() }
       }
       withLock { $0.watch.mayBeSetBack = false }
     }
-    guard let next = try store.nextOccurrence(), next <= clock.milliseconds,
-      try store.hasOccurrences(now: clock.milliseconds)
+    guard let next = try store.nextOccurrence(), next <= store.now,
+      try store.hasOccurrences()
     else { return }
-    let (enqueued, unreadable) = try store.transaction { try store.enqueueOccurrences(now: clock.milliseconds) }
+    let (enqueued, unreadable) = try store.transaction { try store.enqueueOccurrences() }
     didEnqueue(enqueued, in: store)
     if let unreadable { throw unreadable }
   }
 
-  private func pruneNowAndThen(in store: JobStore, now: Int64) throws {
+  private func pruneNowAndThen(in store: JobStore) throws {
+    let now = store.now
     let duration: Duration
     switch configuration.retention {
     case .none: duration = .zero
@@ -297,7 +288,8 @@ extension QueueCore {
     }
   }
 
-  private func lookForUnknownKinds(in store: JobStore, now: Int64) throws {
+  private func lookForUnknownKinds(in store: JobStore) throws {
+    let now = store.now
     let registered = withLock { Set($0.registrations.keys) }
     guard events.isHeard || configuration.unknownKinds != .leave else { return }
     let kinds = try store.unknownKinds(besides: registered)
@@ -317,7 +309,7 @@ extension QueueCore {
     let patience = patienceWithUnknownKinds(limit: limit)
     let seen = withLock { $0.watch.unknownKinds }
     for kind in kinds where kind.knownAt < now - limit && now - (seen[KindName(kind.name)] ?? now) >= patience {
-      try giveUp(kind, in: store, dueBefore: now - limit, now: now)
+      try giveUp(kind, in: store, dueBefore: now - limit)
     }
   }
 
@@ -330,35 +322,36 @@ extension QueueCore {
   }
 
   /// When jobs of a kind that nobody knows may have waited too long. A queue that polls finds it anyway.
-  private func nextLookForUnknownKinds(in store: JobStore, now: Int64) throws -> Int64? {
+  private func nextLookForUnknownKinds(in store: JobStore) throws -> Int64? {
     guard configuration.pollInterval == nil, case .dead(let after) = configuration.unknownKinds else { return nil }
     let limit = after.milliseconds, patience = patienceWithUnknownKinds(limit: limit)
     let (registered, seen, last) = withLock { storage in
       (Set(storage.registrations.keys), storage.watch.unknownKinds, storage.watch.gaveUpAt)
     }
+    let now = store.now
     let earliest = last.map { $0 + Self.unknownKindsInterval(limit: limit) } ?? now
     return try store.unknownKinds(besides: registered).map { kind in
       max(min(kind.knownAt, .max / 4) + limit + 1, (seen[KindName(kind.name)] ?? now) + patience, earliest)
     }.min()
   }
 
-  private func giveUp(_ kind: UnknownKind, in store: JobStore, dueBefore: Int64, now: Int64) throws {
+  private func giveUp(_ kind: UnknownKind, in store: JobStore, dueBefore: Int64) throws {
     let ids = try store.jobs(ofKind: kind.id, dueBefore: dueBefore)
     guard !ids.isEmpty else { return }
-    try store.transaction { try store.giveUp(ids, kind: kind.name, now: now) }
+    try store.transaction { try store.giveUp(ids, kind: kind.name) }
     withLock { $0.state.workMayHaveCome() }
-    goOnLater { core, store in try core.giveUp(kind, in: store, dueBefore: dueBefore, now: now) }
+    goOnLater { core, store in try core.giveUp(kind, in: store, dueBefore: dueBefore) }
   }
 
   // MARK: - The next time
 
   /// Sets the alarm for what becomes due before the next look, and wakes those who wait until nothing is.
-  func lookAhead(in store: JobStore, now: Int64) {
+  func lookAhead(in store: JobStore) {
     do {
       let next = try [
-        store.nextDue(), store.nextOccurrence(), nextPruning(in: store), nextLookForUnknownKinds(in: store, now: now),
+        store.nextDue(), store.nextOccurrence(), nextPruning(in: store), nextLookForUnknownKinds(in: store),
       ].compactMap { $0 }.min()
-      if let next { setAlarm(in: .milliseconds(max(next.clampedDifference(to: now), 1))) }
+      if let next { setAlarm(in: .milliseconds(max(next.clampedDifference(to: store.now), 1))) }
     } catch {
       setAlarm(in: Self.pauseAfterFailure)
     }

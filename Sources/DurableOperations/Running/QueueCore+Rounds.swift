@@ -19,7 +19,7 @@ extension QueueCore {
   }
 
   private func perform(_ round: RunnerState.Round, in store: JobStore) throws {
-    _ = try time(in: store)
+    try watchClock(in: store)
     try giveBackOwedJobs(in: store)
     // Not what it was when the round began: a look around in between may have found it lost.
     var worker = withLock { $0.state.worker }
@@ -28,10 +28,8 @@ extension QueueCore {
     var paused: Set<Int64>?
     store.hasFreedJobs = false
     try store.transaction {
-      // Not before: others may have had the database for long.
-      let now = clock.milliseconds
       for acknowledgement in round.acknowledgements {
-        try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none, now: now)
+        try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none)
       }
       // Kinds may have been paused since the round began, or all of it stopped.
       let claimable = withLock { storage in
@@ -50,10 +48,10 @@ extension QueueCore {
         var request = ClaimRequest(
           kinds: claimable.filter { !nowPaused.contains($0.kind) }, limit: isHeldBack ? 0 : round.limit,
           isOnline: network.isOnline,
-          mayRunAlone: round.mayRunAlone, worker: worker ?? 0, now: now)
+          mayRunAlone: round.mayRunAlone, worker: worker ?? 0)
         // One that has nothing to do is not taken in: a queue that is idle does not write.
         if worker == nil, try store.countClaimable(request) > 0 {
-          request.worker = try store.addWorker(.current, lease: configuration.leaseDuration.milliseconds, now: now)
+          request.worker = try store.addWorker(.current, lease: configuration.leaseDuration.milliseconds)
           worker = request.worker
         }
         if worker != nil {
@@ -98,7 +96,7 @@ extension QueueCore {
     for timer in timers { clock.timekeeper.cancel(timer) }
     for waiter in idle { waiter.resume() }
     if !claim.jobs.isEmpty, let pause = longestPause { setAlarm(in: pause) }
-    if !round.acknowledgements.isEmpty { lookAhead(in: store, now: clock.milliseconds) }
+    if !round.acknowledgements.isEmpty { lookAhead(in: store) }
     pump()
   }
 

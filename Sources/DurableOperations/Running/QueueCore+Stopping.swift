@@ -124,7 +124,7 @@ extension QueueCore {
         for execution in abandoned { try store.noteAbandoned(execution.job.id, claim: execution.job.claim) }
         for acknowledgement in acknowledgements {
           try store.acknowledge(
-            acknowledgement, keepsDone: configuration.retention != .none, now: clock.milliseconds)
+            acknowledgement, keepsDone: configuration.retention != .none)
         }
       }
     } catch {

@@ -48,11 +48,10 @@ extension QueueCore {
     do {
       try store.connection.withTimeout(Self.lastWriteTimeout) { _ in
         try store.transaction {
-          let now = clock.milliseconds
           for acknowledgement in acknowledgements {
-            try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none, now: now)
+            try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none)
           }
-          if let worker { try store.giveBackJobs(of: worker, now: now) }
+          if let worker { try store.giveBackJobs(of: worker) }
         }
       }
       if let worker { withLock { $0.hasGivenBack(worker) } }
@@ -67,7 +66,7 @@ extension QueueCore {
   /// is claimed.
   func giveBackOwedJobs(in store: JobStore) throws {
     guard let worker = withLock({ $0.owedWorker }) else { return }
-    try store.transaction { try store.giveBackJobs(of: worker, now: clock.milliseconds) }
+    try store.transaction { try store.giveBackJobs(of: worker) }
     withLock { $0.hasGivenBack(worker) }
   }
 

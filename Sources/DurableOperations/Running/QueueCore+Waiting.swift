@@ -3,8 +3,8 @@ import Foundation
 
 /// A task that waits until the database shows something.
 struct DatabaseWaiter: Sendable {
-  /// Whether it does, for the kinds that are registered, at a time.
-  let isOver: @Sendable (JobStore, _ kinds: [Int64], _ now: Int64) throws -> Bool
+  /// Whether it does, for the kinds that are registered.
+  let isOver: @Sendable (JobStore, _ kinds: [Int64]) throws -> Bool
   let reply: Reply<Void>
   let continuation: CheckedContinuation<Void, Never>
 
@@ -15,16 +15,16 @@ struct DatabaseWaiter: Sendable {
 
 extension QueueCore {
   func waitUntilIdle() async throws {
-    try await wait { store, kinds, now in try !store.isBusy(with: kinds, now: now) }
+    try await wait { store, kinds in try !store.isBusy(with: kinds) }
   }
 
   func waitUntilSettled(_ id: JobID) async throws {
-    try await wait { store, _, _ in try store.state(of: id)?.isSettled ?? true }
+    try await wait { store, _ in try store.state(of: id)?.isSettled ?? true }
   }
 
   /// Waits until the database shows something. It is asked after each change by this process, and in each look around.
   private func wait(
-    until isOver: @escaping @Sendable (JobStore, _ kinds: [Int64], _ now: Int64) throws -> Bool
+    until isOver: @escaping @Sendable (JobStore, _ kinds: [Int64]) throws -> Bool
   ) async throws {
     let number = withLock { storage in
       storage.lastWaiter += 1
@@ -58,7 +58,7 @@ extension QueueCore {
     // Called after each round, mostly with nobody who waits.
     let (waiters, kinds) = withLock { ($0.waiters, $0.waiters.isEmpty ? [] : Array($0.registrations.keys)) }
     for (number, waiter) in waiters {
-      let result = Result { try waiter.isOver(store, kinds, clock.milliseconds) }
+      let result = Result { try waiter.isOver(store, kinds) }
       if case .success(false) = result { continue }
       // Suspended meanwhile.
       if case .failure(let error as DatabaseError) = result, error.code == .suspended { continue }

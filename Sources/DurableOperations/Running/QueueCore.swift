@@ -199,8 +199,9 @@ final class QueueCore: Sendable {
   }
 
   /// The same, once a minute at most: it may have been used, and there is room again; or somebody has touched it.
-  func makeReserveNowAndThen(now: Int64) {
+  func makeReserveNowAndThen() {
     guard let reserve else { return }
+    let now = clock.milliseconds
     let isTime = withLock { storage in
       guard reserve.isKept || storage.watch.hasUsedReserve else { return false }
       if let last = storage.watch.reserveMadeAt, now >= last, now - last < 60_000 { return false }

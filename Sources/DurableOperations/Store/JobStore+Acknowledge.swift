@@ -4,8 +4,8 @@ import Foundation
 struct Acknowledgement {
   enum Result {
     case done
-    /// It runs again, at a time or at once.
-    case again(runAt: Int64?, isCharged: Bool, error: String?)
+    /// It runs again, after a time from when this is written or at once.
+    case again(after: Duration, isCharged: Bool, error: String?)
     /// It runs again as if this attempt had not been.
     case returned
     case dead(String)
@@ -28,36 +28,36 @@ struct Acknowledgement {
 extension JobStore {
   /// Writes what became of an attempt. Returns false if the job was given to somebody else in between.
   @discardableResult
-  func acknowledge(_ acknowledgement: Acknowledgement, keepsDone: Bool, now: Int64) throws -> Bool {
+  func acknowledge(_ acknowledgement: Acknowledgement, keepsDone: Bool) throws -> Bool {
     let id = acknowledgement.id
     let written: (state: JobState, flags: JobFlags)?
     switch acknowledgement.result {
     case .done:
-      guard let flags = try acknowledgeDone(acknowledgement, keeps: keepsDone, now: now) else {
+      guard let flags = try acknowledgeDone(acknowledgement, keeps: keepsDone) else {
         if !acknowledgement.isGivenBack { tell(.leaseLost(id, kind: acknowledgement.kind)) }
         return false
       }
       tell(acknowledgement.event)
       if flags.contains(.hasCheckpoint) { try removeCheckpoint(of: id) }
       if flags.contains(.hasErrors), !keepsDone { try removeErrors(of: id) }
-      if flags.contains(.hasDependents) { try tellDependents(of: id, how: .done, now: now) }
+      if flags.contains(.hasDependents) { try tellDependents(of: id, how: .done) }
       return true
-    case .again(let runAt, let isCharged, let error):
-      // A time that has come is none: the job would stay behind if the clock was set back.
-      let later = runAt.flatMap { $0 > now ? $0 : nil }
+    case .again(let delay, let isCharged, let error):
+      // No delay is no time: the job would stay behind if the clock was set back.
+      let later = delay > .zero ? now + delay.milliseconds : nil
       written = try acknowledge(
         acknowledgement, later == nil ? .waiting : .scheduled, runAt: later, attempts: isCharged ? 1 : 0, error: error,
-        isFurtherAttempt: true, endsIfReplaced: true, now: now)
+        isFurtherAttempt: true, endsIfReplaced: true)
     case .returned:
-      written = try acknowledge(acknowledgement, .waiting, keepsLane: true, now: now)
+      written = try acknowledge(acknowledgement, .waiting, keepsLane: true)
     case .dead(let error):
       written = try acknowledge(
-        acknowledgement, .dead, attempts: 1, error: error, endsIfReplaced: true, now: now)
+        acknowledgement, .dead, attempts: 1, error: error, endsIfReplaced: true)
     case .held(let error):
       written = try acknowledge(
-        acknowledgement, .held, attempts: 1, error: error, endsIfReplaced: true, now: now)
+        acknowledgement, .held, attempts: 1, error: error, endsIfReplaced: true)
     case .cancelled(let error):
-      written = try acknowledge(acknowledgement, .cancelled, error: error, now: now)
+      written = try acknowledge(acknowledgement, .cancelled, error: error)
     }
     guard let written else {
       if !acknowledgement.isGivenBack { tell(.leaseLost(id, kind: acknowledgement.kind)) }
@@ -72,13 +72,13 @@ extension JobStore {
     if written.state == .waiting { hasFreedJobs = true }
     if written.state == .cancelled, written.flags.contains(.isReplaced) { try handDependentsOn(from: id) }
     if written.flags.contains(.hasDependents), written.state.isSettled {
-      try tellDependents(of: id, how: .failed, now: now)
+      try tellDependents(of: id, how: .failed)
     }
     return true
   }
 
   /// Returns the job's flags; nil if the claim is not the last one.
-  private func acknowledgeDone(_ acknowledgement: Acknowledgement, keeps: Bool, now: Int64) throws -> JobFlags? {
+  private func acknowledgeDone(_ acknowledgement: Acknowledgement, keeps: Bool) throws -> JobFlags? {
     let statement =
       keeps
       ? try statement(
@@ -109,9 +109,9 @@ extension JobStore {
   private func acknowledge(
     _ acknowledgement: Acknowledgement, _ state: JobState, runAt: Int64? = nil, attempts: Int64 = 0,
     error: String? = nil, keepsLane: Bool = false, isFurtherAttempt: Bool = false,
-    endsIfReplaced: Bool = false, now: Int64
+    endsIfReplaced: Bool = false
   ) throws -> (JobState, flags: JobFlags)? {
-    if let error { try noteError(error, of: acknowledgement, now: now) }
+    if let error { try noteError(error, of: acknowledgement) }
     let update = try statement(
       """
       UPDATE durable_jobs SET state = CASE WHEN \(Self.isCancelled) THEN \(.cancelled) ELSE ?3 END, worker = NULL,
@@ -144,7 +144,7 @@ extension JobStore {
   /// So many errors of a job are kept.
   private static let keptErrors = 20
 
-  private func noteError(_ error: String, of acknowledgement: Acknowledgement, now: Int64) throws {
+  private func noteError(_ error: String, of acknowledgement: Acknowledgement) throws {
     guard try isCurrent(acknowledgement.id, claim: acknowledgement.claim) else { return }
     let insert = try statement("INSERT INTO durable_errors (job, at, attempt, error) VALUES (?1, ?2, ?3, ?4)")
     insert.bind(acknowledgement.id.rawValue, at: 1)

@@ -10,7 +10,6 @@ struct ClaimRequest {
   /// Whether a job that must run alone may be claimed: nothing else runs.
   var mayRunAlone: Bool
   var worker: Int64
-  var now: Int64
 
   /// What may still be claimed when some jobs have been.
   func further(after claim: Claim, limit: Int) -> ClaimRequest {
@@ -96,7 +95,7 @@ extension JobStore {
       guard let (lane, most) = lanes.first else { return [] }
       let update = try statement("\(Self.claiming) IN (SELECT id \(Self.ofLane)) \(Self.returning)")
       update.bind(request.worker, at: 1)
-      update.bind(request.now, at: 2)
+      update.bind(now, at: 2)
       update.bind(lane, at: 3)
       update.bind(min(most, limit), at: 4)
       return try claimedJobs(update)
@@ -118,7 +117,7 @@ extension JobStore {
   private func take(_ jobs: ArraySlice<OrderKey>, _ request: ClaimRequest) throws -> [ClaimedJob] {
     let update = try statement("\(Self.claiming) IN (\(Self.places)) \(Self.returning)")
     update.bind(request.worker, at: 1)
-    update.bind(request.now, at: 2)
+    update.bind(now, at: 2)
     for index in 0..<Self.together {
       // No job has the number null.
       update.bind(index < jobs.count ? jobs[jobs.startIndex + index].id : nil, at: Int32(3 + index))
@@ -258,7 +257,7 @@ extension JobStore {
   // MARK: - Time
 
   /// Has jobs whose time has come wait, a thousand at once. Returns how many.
-  func promote(now: Int64) throws -> Int {
+  func promote() throws -> Int {
     let update = try statement(
       """
       UPDATE durable_jobs SET state = \(.waiting)

@@ -13,16 +13,16 @@ extension JobStore {
   /// that have failed.
   @discardableResult
   func tellDependents(
-    of id: JobID, how end: PrerequisiteEnd, only dependent: JobID? = nil, now: Int64
+    of id: JobID, how end: PrerequisiteEnd, only dependent: JobID? = nil
   ) throws -> [JobID] {
     var ended = [(id, end, dependent)]
     var allFailed: [JobID] = []
     while let (id, end, dependent) = ended.popLast() {
       switch end {
-      case .done: try releaseDependents(of: id, only: dependent, all: true, now: now)
+      case .done: try releaseDependents(of: id, only: dependent, all: true)
       case .failed, .deleted:
-        try releaseDependents(of: id, only: dependent, all: false, now: now)
-        let failed = try failDependents(of: id, only: dependent, isDeleted: end == .deleted, now: now)
+        try releaseDependents(of: id, only: dependent, all: false)
+        let failed = try failDependents(of: id, only: dependent, isDeleted: end == .deleted)
         ended += failed.map { ($0, .failed, nil) }
         allFailed += failed
       }
@@ -35,7 +35,7 @@ extension JobStore {
     "prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run))"
 
   /// Those who wait for this one wait for one less: all of them, or those who run whatever has become of it.
-  private func releaseDependents(of id: JobID, only dependent: JobID?, all: Bool, now: Int64) throws {
+  private func releaseDependents(of id: JobID, only dependent: JobID?, all: Bool) throws {
     let select = try statement(
       """
       SELECT lane, state = \(.blocked) AND blockers <= 1,
@@ -80,9 +80,9 @@ extension JobStore {
   }
 
   /// Those who wait for this one, and are to be cancelled or dead with it. Returns them.
-  private func failDependents(of id: JobID, only dependent: JobID?, isDeleted: Bool, now: Int64) throws -> [JobID] {
+  private func failDependents(of id: JobID, only dependent: JobID?, isDeleted: Bool) throws -> [JobID] {
     let states = try statesOfDependents(thatFailWith: id, only: dependent, isDeleted: isDeleted)
-    let failed = states.isEmpty ? [] : try fail(states, with: id, only: dependent, isDeleted: isDeleted, now: now)
+    let failed = states.isEmpty ? [] : try fail(states, with: id, only: dependent, isDeleted: isDeleted)
     // What was deleted will never be done: nobody waits for it any more.
     if isDeleted {
       let unblock = try statement(
@@ -116,7 +116,7 @@ extension JobStore {
   }
 
   private func fail(
-    _ states: [JobID: Int64], with id: JobID, only dependent: JobID?, isDeleted: Bool, now: Int64
+    _ states: [JobID: Int64], with id: JobID, only dependent: JobID?, isDeleted: Bool
   ) throws -> [JobID] {
     let update = try statement(
       """

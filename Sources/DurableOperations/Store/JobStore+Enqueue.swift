@@ -3,7 +3,7 @@ import Foundation
 
 extension JobStore {
   /// Stores jobs, all of them or none.
-  func enqueue(_ jobs: [EncodedJob], now: Int64) throws -> [JobID] {
+  func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
     try refuseCircles(jobs)
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
@@ -14,20 +14,20 @@ extension JobStore {
     let insert = try insertion()
     for (position, job) in jobs.enumerated() {
       if kind.map({ KindName($0.name) != KindName(job.kind) }) ?? true { kind = (job.kind, try kindID(job.kind)) }
-      let id = try enqueue(job, kind: kind?.id ?? 0, by: insert, after: ids, now: now)
+      let id = try enqueue(job, kind: kind?.id ?? 0, by: insert, after: ids)
       if !job.options.dependsOn.isEmpty { later.append((position, job.options.dependsOn)) }
       ids.append(id)
     }
     for (position, prerequisites) in later {
       let numbers = prerequisites.map { $0.position.map { ids[$0] } ?? $0 }
-      try block(ids[position], by: numbers, of: jobs[position], now: now)
+      try block(ids[position], by: numbers, of: jobs[position])
     }
     return ids
   }
 
   /// Stores one, without its prerequisites. `earlier`: those of the same call that are stored already.
   private func enqueue(
-    _ job: EncodedJob, kind: Int64, by insert: Statement, after earlier: [JobID], now: Int64
+    _ job: EncodedJob, kind: Int64, by insert: Statement, after earlier: [JobID]
   ) throws -> JobID {
     var running: JobID?
     if let key = job.options.uniqueKey {
@@ -41,13 +41,13 @@ extension JobStore {
           throw JobError(.duplicate(position.map { .inSameCall($0) } ?? id), kind: job.kind)
         case .replace where state == .executing: running = id
         case .replace:
-          try replace(id, in: state, by: job, kind: kind, now: now)
+          try replace(id, in: state, by: job, kind: kind)
           tell(.enqueued(id, kind: job.kind))
           return id
         }
       }
     }
-    let state = try bind(job, kind: kind, now: now, to: insert)
+    let state = try bind(job, kind: kind, to: insert)
     try insert.run()
     deltas.add(1, kind: kind, state: state.number)
     let id = JobID(rawValue: connection.lastInsertedRowID)
@@ -73,7 +73,7 @@ extension JobStore {
 
   /// Parameters 1 to 14: the same for a new row, and for one whose job is replaced. Returns the state.
   @discardableResult
-  private func bind(_ job: EncodedJob, kind: Int64, now: Int64, to statement: Statement) throws -> JobState {
+  private func bind(_ job: EncodedJob, kind: Int64, to statement: Statement) throws -> JobState {
     let options = job.options
     let runAt: Int64? =
       switch options.start {
@@ -124,7 +124,7 @@ extension JobStore {
     return found ?? running
   }
 
-  private func replace(_ id: JobID, in state: JobState, by job: EncodedJob, kind: Int64, now: Int64) throws {
+  private func replace(_ id: JobID, in state: JobState, by job: EncodedJob, kind: Int64) throws {
     // It waits for what the new one names, and for one that executes in whose place it is to come.
     let forget = try statement(
       """
@@ -148,7 +148,7 @@ extension JobStore {
         lapses = 0, revision = revision + 1, started_at = NULL, finished_at = NULL
       WHERE id = ?15 RETURNING state
       """)
-    try bind(job, kind: kind, now: now, to: update)
+    try bind(job, kind: kind, to: update)
     update.bind(id.rawValue, at: 15)
     try update.forEachRow { deltas.move(ofKind: kind, from: state.number, to: $0.integer(0)) }
     try removeCheckpoint(of: id)
@@ -198,7 +198,7 @@ extension JobStore {
     return nil
   }
 
-  private func block(_ id: JobID, by prerequisites: [JobID], of job: EncodedJob, now: Int64) throws {
+  private func block(_ id: JobID, by prerequisites: [JobID], of job: EncodedJob) throws {
     let select = try statement("SELECT state FROM durable_jobs WHERE id = ?1")
     var unmet: [JobID] = []
     for prerequisite in Set(prerequisites).sorted() {
@@ -217,7 +217,7 @@ extension JobStore {
       select.bind(prerequisite.rawValue, at: 1)
       let state = try select.first { $0.state(0) } ?? nil
       if state == .dead || state == .cancelled {
-        try tellDependents(of: prerequisite, how: .failed, only: id, now: now)
+        try tellDependents(of: prerequisite, how: .failed, only: id)
       }
     }
   }

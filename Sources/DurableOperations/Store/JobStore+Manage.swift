@@ -23,7 +23,7 @@ extension JobStore {
   }
 
   /// Cancels a job. Returns its state before; one that executes is asked to end, and is cancelled then.
-  func cancel(_ id: JobID, now: Int64) throws -> JobState {
+  func cancel(_ id: JobID) throws -> JobState {
     let state = try state(of: id, before: .cancel)
     switch state {
     // The last two were refused.
@@ -42,16 +42,16 @@ extension JobStore {
         deltas.move(ofKind: kind, from: state.number, to: JobState.cancelled.number)
         try tell(.cancelled(id, kind: kindName(kind)))
       }
-      try tellDependents(of: id, how: .failed, now: now)
+      try tellDependents(of: id, how: .failed)
     }
     return state
   }
 
   /// Has a job that is held, dead, cancelled or scheduled run at once, with all its attempts before it.
-  func retry(_ id: JobID, now: Int64) throws {
+  func retry(_ id: JobID) throws {
     let state = try state(of: id, before: .retry)
     if state == .dead || state == .cancelled, let other = try heir(of: id) { throw JobError(.duplicate(other), id: id) }
-    try makeDue(id, now: now)
+    try makeDue(id)
   }
 
   /// The job that has the unique key of one that has ended.
@@ -67,7 +67,7 @@ extension JobStore {
   }
 
   /// Has a job that does not execute run at once, or when what it waits for is done.
-  func makeDue(_ id: JobID, now: Int64) throws {
+  func makeDue(_ id: JobID) throws {
     let update = try statement(
       """
       UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN \(.blocked) ELSE \(.waiting) END, run_at = ?2, attempts = 0,
@@ -97,9 +97,9 @@ extension JobStore {
     if connection.changeCount == 0 { throw JobError(.unknownJob, id: id) }
   }
 
-  func delete(_ id: JobID, now: Int64) throws {
+  func delete(_ id: JobID) throws {
     let state = try state(of: id, before: .delete)
-    try tellDependents(of: id, how: state == .done ? .done : .deleted, now: now)
+    try tellDependents(of: id, how: state == .done ? .done : .deleted)
     try remove(id)
   }
 

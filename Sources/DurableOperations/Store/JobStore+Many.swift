@@ -31,11 +31,11 @@ extension JobStore {
   }
 
   /// Has those that are still in a state run at once, unless another has their unique key by now. Returns how many.
-  func retry(_ ids: ArraySlice<JobID>, in state: JobState, now: Int64) throws -> Int {
+  func retry(_ ids: ArraySlice<JobID>, in state: JobState) throws -> Int {
     var count = 0
     for id in ids where try self.state(of: id) == state {
       if state != .held, try heir(of: id) != nil { continue }
-      try makeDue(id, now: now)
+      try makeDue(id)
       count += 1
     }
     return count
@@ -58,12 +58,12 @@ extension JobStore {
   }
 
   /// Cancels those that have not ended. Returns how many, and whether some of them execute.
-  func cancel(_ ids: ArraySlice<JobID>, now: Int64) throws -> (count: Int, isAnyExecuting: Bool) {
+  func cancel(_ ids: ArraySlice<JobID>) throws -> (count: Int, isAnyExecuting: Bool) {
     var count = 0
     var isAnyExecuting = false
     for id in ids {
       guard let state = try state(of: id), !state.isSettled else { continue }
-      if try cancel(id, now: now) == .executing { isAnyExecuting = true }
+      if try cancel(id) == .executing { isAnyExecuting = true }
       count += 1
     }
     return (count, isAnyExecuting)
@@ -73,13 +73,13 @@ extension JobStore {
   ///
   /// - Parameter failed: the jobs that were cancelled, or dead, because others were deleted: they go too if they are meant.
   func delete(
-    _ ids: ArraySlice<JobID>, in states: Set<JobState>, failed: inout Set<JobID>, now: Int64
+    _ ids: ArraySlice<JobID>, in states: Set<JobState>, failed: inout Set<JobID>
   ) throws -> Int {
     var count = 0
     for id in ids {
       guard let state = try state(of: id) else { continue }
       guard states.contains(state) || (state == .cancelled || state == .dead) && failed.contains(id) else { continue }
-      failed.formUnion(try tellDependents(of: id, how: state == .done ? .done : .deleted, now: now))
+      failed.formUnion(try tellDependents(of: id, how: state == .done ? .done : .deleted))
       try remove(id)
       count += 1
     }

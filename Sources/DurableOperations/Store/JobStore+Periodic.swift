@@ -18,7 +18,7 @@ extension JobStore {
   private static let columns = "name, kind, version, payload, options, schedule, catch_up, last_at, next_at"
 
   /// Stores a periodic job, or changes it. Its next time stays as it is if its schedule does.
-  func schedule(_ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, now: Int64)
+  func schedule(_ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp)
     throws
   {
     let text = try Self.text(of: schedule)
@@ -60,7 +60,7 @@ extension JobStore {
   }
 
   /// Whether `enqueueOccurrences` has something to do. Throws if all that are due cannot be read. Only reads.
-  func hasOccurrences(now: Int64) throws -> Bool {
+  func hasOccurrences() throws -> Bool {
     let due = try periodicJobs(where: "next_at <= \(now)")
     if let unreadable = due.first, due.allSatisfy({ (try? $0.get()) == nil }) { _ = try unreadable.get() }
     return !due.isEmpty
@@ -68,7 +68,7 @@ extension JobStore {
 
   /// Enqueues what is due. In one transaction with what is remembered of it, so that no two processes do the same.
   /// `unreadable`: why one of those that are due cannot be read, such as a time zone that this machine does not know.
-  func enqueueOccurrences(now: Int64) throws -> (enqueued: [EncodedJob], unreadable: (any Error)?) {
+  func enqueueOccurrences() throws -> (enqueued: [EncodedJob], unreadable: (any Error)?) {
     var enqueued: [EncodedJob] = []
     var unreadable: (any Error)?
     for result in try periodicJobs(where: "next_at <= \(now)") {
@@ -89,7 +89,7 @@ extension JobStore {
           kind: row.kind, version: row.version, payload: row.payload, options: row.options,
           occurrence: time.milliseconds)
         do {
-          _ = try enqueue([job], now: now)
+          _ = try enqueue([job])
           enqueued.append(job)
         } catch let error as JobError {
           // The one before has its key still: this one is left out.
@@ -106,13 +106,13 @@ extension JobStore {
   }
 
   /// Whether the clock was set back so far that periodic jobs would stay away for long. Only reads.
-  func hasPeriodicJobsFarAhead(of now: Int64) throws -> Bool {
-    try !periodicJobs(farAheadOf: now).isEmpty
+  func hasPeriodicJobsFarAhead() throws -> Bool {
+    try !periodicJobsFarAhead().isEmpty
   }
 
   /// Has periodic jobs go on from now though their last time is yet to come.
-  func bringBackPeriodicJobs(now: Int64) throws {
-    for row in try periodicJobs(farAheadOf: now) {
+  func bringBackPeriodicJobs() throws {
+    for row in try periodicJobsFarAhead() {
       let next = row.schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
       try connection.execute(
         "UPDATE durable_periodic SET last_at = ?, next_at = ? WHERE name = ?",
@@ -122,7 +122,8 @@ extension JobStore {
 
   /// Those of a clock line are waited for if it is a few hours; intervals go on from the new time. What took place is remembered
   /// in both cases, and does not take place again.
-  private func periodicJobs(farAheadOf now: Int64) throws -> [PeriodicRow] {
+  private func periodicJobsFarAhead() throws -> [PeriodicRow] {
+    let now = now
     let minute: Int64 = 60_000, hours: Int64 = 3 * 3_600_000
     return try periodicJobs(where: "last_at > \(now + minute)").compactMap { try? $0.get() }.filter { row in
       switch row.schedule.rule {

@@ -52,7 +52,7 @@ struct UnknownKind: Sendable {
 
 extension JobStore {
   /// Takes the process in among those that run jobs. Returns its number.
-  func addWorker(_ identity: ProcessIdentity, lease: Int64, now: Int64) throws -> Int64 {
+  func addWorker(_ identity: ProcessIdentity, lease: Int64) throws -> Int64 {
     try connection.execute(
       """
       INSERT INTO durable_workers (boot, namespace, host, process, started, lease, lease_until)
@@ -66,7 +66,7 @@ extension JobStore {
   }
 
   /// Prolongs a lease, which is so long from now on. Returns false if it was taken away.
-  func prolongLease(of worker: Int64, by lease: Int64, now: Int64) throws -> Bool {
+  func prolongLease(of worker: Int64, by lease: Int64) throws -> Bool {
     let update = try statement("UPDATE durable_workers SET lease = ?2, lease_until = ?3 WHERE id = ?1")
     update.bind(worker, at: 1)
     update.bind(lease, at: 2)
@@ -128,13 +128,13 @@ extension JobStore {
   ///   - loss: what is known of its process.
   @discardableResult
   func rescue(
-    from worker: Int64, after loss: WorkerLoss, maxCrashes: Int?, maxLapses: Int? = nil, now: Int64
+    from worker: Int64, after loss: WorkerLoss, maxCrashes: Int?, maxLapses: Int? = nil
   ) throws -> Bool {
     let rescued =
       switch loss {
-      case .crashed: try takeFromCrashed(worker, maxCrashes: maxCrashes, now: now)
-      case .lapsed: try takeFromLapsed(worker, maxLapses: maxLapses, now: now)
-      case .stoodStill: try takeFromAlive(worker, now: now)
+      case .crashed: try takeFromCrashed(worker, maxCrashes: maxCrashes)
+      case .lapsed: try takeFromLapsed(worker, maxLapses: maxLapses)
+      case .stoodStill: try takeFromAlive(worker)
       }
     try removeWorker(worker)
     guard !rescued.isEmpty else { return false }
@@ -153,18 +153,18 @@ extension JobStore {
       } else {
         tell(.cancelled(job.id, kind: kind))
       }
-      if job.flags.contains(.hasDependents) { try tellDependents(of: job.id, how: .failed, now: now) }
+      if job.flags.contains(.hasDependents) { try tellDependents(of: job.id, how: .failed) }
     }
     return true
   }
 
   /// Has all jobs of this process wait again, as if they had never been claimed.
-  func giveBackJobs(of worker: Int64, now: Int64) throws {
-    for job in try takeFromAlive(worker, now: now) {
+  func giveBackJobs(of worker: Int64) throws {
+    for job in try takeFromAlive(worker) {
       let kind = try kindName(JobLane.kind(of: job.lane))
       tell(job.state == .cancelled ? .cancelled(job.id, kind: kind) : .returned(job.id, kind: kind))
       if job.state == .cancelled, job.flags.contains(.hasDependents) {
-        try tellDependents(of: job.id, how: .failed, now: now)
+        try tellDependents(of: job.id, how: .failed)
       }
     }
     try removeWorker(worker)
@@ -185,7 +185,7 @@ extension JobStore {
   /// What was asked of the attempt has ended with it.
   private static let withoutWishes: SQL = "flags = flags & ~\(flags: .isCancelRequested, .isAbandoned)"
 
-  private func takeFromCrashed(_ worker: Int64, maxCrashes: Int?, now: Int64) throws -> [Rescued] {
+  private func takeFromCrashed(_ worker: Int64, maxCrashes: Int?) throws -> [Rescued] {
     let update = try statement(
       """
       UPDATE durable_jobs SET worker = NULL, crashes = crashes + (\(Self.isCharged)), \(Self.withoutWishes),
@@ -203,7 +203,7 @@ extension JobStore {
   }
 
   /// The second time in a row it may have been the job that ended its process, so it runs alone, as after a crash.
-  private func takeFromLapsed(_ worker: Int64, maxLapses: Int?, now: Int64) throws -> [Rescued] {
+  private func takeFromLapsed(_ worker: Int64, maxLapses: Int?) throws -> [Rescued] {
     let update = try statement(
       """
       UPDATE durable_jobs SET worker = NULL, lapses = lapses + (\(Self.isCharged)), \(Self.withoutWishes),
@@ -221,7 +221,7 @@ extension JobStore {
   }
 
   /// As if they had never been claimed.
-  private func takeFromAlive(_ worker: Int64, now: Int64) throws -> [Rescued] {
+  private func takeFromAlive(_ worker: Int64) throws -> [Rescued] {
     let update = try statement(
       """
       UPDATE durable_jobs SET worker = NULL, \(Self.withoutWishes),
@@ -262,7 +262,7 @@ extension JobStore {
   // MARK: - Idleness, only reads
 
   /// Whether a job of one of these kinds executes anywhere, or is due.
-  func isBusy(with kinds: [Int64], now: Int64) throws -> Bool {
+  func isBusy(with kinds: [Int64]) throws -> Bool {
     let own = Set(kinds)
     var isBusy = false
     try statement("SELECT DISTINCT lane >> 2 FROM durable_jobs WHERE state = \(.executing)").forEachRow { row in
@@ -326,7 +326,7 @@ extension JobStore {
   }
 
   /// Notes that a process knows kinds.
-  func noteKnown(_ kinds: [Int64], now: Int64) throws {
+  func noteKnown(_ kinds: [Int64]) throws {
     let update = try statement("UPDATE durable_kinds SET known_at = ?2 WHERE id = ?1")
     for kind in kinds {
       update.bind(kind, at: 1)
@@ -350,7 +350,7 @@ extension JobStore {
   }
 
   /// Jobs that have waited too long for a process that knows them are dead.
-  func giveUp(_ ids: [JobID], kind: String, now: Int64) throws {
+  func giveUp(_ ids: [JobID], kind: String) throws {
     let update = try statement(
       "UPDATE durable_jobs SET state = \(.dead), finished_at = ?2, error = ?3 WHERE id = ?1 AND state = \(.waiting) RETURNING lane"
     )
@@ -366,14 +366,14 @@ extension JobStore {
       }
       guard isDead else { continue }
       tellDead(id, kind: kind, error: error)
-      try tellDependents(of: id, how: .failed, now: now)
+      try tellDependents(of: id, how: .failed)
     }
   }
 
   // MARK: - The clock
 
   /// Remembers the date, for a start of the machine that knows an earlier one.
-  func noteTime(_ now: Int64) throws {
+  func noteTime() throws {
     let insert = try statement("INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('seen', ?1)")
     insert.bind(now, at: 1)
     try insert.run()
@@ -381,7 +381,7 @@ extension JobStore {
 
   /// The clock was set anew: delays and leases move with it, once, whichever process notices it first. `offset` is what
   /// the clock shows when the machine's time since its start is zero.
-  func clockShows(_ now: Int64, offset: Int64, boot: String) throws {
+  func clockShows(offset: Int64, boot: String) throws {
     let rows = try connection.execute("SELECT key, value FROM durable_meta WHERE key IN ('clock', 'boot', 'seen')")
     let stored = Dictionary(rows.map { ($0[0].textValue ?? "", $0[1]) }, uniquingKeysWith: { $1 })
     var jump: Int64 = 0

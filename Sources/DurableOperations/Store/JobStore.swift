@@ -10,6 +10,9 @@ final class JobStore {
   private let events: EventHub
   let suspension: Suspension
   private var ignoresSuspension = false
+  private let clock: JobClock
+  /// The date when the transaction that is under way began.
+  private var transactionTime: Int64?
   /// What is told when the transaction is over.
   private var pendingEvents: [JobEvent.Content] = []
   /// Statements that were prepared, by their text.
@@ -36,6 +39,7 @@ final class JobStore {
   ) throws {
     self.events = events
     self.suspension = suspension
+    clock = configuration.clock
     let hadLog = Self.hasLog(beside: path)
     connection = try Connection(
       path: path, busyTimeout: configuration.busyTimeout, mustExist: mustExist, isReadOnly: isReadOnly,
@@ -212,11 +216,17 @@ final class JobStore {
 
   // MARK: - Transactions
 
+  /// The date, in milliseconds since 1970. Inside of a transaction it stands still: all that is written has one time.
+  var now: Int64 { transactionTime ?? clock.milliseconds }
+
   func transaction<R>(_ body: () throws -> R) throws -> R {
     try refuseWhileSuspended()
     do {
       if isWithoutLog { try announceLog() }
+      defer { transactionTime = nil }
       let result = try connection.transaction {
+        // Not before: others may have had the database for long.
+        transactionTime = clock.milliseconds
         let result = try body()
         // Otherwise what was done was taken back.
         if connection.isInTransaction { try connection.takeHasChangedJobs() ? recount() : writeCounts() }

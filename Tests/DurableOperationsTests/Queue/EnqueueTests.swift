@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct EnqueueTests {
+@Suite(.timeLimit(.minutes(30))) struct EnqueueTests {
   private struct Odd: Job {
     static let kind = "odd"
     var number: Double

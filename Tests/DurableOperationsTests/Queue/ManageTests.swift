@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct ManageTests {
+@Suite(.timeLimit(.minutes(30))) struct ManageTests {
   /// A queue that runs nothing, and a job in each of the states that can be had without running.
   private func queue() throws -> (DurableQueue, waiting: JobID, scheduled: JobID, blocked: JobID, held: JobID) {
     let queue = try DurableQueue(location: .memory)

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Mistakes of the programmer's end the program, with a sentence that says what to do.
-@Suite(.timeLimit(.minutes(10))) struct MisuseTests {
+@Suite(.timeLimit(.minutes(30))) struct MisuseTests {
   private func expect(_ result: ExitTest.Result?, says text: String) {
     let error = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(error.contains(text), "\(error)")

@@ -3,7 +3,7 @@ import DurableOperations
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct PauseTests {
+@Suite(.timeLimit(.minutes(30))) struct PauseTests {
   @Test func paused_waitsUntilResumed() async throws {
     let queue = try DurableQueue(location: .memory)
     let seen = EventRecorder<String>()

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The stored form of a job changes from one version of a program to the next.
-@Suite(.timeLimit(.minutes(10))) struct PayloadTests {
+@Suite(.timeLimit(.minutes(30))) struct PayloadTests {
   private struct Mail1: Job {
     static let kind = "mail"
     var to: String

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct PeriodicTests {
+@Suite(.timeLimit(.minutes(30))) struct PeriodicTests {
   private let utc = TimeZone(identifier: "UTC")!
 
   private func runner(_ harness: Harness) throws -> EventRecorder<Double> {

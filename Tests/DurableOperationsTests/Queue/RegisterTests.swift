@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct RegisterTests {
+@Suite(.timeLimit(.minutes(30))) struct RegisterTests {
   private struct Composed: Job { static let kind = "\u{E9}" }
   private struct Decomposed: Job { static let kind = "e\u{301}" }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct TransactionTests {
+@Suite(.timeLimit(.minutes(30))) struct TransactionTests {
   /// DUR-20: would not compile without a warning.
   @Test func result_thatNobodyWants_isNoWarning() throws {
     let queue = try DurableQueue(location: .memory)

@@ -7,7 +7,7 @@ import Testing
 @testable import DurableOperations
 
 /// A file becomes smaller when it is told to, and nothing is lost by it.
-@Suite(.timeLimit(.minutes(10))) struct CompactTests {
+@Suite(.timeLimit(.minutes(30))) struct CompactTests {
   private func size(_ file: URL) -> Int {
     ["", "-wal"].reduce(0) { sum, end in
       sum + ((try? FileManager.default.attributesOfItem(atPath: file.path + end))?[.size] as? Int ?? 0)

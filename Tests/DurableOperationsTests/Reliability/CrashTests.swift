@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct CrashTests {
+@Suite(.timeLimit(.minutes(30))) struct CrashTests {
   @Test("One job that traps among 1,000, eight at once: 999 are done, it is dead")
   func trappingJob_takesNobodyAlong() async throws {
     try await withDatabaseFile { file in

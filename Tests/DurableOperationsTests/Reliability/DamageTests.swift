@@ -6,7 +6,7 @@ import Testing
 @testable import DurableOperations
 
 /// Damaged and foreign contents of a file are errors, and hide nothing else.
-@Suite(.timeLimit(.minutes(10))) struct DamageTests {
+@Suite(.timeLimit(.minutes(30))) struct DamageTests {
   /// A file with one job, and one statement more.
   private func file(after statement: String) throws -> URL {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).sqlite")

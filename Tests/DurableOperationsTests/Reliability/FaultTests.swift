@@ -6,7 +6,7 @@ import Testing
 @testable import DurableOperations
 
 /// A disk, a file, or another program that does not do what the queue needs.
-@Suite(.timeLimit(.minutes(10))) struct FaultTests {
+@Suite(.timeLimit(.minutes(30))) struct FaultTests {
   #if os(macOS) || os(Linux)
   @Test("A file that may not grow: a typed error, nothing is lost, and all goes on when there is room")
   func fullDisk_losesNothing() async throws {
@@ -128,13 +128,13 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     func open(_ migrations: [String]) throws -> JobStore {
       try JobStore(
-        path: folder.path + "/jobs.sqlite", configuration: DurableQueue.Configuration(), events: EventHub(),
+        path: folder.path + "/jobs.sqlite", configuration: .standingStill(at: 7), events: EventHub(),
         mustExist: false, migrations: migrations)
     }
     let id: JobID, identity: String
     do {
       let store = try open(Schema.migrations)
-      id = try store.transaction { try store.enqueue([StoreHarness.job()], now: 7)[0] }
+      id = try store.transaction { try store.enqueue([StoreHarness.job()])[0] }
       identity = try store.identity()
     }
     // Two steps at once, the second of which is wrong at first.

@@ -7,7 +7,7 @@ import Testing
 @testable import DurableOperations
 
 /// The files of a queue: who may read them, and how large they become.
-@Suite(.timeLimit(.minutes(10))) struct FileTests {
+@Suite(.timeLimit(.minutes(30))) struct FileTests {
   private let folder: URL
   private let file: URL
 

@@ -6,7 +6,7 @@ import Testing
 @testable import DurableOperations
 
 /// DUR-5: a disk of four megabytes, in a name space of its own.
-@Suite(.enabled(if: SmallDisk.canMount, "this user may not mount anything"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: SmallDisk.canMount, "this user may not mount anything"), .timeLimit(.minutes(30)))
 struct FullDiskTests {
   @Test func diskIsFull_jobsAreDeletedCancelledAndHeld_andThereIsRoomForOthers() async throws {
     try await withDatabaseFile { file in

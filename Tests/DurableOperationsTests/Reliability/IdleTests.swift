@@ -5,7 +5,7 @@ import Testing
 @testable import DurableOperations
 
 /// DUR-13: what a queue does that has nothing to do.
-@Suite(.timeLimit(.minutes(10))) struct IdleTests {
+@Suite(.timeLimit(.minutes(30))) struct IdleTests {
   @Test func idleQueue_writesNothing() async throws {
     try await withDatabaseFile { file in
       let harness = try Harness(.file(file))

@@ -7,7 +7,7 @@ import Testing
 @testable import DurableOperations
 
 /// DUR-3: what was stored last is in the log alone. If that is lost, somebody is told.
-@Suite(.timeLimit(.minutes(10))) struct LostLogTests {
+@Suite(.timeLimit(.minutes(30))) struct LostLogTests {
   /// Opens a file, and returns what was reported of it.
   private func opened(_ file: URL) throws -> (queue: DurableQueue, reported: [String]) {
     let reported = EventRecorder<String>()

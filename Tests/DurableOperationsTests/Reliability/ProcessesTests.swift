@@ -7,7 +7,7 @@ import Testing
 @testable import DurableOperations
 
 /// Several processes on one file.
-@Suite(.timeLimit(.minutes(10))) struct ProcessesTests {
+@Suite(.timeLimit(.minutes(30))) struct ProcessesTests {
   @Test func two_shareTheWork_andNothingRunsTwice() async throws {
     try await withDatabaseFile { file in
       let log = file.deletingLastPathComponent().appending(path: "attempts.log")

@@ -7,7 +7,7 @@ import Testing
 @testable import DurableOperations
 
 /// DUR-5: the file whose room is given back on a full disk.
-@Suite(.timeLimit(.minutes(10))) struct ReserveTests {
+@Suite(.timeLimit(.minutes(30))) struct ReserveTests {
   private func attributes(_ file: URL) -> (size: Int, mode: Int)? {
     guard let values = try? FileManager.default.attributesOfItem(atPath: file.path + "-reserve") else { return nil }
     return (values[.size] as? Int ?? 0, values[.posixPermissions] as? Int ?? 0)

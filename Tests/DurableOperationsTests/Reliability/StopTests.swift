@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct StopTests {
+@Suite(.timeLimit(.minutes(30))) struct StopTests {
   @Test func grace_letsWorkFinish() async throws {
     let harness = try Harness()
     let started = Gate(), release = Gate()

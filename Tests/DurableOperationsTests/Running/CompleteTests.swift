@@ -6,7 +6,7 @@ import Testing
 @testable import DurableOperations
 
 /// Checkpoints, heartbeats, and finishing a job together with writes of the user's.
-@Suite(.timeLimit(.minutes(10))) struct CompleteTests {
+@Suite(.timeLimit(.minutes(30))) struct CompleteTests {
   @Test func completed_writesAndJobTogether_whateverTheOperationDoes() async throws {
     let queue = try DurableQueue(location: .memory)
     try await queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }

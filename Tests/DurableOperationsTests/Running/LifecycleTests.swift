@@ -7,7 +7,7 @@ import Testing
 @testable import DurableOperations
 
 /// Starting, stopping, listening, waiting, and what is left when all is released.
-@Suite(.timeLimit(.minutes(10))) struct LifecycleTests {
+@Suite(.timeLimit(.minutes(30))) struct LifecycleTests {
   @Test func stoppedWhileAJobIsClaimed_isCancelledToo() async throws {
     for _ in 0..<100 {
       let queue = try DurableQueue(location: .memory)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct NetworkJobTests {
+@Suite(.timeLimit(.minutes(30))) struct NetworkJobTests {
   @Test func offline_stays_online_runsAtOnce() async throws {
     let network = ManualReachabilityMonitor(isReachable: false)
     let harness = try Harness { $0.networkMonitor = network }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Random jobs, failures, cancels, pauses and prerequisites; what has become of each is what a simple model says.
-@Suite(.timeLimit(.minutes(10))) struct RandomTests {
+@Suite(.timeLimit(.minutes(30))) struct RandomTests {
   private enum Plan: Int, CaseIterable { case succeed, failOnce, failAlways, failForGood, snooze, fail2Hold }
 
   @Test(arguments: 0..<12) func randomJobs_endAsTheModelSays(_ seed: Int) async throws {

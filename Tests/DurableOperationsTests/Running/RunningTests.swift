@@ -4,7 +4,7 @@ import DurableOperations
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct RunningTests {
+@Suite(.timeLimit(.minutes(30))) struct RunningTests {
   @Test func enqueued_started_runsAndIsDone() async throws {
     let queue = try DurableQueue(location: .memory)
     let seen = EventRecorder<Int>()

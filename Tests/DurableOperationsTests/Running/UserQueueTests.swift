@@ -7,7 +7,7 @@ import Testing
 @testable import DurableOperations
 
 /// DUR-2: jobs whose operations run in a queue of the user's are claimed when it has a slot for them.
-@Suite(.timeLimit(.minutes(10))) struct UserQueueTests {
+@Suite(.timeLimit(.minutes(30))) struct UserQueueTests {
   private func harness(_ queue: OperationQueue, _ location: DurableQueue.Location = .memory) throws -> Harness {
     try Harness(location) { $0.operationQueue = queue }
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import DurableOperations
 
 /// Waiting until one job has settled.
-@Suite(.timeLimit(.minutes(10))) struct WaitingTests {
+@Suite(.timeLimit(.minutes(30))) struct WaitingTests {
   @Test func settles_theRecordIsGiven() async throws {
     let queue = try DurableQueue(location: .memory)
     try await queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct ClaimTests {
+@Suite(.timeLimit(.minutes(30))) struct ClaimTests {
   private struct Model {
     let id: JobID
     let kind: String
@@ -41,7 +41,7 @@ import Testing
           try harness.store.claim(
             ClaimRequest(
               kinds: limits.map { (kind: try harness.store.kindID($0.0), limit: $0.1) }, limit: limit,
-              isOnline: isOnline, mayRunAlone: true, worker: harness.worker, now: harness.now))
+              isOnline: isOnline, mayRunAlone: true, worker: harness.worker))
         }
         #expect(claim.jobs.map(\.id) == expected, "seed \(seed)")
         waiting.removeAll { expected.contains($0.id) }
@@ -58,7 +58,7 @@ import Testing
     let ids = try harness.enqueue(all: jobs)
     let request = ClaimRequest(
       kinds: try (0..<count).map { (kind: try harness.store.kindID("kind \($0)"), limit: 1) }, limit: 5, isOnline: true,
-      mayRunAlone: true, worker: harness.worker, now: harness.now)
+      mayRunAlone: true, worker: harness.worker)
     var claim = try harness.store.transaction { try harness.store.claim(request) }
     #expect(claim.jobs.map(\.id) == (1...5).map { ids[2 * (count - $0)] })
     #expect(claim.jobs.allSatisfy { $0.claim == 1 && $0.payload == Data("{}".utf8) })
@@ -80,7 +80,7 @@ import Testing
   @Test func fewerAttempts_comeFirst() throws {
     let harness = try StoreHarness()
     let first = try harness.enqueue()
-    try harness.run(first, .again(runAt: nil, isCharged: true, error: "e"))
+    try harness.run(first, .again(after: .zero, isCharged: true, error: "e"))
     let second = try harness.enqueue()
     #expect(try harness.claimed() == [second, first])
   }
@@ -96,8 +96,8 @@ import Testing
       let neighbour = try harness.enqueue()
       let next = try harness.store.transaction {
         #expect(
-          try harness.store.rescue(from: harness.worker, after: .crashed, maxCrashes: 3, now: harness.now))
-        return try harness.store.addWorker(.current, lease: 0, now: harness.now)
+          try harness.store.rescue(from: harness.worker, after: .crashed, maxCrashes: 3))
+        return try harness.store.addWorker(.current, lease: 0)
       }
       #expect(next > 0)
       #expect(try harness.state(id) == (crash == 3 ? .dead : .waiting))
@@ -105,11 +105,11 @@ import Testing
         #expect(try harness.claim(mayRunAlone: false).waitsToRunAlone)
         #expect(try harness.state(neighbour) == .waiting)
       }
-      _ = try harness.change { try $0.delete(neighbour, now: harness.now) }
+      _ = try harness.change { try $0.delete(neighbour) }
     }
     #expect(try harness.state(id) == .dead)
     #expect(try harness.record(id)?.attempts == 0)
-    try harness.change { try $0.retry(id, now: harness.now) }
+    try harness.change { try $0.retry(id) }
     #expect(try harness.claim().jobs.first?.isAlone == false)
   }
 
@@ -117,11 +117,11 @@ import Testing
     let harness = try StoreHarness()
     let id = try harness.enqueue()
     _ = try harness.claim()
-    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: 3, now: harness.now) }
+    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: 3) }
     #expect(try harness.claim().jobs.first?.isAlone == true)
     try harness.end(id, .returned)
     #expect(try harness.claim().jobs.first?.isAlone == true)
-    try harness.end(id, .again(runAt: nil, isCharged: true, error: "e"))
+    try harness.end(id, .again(after: .zero, isCharged: true, error: "e"))
     #expect(try harness.claim().jobs.first?.isAlone == false)
   }
 
@@ -130,13 +130,13 @@ import Testing
     let id = try harness.enqueue()
     func crash() throws {
       #expect(try harness.claimed() == [id])
-      _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: 3, now: harness.now) }
+      _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: 3) }
     }
     for isCharged in [true, false] {
       for _ in 0..<2 { try crash() }
       #expect(try harness.record(id)?.crashes == 2)
       #expect(try harness.claimed() == [id])
-      try harness.end(id, .again(runAt: nil, isCharged: isCharged, error: nil))
+      try harness.end(id, .again(after: .zero, isCharged: isCharged, error: nil))
       #expect(try harness.record(id)?.crashes == 0)
     }
     for _ in 0..<3 { try crash() }
@@ -149,9 +149,9 @@ import Testing
     let harness = try StoreHarness()
     let id = try harness.enqueue(), wanted = try harness.enqueue()
     #expect(try harness.claimed() == [id, wanted])
-    _ = try harness.change { try $0.cancel(wanted, now: harness.now) }
+    _ = try harness.change { try $0.cancel(wanted) }
     let hasRescued = try harness.change {
-      try $0.rescue(from: harness.worker, after: .stoodStill, maxCrashes: 1, now: harness.now)
+      try $0.rescue(from: harness.worker, after: .stoodStill, maxCrashes: 1)
     }
     #expect(hasRescued)
     #expect(try harness.record(id)?.crashes == 0)
@@ -165,10 +165,10 @@ import Testing
     let harness = try StoreHarness()
     let id = try harness.enqueue()
     let old = try harness.claim().jobs[0]
-    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: nil, now: harness.now) }
+    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: nil) }
     let stale = {
       try harness.change {
-        try $0.acknowledge(StoreHarness.acknowledgement(of: id, claim: old.claim), keepsDone: true, now: 0)
+        try $0.acknowledge(StoreHarness.acknowledgement(of: id, claim: old.claim), keepsDone: true)
       }
     }
     #expect(try !stale())
@@ -184,11 +184,11 @@ import Testing
     let id = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [id], whenPrerequisiteFails: .cancel))
     _ = try harness.claim()
-    #expect(try harness.change { try $0.cancel(id, now: harness.now) } == .executing)
+    #expect(try harness.change { try $0.cancel(id) } == .executing)
     #expect(try harness.record(id)?.isCancelRequested == true)
     let result: Acknowledgement.Result =
       switch end {
-      case "again": .again(runAt: harness.now + 5, isCharged: true, error: "e")
+      case "again": .again(after: .milliseconds(5), isCharged: true, error: "e")
       case "dead": .dead("e")
       case "held": .held("e")
       case "returned": .returned

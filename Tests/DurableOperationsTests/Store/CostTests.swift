@@ -4,7 +4,7 @@ import Testing
 @testable import DurableOperations
 
 /// What is asked of the database costs the same, however much is stored that it is not about.
-@Suite(.timeLimit(.minutes(10))) struct CostTests {
+@Suite(.timeLimit(.minutes(30))) struct CostTests {
   // MARK: - Claims
 
   private func request(_ harness: StoreHarness, kinds: Int, limit: Int = 4, isOnline: Bool = true) throws
@@ -13,7 +13,7 @@ import Testing
     let ids = try harness.change { store in try (0..<kinds).map { try store.kindID("kind \($0)") } }
     return ClaimRequest(
       kinds: ids.map { (kind: $0, limit: limit) }, limit: limit, isOnline: isOnline, mayRunAlone: true,
-      worker: harness.worker, now: harness.now)
+      worker: harness.worker)
   }
 
   @Test func claim_kindsWithoutJobs_costNothing() throws {

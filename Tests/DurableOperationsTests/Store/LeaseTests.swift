@@ -3,7 +3,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct LeaseTests {
+@Suite(.timeLimit(.minutes(30))) struct LeaseTests {
   @Test(
     "A lease is over by the date, by its own length, or a while later if its process is there",
     arguments: [

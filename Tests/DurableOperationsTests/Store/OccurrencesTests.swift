@@ -17,13 +17,15 @@ import Testing
   private func schedule(
     on harness: StoreHarness, _ schedule: JobSchedule, _ catchUp: JobCatchUp, at now: Int64 = Self.start
   ) throws {
-    try harness.change { try $0.schedule(StoreHarness.job(), named: "tick", schedule, catchUp, now: now) }
+    harness.now = now
+    try harness.change { try $0.schedule(StoreHarness.job(), named: "tick", schedule, catchUp) }
   }
 
   private func look(_ harness: StoreHarness, at now: Int64) throws -> [Int64] {
-    try harness.change { store in
-      if try store.hasPeriodicJobsFarAhead(of: now) { try store.bringBackPeriodicJobs(now: now) }
-      return try store.enqueueOccurrences(now: now).enqueued.compactMap(\.occurrence)
+    harness.now = now
+    return try harness.change { store in
+      if try store.hasPeriodicJobsFarAhead() { try store.bringBackPeriodicJobs() }
+      return try store.enqueueOccurrences().enqueued.compactMap(\.occurrence)
     }
   }
 

@@ -3,17 +3,18 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct PrerequisiteTests {
+@Suite(.timeLimit(.minutes(30))) struct PrerequisiteTests {
   /// A queue that does not poll sets its alarm by this, and would look again and again.
   @Test func cancelledJob_thatOthersWaitFor_isNothingToDelete() throws {
     let harness = try StoreHarness()
     let first = try harness.enqueue()
     let second = try harness.enqueue("a", JobOptions(dependsOn: [first]))
-    _ = try harness.change { try $0.cancel(first, now: harness.now) }
+    _ = try harness.change { try $0.cancel(first) }
     #expect(try harness.change { try $0.prune(finishedBefore: .max) } == false && harness.record(first) != nil)
     #expect(try harness.store.firstFinish() == nil)
-    _ = try harness.change { try $0.cancel(second, now: harness.now + 5) }
-    #expect(try harness.store.firstFinish() == harness.now + 5)
+    harness.now += 5
+    _ = try harness.change { try $0.cancel(second) }
+    #expect(try harness.store.firstFinish() == harness.now)
   }
 
   @Test func allDone_isReleased() throws {
@@ -67,8 +68,8 @@ import Testing
       }
       if end != "long ago" { try enqueue() }
       switch end {
-      case "cancelled": _ = try harness.change { try $0.cancel(first, now: harness.now) }
-      case "deleted": try harness.change { try $0.delete(first, now: harness.now) }
+      case "cancelled": _ = try harness.change { try $0.cancel(first) }
+      case "deleted": try harness.change { try $0.delete(first) }
       default: try harness.run(first, .dead("no"))
       }
       if end == "long ago" { try enqueue() }
@@ -87,7 +88,7 @@ import Testing
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
     try harness.run(first, .dead("no"))
-    try harness.change { try $0.retry(first, now: harness.now) }
+    try harness.change { try $0.retry(first) }
     try harness.run(first)
     #expect(try harness.state(dependent) == .waiting)
   }
@@ -96,13 +97,13 @@ import Testing
     let harness = try StoreHarness()
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
-    _ = try harness.change { try $0.cancel(dependent, now: harness.now) }
-    try harness.change { try $0.retry(dependent, now: harness.now) }
+    _ = try harness.change { try $0.cancel(dependent) }
+    try harness.change { try $0.retry(dependent) }
     #expect(try harness.state(dependent) == .blocked)
-    _ = try harness.change { try $0.cancel(dependent, now: harness.now) }
+    _ = try harness.change { try $0.cancel(dependent) }
     try harness.run(first)
     #expect(try harness.state(dependent) == .cancelled)
-    try harness.change { try $0.retry(dependent, now: harness.now) }
+    try harness.change { try $0.retry(dependent) }
     #expect(try harness.state(dependent) == .waiting)
   }
 
@@ -112,7 +113,7 @@ import Testing
     let options = JobOptions(dependsOn: [first], whenPrerequisiteFails: .cancel)
     let retried = try harness.enqueue("b", options)
     try harness.run(first, .dead("no"))
-    try harness.change { try $0.retry(retried, now: harness.now) }
+    try harness.change { try $0.retry(retried) }
     let other = try harness.enqueue("b", options)
     #expect(try harness.state(other) == .cancelled)
     #expect(try harness.state(retried) == .blocked)
@@ -127,7 +128,7 @@ import Testing
     try harness.run(first)
     #expect(try harness.state(dependent) == .held)
     #expect(try harness.state(born) == .held)
-    try harness.change { try $0.retry(dependent, now: harness.now) }
+    try harness.change { try $0.retry(dependent) }
     #expect(try harness.state(dependent) == .waiting)
   }
 
@@ -139,7 +140,7 @@ import Testing
     for id in [dependent, waiting] { try harness.change { try $0.hold(id) } }
     try harness.run(first, .dead("no"))
     #expect(try harness.state(dependent) == .cancelled)
-    try harness.change { try $0.delete(second, now: harness.now) }
+    try harness.change { try $0.delete(second) }
     #expect(try harness.state(waiting) == .cancelled)
   }
 
@@ -149,14 +150,14 @@ import Testing
     let first = try harness.enqueue()
     let second = try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: .cancel))
     let third = try harness.enqueue("c", JobOptions(dependsOn: [second], whenPrerequisiteFails: .die))
-    #expect(harness.reason { _ = try harness.change { try $0.cancel(JobID(rawValue: 9), now: 0) } } == .unknownJob)
-    _ = try harness.change { try $0.cancel(first, now: harness.now) }
+    #expect(harness.reason { _ = try harness.change { try $0.cancel(JobID(rawValue: 9)) } } == .unknownJob)
+    _ = try harness.change { try $0.cancel(first) }
     // One that has failed already, and a transaction that does not succeed.
     let late = try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: .die))
     let undone = try harness.enqueue("b")
     #expect(throws: TestFailure()) {
       try harness.change {
-        _ = try $0.cancel(undone, now: harness.now)
+        _ = try $0.cancel(undone)
         throw TestFailure()
       }
     }
@@ -172,13 +173,13 @@ import Testing
     let harness = try StoreHarness()
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
-    _ = try harness.change { try $0.cancel(first, now: harness.now) }
+    _ = try harness.change { try $0.cancel(first) }
     harness.now += 100_000
     #expect(try !harness.change { try $0.prune(finishedBefore: harness.now - 50_000) })
     #expect(try harness.state(first) == .cancelled)
     #expect(try harness.state(dependent) == .blocked)
     // Deleted by hand it takes the other along, now.
-    try harness.change { try $0.delete(first, now: harness.now) }
+    try harness.change { try $0.delete(first) }
     #expect(try harness.record(dependent)?.finishedAt == Date(milliseconds: harness.now))
   }
 
@@ -229,7 +230,7 @@ import Testing
         number == 0 ? JobOptions() : JobOptions(dependsOn: [.inSameCall(number - 1)], whenPrerequisiteFails: .cancel))
     }
     let ids = try harness.enqueue(all: jobs)
-    _ = try harness.change { try $0.cancel(ids[0], now: harness.now) }
+    _ = try harness.change { try $0.cancel(ids[0]) }
     #expect(try harness.store.counts(registered: [])[.cancelled] == 20_000)
   }
 }

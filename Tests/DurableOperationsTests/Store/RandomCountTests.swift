@@ -7,7 +7,7 @@ import Testing
 @testable import DurableOperations
 
 /// DUR-18: whatever is done at random, the counts that are kept are those that there are.
-@Suite(.timeLimit(.minutes(10))) struct RandomCountTests {
+@Suite(.timeLimit(.minutes(30))) struct RandomCountTests {
   // MARK: - All that a store can do
 
   @Test(arguments: 0..<16) func storeUsedAtRandom_keepsItsCounts(_ seed: Int) throws {
@@ -49,27 +49,27 @@ import Testing
     func request(_ limit: Int) throws -> ClaimRequest {
       ClaimRequest(
         kinds: [(try store.kindID("a"), 3), (try store.kindID("b"), 3)], limit: limit, isOnline: true,
-        mayRunAlone: true, worker: try store.addWorker(.current, lease: 1000, now: now), now: now)
+        mayRunAlone: true, worker: try store.addWorker(.current, lease: 1000))
     }
     switch random.number(0...19) {
     case 0...3:
       var jobs = (0..<random.number(1...5)).map { StoreHarness.job($0 % 2 == 0 ? "a" : "b", options(ids, &random)) }
       if jobs.count > 1, random.chance(30) { jobs[1].options.dependsOn.append(.inSameCall(0)) }
-      _ = try store.enqueue(jobs, now: now)
+      _ = try store.enqueue(jobs)
       return "enqueue"
     case 4...6:
       let claim = try store.claim(request(random.number(1...6)))
       for job in claim.jobs where random.chance(70) {
         let results: [Acknowledgement.Result] = [
-          .done, .done, .again(runAt: nil, isCharged: true, error: "x"),
-          .again(runAt: now + 1000, isCharged: false, error: nil), .returned, .dead("x"), .held("x"), .cancelled(nil),
+          .done, .done, .again(after: .zero, isCharged: true, error: "x"),
+          .again(after: .seconds(1), isCharged: false, error: nil), .returned, .dead("x"), .held("x"), .cancelled(nil),
         ]
         let result = results.randomElement(using: &random)!
-        if random.chance(10) { _ = try store.cancel(job.id, now: now) }
+        if random.chance(10) { _ = try store.cancel(job.id) }
         let acknowledgement = StoreHarness.acknowledgement(of: job.id, claim: job.claim, result)
-        _ = try store.acknowledge(acknowledgement, keepsDone: random.chance(50), now: now)
+        _ = try store.acknowledge(acknowledgement, keepsDone: random.chance(50))
         // Once more, which is refused.
-        if random.chance(10) { _ = try store.acknowledge(acknowledgement, keepsDone: true, now: now) }
+        if random.chance(10) { _ = try store.acknowledge(acknowledgement, keepsDone: true) }
       }
       return "claim"
     case 7:
@@ -77,37 +77,37 @@ import Testing
       for worker in try store.workers().dropFirst() {
         _ = try store.rescue(
           from: worker.id, after: losses.randomElement(using: &random)!, maxCrashes: random.chance(50) ? 1 : nil,
-          maxLapses: random.chance(50) ? 1 : nil, now: now)
+          maxLapses: random.chance(50) ? 1 : nil)
       }
       return "rescue"
     case 8:
-      for worker in try store.workers().dropFirst() { try store.giveBackJobs(of: worker.id, now: now) }
+      for worker in try store.workers().dropFirst() { try store.giveBackJobs(of: worker.id) }
       return "give back"
-    case 9, 10: return "promote \(try store.promote(now: now))"
-    case 11: return "cancel \(try store.cancel(id, now: now))"
+    case 9, 10: return "promote \(try store.promote())"
+    case 11: return "cancel \(try store.cancel(id))"
     case 12:
-      try store.retry(id, now: now)
+      try store.retry(id)
       return "retry"
     case 13:
       try store.hold(id)
       return "hold"
     case 14:
-      try store.delete(id, now: now)
+      try store.delete(id)
       return "delete"
     case 15:
       var failed: Set<JobID> = []
       let some = ids.prefix(random.number(0...8))
-      return "delete \(try store.delete(some, in: [state, .waiting], failed: &failed, now: now)) of many"
-    case 16: return "retry \(try store.retry(ids[...], in: random.chance(50) ? .dead : .held, now: now)) of many"
+      return "delete \(try store.delete(some, in: [state, .waiting], failed: &failed)) of many"
+    case 16: return "retry \(try store.retry(ids[...], in: random.chance(50) ? .dead : .held)) of many"
     case 17: return "prune \(try store.prune(finishedBefore: now - 2000))"
     case 18:
       let kindID = try store.kindID(kind)
       let due = try store.jobs(ofKind: kindID, dueBefore: now - 3000)
-      try store.giveUp(due, kind: kind, now: now)
+      try store.giveUp(due, kind: kind)
       return "give up"
     default:
       let some = ids.prefix(random.number(0...5))
-      return "cancel \(try store.cancel(some, now: now).count) of many"
+      return "cancel \(try store.cancel(some).count) of many"
     }
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct UniqueKeyTests {
+@Suite(.timeLimit(.minutes(30))) struct UniqueKeyTests {
   private func options(
     _ conflict: UniqueKey.Conflict = .reject, states: Set<JobState> = UniqueKey.unsettledStates,
     _ change: (inout JobOptions) -> Void = { _ in }
@@ -41,7 +41,7 @@ import Testing
         })
       switch state {
       case .executing: _ = try harness.claimed()
-      case .cancelled: _ = try harness.change { try $0.cancel(first, now: harness.now) }
+      case .cancelled: _ = try harness.change { try $0.cancel(first) }
       case .dead: try harness.run(first, .dead("no"))
       case .done: try harness.run(first)
       default: break
@@ -68,7 +68,7 @@ import Testing
     #expect(named() == .duplicate(last))
     #expect(try harness.claimed() == [last])
     #expect(named() == .duplicate(held))
-    for id in [done, held] { try harness.change { try $0.delete(id, now: harness.now) } }
+    for id in [done, held] { try harness.change { try $0.delete(id) } }
     #expect(named() == .duplicate(last))
     #expect(other < last)
   }
@@ -84,7 +84,7 @@ import Testing
     let harness = try StoreHarness()
     let first = try harness.enqueue("a", options(.replace) { $0.maxAttempts = 7 })
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
-    try harness.run(first, .again(runAt: harness.now + 1000, isCharged: true, error: "e"))
+    try harness.run(first, .again(after: .seconds(1), isCharged: true, error: "e"))
     let second = try harness.enqueue(
       "a",
       options(.replace) {
@@ -105,10 +105,10 @@ import Testing
 
   @Test func replacedByALaterOne_keepsItsDelayWhenTheClockIsSetAnew() throws {
     let harness = try StoreHarness()
-    try harness.change { try $0.clockShows(harness.now, offset: 0, boot: "b") }
+    try harness.change { try $0.clockShows(offset: 0, boot: "b") }
     let id = try harness.enqueue("a", options(.replace))
     try harness.enqueue("a", options(.replace) { $0.start = .after(.seconds(60)) })
-    try harness.change { try $0.clockShows(harness.now, offset: 3_600_000, boot: "b") }
+    try harness.change { try $0.clockShows(offset: 3_600_000, boot: "b") }
     #expect(try harness.record(id)?.runAt == Date(milliseconds: harness.now + 3_660_000))
   }
 
@@ -129,7 +129,7 @@ import Testing
     #expect(try harness.claimed() == [old])
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old]))
     let new = try harness.enqueue("a", options(.replace))
-    try harness.end(old, .again(runAt: nil, isCharged: true, error: "no network"))
+    try harness.end(old, .again(after: .zero, isCharged: true, error: "no network"))
     #expect(try harness.record(old)?.lastError == "no network")
     #expect(try harness.state(old) == .cancelled)
     #expect(try harness.state(dependent) == .blocked)
@@ -137,9 +137,9 @@ import Testing
     try harness.end(new, .done)
     #expect(try harness.state(dependent) == .waiting)
     // Whoever retries it wants it all the same.
-    try harness.change { try $0.retry(old, now: harness.now) }
+    try harness.change { try $0.retry(old) }
     #expect(try harness.claimed() == [old])
-    try harness.end(old, .again(runAt: nil, isCharged: true, error: "no network"))
+    try harness.end(old, .again(after: .zero, isCharged: true, error: "no network"))
     #expect(try harness.state(old) == .waiting)
   }
 
@@ -212,7 +212,7 @@ import Testing
     let first = try harness.enqueue("a", options())
     try harness.run(first, .dead("no"))
     let second = try harness.enqueue("a", options())
-    #expect(harness.reason { try harness.change { try $0.retry(first, now: harness.now) } } == .duplicate(second))
+    #expect(harness.reason { try harness.change { try $0.retry(first) } } == .duplicate(second))
     #expect(try harness.retryAll(.dead) == 0)
     try harness.run(second, .dead("no"))
     // Of two that could, the later one.

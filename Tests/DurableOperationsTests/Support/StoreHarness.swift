@@ -1,3 +1,5 @@
+import CompositeOperations
+import CompositeOperationsTestKit
 import Foundation
 
 @testable import DurableOperations
@@ -5,16 +7,25 @@ import Foundation
 /// A store in memory whose jobs nobody runs but the test.
 final class StoreHarness {
   let store: JobStore
-  var now: Int64 = 1_800_000_000_000
+  private let date: LockBox<Int64>
   private(set) var worker: Int64 = 0
   let events: EventHub
 
   /// - Parameter log: gets what is reported.
   init(log: (@Sendable (JobEvent) -> Void)? = nil) throws {
     events = EventHub(log: log)
-    store = try JobStore(
-      path: ":memory:", configuration: DurableQueue.Configuration(), events: events, mustExist: false)
-    worker = try store.transaction { try store.addWorker(.current, lease: 60_000, now: now) }
+    let date = LockBox<Int64>(1_800_000_000_000)
+    self.date = date
+    var configuration = DurableQueue.Configuration()
+    configuration.clock = JobClock(ManualClock(), now: { Date(milliseconds: date.withLock { $0 }) })
+    store = try JobStore(path: ":memory:", configuration: configuration, events: events, mustExist: false)
+    worker = try store.transaction { try store.addWorker(.current, lease: 60_000) }
+  }
+
+  /// The date, in milliseconds, which only the test changes.
+  var now: Int64 {
+    get { date.withLock { $0 } }
+    set { date.withLock { $0 = newValue } }
   }
 
   static func job(_ kind: String = "a", _ options: JobOptions = JobOptions()) -> EncodedJob {
@@ -33,7 +44,7 @@ final class StoreHarness {
   }
 
   func enqueue(all jobs: [EncodedJob]) throws -> [JobID] {
-    try store.transaction { try store.enqueue(jobs, now: now) }
+    try store.transaction { try store.enqueue(jobs) }
   }
 
   /// Claims of these kinds, each with its limit, or of one.
@@ -45,7 +56,7 @@ final class StoreHarness {
       try store.claim(
         ClaimRequest(
           kinds: try limits.map { (kind: try store.kindID($0.key), limit: $0.value) }, limit: limit, isOnline: isOnline,
-          mayRunAlone: mayRunAlone, worker: worker, now: now))
+          mayRunAlone: mayRunAlone, worker: worker))
     }
   }
 
@@ -60,7 +71,7 @@ final class StoreHarness {
   func end(_ id: JobID, _ result: Acknowledgement.Result, keepsDone: Bool = true) throws -> Bool {
     let claim = try store.connection.execute("SELECT claim FROM durable_jobs WHERE id = ?", [.integer(id.rawValue)])
     let acknowledgement = Self.acknowledgement(of: id, claim: claim[0][0].integerValue ?? 0, result)
-    return try store.transaction { try store.acknowledge(acknowledgement, keepsDone: keepsDone, now: now) }
+    return try store.transaction { try store.acknowledge(acknowledgement, keepsDone: keepsDone) }
   }
 
   /// Claims a job that is the only one that can be, and ends it.
@@ -71,7 +82,7 @@ final class StoreHarness {
 
   func retryAll(_ state: JobState) throws -> Int {
     let ids = try store.retriable(state, kind: nil)
-    return try change { try $0.retry(ids[...], in: state, now: now) }
+    return try change { try $0.retry(ids[...], in: state) }
   }
 
   func change<R>(_ body: (JobStore) throws -> R) throws -> R {
@@ -90,5 +101,14 @@ final class StoreHarness {
     } catch {
       return (error as? JobError)?.reason
     }
+  }
+}
+
+extension DurableQueue.Configuration {
+  /// With a date that does not go on, in milliseconds.
+  static func standingStill(at date: Int64) -> Self {
+    var configuration = Self()
+    configuration.clock = JobClock(ManualClock(), startingAt: Date(milliseconds: date))
+    return configuration
   }
 }
