@@ -142,7 +142,8 @@ extension JobStore {
     var next = 0
     while next < lanes.count {
       select.bind(lanes[next].lane, at: 1)
-      guard let found = try select.first({ $0.integer(0) }) else { break }
+      // What is no number comes behind all numbers in the order of SQLite, and reads as 0. A damaged file may have some.
+      guard let found = try select.first({ $0.integer(0) }), found >= lanes[next].lane else { break }
       while next < lanes.count, lanes[next].lane < found { next += 1 }
       if next < lanes.count, lanes[next].lane == found {
         waiting.append(lanes[next])
