@@ -264,9 +264,9 @@ extension JobError: LocalizedError, CustomStringConvertible {
     case .tooManyCrashes(let count):
       "\(job) is dead: \(count) processes ended while it ran in them. Look for what ends them, repair it, and retry the job."
     case .tooManyLapses(let count):
-      "\(job) is dead: \(count) times the process that had claimed it was not heard of for longer than its lease, and nobody "
-        + "could tell whether it had ended. Call suspend() before the system suspends the app, or raise leaseDuration or "
-        + "maxLapses, and retry the job."
+      "\(job) is dead: \(count) times the process that had claimed it was not heard of for longer than its lease: it stood "
+        + "still, or the system ended or suspended it, as it does on phones. Call suspend() before the system suspends the "
+        + "app, or raise leaseDuration or maxLapses, and retry the job."
     case .unknownKind:
       "\(job) is dead: it was due for longer than unknownKinds allows, and no process had registered its kind. Register it in "
         + "one, and retry the job."
