@@ -2,7 +2,7 @@ import CompositeOperationsCommandLine
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ArgumentsTests {
+@Suite(.timeLimit(.minutes(30))) struct ArgumentsTests {
   private static let options: Arguments.Options = [
     "--width": "8", "--share": "0.5", "--server": "http://h", "--verbose": nil, "--help": nil,
   ]

@@ -1,7 +1,7 @@
 import CompositeOperationsCommandLine
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct SuggestionTests {
+@Suite(.timeLimit(.minutes(30))) struct SuggestionTests {
   @Test(
     arguments: [
       ("guid.md", ["guide.md", "other.md"], "guide.md"), ("GUIDE.md", ["guide.md", "guides.md"], "guide.md"),

@@ -1,7 +1,7 @@
 import CompositeOperationsCommandLine
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TableTests {
+@Suite(.timeLimit(.minutes(30))) struct TableTests {
   @Test func table_linesUp_butLongCellsStandOut() {
     var table = Table()
     table.add("a", "bb", "c")

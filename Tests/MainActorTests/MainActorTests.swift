@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Completions and observers that touch what belongs to the main actor, in a target in which everything does.
-@Suite("3.1.9 The main actor", .timeLimit(.minutes(10)))
+@Suite("3.1.9 The main actor", .timeLimit(.minutes(30)))
 struct MainActorTests {
   @Test("3.1.9 A completion and an observer may touch a model's state, and come in order")
   func completionAndObserver_touchModel() async {

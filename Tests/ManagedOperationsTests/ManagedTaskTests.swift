@@ -3,7 +3,7 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-@Suite("6 ManagedTask", .timeLimit(.minutes(10))) struct ManagedTaskTests {
+@Suite("6 ManagedTask", .timeLimit(.minutes(30))) struct ManagedTaskTests {
   private struct One: ManagedTask {
     func makeOperation() -> SimpleOperation<Int> { SimpleOperation { $0.finish(with: 1) } }
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite("Backoff of jobs", .timeLimit(.minutes(10)))
+@Suite("Backoff of jobs", .timeLimit(.minutes(30)))
 struct JobBackoffTests {
   /// Asking it is an error.
   private struct NoRandomNumbers: RandomNumberGenerator {

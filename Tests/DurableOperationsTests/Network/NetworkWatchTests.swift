@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite("Watching the network", .timeLimit(.minutes(10)))
+@Suite("Watching the network", .timeLimit(.minutes(30)))
 struct NetworkWatchTests {
   private let network = ManualReachabilityMonitor(isReachable: false)
   private let changes = EventRecorder<Bool>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite("Whether a process is there", .timeLimit(.minutes(10)))
+@Suite("Whether a process is there", .timeLimit(.minutes(30)))
 struct ProcessIdentityTests {
   private let own = ProcessIdentity.current
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite("The line that Linux has for a process", .timeLimit(.minutes(10)))
+@Suite("The line that Linux has for a process", .timeLimit(.minutes(30)))
 struct ProcessStatTests {
   private func line(
     _ name: [UInt8], state: String = "S", threads: Int = 4, start: Int64 = 123_456_789

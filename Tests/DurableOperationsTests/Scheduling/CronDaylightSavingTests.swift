@@ -2,7 +2,7 @@ import DurableOperations
 import Foundation
 import Testing
 
-@Suite("Cron expressions where the clock is changed", .timeLimit(.minutes(10)))
+@Suite("Cron expressions where the clock is changed", .timeLimit(.minutes(30)))
 struct CronDaylightSavingTests {
   @Test(
     "A time that the clock skips takes place at the first instant after the gap",

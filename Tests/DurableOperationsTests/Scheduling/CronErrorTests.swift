@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Cron expressions that are none", .timeLimit(.minutes(10)))
+@Suite("Cron expressions that are none", .timeLimit(.minutes(30)))
 struct CronErrorTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let expression: String

@@ -24,7 +24,7 @@ func times(_ expression: String, after start: String, in timeZone: String, _ cou
   return found
 }
 
-@Suite("Cron expressions", .timeLimit(.minutes(10)))
+@Suite("Cron expressions", .timeLimit(.minutes(30)))
 struct CronExpressionTests {
   @Test(
     "Values, lists, ranges, steps and names",

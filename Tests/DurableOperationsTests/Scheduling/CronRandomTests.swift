@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Compares with a walk from minute to minute, and from day to day, which knows nothing of how the expression searches.
-@Suite("Random cron expressions", .timeLimit(.minutes(10)))
+@Suite("Random cron expressions", .timeLimit(.minutes(30)))
 struct CronRandomTests {
   @Test(
     "Around changes of the clock, they take place when a walk through the minutes says",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite("Schedules of periodic jobs", .timeLimit(.minutes(10)))
+@Suite("Schedules of periodic jobs", .timeLimit(.minutes(30)))
 struct JobScheduleTests {
   private let noon = instant("2024-01-31T12:00:00Z")
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DurableOperations
 
-@Suite(.timeLimit(.minutes(10))) struct RunnerStateTests {
+@Suite(.timeLimit(.minutes(30))) struct RunnerStateTests {
   private func state(_ kinds: [Int64: Int] = [1: .max], width: Int = 4) -> Runner {
     var state = RunnerState(maxConcurrentJobs: width)
     for (kind, limit) in kinds { state.register(kind: kind, limit: limit) }

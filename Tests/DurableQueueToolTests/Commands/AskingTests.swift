@@ -7,7 +7,7 @@ import Testing
 @testable import DurableQueueTool
 
 /// What deletes asks before, if there is somebody to ask.
-@Suite(.timeLimit(.minutes(10))) struct AskingTests {
+@Suite(.timeLimit(.minutes(30))) struct AskingTests {
   private func tool(_ arguments: [String], answer: String?) -> (ran: Ran, questions: Int) {
     let ran = Locked(Ran(status: -1)), questions = Locked(0)
     let command = DurableQueueCommand { text in

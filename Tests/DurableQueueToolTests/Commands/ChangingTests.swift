@@ -6,7 +6,7 @@ import Testing
 @testable import CompositeOperationsCommandLine
 @testable import DurableQueueTool
 
-@Suite(.timeLimit(.minutes(10))) struct ChangingTests {
+@Suite(.timeLimit(.minutes(30))) struct ChangingTests {
   private func state(_ id: JobID?, _ sample: Sample) throws -> JobState? {
     try sample.queue().job(try #require(id))?.state
   }

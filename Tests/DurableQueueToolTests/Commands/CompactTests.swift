@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-@Suite(.timeLimit(.minutes(10))) struct CompactTests {
+@Suite(.timeLimit(.minutes(30))) struct CompactTests {
   @Test func compact_tellsWhatItGaveBack() throws {
     let sample = try Sample()
     let last: JobID

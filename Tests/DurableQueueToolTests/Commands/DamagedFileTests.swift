@@ -7,7 +7,7 @@ import Testing
 @testable import DurableQueueTool
 
 /// Whatever is in a file, and whatever it is: looking at it says so, and never ends with a trap.
-@Suite(.timeLimit(.minutes(10))) struct DamagedFileTests {
+@Suite(.timeLimit(.minutes(30))) struct DamagedFileTests {
   private static let commands = [
     ["list"], ["list", "--state", "waiting,dead", "--kind", "mail"], ["stats"], ["stats", "--json"], ["periodic"],
     ["periodic", "--json"], ["export"], ["show", "1", "2", "3", "4", "5", "6", "7"],

@@ -6,7 +6,7 @@ import Testing
 @testable import DurableQueueTool
 
 /// What deletes many jobs at once.
-@Suite(.timeLimit(.minutes(10))) struct DeletingTests {
+@Suite(.timeLimit(.minutes(30))) struct DeletingTests {
   @Test func drain_thatIsNotToldWhich_deletesNothing() async throws {
     let (sample, ids) = try await Sample.withJobs()
     let ran = tool("drain", sample.path)

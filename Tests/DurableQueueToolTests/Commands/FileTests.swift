@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-@Suite(.timeLimit(.minutes(10))) struct FileTests {
+@Suite(.timeLimit(.minutes(30))) struct FileTests {
   @Test(arguments: Verb.allCases) func fileThatIsNotThere_isAnError_andIsNotMade(_ verb: Verb) throws {
     let sample = try Sample()
     let words = verb.example.split(separator: " ").prefix { $0 != ">" }.map(String.init)

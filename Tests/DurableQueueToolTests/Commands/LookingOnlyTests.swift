@@ -7,7 +7,7 @@ import Testing
 @testable import DurableQueueTool
 
 /// Commands that look at a file leave it as it is, and need the right to read alone.
-@Suite(.timeLimit(.minutes(10))) struct LookingOnlyTests {
+@Suite(.timeLimit(.minutes(30))) struct LookingOnlyTests {
   private static let commands = [
     ["list"], ["list", "--json"], ["show", "3"], ["stats"], ["periodic"], ["export"], ["drain", "--all", "--dry-run"],
     ["delete", "3", "--dry-run"],

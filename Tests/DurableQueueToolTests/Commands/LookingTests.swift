@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-@Suite(.timeLimit(.minutes(10))) struct LookingTests {
+@Suite(.timeLimit(.minutes(30))) struct LookingTests {
   @Test func list_showsEachJobInItsState() async throws {
     let (sample, ids) = try await Sample.withJobs()
     let ran = tool("list", sample.path)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-@Suite(.timeLimit(.minutes(10))) struct PeriodicTests {
+@Suite(.timeLimit(.minutes(30))) struct PeriodicTests {
   /// A file with periodic jobs.
   private func withSchedules() throws -> (sample: Sample, queue: DurableQueue) {
     let sample = try Sample()

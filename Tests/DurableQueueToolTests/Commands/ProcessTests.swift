@@ -7,7 +7,7 @@ import Testing
 @testable import DurableQueueTool
 
 /// The built executable, run as a process of its own.
-@Suite(.timeLimit(.minutes(10))) struct ProcessTests {
+@Suite(.timeLimit(.minutes(30))) struct ProcessTests {
   @Test func executable_printsAndExits() async throws {
     let sample = try Sample()
     try await sample.queue().enqueue(Mail(to: "ada"))

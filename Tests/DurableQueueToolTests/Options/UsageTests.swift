@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-@Suite(.timeLimit(.minutes(10))) struct UsageTests {
+@Suite(.timeLimit(.minutes(30))) struct UsageTests {
   @Test(arguments: [
     ([], "No command was given. For example: durable-queue stats jobs.sqlite"),
     (["lsit", "f"], "“lsit” is not a command."),

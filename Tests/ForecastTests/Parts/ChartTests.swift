@@ -3,7 +3,7 @@ import Testing
 
 @testable import Forecast
 
-@Suite(.timeLimit(.minutes(10))) struct ChartTests {
+@Suite(.timeLimit(.minutes(30))) struct ChartTests {
   private let place = Place(name: "Here", country: "Somewhere", latitude: -1.5, longitude: 2, timezone: "UTC")
 
   private func forecast(

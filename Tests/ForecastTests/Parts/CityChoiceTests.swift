@@ -2,7 +2,7 @@ import Testing
 
 @testable import Forecast
 
-@Suite(.timeLimit(.minutes(10))) struct CityChoiceTests {
+@Suite(.timeLimit(.minutes(30))) struct CityChoiceTests {
   private func place(_ name: String, _ country: String) -> Place {
     Place(name: name, country: country, latitude: 0, longitude: 0, timezone: "UTC")
   }

@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(10))) struct ServerTests {
+@Suite(.timeLimit(.minutes(30))) struct ServerTests {
   @Test func request_isReadWhenAllOfItIsThere() throws {
     let text = "POST /token?a=b%20c HTTP/1.1\r\nHost: x\r\nContent-LENGTH:  3\r\n\r\nabc"
     let bytes = Array(text.utf8)

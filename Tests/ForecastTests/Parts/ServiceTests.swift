@@ -4,7 +4,7 @@ import Testing
 
 @testable import Forecast
 
-@Suite(.timeLimit(.minutes(10))) struct ServiceTests {
+@Suite(.timeLimit(.minutes(30))) struct ServiceTests {
   private static let day = Day("2026-03-29")
 
   /// A service, and the token that it accepts.

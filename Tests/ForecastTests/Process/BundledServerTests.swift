@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct BundledServerTests {
+@Suite(.timeLimit(.minutes(30))) struct BundledServerTests {
   private func lines(_ text: String) -> [String] {
     text.split(separator: "\n").map(String.init)
   }

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct OtherServerTests {
+@Suite(.timeLimit(.minutes(30))) struct OtherServerTests {
   private static let place =
     #"{"name":"Oslo","country":"Norway","latitude":60,"longitude":10,"timezone":"Europe/Oslo"}"#
   private static let forecast = "/forecast?latitude=60.0&longitude=10.0&days=1"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Forecast
 
-@Suite(.timeLimit(.minutes(10))) struct UsageTests {
+@Suite(.timeLimit(.minutes(30))) struct UsageTests {
   @Test(arguments: [
     ([], "No city was given.", "Forecast Lisbon Oslo"),
     (["Oslo", " "], "One of the cities has no name.", "Forecast Lisbon"),

@@ -10,7 +10,7 @@ import FoundationNetworking
 
 extension Trait where Self == TimeLimitTrait {
   /// Ends a test that hangs; not a measure of what a test takes.
-  static var hangLimit: Self { .timeLimit(.minutes(10)) }
+  static var hangLimit: Self { .timeLimit(.minutes(30)) }
 }
 
 /// A request to an address, changed by `change`.

@@ -7,7 +7,7 @@ import FoundationNetworking
 #endif
 
 /// The test server keeps what it promises, seen from an ordinary client.
-@Suite(.timeLimit(.minutes(10))) struct HTTPServerTests {
+@Suite(.timeLimit(.minutes(30))) struct HTTPServerTests {
   private struct Answer: Equatable {
     var status: Int
     var body: String

@@ -4,7 +4,7 @@ import Testing
 
 /// Texts that a reader gets lost in that goes back, looks ahead, or copies for each of their parts: these tests are about
 /// their end, and about the work until then. Every text has a link or two behind everything else, to see that it was read.
-@Suite(.timeLimit(.minutes(10))) struct LongTextTests {
+@Suite(.timeLimit(.minutes(30))) struct LongTextTests {
   /// Texts of one kind, of any length.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Names of files, links and anchors come from anywhere. What a terminal would obey in them never gets there as it is.
-@Suite(.timeLimit(.minutes(10))) struct HostileTextTests {
+@Suite(.timeLimit(.minutes(30))) struct HostileTextTests {
   /// Names a window, changes a colour, and turns the direction of text.
   private static let hostile = "\u{1B}]0;owned\u{7}\u{9B}31m\u{202E}x"
   /// The same, as the report for people tells it.

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct InterruptTests {
+@Suite(.timeLimit(.minutes(30))) struct InterruptTests {
   @Test(arguments: [false, true])
   func ctrlC_whileARequestRuns_printsWhatWasFoundAndExitsWith130(_ json: Bool) async throws {
     try await withServer { server in

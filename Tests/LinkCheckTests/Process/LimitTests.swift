@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct LimitTests {
+@Suite(.timeLimit(.minutes(30))) struct LimitTests {
   /// A server whose every page is held until `gate` opens.
   private static func hold(_ count: Int, on server: HTTPServer, by gate: Gate) -> String {
     (0..<count).map { number in

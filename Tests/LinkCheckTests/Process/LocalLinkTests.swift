@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct LocalLinkTests {
+@Suite(.timeLimit(.minutes(30))) struct LocalLinkTests {
   @Test func links_thatAreAllGood_exitWithZero() async throws {
     let folder = try TemporaryFolder([
       "README.md": """

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct RetryTests {
+@Suite(.timeLimit(.minutes(30))) struct RetryTests {
   @Test(arguments: [429, 500, 502, 503, 504])
   func failureThatPasses_isRetriedUntilItDoes(_ status: Int) async throws {
     try await withServer { server in

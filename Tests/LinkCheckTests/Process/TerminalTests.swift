@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TerminalTests {
+@Suite(.timeLimit(.minutes(30))) struct TerminalTests {
   @Test func progress_onATerminal_isABarThatIsGoneAtTheEnd() async throws {
     try await withServer { server in
       server.route("/a", .ok())

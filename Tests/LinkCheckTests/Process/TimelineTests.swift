@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TimelineTests {
+@Suite(.timeLimit(.minutes(30))) struct TimelineTests {
   @Test func timeline_whenAskedFor_isAPageOfAllThatRan() async throws {
     try await withServer { server in
       server.route("/flaky", .failing(1))

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TransportTests {
+@Suite(.timeLimit(.minutes(30))) struct TransportTests {
   private let nobody: RefusingPort
 
   init() throws {

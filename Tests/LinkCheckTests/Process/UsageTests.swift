@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct UsageTests {
+@Suite(.timeLimit(.minutes(30))) struct UsageTests {
   @Test(arguments: [
     ([], "No file or folder to check was given.", "LinkCheck README.md Documentation"),
     (["--width"], "--width needs a value.", "--width 8"),

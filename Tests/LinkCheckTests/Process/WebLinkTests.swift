@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct WebLinkTests {
+@Suite(.timeLimit(.minutes(30))) struct WebLinkTests {
   @Test func goodLink_isAskedForWithHeadOnce_howeverOftenMentioned() async throws {
     try await withServer { server in
       server.route("/page", .ok())

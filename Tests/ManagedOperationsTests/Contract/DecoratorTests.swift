@@ -11,7 +11,7 @@ import FoundationNetworking
 
 /// Whatever ships leaves the same trace by itself and inside a decorator: nothing is known of it that the public protocols
 /// do not say.
-@Suite("6 Interceptors and reactors inside others", .timeLimit(.minutes(10))) struct DecoratorTests {
+@Suite("6 Interceptors and reactors inside others", .timeLimit(.minutes(30))) struct DecoratorTests {
   /// A manager with its clock, and what happens to its tasks.
   private struct Stage {
     let clock = ManualClock()

@@ -4,7 +4,7 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-@Suite("6 Execution", .timeLimit(.minutes(10))) struct ExecutionTests {
+@Suite("6 Execution", .timeLimit(.minutes(30))) struct ExecutionTests {
   @Test func suspended_startsNothing_thenAllInOrder() async {
     let recorder = EventRecorder<Int>()
     let manager = OperationManager(clock: ManualClock())

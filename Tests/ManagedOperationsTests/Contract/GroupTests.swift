@@ -4,7 +4,7 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-@Suite("6 Groups of tasks", .timeLimit(.minutes(10))) struct GroupTests {
+@Suite("6 Groups of tasks", .timeLimit(.minutes(30))) struct GroupTests {
   @Test func inOrder_oneAfterTheOther_whateverTheOutcome() async throws {
     let manager = OperationManager(clock: ManualClock())
     let gauge = ConcurrencyGauge()

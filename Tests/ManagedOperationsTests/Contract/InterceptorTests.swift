@@ -5,7 +5,7 @@ import Testing
 
 @testable import ManagedOperations
 
-@Suite("6 Interceptors", .timeLimit(.minutes(10))) struct InterceptorTests {
+@Suite("6 Interceptors", .timeLimit(.minutes(30))) struct InterceptorTests {
   @Test func intercept_changedTask_runsAsChanged() async throws {
     let manager = OperationManager(
       interceptors: [

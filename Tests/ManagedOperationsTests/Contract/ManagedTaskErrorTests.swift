@@ -5,7 +5,7 @@ import Testing
 @testable import ManagedOperations
 
 /// Errors of tasks that hold others, and what they say.
-@Suite("6 Errors of tasks", .timeLimit(.minutes(10))) struct ManagedTaskErrorTests {
+@Suite("6 Errors of tasks", .timeLimit(.minutes(30))) struct ManagedTaskErrorTests {
   @Test("A hundred thousand errors, each in the next, are told and released on a stack of 512 KiB")
   func deepError_isToldAndReleased() async {
     let texts = await onThread(stackSize: 512 * 1024) {

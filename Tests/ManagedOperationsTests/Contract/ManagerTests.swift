@@ -4,7 +4,7 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-@Suite("6 OperationManager", .timeLimit(.minutes(10))) struct ManagerTests {
+@Suite("6 OperationManager", .timeLimit(.minutes(30))) struct ManagerTests {
   @Test func add_started_givesTheValue() async throws {
     let manager = OperationManager(clock: ManualClock())
     let handle = manager.add(Number(7))

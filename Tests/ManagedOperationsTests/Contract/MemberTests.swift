@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Interceptors and reactors by their short names.
-@Suite("6 Interceptors and reactors after a dot", .timeLimit(.minutes(10))) struct MemberTests {
+@Suite("6 Interceptors and reactors after a dot", .timeLimit(.minutes(30))) struct MemberTests {
   @Test func members_doWhatTheirTypesDo() async throws {
     let seen = EventRecorder<String>()
     let manager = OperationManager(

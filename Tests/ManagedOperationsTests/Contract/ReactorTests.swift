@@ -5,7 +5,7 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-@Suite("6 Reactors", .timeLimit(.minutes(10))) struct ReactorTests {
+@Suite("6 Reactors", .timeLimit(.minutes(30))) struct ReactorTests {
   /// Fails until a token was refreshed.
   private final class Server: Sendable {
     let token = Locked(0)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What belongs to the user is released under no lock of the manager's: these errors would wait for it for ever.
-@Suite("6 Errors of the user's", .timeLimit(.minutes(10))) struct UserErrorTests {
+@Suite("6 Errors of the user's", .timeLimit(.minutes(30))) struct UserErrorTests {
   /// Uses the manager when it goes.
   private final class BusyError: Error {
     let manager: OperationManager

@@ -4,7 +4,7 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-@Suite("6 Watching a manager", .timeLimit(.minutes(10))) struct WatchingTests {
+@Suite("6 Watching a manager", .timeLimit(.minutes(30))) struct WatchingTests {
   @Test("What a log handler does takes effect before it returns, also when it is told of the end")
   func logHandler_usesOperations_theyReactAtOnce() async {
     let manager = OperationManager(clock: ManualClock())

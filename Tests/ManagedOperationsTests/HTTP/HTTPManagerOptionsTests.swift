@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("HTTPManager: options", .timeLimit(.minutes(10))) struct HTTPManagerOptionsTests {
+@Suite("HTTPManager: options", .timeLimit(.minutes(30))) struct HTTPManagerOptionsTests {
   @Test(arguments: [false, true])
   func options_ofTheManager_holdForItsRequests(_ hasOwnSession: Bool) async throws {
     try await withServer { server in

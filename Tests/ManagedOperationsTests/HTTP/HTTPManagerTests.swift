@@ -19,7 +19,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
   return request
 }
 
-@Suite("HTTPManager", .timeLimit(.minutes(10))) struct HTTPManagerTests {
+@Suite("HTTPManager", .timeLimit(.minutes(30))) struct HTTPManagerTests {
   private struct Forecast: Codable, Equatable {
     var city: String
     var degrees: Int

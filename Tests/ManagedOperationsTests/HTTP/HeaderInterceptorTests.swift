@@ -5,7 +5,7 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-@Suite("HeaderInterceptor", .timeLimit(.minutes(10))) struct HeaderInterceptorTests {
+@Suite("HeaderInterceptor", .timeLimit(.minutes(30))) struct HeaderInterceptorTests {
   /// HTTP-8: a token that was read from a file, with its last line break. Foundation would leave the field out without a word.
   @Test(arguments: [("Authorization", "Bearer abc\n"), ("X A", "v"), ("X-Color", "a\r\nX-Injected: b")])
   func field_thatNoRequestMayHave_isAnError_andNothingIsSent(_ name: String, _ value: String) async throws {

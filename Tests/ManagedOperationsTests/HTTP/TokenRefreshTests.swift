@@ -50,7 +50,7 @@ private struct SecretServer {
   var request: URLRequest { ManagedOperationsTests.request(server.url("/secret")) }
 }
 
-@Suite("Refreshing tokens", .timeLimit(.minutes(10))) struct TokenRefreshTests {
+@Suite("Refreshing tokens", .timeLimit(.minutes(30))) struct TokenRefreshTests {
   @Test(arguments: [nil, 4])
   func hundredRefused_fiftyOfThemAfterTheRefresh_causeOneRefresh(_ width: Int?) async throws {
     try await withServer { server in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The rest of the list. T14 is about HTTP, and stands with that.
-@Suite("6 Bugs T10 to T17 of the original", .timeLimit(.minutes(10)))
+@Suite("6 Bugs T10 to T17 of the original", .timeLimit(.minutes(30)))
 struct OriginalBugsT10ToT17 {
   @Test("T10 Nothing is kept of tasks that are done: neither the task nor its handle nor its operation")
   func t10_doneTasks_areReleased() async {

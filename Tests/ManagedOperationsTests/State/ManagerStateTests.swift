@@ -4,7 +4,7 @@ import Testing
 
 @testable import ManagedOperations
 
-@Suite("6 A manager's state", .timeLimit(.minutes(10)))
+@Suite("6 A manager's state", .timeLimit(.minutes(30)))
 struct ManagerStateTests {
   private typealias State = ManagerState<Int>
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ManagedOperations
 
-@Suite("6 Random walks of a manager's state", .timeLimit(.minutes(10)))
+@Suite("6 Random walks of a manager's state", .timeLimit(.minutes(30)))
 struct ManagerStateWalkTests {
   @Test("Whatever happens in whatever order, every task settles once, and nothing is left", arguments: 0..<20)
   func walk_anyOrder_everythingSettlesOnce(block: UInt64) {

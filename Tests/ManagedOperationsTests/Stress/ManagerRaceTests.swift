@@ -6,7 +6,7 @@ import Testing
 @testable import ManagedOperations
 
 /// Cancels at the moment in which something else happens to the task.
-@Suite("6 Races of managers", .serialized, .timeLimit(.minutes(10)))
+@Suite("6 Races of managers", .serialized, .timeLimit(.minutes(30)))
 struct ManagerRaceTests {
   static let rounds: Int = {
     let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite(.timeLimit(.minutes(10))) struct EnqueueTests {
+@Suite(.timeLimit(.minutes(30))) struct EnqueueTests {
   @Test func hiddenFilesAndFolders_areLeftOut() async throws {
     let folder = try TemporaryFolder(["letters/a.txt": "a", "letters/.hidden": "h", "letters/sub/b.txt": "b"])
     let result = try await Program.run("enqueue", "letters", in: folder)

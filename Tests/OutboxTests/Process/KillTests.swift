@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite(.timeLimit(.minutes(10))) struct KillTests {
+@Suite(.timeLimit(.minutes(30))) struct KillTests {
   private func arrivals(in folder: TemporaryFolder) throws -> [MessageService.Arrival] {
     try folder.text("received.jsonl").split(separator: "\n").map {
       try JSONDecoder().decode(MessageService.Arrival.self, from: Data($0.utf8))

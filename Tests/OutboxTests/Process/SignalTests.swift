@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct SignalTests {
+@Suite(.timeLimit(.minutes(30))) struct SignalTests {
   private func counts(in folder: TemporaryFolder) throws -> JobCounts {
     try DurableQueue(location: .file(URL(fileURLWithPath: folder.path + "/outbox.sqlite"))).counts()
   }

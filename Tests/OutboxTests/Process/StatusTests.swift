@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outbox
 
-@Suite(.timeLimit(.minutes(10))) struct StatusTests {
+@Suite(.timeLimit(.minutes(30))) struct StatusTests {
   private func queue(in folder: TemporaryFolder) throws -> DurableQueue {
     try DurableQueue(location: .file(URL(fileURLWithPath: folder.path + "/outbox.sqlite")))
   }

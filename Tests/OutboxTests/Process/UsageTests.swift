@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct UsageTests {
+@Suite(.timeLimit(.minutes(30))) struct UsageTests {
   @Test(arguments: [
     ([], "No command was given. For example: Outbox enqueue letters"),
     (["sned"], "“sned” is not a command."),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoOrder
 
-@Suite(.timeLimit(.minutes(10))) struct FailureTests {
+@Suite(.timeLimit(.minutes(30))) struct FailureTests {
   /// The lines that tell of failures, in the order of the text: uploads run at the same time.
   private func failures(_ result: Program.Result) -> [String] {
     result.lines.filter { $0.contains("(made up by --fail)") }.sorted()

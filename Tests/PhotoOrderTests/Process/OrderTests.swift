@@ -7,7 +7,7 @@ import Testing
 @testable import PhotoOrder
 
 /// Orders that run to their end.
-@Suite(.timeLimit(.minutes(10))) struct OrderTests {
+@Suite(.timeLimit(.minutes(30))) struct OrderTests {
   @Test func photos_areCopiedAndChecked_andTheOrderIsWritten() async throws {
     let folder = try TestPhoto.folder()
     let result = try await Program.run(

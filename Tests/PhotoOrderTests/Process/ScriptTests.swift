@@ -6,7 +6,7 @@ import Testing
 @testable import PhotoOrder
 
 /// Orders that a script drives.
-@Suite(.timeLimit(.minutes(10))) struct ScriptTests {
+@Suite(.timeLimit(.minutes(30))) struct ScriptTests {
   @Test func conditions_fulfilledBeforeAndAfterTheStart_bothCount() async throws {
     let result = try await Program.run(
       script: """

@@ -13,7 +13,7 @@ import Android
 import Darwin
 #endif
 
-@Suite(.timeLimit(.minutes(10))) struct TerminalTests {
+@Suite(.timeLimit(.minutes(30))) struct TerminalTests {
   @Test func keys_driveAnOrderToItsEnd_andTheTerminalIsAsBefore() async throws {
     let folder = try TestPhoto.folder()
     let screen = try Screen()

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct UsageTests {
+@Suite(.timeLimit(.minutes(30))) struct UsageTests {
   @Test(arguments: [
     (["--fial", "1"], "--fial is not an option.", "Did you mean --fail?"),
     (["gone.jpg"], "gone.jpg does not exist.", "Check the spelling"),

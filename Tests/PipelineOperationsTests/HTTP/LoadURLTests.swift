@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("5 LoadURL and LoadResponse", .timeLimit(.minutes(10)))
+@Suite("5 LoadURL and LoadResponse", .timeLimit(.minutes(30)))
 struct LoadURLTests {
   private struct City: Codable, Sendable, Equatable {
     let name: String

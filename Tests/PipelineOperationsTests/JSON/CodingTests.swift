@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 DecodeJSON and EncodeJSON", .timeLimit(.minutes(10)))
+@Suite("5 DecodeJSON and EncodeJSON", .timeLimit(.minutes(30)))
 struct CodingTests {
   struct Book: Codable, Sendable, Equatable {
     var title: String

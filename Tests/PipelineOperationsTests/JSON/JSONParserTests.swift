@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 ParseJSON", .timeLimit(.minutes(10)))
+@Suite("5 ParseJSON", .timeLimit(.minutes(30)))
 struct JSONParserTests {
   private func parse(_ text: String) async throws -> JSONValue? {
     try await ParseJSON().run(Data(text.utf8))

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What was wrong in BkTask, and is right here. 7 and 8 are about requests: see `LoadURLTests`.
-@Suite("5 Bugs 1 to 9 of BkTask", .timeLimit(.minutes(10)))
+@Suite("5 Bugs 1 to 9 of BkTask", .timeLimit(.minutes(30)))
 struct OriginalBugsB01ToB09 {
   @Test("BkTask 1 A copy keeps the order of the steps")
   func b01_copiesKeepTheOrder() async throws {

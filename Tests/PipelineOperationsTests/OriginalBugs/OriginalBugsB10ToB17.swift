@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What was wrong in BkTask, and is right here. 11 is in `PipelineRaceTests`, 15 in `FileStepTests`.
-@Suite("5 Bugs 10 to 17 of BkTask", .timeLimit(.minutes(10)))
+@Suite("5 Bugs 10 to 17 of BkTask", .timeLimit(.minutes(30)))
 struct OriginalBugsB10ToB17 {
   @Test("BkTask 10 Observers may add and remove observers while they are told, also the last one")
   func b10_observersMayChangeWhileTold() async {

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Lifetime of pipelines", .timeLimit(.minutes(10)))
+@Suite("5 Lifetime of pipelines", .timeLimit(.minutes(30)))
 struct LifetimeTests {
   enum End: CaseIterable, Sendable {
     case success, failure, cancel

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Modifiers of steps", .timeLimit(.minutes(10)))
+@Suite("5 Modifiers of steps", .timeLimit(.minutes(30)))
 struct ModifierTests {
   private let policy = RetryPolicy(maxAttempts: 3, backoff: .constant(.zero), jitter: .none)
 

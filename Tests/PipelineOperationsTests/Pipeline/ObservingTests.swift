@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Observing pipelines", .timeLimit(.minutes(10)))
+@Suite("5 Observing pipelines", .timeLimit(.minutes(30)))
 struct ObservingTests {
   @Test func manyObservers_areAllTold_inTheOrderInWhichTheyWereAdded() async {
     let log = EventRecorder<Int>()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What comes after a step may be a step or one of three kinds of closures, and the compiler tells them apart.
-@Suite("5 Forms of then", .timeLimit(.minutes(10)))
+@Suite("5 Forms of then", .timeLimit(.minutes(30)))
 struct ThenFormsTests {
   @Sendable private static func doubled(_ number: Int) -> Int { 2 * number }
   @Sendable private static func slowlyDoubled(_ number: Int) async -> Int { 2 * number }

@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Adding tasks, and what their closures are given.
-@Suite("4 Adding tasks", .timeLimit(.minutes(10)))
+@Suite("4 Adding tasks", .timeLimit(.minutes(30)))
 struct AddingTests {
   @Test("Operation and async forms, with as many typed inputs as there are prerequisites, in their order")
   func add_withTypedPrerequisites_givesTheirValues() async throws {

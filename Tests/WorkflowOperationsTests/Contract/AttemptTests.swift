@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Attempts have an identity: what comes late is dropped, and told.
-@Suite("4 Attempts", .timeLimit(.minutes(10)))
+@Suite("4 Attempts", .timeLimit(.minutes(30)))
 struct AttemptTests {
   @Test("A retry need not wait for the cancelled attempt, whose result is dropped and told")
   func retry_whileOldAttemptWindsDown_startsNewOne() async {

@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Hooks, delegates and event streams.
-@Suite("4 Hooks, delegates and events", .timeLimit(.minutes(10)))
+@Suite("4 Hooks, delegates and events", .timeLimit(.minutes(30)))
 struct CallbackTests {
   @Test("Everything is told, in the order in which it happens")
   func delegate_isToldEverythingInOrder() async throws {

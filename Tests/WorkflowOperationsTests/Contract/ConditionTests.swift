@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Conditions: waiting is not failing.
-@Suite("4 External conditions", .timeLimit(.minutes(10)))
+@Suite("4 External conditions", .timeLimit(.minutes(30)))
 struct ConditionTests {
   @Test("Fulfilled before the start, it keeps the value and starts nothing; then it finishes at once")
   func fulfill_beforeStart_startsNothing() async throws {

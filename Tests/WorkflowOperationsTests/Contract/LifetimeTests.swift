@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Who keeps whom.
-@Suite("4 Lifetime", .timeLimit(.minutes(10)))
+@Suite("4 Lifetime", .timeLimit(.minutes(30)))
 struct LifetimeTests {
   @Test("Dropping the last reference to a running workflow does not stop it; it goes when the run has ended")
   func drop_whileRunning_goesOn() async {

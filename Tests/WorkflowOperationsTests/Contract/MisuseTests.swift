@@ -6,7 +6,7 @@ import Testing
 import WorkflowOperations
 
 /// Programming errors trap with a sentence that names the thing, the cause and the remedy.
-@Suite("4 Bad input", .timeLimit(.minutes(10)))
+@Suite("4 Bad input", .timeLimit(.minutes(30)))
 struct MisuseTests {
   @Test func prerequisite_ofAnotherWorkflow_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

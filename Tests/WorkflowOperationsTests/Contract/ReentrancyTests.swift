@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// The workflow may be used from everything that it calls.
-@Suite("4 Re-entrancy", .timeLimit(.minutes(10)))
+@Suite("4 Re-entrancy", .timeLimit(.minutes(30)))
 struct ReentrancyTests {
   @Test("A hook may retry its task at once: the state changes now, and is told when the hook has returned")
   func retry_fromHook_isReentrant() async {

@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Drawings and descriptions.
-@Suite("4 Rendering", .timeLimit(.minutes(10)))
+@Suite("4 Rendering", .timeLimit(.minutes(30)))
 struct RenderingTests {
   private func order() async -> Workflow {
     let workflow = Workflow("Order \"7\"")

@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Runs, and what a workflow comes to.
-@Suite("4 Runs and outcomes", .timeLimit(.minutes(10)))
+@Suite("4 Runs and outcomes", .timeLimit(.minutes(30)))
 struct RunTests {
   @Test("An empty workflow succeeds, again and again")
   func run_withoutTasks_succeeds() async throws {

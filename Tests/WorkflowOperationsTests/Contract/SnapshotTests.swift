@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Results of finished tasks, carried into another process.
-@Suite("4 Snapshots", .timeLimit(.minutes(10)))
+@Suite("4 Snapshots", .timeLimit(.minutes(30)))
 struct SnapshotTests {
   struct Photo: Codable, Equatable {
     var name: String

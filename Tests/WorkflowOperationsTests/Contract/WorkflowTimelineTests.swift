@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Runs of workflows, recorded.
-@Suite("9 Timelines of workflows", .timeLimit(.minutes(10)))
+@Suite("9 Timelines of workflows", .timeLimit(.minutes(30)))
 struct WorkflowTimelineTests {
   @Test("A recorded run has its attempts, and those of workflows inside")
   func run_recorded_hasItsAttempts() async throws {

@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// How many tasks run at once, and where.
-@Suite("4 Limits and queues", .timeLimit(.minutes(10)))
+@Suite("4 Limits and queues", .timeLimit(.minutes(30)))
 struct LimitTests {
   private func addMeasured(_ count: Int, to workflow: Workflow, _ gauge: ConcurrencyGauge, queue: OperationQueue? = nil)
   {

@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// Workflows in composites, composites in workflows, workflows in workflows.
-@Suite("4 Nesting", .timeLimit(.minutes(10)))
+@Suite("4 Nesting", .timeLimit(.minutes(30)))
 struct NestingTests {
   private func leaf(_ gauge: ConcurrencyGauge) -> SimpleOperation<Int> {
     AsyncOperation {

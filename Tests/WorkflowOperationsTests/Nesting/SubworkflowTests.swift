@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// A workflow as a task of another.
-@Suite("4 Subworkflows", .timeLimit(.minutes(10)))
+@Suite("4 Subworkflows", .timeLimit(.minutes(30)))
 struct SubworkflowTests {
   /// A workflow around another one with a first task, whose attempts are scripted, and a second one after it.
   private func nested(

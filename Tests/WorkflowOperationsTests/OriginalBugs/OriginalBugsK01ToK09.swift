@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// What was wrong in Task (TSKWorkflow), and is right here.
-@Suite("4 Bugs K1 to K9 of the original", .timeLimit(.minutes(10)))
+@Suite("4 Bugs K1 to K9 of the original", .timeLimit(.minutes(30)))
 struct OriginalBugsK01ToK09 {
   @Test("K1 The result of an old attempt is not accepted by a new one, and the old one is told that it is cancelled")
   func k01_attemptsHaveIdentity() async {

@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// What was wrong in Task (TSKWorkflow), and is right here.
-@Suite("4 Bugs K10 to K18 of the original", .timeLimit(.minutes(10)))
+@Suite("4 Bugs K10 to K18 of the original", .timeLimit(.minutes(30)))
 struct OriginalBugsK10ToK18 {
   @Test("K10 An empty workflow has nothing unfinished, and lists instead of nil")
   func k10_emptyWorkflowIsFinished() async throws {

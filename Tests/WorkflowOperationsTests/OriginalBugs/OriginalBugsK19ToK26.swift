@@ -5,7 +5,7 @@ import Testing
 import WorkflowOperations
 
 /// What was wrong in Task (TSKWorkflow), and is right here.
-@Suite("4 Bugs K19 to K26 of the original", .timeLimit(.minutes(10)))
+@Suite("4 Bugs K19 to K26 of the original", .timeLimit(.minutes(30)))
 struct OriginalBugsK19ToK26 {
   @Test("K19 Inputs do not vanish when a prerequisite is reset while the task runs")
   func k19_inputsAreASnapshot() async {

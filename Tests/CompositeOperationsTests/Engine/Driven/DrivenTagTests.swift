@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Operations of a driven operation that are handed in as tags, and made when they may start.
-@Suite("3.4 DrivenOperation: tags", .timeLimit(.minutes(10)))
+@Suite("3.4 DrivenOperation: tags", .timeLimit(.minutes(30)))
 struct DrivenTagTests {
   /// Makes the operations of its tags, and hands in what `next` says when one has settled.
   private final class TagDriver: Sendable {
