@@ -16,7 +16,7 @@ extension Table {
             peer: .blocking { subject.value.enqueueAtPeer(single, inBatchesOf: 1) })),
         Row(
           section: "Durable jobs", name: "enqueue in batches of 100, .\(name)", against: "the same SQL in a bare loop",
-          count: many, budget: .atMost(1 / 0.7, known: 2),
+          count: many, budget: .atMost(1 / 0.7),
           measurement: .comparison(
             subject: .blocking { subject.value.enqueue(many, inBatchesOf: 100) },
             peer: .blocking { subject.value.enqueueAtPeer(many, inBatchesOf: 100) })),
