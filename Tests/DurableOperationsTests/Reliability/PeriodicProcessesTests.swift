@@ -97,9 +97,13 @@ import Testing
       if !jumpsOverYears {
         // A time that the clock has not come to again may still be missing; so it comes to all of them.
         let caughtUp = "occurrence IS NOT NULL AND CAST(payload AS TEXT) NOT LIKE '%latest%'"
-        let last = try inspection.numbers("SELECT max(occurrence) FROM durable_jobs WHERE \(caughtUp)")[0]
-        date.set(Date(timeIntervalSince1970: Double(last) / 1000 + 10).timeIntervalSinceNow)
-        while try inspection.numbers("SELECT max(occurrence) FROM durable_jobs WHERE \(caughtUp)")[0] == last {
+        func lastTime() throws -> Int64 {
+          try inspection.numbers("SELECT coalesce(max(occurrence), 0) FROM durable_jobs WHERE \(caughtUp)")[0]
+        }
+        let last = try lastTime()
+        let ahead = Date(timeIntervalSince1970: Double(last) / 1000).timeIntervalSinceNow
+        date.set(max(ahead, shift) + 10)
+        while try lastTime() == last {
           Fault.lasts(2...5, using: &generator)
         }
         let times = try inspection.numbers("SELECT occurrence FROM durable_jobs WHERE \(caughtUp) ORDER BY occurrence")
