@@ -45,8 +45,11 @@ extension QueuePool {
   }
 
   /// Lets the lanes in lent slots work once an operation of the queue stands for them.
-  func beginLoans() {
+  ///
+  /// - Parameter helper: the number of one that has just been added to the queue.
+  func beginLoans(helperInQueue helper: Int? = nil) {
     let slots = state.withLock { state -> [LentSlot] in
+      if let helper { state.lanes.helperIsInQueue(helper) }
       guard state.lanes.mayBeginLoans else { return [] }
       defer { state.slotsToBegin = [] }
       return state.slotsToBegin

@@ -194,13 +194,14 @@ final class QueuePool: Sendable {
   }
 
   private func addHelper() {
-    let (standby, source) = state.withLock { ($0.lanes.standby, $0.lanes.firstSource) }
+    let (standby, source, qualityOfService) = state.withLock {
+      ($0.lanes.standby, $0.lanes.firstSource, $0.qualityOfService)
+    }
     let helper = Helper(pool: self)
     helper.qualityOfService = qualityOfService
     helper.queuePriority = source?.nextPriority ?? .normal
     queue.addOperation(helper)
-    if let standby { state.withLock { $0.lanes.helperIsInQueue(standby.number) } }
-    beginLoans()
+    beginLoans(helperInQueue: standby?.number)
   }
 
   // MARK: - The base lane

@@ -51,7 +51,7 @@ import Testing
       }
       let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
       var jumps = 0.0
-      for step in 0..<Int(500 * scale) {
+      for step in 0..<Int(1000 * scale) {
         switch Int.random(in: 0..<5, using: &generator) {
         case 0:
           shift += Double.random(in: -40...40, using: &generator)

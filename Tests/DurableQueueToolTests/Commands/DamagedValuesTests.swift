@@ -16,7 +16,7 @@ import Testing
     "jobs", "kinds", "dependencies", "checkpoints", "workers", "periodic", "counts", "errors", "occurrences", "meta",
   ]
 
-  private static let values = ["9223372036854775807", "'x'"]
+  private static let values = ["9223372036854775807", "-1", "'x'"]
 
   private static let changes = [
     ["retry", "--all-dead"], ["retry", "5"], ["hold", "3"], ["cancel", "3", "6"], ["priority", "--kind", "mail", "7"],
