@@ -56,8 +56,8 @@ public struct JobContext: Sendable {
     try await core.database.run { try storeCheckpoint(data, in: $0) }
   }
 
-  private func storeCheckpoint(_ data: Data?, in store: JobStore) throws {
-    let isCurrent = try store.transaction { try store.setCheckpoint(data, of: id, claim: execution.job.claim) }
+  private func storeCheckpoint(_ data: Data?, in store: any StoreSession) throws {
+    let isCurrent = try store.setCheckpoint(data, of: id, claim: execution.job.claim)
     guard isCurrent else { throw leaseLost() }
     box.withLock { $0 = data }
   }
@@ -75,15 +75,13 @@ public struct JobContext: Sendable {
     try await core.database.run { try prolongLease(in: $0) }
   }
 
-  private func prolongLease(in store: JobStore) throws {
+  private func prolongLease(in store: any StoreSession) throws {
     let worker = core.withLock { $0.state.worker }
-    try core.watchClock(in: store)
-    let isCurrent = try store.transaction {
-      guard try store.isCurrent(id, claim: execution.job.claim), let worker else { return false }
-      return try store.prolongLease(
-        of: worker, by: core.configuration.leaseDuration.milliseconds)
+    let isCurrent = try worker.map { worker in
+      try store.heartbeat(
+        of: id, claim: execution.job.claim, worker: worker, lease: core.configuration.leaseDuration)
     }
-    guard isCurrent else { throw leaseLost() }
+    guard isCurrent == true else { throw leaseLost() }
   }
 
   // MARK: - Further jobs
@@ -154,16 +152,13 @@ public struct JobContext: Sendable {
     return result
   }
 
-  private func complete<R>(in store: JobStore, _ body: (DatabaseTransaction) throws -> R) throws -> R {
+  private func complete<R>(in store: any StoreSession, _ body: (DatabaseTransaction) throws -> R) throws -> R {
     let done = Acknowledgement(
       id: id, kind: kind, claim: execution.job.claim, attempt: execution.attempt, result: .done,
       event: .done(id, kind: kind))
-    let result = try core.transact(in: store) { transaction in
-      guard try store.acknowledge(done, keepsDone: core.configuration.retention != .none) else {
-        throw leaseLost()
-      }
-      return try body(transaction)
-    }
+    let completed = try store.complete(done, keepsDone: core.keepsDone) { try core.use($0, body) }
+    guard let (result, jobs) = completed else { throw leaseLost() }
+    core.didEnqueue(jobs, in: store)
     core.withLock { storage in
       execution.isComplete = true
       // What waited for it may run.

@@ -28,20 +28,10 @@ extension DurableQueue {
 }
 
 extension QueueCore {
-  /// While the file is written anew nobody can write: neither this process that it is there, nor the others what they make of
-  /// that. So it says before that it will not be heard of for a while.
-  fileprivate func compact(in store: JobStore) throws -> Int {
-    let timeout = configuration.busyTimeout
-    guard let worker = withLock({ $0.state.worker }) else { return try store.compact(busyTimeout: timeout) }
-    let lease = configuration.leaseDuration.milliseconds
-    // A disk that is slow writes a megabyte in a second; and others are waited for three times.
-    let absence = min(timeout.milliseconds, 3_600_000) * 3 + Int64(store.fileSize) / 1000
-    _ = try store.transaction { try store.prolongLease(of: worker, by: lease + absence) }
-    defer {
-      // If that cannot be written the next look around does it.
-      withLock { $0.watch.leaseProlongedAt = nil }
-      _ = try? store.transaction { try store.prolongLease(of: worker, by: lease) }
-    }
-    return try store.compact(busyTimeout: timeout)
+  fileprivate func compact(in store: any StoreSession) throws -> Int {
+    let worker = withLock { $0.state.worker }
+    // The store has prolonged the lease, and shortened it again; if it could not, the next look around does it.
+    defer { if worker != nil { withLock { $0.watch.leaseProlongedAt = nil } } }
+    return try store.compact(worker: worker, lease: configuration.leaseDuration)
   }
 }

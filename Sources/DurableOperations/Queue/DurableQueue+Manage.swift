@@ -291,9 +291,8 @@ extension DurableQueue {
     core.pump()
   }
 
-  private func setPaused(_ isPaused: Bool, kind: String, in store: JobStore) throws {
-    try core.freeingSpace(in: store) { try store.transaction { try store.setPaused(isPaused, kind: kind) } }
-    let paused = try store.pausedKinds()
+  private func setPaused(_ isPaused: Bool, kind: String, in store: any StoreSession) throws {
+    let paused = try store.setPaused(isPaused, kind: kind)
     core.withLock { $0.state.setPaused(paused) }
   }
 
@@ -303,7 +302,7 @@ extension DurableQueue {
   ///
   /// - Parameter body: changes some; the last argument is what it noted of those before.
   private func writeInParts(
-    _ ids: [JobID], _ body: @Sendable (JobStore, ArraySlice<JobID>, inout Set<JobID>) throws -> Int
+    _ ids: [JobID], _ body: @Sendable (any StoreSession, ArraySlice<JobID>, inout Set<JobID>) throws -> Int
   ) throws -> Int {
     var count = 0
     var noted: Set<JobID> = []
@@ -312,7 +311,7 @@ extension DurableQueue {
   }
 
   private func writeInParts(
-    _ ids: [JobID], _ body: @escaping @Sendable (JobStore, ArraySlice<JobID>, inout Set<JobID>) throws -> Int
+    _ ids: [JobID], _ body: @escaping @Sendable (any StoreSession, ArraySlice<JobID>, inout Set<JobID>) throws -> Int
   ) async throws -> Int {
     var count = 0
     var noted: Set<JobID> = []
@@ -333,29 +332,22 @@ extension DurableQueue {
   }
 
   /// Changes something, and looks for what has become due by it.
-  private func write<R>(_ body: (JobStore) throws -> R) throws -> R {
+  private func write<R>(_ body: (any StoreSession) throws -> R) throws -> R {
     let result = try core.database.sync { try write(in: $0, body) }
     core.pump()
     return result
   }
 
-  private func write<R: Sendable>(_ body: @escaping @Sendable (JobStore) throws -> R) async throws -> R {
+  private func write<R: Sendable>(_ body: @escaping @Sendable (any StoreSession) throws -> R) async throws -> R {
     let result = try await core.database.run { [self] in try write(in: $0, body) }
     core.pump()
     return result
   }
 
-  private func write<R>(in store: JobStore, _ body: (JobStore) throws -> R) throws -> R {
-    let result = try core.freeingSpace(in: store) { try store.transaction { try body(store) } }
+  private func write<R>(in store: any StoreSession, _ body: (any StoreSession) throws -> R) throws -> R {
+    let result = try body(store)
     core.withLock { $0.state.workMayHaveCome() }
     core.lookAhead(in: store)
-    core.makeReserveNowAndThen()
     return result
   }
-}
-
-/// What becomes of the priority of jobs; nil for what stays.
-struct PriorityChange: Sendable {
-  var major: Int
-  var minor: Int?
 }

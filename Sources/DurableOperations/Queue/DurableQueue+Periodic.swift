@@ -52,13 +52,13 @@ extension DurableQueue {
   /// - Returns: whether there was one with this name.
   @discardableResult
   public func unschedule(named name: String) throws -> Bool {
-    try core.database.sync { try core.unschedule(name, in: $0) }
+    try core.database.sync { try $0.unschedule(name) }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func unschedule(named name: String) async throws -> Bool {
-    try await core.database.run { [core] in try core.unschedule(name, in: $0) }
+    try await core.database.run { try $0.unschedule(name) }
   }
 
   /// The periodic jobs, in the order of their names.
@@ -114,14 +114,10 @@ extension PeriodicJob {
 }
 
 extension QueueCore {
-  fileprivate func unschedule(_ name: String, in store: JobStore) throws -> Bool {
-    try freeingSpace(in: store) { try store.transaction { try store.unschedule(name) } }
-  }
-
   fileprivate func schedule(
-    _ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, in store: JobStore
+    _ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, in store: any StoreSession
   ) throws {
-    try store.transaction { try store.schedule(job, named: name, schedule, catchUp) }
+    try store.schedule(job, named: name, schedule, catchUp)
     lookAhead(in: store)
   }
 }

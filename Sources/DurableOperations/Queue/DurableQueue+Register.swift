@@ -99,13 +99,13 @@ extension DurableQueue {
 
   private func register(_ registration: Registration) throws {
     let kind = registration.kind
-    let id = try core.database.sync { store in try store.transaction { try store.kindID(kind) } }
+    let id = try core.database.sync { try $0.number(ofKind: kind) }
     try core.register(registration, id: id)
   }
 
   private func register(_ registration: Registration) async throws {
     let kind = registration.kind
-    let id = try await core.database.run { store in try store.transaction { try store.kindID(kind) } }
+    let id = try await core.database.run { try $0.number(ofKind: kind) }
     try core.register(registration, id: id)
   }
 }

@@ -68,7 +68,7 @@ public final class DurableQueue: Sendable {
     if case .readOnlyFile(let url) = location {
       return core.events.tell(.databaseFailed(.openedToBeRead(url.path)))
     }
-    core.tellOfLostLog()
+    core.tellOfLoss()
     core.start()
   }
 

@@ -22,8 +22,7 @@ extension QueueCore {
   /// Stores jobs on the thread of the caller.
   func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
     let ids = try database.sync { store in
-      try watchClock(in: store)
-      let ids = try store.transaction { try store.enqueue(jobs) }
+      let ids = try store.enqueue([jobs])[0].get()
       didEnqueue(jobs, in: store)
       return ids
     }
@@ -32,7 +31,7 @@ extension QueueCore {
   }
 
   /// Jobs were stored. On the database's queue; a round has to follow.
-  func didEnqueue(_ jobs: [EncodedJob], in store: JobStore) {
+  func didEnqueue(_ jobs: [EncodedJob], in store: any StoreSession) {
     guard !jobs.isEmpty else { return }
     let isRunning = withLock { storage in
       storage.state.workMayHaveCome()
@@ -44,17 +43,19 @@ extension QueueCore {
   }
 
   /// Does something of the user's in a transaction. On the database's queue; a round has to follow.
-  func transact<R>(in store: JobStore, _ body: (DatabaseTransaction) throws -> R) throws -> R {
-    let transaction = DatabaseTransaction(store, self)
-    defer { transaction.end() }
-    try watchClock(in: store)
-    let result = try store.transaction {
-      let result = try body(transaction)
-      if transaction.hasRunStatements { try store.forgetWhatWasTakenBack() }
-      return result
-    }
-    didEnqueue(transaction.jobs, in: store)
+  func transact<R>(in store: any StoreSession, _ body: (DatabaseTransaction) throws -> R) throws -> R {
+    let (result, jobs) = try store.transact { try use($0, body) }
+    didEnqueue(jobs, in: store)
     return result
+  }
+
+  /// Lends a transaction to the user, and tells which jobs were stored in it.
+  func use<R>(
+    _ transaction: any StoreTransaction, _ body: (DatabaseTransaction) throws -> R
+  ) throws -> (R, stored: [EncodedJob]) {
+    let transaction = DatabaseTransaction(transaction, self)
+    defer { transaction.end() }
+    return (try body(transaction), transaction.jobs)
   }
 
   /// Stores jobs on the database's queue: all that have come until it is their turn in one transaction.
@@ -70,33 +71,20 @@ extension QueueCore {
     return try reply.take()
   }
 
-  private func storePending(in store: JobStore) {
+  private func storePending(in store: any StoreSession) {
     let pending = withLock { storage in
       defer { storage.pendingEnqueues = [] }
       return storage.pendingEnqueues
     }
     do {
-      try watchClock(in: store)
-      let ids = try store.transaction { try pending.map { try store.enqueue($0.jobs) } }
-      finish(zip(pending, ids).map { ($0, .success($1)) }, in: store)
-    } catch let error as DatabaseError where error.code == .busy {
-      // Each of them alone would wait as long.
-      finish(pending.map { ($0, .failure(error)) }, in: store)
+      finish(zip(pending, try store.enqueue(pending.map(\.jobs))).map { ($0, $1) }, in: store)
     } catch {
-      // One of them may be wrong; it must not take the others along.
-      finish(
-        pending.map { one in
-          let result = Result {
-            try watchClock(in: store)
-            return try store.transaction { try store.enqueue(one.jobs) }
-          }
-          return (one, result)
-        }, in: store)
+      finish(pending.map { ($0, .failure(error)) }, in: store)
     }
     pump()
   }
 
-  private func finish(_ results: [(PendingEnqueue, Result<[JobID], any Error>)], in store: JobStore) {
+  private func finish(_ results: [(PendingEnqueue, Result<[JobID], any Error>)], in store: any StoreSession) {
     for (pending, result) in results {
       if case .success = result { didEnqueue(pending.jobs, in: store) }
       pending.reply.give(result, resuming: pending.continuation)

@@ -18,65 +18,22 @@ extension QueueCore {
     }
   }
 
-  private func perform(_ round: RunnerState.Round, in store: JobStore) throws {
-    try watchClock(in: store)
+  private func perform(_ round: RunnerState.Round, in store: any StoreSession) throws {
     try giveBackOwedJobs(in: store)
-    // Not what it was when the round began: a look around in between may have found it lost.
-    var worker = withLock { $0.state.worker }
-    var hasLostWorker = false
-    var claim = Claim()
-    var paused: Set<Int64>?
-    store.hasFreedJobs = false
-    try store.transaction {
-      for acknowledgement in round.acknowledgements {
-        try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none)
-      }
-      // Kinds may have been paused since the round began, or all of it stopped.
-      let claimable = withLock { storage in
-        storage.state.phase == .running
-          ? round.claimable?.filter { storage.registrations[$0.kind] != nil && !storage.state.paused.contains($0.kind) }
-          : nil
-      }
-      if let claimable, !claimable.isEmpty {
-        // Nobody would take over what is claimed for a process that the others have taken out.
-        if let number = worker, try !store.hasWorker(number) { (worker, hasLostWorker) = (nil, true) }
-        // Another process may have paused one since the last look around.
-        let nowPaused = try store.pausedKinds()
-        paused = nowPaused
-        // The user's queue may have been suspended since it started the places: other processes may run the jobs.
-        let isHeldBack = configuration.operationQueue?.isSuspended == true
-        var request = ClaimRequest(
-          kinds: claimable.filter { !nowPaused.contains($0.kind) }, limit: isHeldBack ? 0 : round.limit,
-          isOnline: network.isOnline,
-          mayRunAlone: round.mayRunAlone, worker: worker ?? 0)
-        // One that has nothing to do is not taken in: a queue that is idle does not write.
-        if worker == nil, try store.countClaimable(request) > 0 {
-          request.worker = try store.addWorker(.current, lease: configuration.leaseDuration.milliseconds)
-          worker = request.worker
-        }
-        if worker != nil {
-          claim = try store.claim(request)
-        } else if !request.mayRunAlone {
-          claim.waitsToRunAlone = try store.hasAloneJobs(for: request)
-        }
-        let further = round.furtherLimit + (isHeldBack ? round.limit : 0)
-        claim.furtherJobs = try store.countClaimable(request.further(after: claim, limit: further))
-      }
-      if round.isLast, let last = worker {
-        try store.removeWorker(last)
-        worker = nil
-      }
-    }
-    if round.isLast {
-      store.truncateLog()
-      makeReserve()
-    }
-    if hasLostWorker { interruptAll(.lostLease) }
-    let hasFreed = store.hasFreedJobs
+    let answer = try store.round(
+      StoreRound(
+        acknowledgements: round.acknowledgements, keepsDone: keepsDone,
+        request: { [self] in request(for: round) },
+        // Not what it was when the round began: a look around in between may have found it lost.
+        worker: withLock { $0.state.worker }, lease: configuration.leaseDuration, isLast: round.isLast,
+        ahead: round.acknowledgements.isEmpty ? nil : whatIsAhead))
+    let claim = answer.claim
+    if answer.hasLostWorker { interruptAll(.lostLease) }
     let (places, executions, idle, timers) = withLock { storage in
       storage.failuresInARow = 0
-      if let paused { storage.state.setPaused(paused) }
-      let places = storage.state.roundSucceeded(round, claim: claim, hasFreed: hasFreed, worker: worker)
+      if let paused = answer.paused { storage.state.setPaused(paused) }
+      let places = storage.state.roundSucceeded(
+        round, claim: claim, hasFreed: answer.hasFreed, worker: answer.worker)
       let executions = claim.jobs.map { storage.add($0) }
       for execution in executions { execution.core = self }
       for (execution, place) in zip(executions, round.places) {
@@ -96,8 +53,23 @@ extension QueueCore {
     for timer in timers { clock.timekeeper.cancel(timer) }
     for waiter in idle { waiter.resume() }
     if !claim.jobs.isEmpty, let pause = longestPause { setAlarm(in: pause) }
-    if !round.acknowledgements.isEmpty { lookAhead(in: store) }
+    if let ahead = answer.ahead { lookAhead(ahead, in: store) }
     pump()
+  }
+
+  /// What a round may claim, as it is now: kinds may have been paused since the round began, or all of it stopped.
+  private func request(for round: RunnerState.Round) -> ClaimRequest? {
+    let claimable = withLock { storage in
+      storage.state.phase == .running
+        ? round.claimable?.filter { storage.registrations[$0.kind] != nil && !storage.state.paused.contains($0.kind) }
+        : nil
+    }
+    guard let claimable else { return nil }
+    // The user's queue may have been suspended since it started the places: other processes may run the jobs.
+    let isHeldBack = configuration.operationQueue?.isSuspended == true
+    return ClaimRequest(
+      kinds: claimable, limit: isHeldBack ? 0 : round.limit, isOnline: network.isOnline, mayRunAlone: round.mayRunAlone,
+      worker: 0, furtherLimit: round.furtherLimit + (isHeldBack ? round.limit : 0))
   }
 
   /// A round that failed is begun anew after a while.

@@ -24,11 +24,8 @@ extension QueueCore {
     }
     database.async { [self] store in
       do {
-        try store.recountAfterUpgrade(in: ProcessIdentity.current.bootID)
         // What goes on from before is waited for again.
-        if let worker = withLock({ $0.executions.isEmpty ? nil : $0.state.worker }) {
-          try store.forgetAbandoned(by: worker)
-        }
+        try store.begin(resuming: withLock { $0.executions.isEmpty ? nil : $0.state.worker })
       } catch {
         tellFailure(error)
       }
@@ -116,17 +113,11 @@ extension QueueCore {
   }
 
   /// Writes what has ended, outside of a round, and what was not waited for.
-  private func writeEnds(in store: JobStore, abandoned: [Execution]) {
+  private func writeEnds(in store: any StoreSession, abandoned: [Execution]) {
     let acknowledgements = withLock { $0.state.takeAcknowledgements() }
     guard !acknowledgements.isEmpty || !abandoned.isEmpty else { return }
     do {
-      try store.transaction {
-        for execution in abandoned { try store.noteAbandoned(execution.job.id, claim: execution.job.claim) }
-        for acknowledgement in acknowledgements {
-          try store.acknowledge(
-            acknowledgement, keepsDone: configuration.retention != .none)
-        }
-      }
+      try store.write(acknowledgements, keepsDone: keepsDone, abandoned: abandoned.map(\.job))
     } catch {
       withLock { $0.state.putBack(acknowledgements) }
       tellFailure(error)

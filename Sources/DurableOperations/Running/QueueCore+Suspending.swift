@@ -17,7 +17,7 @@ extension QueueCore {
       storage -> ([Execution], [JobPlace], [Timekeeper.Timer], [CheckedContinuation<Void, Never>]) in
       guard storage.suspension == nil else { return ([], [], [], []) }
       storage.suspension = QueueSuspension(isToRun: storage.state.phase == .running)
-      database.suspension.isOn = true
+      database.isSuspended = true
       storage.owedWorker = storage.state.worker
       storage.state.giveUp()
       for execution in storage.executions.values { _ = execution.interrupt(.suspension) }
@@ -40,20 +40,14 @@ extension QueueCore {
 
   /// Writes what has ended, and has all that runs here wait again, as if it had not been claimed. If the queue was resumed by
   /// now, its next look or round does that.
-  private func giveBackAll(in store: JobStore) {
+  private func giveBackAll(in store: any StoreSession) {
     let (acknowledgements, worker) = withLock { storage -> ([Acknowledgement], Int64?) in
       storage.suspension == nil ? ([], nil) : (storage.state.takeAcknowledgements(), storage.owedWorker)
     }
     guard worker != nil || !acknowledgements.isEmpty else { return }
     do {
-      try store.connection.withTimeout(Self.lastWriteTimeout) { _ in
-        try store.transaction {
-          for acknowledgement in acknowledgements {
-            try store.acknowledge(acknowledgement, keepsDone: configuration.retention != .none)
-          }
-          if let worker { try store.giveBackJobs(of: worker) }
-        }
-      }
+      try store.giveBackJobs(
+        of: worker, after: acknowledgements, keepsDone: keepsDone, within: Self.lastWriteTimeout)
       if let worker { withLock { $0.hasGivenBack(worker) } }
     } catch {
       // The lease ends, and the process is there still: that is no crash either. Or the queue is resumed before.
@@ -64,9 +58,9 @@ extension QueueCore {
 
   /// Gives back what ran when the queue was suspended, if that was not possible then. On the database's queue, before anything
   /// is claimed.
-  func giveBackOwedJobs(in store: JobStore) throws {
+  func giveBackOwedJobs(in store: any StoreSession) throws {
     guard let worker = withLock({ $0.owedWorker }) else { return }
-    try store.transaction { try store.giveBackJobs(of: worker) }
+    try store.giveBackJobs(of: worker, after: [], keepsDone: keepsDone, within: nil)
     withLock { $0.hasGivenBack(worker) }
   }
 
@@ -74,7 +68,7 @@ extension QueueCore {
     let (suspension, interrupted) = withLock { storage -> (QueueSuspension?, [Execution]) in
       guard storage.suspension != nil else { return (nil, []) }
       storage.state.pauseIsOver()
-      database.suspension.isOn = false
+      database.isSuspended = false
       return (storage.suspension.take(), storage.executions.values.filter { $0.interruption != nil })
     }
     guard let suspension else { return }

@@ -4,7 +4,7 @@ import Foundation
 /// A task that waits until the database shows something.
 struct DatabaseWaiter: Sendable {
   /// Whether it does, for the kinds that are registered.
-  let isOver: @Sendable (JobStore, _ kinds: [Int64]) throws -> Bool
+  let isOver: @Sendable (any StoreSession, _ kinds: [Int64]) throws -> Bool
   let reply: Reply<Void>
   let continuation: CheckedContinuation<Void, Never>
 
@@ -24,7 +24,7 @@ extension QueueCore {
 
   /// Waits until the database shows something. It is asked after each change by this process, and in each look around.
   private func wait(
-    until isOver: @escaping @Sendable (JobStore, _ kinds: [Int64]) throws -> Bool
+    until isOver: @escaping @Sendable (any StoreSession, _ kinds: [Int64]) throws -> Bool
   ) async throws {
     let number = withLock { storage in
       storage.lastWaiter += 1
@@ -52,7 +52,7 @@ extension QueueCore {
   }
 
   /// Ends the waits that are over. On the database's queue.
-  func wakeWaiters(in store: JobStore) {
+  func wakeWaiters(in store: any StoreSession) {
     // They are asked again when the queue is resumed.
     if withLock({ $0.suspension != nil }) { return }
     // Called after each round, mostly with nobody who waits.

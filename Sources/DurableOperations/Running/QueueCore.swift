@@ -38,16 +38,16 @@ final class QueueCore: Sendable {
   }
 
   let configuration: DurableQueue.Configuration
-  /// Writes; one at a time.
-  let database: SerialDatabase
-  /// Only reads, at the same time; of a database in memory there is only one.
-  let reader: SerialDatabase
+  /// Where the jobs are stored.
+  let database: any StoreAccess
+  /// The same, for questions, at the same time if the store can do that.
+  let reader: any StoreAccess
   let events: EventHub
   let network = NetworkWatch()
-  let reserve: DiskReserve?
   /// What tells the database from others.
   let identity: String
-  private let hasLostLog: Bool
+  /// What was lost before this was opened, if that can be seen.
+  private let loss: DatabaseError?
   private let storage: LockBox<Storage>
   // Set once, before anybody else sees this.
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
@@ -55,114 +55,18 @@ final class QueueCore: Sendable {
   init(location: DurableQueue.Location, configuration: DurableQueue.Configuration) throws {
     self.configuration = configuration
     events = EventHub(log: configuration.logHandler)
-    let hasUsedReserve: Bool
-    (database, reader, hasUsedReserve) = try Self.openedWithReserve(location, configuration, events)
-    // Not before: a file that is not there leads nowhere.
-    reserve = DiskReserve(at: location, size: configuration.diskReserve)
-    identity = try database.sync { try $0.identity() }
-    hasLostLog = try database.sync { $0.hasLostLog }
-    if hasLostLog { events.report(.databaseFailed(.logLost(database.path))) }
-    if case .file(let url) = location {
-      _ = reserve?.make()
-      configuration.protectFiles(of: url.path)
-    } else if hasUsedReserve {
-      _ = reserve?.make()
-    }
+    (database, reader) = try SQLiteAccess.open(location, configuration, events)
+    let facts = try database.sync { try $0.facts() }
+    identity = facts.identity
+    loss = facts.loss
+    if let loss { events.report(.databaseFailed(loss)) }
     var state = RunnerState(
       maxConcurrentJobs: configuration.maxConcurrentJobs, usesPlaces: configuration.operationQueue != nil)
     // Before the first round, for that may come before the first look around.
-    state.setPaused(try database.sync { try $0.pausedKinds() })
-    var storage = Storage(state: state)
-    storage.watch.hasUsedReserve = hasUsedReserve
-    self.storage = LockBox(storage)
+    state.setPaused(facts.pausedKinds)
+    storage = LockBox(Storage(state: state))
     engine = makeEngine()
     engine.start()
-  }
-
-  /// Opens the file. Bringing its tables up to date takes some room, which the reserve gives if there is no other.
-  private static func openedWithReserve(
-    _ location: DurableQueue.Location, _ configuration: DurableQueue.Configuration, _ events: EventHub
-  ) throws -> (database: SerialDatabase, reader: SerialDatabase, hasUsedReserve: Bool) {
-    do {
-      let (database, reader) = try opened(location, configuration, events)
-      return (database, reader, false)
-    } catch let error as DatabaseError where error.code == .diskFull {
-      let reserve = DiskReserve(at: location, size: configuration.diskReserve)
-      guard let reserve, reserve.giveUp() else { throw error }
-      do {
-        let (database, reader) = try opened(location, configuration, events)
-        return (database, reader, true)
-      } catch {
-        _ = reserve.make()
-        throw error
-      }
-    }
-  }
-
-  private static func opened(
-    _ location: DurableQueue.Location, _ configuration: DurableQueue.Configuration, _ events: EventHub
-  ) throws -> (database: SerialDatabase, reader: SerialDatabase) {
-    switch location {
-    case .memory:
-      let database = try SerialDatabase(
-        path: ":memory:", configuration: configuration, events: events, label: "memory")
-      return (database, database)
-    case .readOnlyFile(let url):
-      try prepare(location, at: url, access: configuration.fileAccess)
-      let database = try SerialDatabase(
-        path: url.path, configuration: configuration, events: events, label: url.lastPathComponent, mustExist: true,
-        isReadOnly: true)
-      return (database, database)
-    case .file(let url), .existingFile(let url):
-      try prepare(location, at: url, access: configuration.fileAccess)
-      let name = url.lastPathComponent
-      let mustExist = location == .existingFile(url)
-      let database = try SerialDatabase(
-        path: url.path, configuration: configuration, events: events, label: name, mustExist: mustExist)
-      let reader = try SerialDatabase(
-        path: url.path, configuration: configuration, events: events, label: "\(name).reader", mustExist: true,
-        besides: database)
-      return (database, reader)
-    }
-  }
-
-  /// Makes the folder of a file that is to be made, and the file, so that nobody else can read it from its first byte on.
-  private static func prepare(_ location: DurableQueue.Location, at url: URL, access: DurableQueue.FileAccess) throws {
-    switch location {
-    case .existingFile, .readOnlyFile: return try requireFile(at: url)
-    case .file, .memory: break
-    }
-    let folder = url.deletingLastPathComponent()
-    do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    } catch {
-      throw DatabaseError(
-        .cannotOpen,
-        message: "the folder \(folder.path) is not there and can not be made: \(error.localizedDescription)",
-        path: url.path)
-    }
-    // A link may be there while the file that it leads to is not.
-    let file = url.whereLinksLead.path
-    // SQLite would write over a file of a single byte.
-    let size = (try? FileManager.default.attributesOfItem(atPath: file))?[.size] as? Int
-    if size == 1 { throw DatabaseError(.notADatabase, message: "it is a single byte long", path: url.path) }
-    guard size == nil else { return }
-    // SQLite gives the files beside it the same permissions. If it cannot be made, opening it says why.
-    let mode: mode_t = access == .owner ? 0o600 : 0o660
-    let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
-    guard descriptor >= 0 else { return }
-    // The mask of the process may have taken the group out.
-    fchmod(descriptor, mode)
-    close(descriptor)
-  }
-
-  /// Opening a pipe would wait until another program writes.
-  private static func requireFile(at url: URL) throws {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
-    guard let type = attributes?[.type] as? FileAttributeType else {
-      throw DatabaseError(.notAQueue, message: "there is no such file", path: url.path)
-    }
-    if type != .typeRegular { throw DatabaseError(.notAQueue, message: "it is no ordinary file", path: url.path) }
   }
 
   deinit {
@@ -171,49 +75,11 @@ final class QueueCore: Sendable {
     for place in withLock({ $0.places.values }) { place.operation.cancel() }
     for timer in withLock({ $0.takeTimers() }) { clock.timekeeper.cancel(timer) }
     events.end()
-    reserve?.goWithDatabase()
   }
 
-  /// Does something that makes room in the end, for which room is made first where there is none.
-  func freeingSpace<R>(in store: JobStore, _ body: () throws -> R) throws -> R {
-    do {
-      return try body()
-    } catch let error as DatabaseError where error.code == .diskFull {
-      guard let reserve, reserve.giveUp() else { throw error }
-      withLock { $0.watch.hasUsedReserve = true }
-      events.tell(.databaseFailed(error))
-      // What was written before it may have room in the file now, and leave the log's to others.
-      store.truncateLog()
-      defer {
-        store.truncateLog()
-        makeReserve()
-      }
-      return try body()
-    }
-  }
-
-  /// Makes the reserve if it is not there as it should be.
-  func makeReserve() {
-    guard let reserve, reserve.make() else { return }
-    configuration.protect(reserve.path)
-  }
-
-  /// The same, once a minute at most: it may have been used, and there is room again; or somebody has touched it.
-  func makeReserveNowAndThen() {
-    guard let reserve else { return }
-    let now = clock.milliseconds
-    let isTime = withLock { storage in
-      guard reserve.isKept || storage.watch.hasUsedReserve else { return false }
-      if let last = storage.watch.reserveMadeAt, now >= last, now - last < 60_000 { return false }
-      storage.watch.reserveMadeAt = now
-      return true
-    }
-    if isTime { makeReserve() }
-  }
-
-  /// Tells those who listen by now what was found when the file was opened.
-  func tellOfLostLog() {
-    if hasLostLog { events.tell(.databaseFailed(.logLost(database.path))) }
+  /// Tells those who listen by now what was found when the place was opened.
+  func tellOfLoss() {
+    if let loss { events.tell(.databaseFailed(loss)) }
   }
 
   func withLock<R>(_ body: (inout Storage) throws -> R) rethrows -> R {
@@ -221,6 +87,9 @@ final class QueueCore: Sendable {
   }
 
   var clock: JobClock { configuration.clock }
+
+  /// Whether jobs that are done are kept for a while.
+  var keepsDone: Bool { configuration.retention != .none }
 }
 
 /// Somebody who waits for the end of what ran when the queue was started again.

@@ -17,7 +17,3 @@ struct JobFlags: OptionSet, Sendable {
   /// Its process was told to stop, and no longer waited for it: the end of the process says nothing of this attempt.
   static let isAbandoned = JobFlags(rawValue: 128)
 }
-
-extension Statement {
-  func flags(_ column: Int32) -> JobFlags { JobFlags(rawValue: integer(column)) }
-}

@@ -126,8 +126,8 @@ import Testing
     let folder = FileManager.default.temporaryDirectory.appending(path: "DurableOperationsTests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    func open(_ migrations: [String]) throws -> JobStore {
-      try JobStore(
+    func open(_ migrations: [String]) throws -> SQLiteStore {
+      try SQLiteStore(
         path: folder.path + "/jobs.sqlite", configuration: .standingStill(at: 7), events: EventHub(),
         mustExist: false, migrations: migrations)
     }

@@ -31,7 +31,7 @@ struct FullDiskTests {
   @Test(arguments: [true, false]) func diskIsFull_fileIsOpened_byTheRoomOfTheReserve(hasReserve: Bool) async throws {
     try await withDatabaseFile { old in
       do {
-        let store = try JobStore(
+        let store = try SQLiteStore(
           path: old.path, configuration: DurableQueue.Configuration(), events: EventHub(log: nil), mustExist: false,
           migrations: [Schema.migrations[0]])
         try store.connection.execute("PRAGMA journal_mode = DELETE")

@@ -73,6 +73,6 @@ import Testing
 
 extension Harness {
   fileprivate func rows(_ sql: String) throws -> [SQLRow] {
-    try queue.core.reader.sync { try $0.connection.execute(sql) }
+    try queue.core.reader.withSQLite { try $0.connection.execute(sql) }
   }
 }

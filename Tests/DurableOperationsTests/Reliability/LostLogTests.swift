@@ -128,12 +128,41 @@ import Testing
     }
   }
 
+  @Test func programThatWasKilledWhileItAnnouncedTheLog_andAnotherThatClosedTheFile_leaveNoFalseAlarm() async throws {
+    try await withDatabaseFile { file in
+      func execute(_ sql: String) throws {
+        try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true).execute(sql)
+      }
+      do { _ = try opened(file) }
+      await until(!FileManager.default.fileExists(atPath: file.path + "-wal"))
+      // It gets no further than to the announcement.
+      try execute(
+        """
+        CREATE TRIGGER killing BEFORE INSERT ON durable_meta WHEN NEW.key = 'log' AND NEW.value = 'used'
+        BEGIN SELECT RAISE(ABORT, 'killed'); END
+        """)
+      do {
+        let (queue, _) = try opened(file)
+        await #expect(throws: DatabaseError.self) { try await queue.enqueue(Count(number: 1)) }
+      }
+      await until(!FileManager.default.fileExists(atPath: file.path + "-wal"))
+      try execute("DROP TRIGGER killing")
+      do {
+        let (queue, reported) = try opened(file)
+        #expect(reported == [])
+        try await queue.enqueue(Count(number: 2))
+        #expect(try opened(copy(file)).reported == ["logLost"], "and what is lost then is told of")
+      }
+      #expect(!FileManager.default.fileExists(atPath: file.path + "-announcing"))
+    }
+  }
+
   /// The tables of a young file are never in its log.
   @Test func fileThatCouldNotBeMade_isAsItWas() async throws {
     try await withDatabaseFile { file in
       #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
       #expect(throws: DatabaseError.self) {
-        try JobStore(
+        try SQLiteStore(
           path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: false,
           migrations: Schema.migrations + ["no SQL"])
       }

@@ -92,7 +92,7 @@ import Testing
       let watcher = try DurableQueue(location: .readOnlyFile(file))
       for state in [JobState.held, .waiting, .held] {
         do {
-          let store = try JobStore(
+          let store = try SQLiteStore(
             path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: true)
           try store.connection.execute("UPDATE durable_jobs SET state = \(state.rawValue)")
         }
@@ -125,7 +125,7 @@ import Testing
       for version in 1...Schema.migrations.count {
         let id: JobID
         do {
-          let store = try JobStore(
+          let store = try SQLiteStore(
             path: file.path, configuration: .standingStill(at: 7), events: EventHub(), mustExist: false,
             migrations: Array(Schema.migrations.prefix(version)))
           // The counts are a table of the second version.
@@ -155,7 +155,7 @@ import Testing
       func code() -> DatabaseError.Code? { databaseErrorCode { _ = try DurableQueue(location: .readOnlyFile(file)) } }
       #expect(code() == .notAQueue)
       #expect(try names(beside: file) == [])
-      _ = try JobStore(
+      _ = try SQLiteStore(
         path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: false,
         migrations: Schema.migrations + ["CREATE TABLE durable_more (number INTEGER)"])
       #expect(code() == .newerSchema)

@@ -92,7 +92,7 @@ import Testing
     let id = try await queue.enqueue(Count(number: 1))
     await started.wait()
     await queue.suspend()
-    queue.core.database.suspension.isOn = false
+    queue.core.database.isSuspended = false
     #expect(try await queue.job(id)?.state == .waiting)
     operation.release()
   }
@@ -185,7 +185,7 @@ import Testing
       await queue.stop()
       #expect(try await queue.counts()[.done] == count)
       #expect(
-        try queue.core.reader.sync { store in
+        try queue.core.reader.withSQLite { store in
           try store.connection.execute("SELECT max(crashes), max(lapses), max(attempts) FROM durable_jobs")[0].values
         } == [.integer(0), .integer(0), .integer(1)])
     }

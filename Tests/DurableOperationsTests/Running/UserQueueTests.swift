@@ -277,7 +277,7 @@ import Testing
     let queue = try harness(operations).queue
     try await queue.register(Count.self) { _, _ async throws in }
     let ids = try await queue.enqueue(contentsOf: (0..<6).map { Count(number: $0) })
-    _ = try queue.core.database.sync { store in
+    _ = try queue.core.database.withSQLite { store in
       try store.transaction {
         try store.connection.execute("UPDATE durable_jobs SET lane = lane | 2 WHERE id = \(ids[3].rawValue)")
       }
@@ -402,7 +402,7 @@ private final class SuspendedBehindTheBack: OperationQueue, @unchecked Sendable 
 
   override var isSuspended: Bool {
     get {
-      guard DispatchQueue.getSpecific(key: SerialDatabase.current) != nil, operations.contains(where: \.isExecuting)
+      guard DispatchQueue.getSpecific(key: SQLiteAccess.current) != nil, operations.contains(where: \.isExecuting)
       else { return super.isSuspended }
       let isLeft = looksLeft.withLock { looks in
         defer { looks = max(looks - 1, 0) }

@@ -28,7 +28,7 @@ import Testing
   @Test func olderFile_isCountedWhenItIsBroughtUpToDate() async throws {
     try await withDatabaseFile { file in
       do {
-        let store = try JobStore(
+        let store = try SQLiteStore(
           path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: false,
           migrations: [Schema.migrations[0]])
         // As a program of that time does it.
@@ -47,7 +47,7 @@ import Testing
 
   @Test func olderProgram_thatHasTheFileOpen_isCountedWhenTheQueueIsStarted() async throws {
     try await withDatabaseFile { file in
-      let old = try JobStore(
+      let old = try SQLiteStore(
         path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: false,
         migrations: [Schema.migrations[0]])
       let queue = try DurableQueue.patient(file)
@@ -64,7 +64,7 @@ import Testing
       // It cannot be there any more when the machine was started again.
       let inspection = try Inspection(file)
       try inspection.connection.execute("DELETE FROM durable_counts")
-      try queue.core.database.sync { try $0.recountAfterUpgrade(in: "another start") }
+      try queue.core.database.withSQLite { try $0.recountAfterUpgrade(in: "another start") }
       #expect(try inspection.hasRightCounts() && !stored())
     }
   }

@@ -4,7 +4,7 @@
 struct CountedJobs: Equatable, CustomStringConvertible {
   let states: [Int64: [JobState: Int]]
 
-  static func kept(in store: JobStore) throws -> CountedJobs { CountedJobs(states: try store.countsByKind()) }
+  static func kept(in store: SQLiteStore) throws -> CountedJobs { CountedJobs(states: try store.countsByKind()) }
 
   static func counted(in connection: Connection) throws -> CountedJobs {
     var states: [Int64: [JobState: Int]] = [:]
@@ -25,7 +25,7 @@ struct CountedJobs: Equatable, CustomStringConvertible {
 extension DurableQueue {
   /// What is kept, and what there is at the same moment.
   func bothCounts() throws -> (kept: CountedJobs, counted: CountedJobs) {
-    try core.reader.sync { store in
+    try core.reader.withSQLite { store in
       try store.connection.execute("BEGIN")
       defer { _ = try? store.connection.execute("COMMIT") }
       return (try .kept(in: store), try .counted(in: store.connection))

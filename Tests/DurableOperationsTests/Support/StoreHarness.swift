@@ -6,7 +6,7 @@ import Foundation
 
 /// A store in memory whose jobs nobody runs but the test.
 final class StoreHarness {
-  let store: JobStore
+  let store: SQLiteStore
   private let date: LockBox<Int64>
   private(set) var worker: Int64 = 0
   let events: EventHub
@@ -18,7 +18,7 @@ final class StoreHarness {
     self.date = date
     var configuration = DurableQueue.Configuration()
     configuration.clock = JobClock(ManualClock(), now: { Date(milliseconds: date.withLock { $0 }) })
-    store = try JobStore(path: ":memory:", configuration: configuration, events: events, mustExist: false)
+    store = try SQLiteStore(path: ":memory:", configuration: configuration, events: events, mustExist: false)
     worker = try store.transaction { try store.addWorker(.current, lease: 60_000) }
   }
 
@@ -85,7 +85,7 @@ final class StoreHarness {
     return try change { try $0.retry(ids[...], in: state) }
   }
 
-  func change<R>(_ body: (JobStore) throws -> R) throws -> R {
+  func change<R>(_ body: (SQLiteStore) throws -> R) throws -> R {
     try store.transaction { try body(store) }
   }
 

@@ -233,13 +233,3 @@ final class Connection {
       message: String(cString: sqlite3_errmsg(handle)), systemCode: sqlite3_system_errno(handle), sql: sql, path: path)
   }
 }
-
-extension Duration {
-  /// In whole milliseconds, rounded up, so that something that is to wait does not wake early.
-  var milliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1000)
-    if overflows { return seconds < 0 ? .min / 2 : .max / 2 }
-    return min(whole, .max / 2) + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-  }
-}

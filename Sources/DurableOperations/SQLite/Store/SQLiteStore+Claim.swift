@@ -1,61 +1,6 @@
 import Foundation
 
-/// What may be claimed.
-struct ClaimRequest {
-  /// The kinds, each with how many of it may run more.
-  var kinds: [(kind: Int64, limit: Int)]
-  /// How many jobs may run more at all.
-  var limit: Int
-  var isOnline: Bool
-  /// Whether a job that must run alone may be claimed: nothing else runs.
-  var mayRunAlone: Bool
-  var worker: Int64
-
-  /// What may still be claimed when some jobs have been.
-  func further(after claim: Claim, limit: Int) -> ClaimRequest {
-    var further = self
-    further.limit = claim.waitsToRunAlone || claim.jobs.first?.isAlone == true ? 0 : limit
-    further.mayRunAlone = mayRunAlone && claim.jobs.isEmpty
-    var claimed: [Int64: Int] = [:]
-    for job in claim.jobs { claimed[job.kind, default: 0] += 1 }
-    further.kinds = kinds.map { ($0.kind, $0.limit - claimed[$0.kind, default: 0]) }
-    return further
-  }
-}
-
-/// A job that this process was given.
-struct ClaimedJob: Sendable {
-  let id: JobID
-  let kind: Int64
-  /// Tells this attempt from any other one of the job: what is acknowledged with an older one is refused.
-  let claim: Int64
-  let enqueuedAt: Int64
-  /// How many jobs have taken the place of the one before them.
-  let revision: Int64
-  let attempts: Int
-  let crashes: Int
-  let maxAttempts: Int?
-  let timeout: Duration?
-  let backoff: String?
-  let holdsAfterLastAttempt: Bool
-  let requiresNetwork: Bool
-  let isAlone: Bool
-  let version: Int
-  let payload: Data
-  let occurrence: Date?
-  var checkpoint: Data?
-}
-
-/// What was claimed.
-struct Claim {
-  var jobs: [ClaimedJob] = []
-  /// A job that must run alone waits until nothing else runs.
-  var waitsToRunAlone = false
-  /// How many more could be claimed, if there were places for them.
-  var furtherJobs = 0
-}
-
-extension JobStore {
+extension SQLiteStore {
   /// Takes the jobs that come first.
   func claim(_ request: ClaimRequest) throws -> Claim {
     var claim = Claim()

@@ -1,56 +1,6 @@
 import Foundation
 
-/// A process that runs jobs of the file, or did.
-struct WorkerRow: Sendable {
-  let id: Int64
-  let identity: ProcessIdentity
-  /// How long its leases are.
-  let lease: Int64
-  let leaseUntil: Int64
-
-  /// Whether its lease is over.
-  ///
-  /// - Parameters:
-  ///   - now: the date; nil if it may have been set anew. A process whose date was far ahead wrote a lease that ends far ahead
-  ///     too, so the date alone does not tell.
-  ///   - age: for how long it has not been prolonged, at least.
-  ///   - isAlive: whether the process is there for sure. After the machine slept all leases are over, and those who wake
-  ///     later than others keep theirs.
-  func hasRunOut(at now: Int64?, unchangedFor age: Duration, isAlive: Bool) -> Bool {
-    if age >= .milliseconds(lease) { return true }
-    guard let now, leaseUntil < now else { return false }
-    return !isAlive || age >= .milliseconds(lease / 3)
-  }
-}
-
-/// What has become of a process whose jobs are taken over.
-enum WorkerLoss {
-  /// It has ended. Its jobs run alone the next time, or are dead after too many crashes.
-  case crashed
-  /// Its lease ran out, and nobody can tell from here whether it is there: it may have been suspended. Its jobs are dead after
-  /// many of these.
-  case lapsed
-  /// It is there, and did not prolong its lease in time: its jobs did nothing wrong.
-  case stoodStill
-
-  /// What to make of a process that is not there any more. On phones and the like the system ends apps whenever it needs their
-  /// memory, and users end them, too: nobody can tell that from a crash.
-  #if (os(iOS) && !targetEnvironment(macCatalyst)) || os(tvOS) || os(watchOS) || os(visionOS)
-  static let ofDeadProcess = WorkerLoss.lapsed
-  #else
-  static let ofDeadProcess = WorkerLoss.crashed
-  #endif
-}
-
-/// A kind that is not registered here, with jobs that are due.
-struct UnknownKind: Sendable {
-  let id: Int64
-  let name: String
-  /// When a process that knows it was last there.
-  let knownAt: Int64
-}
-
-extension JobStore {
+extension SQLiteStore {
   /// Takes the process in among those that run jobs. Returns its number.
   func addWorker(_ identity: ProcessIdentity, lease: Int64) throws -> Int64 {
     try connection.execute(
@@ -407,13 +357,5 @@ extension JobStore {
     try connection.execute(
       "INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('clock', ?), ('boot', ?), ('seen', ?)",
       [.integer(offset), .text(boot), .integer(now)])
-  }
-}
-
-extension Int64 {
-  /// Minus another, which may come from a damaged file.
-  func clampedDifference(to other: Int64) -> Int64 {
-    let (difference, overflows) = subtractingReportingOverflow(other)
-    return overflows ? (other < 0 ? .max : -.max) : difference
   }
 }

@@ -1,6 +1,6 @@
 /// What is done to many jobs: their numbers are taken first, and then some are changed at a time, in transactions of their
 /// own. What was changed in between by somebody else is left as it is.
-extension JobStore {
+extension SQLiteStore {
   /// The jobs that are meant, the last one first. Only reads.
   func ids(_ filter: JobFilter) throws -> [JobID] {
     try ids(filter, and: "1")

@@ -1,20 +1,6 @@
 import Foundation
 
-/// A periodic job as it is stored.
-struct PeriodicRow {
-  let name: String
-  let kind: String
-  let version: Int
-  let payload: Data
-  let options: JobOptions
-  let schedule: JobSchedule
-  let catchUp: JobCatchUp
-  /// The last occurrence that was enqueued, or when the job was scheduled.
-  let lastAt: Int64
-  let nextAt: Int64?
-}
-
-extension JobStore {
+extension SQLiteStore {
   private static let columns = "name, kind, version, payload, options, schedule, catch_up, last_at, next_at"
 
   /// Stores a periodic job, or changes it. Its next time stays as it is if its schedule does.

@@ -1,12 +1,6 @@
 import Foundation
 
-/// Which jobs are meant.
-struct JobFilter: Sendable {
-  var kind: String?
-  var states: Set<JobState>?
-}
-
-extension JobStore {
+extension SQLiteStore {
   // MARK: - One job
 
   func state(of id: JobID) throws -> JobState? {

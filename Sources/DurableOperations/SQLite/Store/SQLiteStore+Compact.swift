@@ -1,6 +1,6 @@
 import Foundation
 
-extension JobStore {
+extension SQLiteStore {
   /// Writes the file anew without what is free in it, and cuts off the log. Not inside of a transaction. Returns how many bytes
   /// fewer it takes.
   func compact(busyTimeout: Duration) throws -> Int {

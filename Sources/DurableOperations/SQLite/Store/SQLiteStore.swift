@@ -5,7 +5,7 @@ import Foundation
 /// The stored jobs: all that is asked of the database. Belongs to one serial queue.
 ///
 /// What writes is called inside of a transaction, unless its comment says otherwise.
-final class JobStore {
+final class SQLiteStore {
   let connection: Connection
   private let events: EventHub
   let suspension: Suspension
@@ -40,7 +40,8 @@ final class JobStore {
     self.events = events
     self.suspension = suspension
     clock = configuration.clock
-    let hadLog = Self.hasLog(beside: path)
+    let announcement = LogAnnouncement(of: path)
+    let hadLog = announcement.hasLog
     connection = try Connection(
       path: path, busyTimeout: configuration.busyTimeout, mustExist: mustExist, isReadOnly: isReadOnly,
       suspension: suspension)
@@ -60,11 +61,11 @@ final class JobStore {
     }
     // What a statement sorts or returns is little; a temporary file for it takes longer than the rest.
     try connection.execute("PRAGMA temp_store = MEMORY")
-    if try !hadLog && storedVersion() > 0 { hasLostLog = try saysThatThereIsALog() && !Self.hasLog(beside: path) }
+    if try !hadLog && storedVersion() > 0 { hasLostLog = try announcement.isBroken(in: connection) }
     if !isReadOnly {
       try getReadyToWrite(configuration, migrations)
       // A program that was ended while it announced its log has left one, and the announcement.
-      isWithoutLog = try path != ":memory:" && (!Self.hasLog(beside: path) || saysThatThereIsALog())
+      isWithoutLog = try path != ":memory:" && (!announcement.hasLog || announcement.isMade(in: connection))
     }
     version = isReadOnly ? try storedVersion() : migrations.count
   }
@@ -83,7 +84,7 @@ final class JobStore {
     }
     if configuration.enforcesForeignKeys { try connection.execute("PRAGMA foreign_keys = ON") }
     // What a reader kept from being written back, the next one to begin the log anew cuts off.
-    try connection.execute("PRAGMA journal_size_limit = \(JobStore.longestLog)")
+    try connection.execute("PRAGMA journal_size_limit = \(SQLiteStore.longestLog)")
     if try migrate(migrations) { truncateLog() }
   }
 
@@ -96,34 +97,6 @@ final class JobStore {
       (try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))?.first?[0].integerValue == 0
     }
     if isCut { isWithoutLog = true }
-  }
-
-  // MARK: - A log that is lost
-
-  /// Before the first thing is stored that is in the log alone, the file itself says so, and the log takes it back. So a file that
-  /// still says it, and has no log beside it, has lost it. One that was closed in good order, by whatever program, has been given
-  /// what the log says.
-  private func announceLog() throws {
-    func note(_ value: String) throws {
-      let insert = try statement("INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('log', ?1)")
-      try insert.bind(value, at: 1)
-      try connection.transaction { try insert.run() }
-    }
-    try note("announced")
-    connection.withoutWaiting { _ = try? $0.execute("PRAGMA wal_checkpoint(PASSIVE)") }
-    try note("used")
-    isWithoutLog = false
-  }
-
-  private func saysThatThereIsALog() throws -> Bool {
-    let rows = try connection.execute("SELECT value FROM durable_meta WHERE key = 'log'")
-    return rows.first?[0].textValue == "announced"
-  }
-
-  private static func hasLog(beside path: String) -> Bool {
-    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-wal"
-    let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
-    return size ?? 0 > 0
   }
 
   // MARK: - Opening
@@ -222,7 +195,10 @@ final class JobStore {
   func transaction<R>(_ body: () throws -> R) throws -> R {
     try refuseWhileSuspended()
     do {
-      if isWithoutLog { try announceLog() }
+      if isWithoutLog {
+        try LogAnnouncement(of: connection.path).make(in: connection)
+        isWithoutLog = false
+      }
       defer { transactionTime = nil }
       let result = try connection.transaction {
         // Not before: others may have had the database for long.
@@ -343,6 +319,13 @@ final class JobStore {
     return name
   }
 
+  /// The names of all kinds, in order. Only reads.
+  func knownKinds() throws -> [String] {
+    var names: [String] = []
+    try statement("SELECT name FROM durable_kinds ORDER BY name").forEachRow { names.append($0.text(0) ?? "") }
+    return names
+  }
+
   func pausedKinds() throws -> Set<Int64> {
     var paused: Set<Int64> = []
     try statement("SELECT id FROM durable_kinds WHERE paused = 1").forEachRow { paused.insert($0.integer(0)) }
@@ -355,61 +338,4 @@ final class JobStore {
     update.bind(isPaused ? 1 : 0, at: 2)
     try update.run()
   }
-}
-
-/// The name of a kind by its bytes, as SQLite compares names. Texts are equal for Swift that differ only in how they spell an
-/// accent.
-struct KindName: Hashable {
-  let text: String
-
-  init(_ text: String) {
-    self.text = text
-  }
-
-  static func == (left: KindName, right: KindName) -> Bool {
-    // Byte by byte takes long, and each job of a batch is asked.
-    let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
-      right.text.utf8.withContiguousStorageIfAvailable { right in
-        guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {
-          return left.isEmpty && right.isEmpty
-        }
-        return memcmp(first, second, left.count) == 0
-      }
-    }
-    return (areEqual ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
-  }
-
-  func hash(into hasher: inout Hasher) {
-    for byte in text.utf8 { hasher.combine(byte) }
-  }
-}
-
-/// A place in the sources. Files are told apart by the address of their name: at worst a statement is prepared twice.
-private struct SQLSite: Hashable {
-  let file: StaticString
-  let line: UInt
-  let column: UInt
-
-  static func == (left: SQLSite, right: SQLSite) -> Bool {
-    left.line == right.line && left.column == right.column && left.file.utf8Start == right.file.utf8Start
-  }
-
-  // Few files have a statement in the same line.
-  func hash(into hasher: inout Hasher) { hasher.combine(line) }
-}
-
-extension Statement {
-  /// The state in a column; nil if a damaged row says one that there is not.
-  func state(_ column: Int32) -> JobState? { Int(exactly: integer(column)).flatMap { JobState(rawValue: $0) } }
-}
-
-extension Date {
-  /// Milliseconds since 1970, rounded up.
-  var milliseconds: Int64 {
-    // Up, but for what is lost in keeping a whole number of them as seconds.
-    let value = (timeIntervalSince1970 * 1000 - 0.01).rounded(.up)
-    return value.isNaN ? 0 : Int64(min(max(value, -9e15), 9e15))
-  }
-
-  init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }

@@ -5,7 +5,7 @@ import Foundation
 /// gap: with `.latest`, the times that passed while nothing ran.
 ///
 /// A time that was left out is in no run: if the clock goes back, it takes place.
-extension JobStore {
+extension SQLiteStore {
   /// A run of times that took place, one after the other: both ends belong to it.
   private struct Run {
     var first: Int64

@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-extension JobStore {
+extension SQLiteStore {
   /// Stores jobs, all of them or none.
   func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
     try refuseCircles(jobs)

@@ -7,7 +7,7 @@ enum Schema {
   /// stand here for states and lanes, whatever becomes of their names.
   ///
   /// A queue that only looks at a file has not brought it up to date: what only reads must work with the tables of each
-  /// version, or `JobStore` has to refuse those that it cannot read.
+  /// version, or `SQLiteStore` has to refuse those that it cannot read.
   static let migrations = [
     """
     INSERT INTO durable_meta (key, value) VALUES ('identity', lower(hex(randomblob(8))));
@@ -119,7 +119,7 @@ enum Schema {
       : "SELECT kind, state, jobs FROM durable_counts"
   }
 
-  /// Columns of a record, in the order in which `JobStore.record` reads them, in the tables of a version.
+  /// Columns of a record, in the order in which `SQLiteStore.record` reads them, in the tables of a version.
   static func recordColumns(in version: Int) -> SQL {
     version < 2 ? "\(recordColumns), 0" : "\(recordColumns), lapses"
   }

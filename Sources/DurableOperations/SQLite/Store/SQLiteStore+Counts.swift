@@ -1,7 +1,7 @@
 // How many jobs there are of each kind in each state is kept in a table, so that asking for it does not read the jobs. Each
 // transaction writes once what it has changed, before it is committed: so the table is right for whoever reads it, and what is
 // rolled back was never counted.
-extension JobStore {
+extension SQLiteStore {
   /// Writes how many jobs more there are in which state.
   func writeCounts() throws {
     guard !deltas.isEmpty else { return }

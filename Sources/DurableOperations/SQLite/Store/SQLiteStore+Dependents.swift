@@ -1,14 +1,6 @@
 import Foundation
 
-/// What has become of a prerequisite.
-enum PrerequisiteEnd {
-  case done
-  /// Dead or cancelled: it may be retried.
-  case failed
-  case deleted
-}
-
-extension JobStore {
+extension SQLiteStore {
   /// Lets the dependents of a job go on, or fail, and theirs in turn; of its own only one, if that is given. Returns those
   /// that have failed.
   @discardableResult

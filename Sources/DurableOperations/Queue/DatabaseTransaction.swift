@@ -1,0 +1,66 @@
+import CompositeOperations
+import Foundation
+
+/// The database of a queue, inside of a transaction. Usable until the closure that was given it returns.
+public final class DatabaseTransaction {
+  private var transaction: (any StoreTransaction)?
+  private let core: QueueCore
+  /// What was stored in it.
+  private(set) var jobs: [EncodedJob] = []
+
+  init(_ transaction: any StoreTransaction, _ core: QueueCore) {
+    self.transaction = transaction
+    self.core = core
+  }
+
+  func end() { transaction = nil }
+
+  private func open() throws -> any StoreTransaction {
+    guard let transaction else {
+      let place = core.database.place
+      throw DatabaseError(
+        .transactionEnded, message: "A transaction of \(place) was used when it was over", path: place)
+    }
+    try transaction.requireOpen()
+    return transaction
+  }
+
+  /// Runs a statement, or several if no values are given.
+  ///
+  /// - Parameters:
+  ///   - sql: the statement, with a `?` for each value.
+  ///   - values: the values, in the order of the parameters.
+  /// - Returns: the rows of the result; of the last statement if there are several.
+  /// - Throws: ``DatabaseError``.
+  @discardableResult
+  public func execute(_ sql: String, _ values: SQLValue...) throws -> [SQLRow] {
+    try execute(sql, values: values)
+  }
+
+  /// The same, with the values in an array.
+  @discardableResult
+  public func execute(_ sql: String, values: [SQLValue]) throws -> [SQLRow] {
+    try open().execute(sql, values)
+  }
+
+  /// How many rows the last statement that changes something has changed.
+  public var changeCount: Int { transaction?.changeCount ?? 0 }
+
+  /// The number of the row that was inserted last.
+  public var lastInsertedRowID: Int64 { transaction?.lastInsertedRowID ?? 0 }
+
+  /// Stores a job in this transaction. If it throws nothing of the job is stored, and the transaction can go on.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
+    try enqueue(contentsOf: [JobRequest(job, options: options)])[0]
+  }
+
+  /// Stores jobs of any types in this transaction, all of them or none.
+  @discardableResult
+  public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
+    let encoded = try core.encode(requests)
+    let ids = try open().enqueue(encoded)
+    jobs += encoded
+    return ids
+  }
+}

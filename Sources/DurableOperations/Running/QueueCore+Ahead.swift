@@ -1,0 +1,108 @@
+import CompositeOperations
+import Foundation
+
+// The next time that there is something to do.
+
+extension QueueCore {
+  static let pauseAfterFailure = Duration.seconds(5)
+
+  /// How long it is from one look to the next at most; nil for as long as it takes until something happens.
+  var longestPause: Duration? {
+    // A lease is watched, and prolonged three times before it ends.
+    let hasLeases = withLock { $0.state.worker != nil || $0.watch.hasOtherWorkers }
+    let third = hasLeases ? max(configuration.leaseDuration / 3, .milliseconds(1)) : nil
+    return [configuration.pollInterval, third].compactMap { $0 }.min()
+  }
+
+  /// A queue that polls finds what is to be deleted, or given up, anyway.
+  var whatIsAhead: StoreAhead.Question {
+    guard configuration.pollInterval == nil else { return StoreAhead.Question() }
+    var question = StoreAhead.Question()
+    if case .keep = configuration.retention { question.wantsFirstFinish = true }
+    if case .dead = configuration.unknownKinds { question.knownKinds = withLock { Set($0.registrations.keys) } }
+    return question
+  }
+
+  /// Sets the alarm for what becomes due before the next look, and wakes those who wait until nothing is.
+  func lookAhead(in store: any StoreSession) {
+    lookAhead(Result { try store.ahead(whatIsAhead) }, in: store)
+  }
+
+  func lookAhead(_ ahead: Result<StoreAhead, any Error>, in store: any StoreSession) {
+    switch ahead {
+    case .success(let ahead):
+      let next = [ahead.nextDue, ahead.nextOccurrence, nextPruning(ahead), nextLookForUnknownKinds(ahead)]
+      if let next = next.compactMap({ $0 }).min() {
+        setAlarm(in: .milliseconds(max(next.clampedDifference(to: ahead.now), 1)))
+      }
+    case .failure: setAlarm(in: Self.pauseAfterFailure)
+    }
+    wakeWaiters(in: store)
+  }
+
+  /// When there is something to delete.
+  private func nextPruning(_ ahead: StoreAhead) -> Int64? {
+    guard configuration.pollInterval == nil, case .keep(let time) = configuration.retention else { return nil }
+    // Not for each job alone.
+    let patience = min(time.milliseconds, .max / 4) + min(time.milliseconds / 2, 60_000)
+    // What is not deleted yet then is looked at again after a while, not at once.
+    let next = withLock { $0.watch.prunedAt }.map { min($0, .max / 4) + Self.pruneInterval(keeping: time) } ?? .min
+    return ahead.firstFinish.map { max(min($0, .max / 4) + patience, next) }
+  }
+
+  /// As often as half of the time that jobs are kept for, at most once a minute.
+  static func pruneInterval(keeping duration: Duration) -> Int64 {
+    min(max(duration.milliseconds / 2, 1000), 60_000)
+  }
+
+  /// When jobs of a kind that nobody knows may have waited too long.
+  private func nextLookForUnknownKinds(_ ahead: StoreAhead) -> Int64? {
+    guard configuration.pollInterval == nil, case .dead(let after) = configuration.unknownKinds else { return nil }
+    let limit = after.milliseconds, patience = patienceWithUnknownKinds(limit: limit)
+    let (seen, last) = withLock { ($0.watch.unknownKinds, $0.watch.gaveUpAt) }
+    let earliest = last.map { $0 + Self.unknownKindsInterval(limit: limit) } ?? ahead.now
+    return ahead.unknownKinds.map { kind in
+      max(min(kind.knownAt, .max / 4) + limit + 1, (seen[KindName(kind.name)] ?? ahead.now) + patience, earliest)
+    }.min()
+  }
+
+  /// Looking for their jobs reads all that wait.
+  static func unknownKindsInterval(limit: Int64) -> Int64 { min(max(limit / 10, 1000), 60_000) }
+
+  /// Kinds are often registered a moment after the start.
+  func patienceWithUnknownKinds(limit: Int64) -> Int64 {
+    min(limit, configuration.leaseDuration.milliseconds)
+  }
+
+  // MARK: - The alarm
+
+  /// Has `poll` called after a time, or earlier.
+  func setAlarm(in delay: Duration) {
+    let timekeeper = clock.timekeeper
+    let time = timekeeper.now + delay
+    let (number, replaced) = withLock { storage -> (Int?, Timekeeper.Timer?) in
+      guard storage.suspension == nil, storage.state.phase != .idle || !storage.waiters.isEmpty else {
+        return (nil, nil)
+      }
+      if let alarm = storage.alarm, alarm.time <= time { return (nil, nil) }
+      storage.lastAlarm += 1
+      defer { storage.alarm = (time, storage.lastAlarm, nil) }
+      return (storage.lastAlarm, storage.alarm?.timer)
+    }
+    guard let number else { return }
+    if let replaced { timekeeper.cancel(replaced) }
+    let timer = timekeeper.at(time) { [weak self] in self?.alarmRang(number) }
+    let isReplaced = withLock { storage in
+      // It may have rung by now, or made room for an earlier one.
+      guard storage.alarm?.number == number else { return true }
+      storage.alarm?.timer = timer
+      return false
+    }
+    if isReplaced { timekeeper.cancel(timer) }
+  }
+
+  private func alarmRang(_ number: Int) {
+    withLock { storage in if storage.alarm?.number == number { storage.alarm = nil } }
+    database.async { [weak self] in self?.poll($0) }
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+extension SQLiteAccess {
+  /// Opens a file, or makes it, to write and to ask questions at the same time; a database in memory has one connection for both.
+  ///
+  /// Bringing its tables up to date takes some room, which the reserve gives if there is no other.
+  static func open(
+    _ location: DurableQueue.Location, _ configuration: DurableQueue.Configuration, _ events: EventHub
+  ) throws -> (writer: SQLiteAccess, reader: SQLiteAccess) {
+    do {
+      return try open(location, configuration, events, hasUsedReserve: false)
+    } catch let error as DatabaseError where error.code == .diskFull {
+      let reserve = DiskReserve(at: location, size: configuration.diskReserve)
+      guard let reserve, reserve.giveUp() else { throw error }
+      do {
+        return try open(location, configuration, events, hasUsedReserve: true)
+      } catch {
+        _ = reserve.make()
+        throw error
+      }
+    }
+  }
+
+  private static func open(
+    _ location: DurableQueue.Location, _ configuration: DurableQueue.Configuration, _ events: EventHub,
+    hasUsedReserve: Bool
+  ) throws -> (writer: SQLiteAccess, reader: SQLiteAccess) {
+    switch location {
+    case .memory:
+      let database = try SQLiteAccess(
+        path: ":memory:", configuration: configuration, events: events, label: "memory")
+      return (database, database)
+    case .readOnlyFile(let url):
+      try location.prepareFile(at: url, access: configuration.fileAccess)
+      let database = try SQLiteAccess(
+        path: url.path, configuration: configuration, events: events, label: url.lastPathComponent, mustExist: true,
+        isReadOnly: true)
+      return (database, database)
+    case .file(let url), .existingFile(let url):
+      try location.prepareFile(at: url, access: configuration.fileAccess)
+      let name = url.lastPathComponent
+      let mustExist = location == .existingFile(url)
+      let writer = try SQLiteAccess(
+        path: url.path, configuration: configuration, events: events, label: name, mustExist: mustExist)
+      let reader = try SQLiteAccess(
+        path: url.path, configuration: configuration, events: events, label: "\(name).reader", mustExist: true,
+        besides: writer)
+      // Not before: a file that is not there leads nowhere.
+      writer.keep(ReserveKeeper(at: location, configuration, wasUsed: hasUsedReserve))
+      if !mustExist { configuration.protectFiles(of: url.path) }
+      return (writer, reader)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+
+extension SQLiteSession {
+  func look(_ question: StoreLook) throws -> StoreLookAnswer {
+    var answer = StoreLookAnswer()
+    /// Each part is tried even if another fails.
+    func look<R>(_ part: () throws -> R) throws -> R? {
+      do {
+        return try part()
+      } catch {
+        answer.failure = answer.failure ?? error
+        // Each further part would wait as long.
+        if (error as? DatabaseError)?.code == .busy { throw error }
+        return nil
+      }
+    }
+    _ = try look(watchClock)
+    answer.areLeasesComparable = isClockKnown
+    answer.others = try look { try store.workers().filter { $0.id != question.worker } } ?? []
+    answer.orphaning = try look { try store.orphaningWorkers() } ?? []
+    answer.ahead.now = store.now
+    answer.ahead.nextDue = try look { try store.nextDue() } ?? nil
+    answer.ahead.nextOccurrence = try look { try store.nextOccurrence() } ?? nil
+    answer.arePeriodicJobsDue = mayBeSetBack || answer.ahead.nextOccurrence.map { $0 <= store.now } ?? false
+    if question.ahead.wantsFirstFinish { answer.ahead.firstFinish = try look { try store.firstFinish() } ?? nil }
+    if let known = question.ahead.knownKinds {
+      answer.ahead.unknownKinds = try look { try store.unknownKinds(besides: known) } ?? []
+    }
+    answer.wishes = try look { try newWishes(worker: question.worker) } ?? nil
+    reserve?.makeNowAndThen(at: store.now)
+    return answer
+  }
+
+  /// What other connections have asked for; nil if none has written since this was asked last.
+  private func newWishes(worker: Int64?) throws -> StoreLookAnswer.Wishes? {
+    let version = try store.dataVersion()
+    guard version != seenVersion else { return nil }
+    let wishes = StoreLookAnswer.Wishes(
+      paused: try store.pausedKinds(), cancelRequests: try worker.map { try store.cancelRequests(worker: $0) } ?? [])
+    seenVersion = version
+    return wishes
+  }
+
+  func ahead(_ question: StoreAhead.Question) throws -> StoreAhead {
+    var ahead = StoreAhead(
+      now: store.now, nextDue: try store.nextDue(), nextOccurrence: try store.nextOccurrence())
+    if question.wantsFirstFinish { ahead.firstFinish = try store.firstFinish() }
+    if let known = question.knownKinds { ahead.unknownKinds = try store.unknownKinds(besides: known) }
+    return ahead
+  }
+
+  func isAnythingDue(of kinds: [Int64]) throws -> Bool { try store.isAnythingDue(of: kinds) }
+
+  func cancelRequests(worker: Int64) throws -> [JobID] { try store.cancelRequests(worker: worker) }
+
+  // MARK: - Workers
+
+  func prolongLease(of worker: Int64?, by lease: Duration, knowing kinds: [Int64]) throws -> Bool {
+    try store.transaction {
+      try store.noteTime()
+      try store.noteKnown(kinds)
+      return try worker.map { try store.prolongLease(of: $0, by: lease.milliseconds) } ?? true
+    }
+  }
+
+  func leave(_ worker: Int64) throws -> Bool {
+    try store.transaction { try store.removeIdleWorker(worker) }
+  }
+
+  func rescue(_ lost: LostWorkers) throws -> Bool {
+    try store.transaction {
+      // Another process may have been faster, or theirs may have come back.
+      let leases = try Dictionary(store.workers().map { ($0.id, $0.leaseUntil) }, uniquingKeysWith: { $1 })
+      for worker in lost.orphaning where leases[worker] == nil {
+        try store.rescue(from: worker, after: .stoodStill, maxCrashes: nil)
+      }
+      return try lost.workers.filter { leases[$0.row.id] == $0.row.leaseUntil }.map { worker in
+        try store.rescue(
+          from: worker.row.id, after: worker.loss, maxCrashes: lost.maxCrashes, maxLapses: lost.maxLapses)
+      }.contains(true) || !lost.orphaning.isEmpty
+    }
+  }
+
+  // MARK: - What is due
+
+  func promote() throws -> Bool {
+    try store.transaction { try store.promote() } > 0
+  }
+
+  /// The clock is read inside of the transaction: whoever waited for it, or stood still, would compare the time from before
+  /// with what others have stored since.
+  func enqueueOccurrences() throws -> (enqueued: [EncodedJob], unreadable: (any Error)?) {
+    if mayBeSetBack {
+      if try store.hasPeriodicJobsFarAhead() {
+        try store.transaction { try store.bringBackPeriodicJobs() }
+      }
+      mayBeSetBack = false
+    }
+    guard let next = try store.nextOccurrence(), next <= store.now, try store.hasOccurrences() else { return ([], nil) }
+    return try store.transaction { try store.enqueueOccurrences() }
+  }
+
+  func prune(keeping time: Duration) throws -> Bool {
+    try store.transaction { try store.prune(finishedBefore: store.now.clampedDifference(to: time.milliseconds)) }
+  }
+
+  func giveUp(_ kind: UnknownKind, dueFor time: Duration) throws -> Bool {
+    let ids = try store.jobs(ofKind: kind.id, dueBefore: store.now.clampedDifference(to: time.milliseconds))
+    guard !ids.isEmpty else { return false }
+    try store.transaction { try store.giveUp(ids, kind: kind.name) }
+    return true
+  }
+}

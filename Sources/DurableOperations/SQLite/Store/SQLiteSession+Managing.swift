@@ -1,0 +1,95 @@
+import Foundation
+
+extension SQLiteSession {
+  // MARK: - One job
+
+  func cancel(_ id: JobID) throws -> JobState { try managing { try store.cancel(id) } }
+
+  func retry(_ id: JobID) throws { try managing { try store.retry(id) } }
+
+  func hold(_ id: JobID) throws { try managing { try store.hold(id) } }
+
+  func setPriority(_ priority: JobPriority, of id: JobID) throws {
+    try managing { try store.setPriority(priority, of: id) }
+  }
+
+  func delete(_ id: JobID) throws { try managing { try store.delete(id) } }
+
+  // MARK: - Many
+
+  func ids(_ filter: JobFilter) throws -> [JobID] { try store.ids(filter) }
+
+  func retriable(_ state: JobState, kind: String?) throws -> [JobID] { try store.retriable(state, kind: kind) }
+
+  func cancel(_ ids: ArraySlice<JobID>) throws -> (count: Int, isAnyExecuting: Bool) {
+    try managing { try store.cancel(ids) }
+  }
+
+  func retry(_ ids: ArraySlice<JobID>, in state: JobState) throws -> Int {
+    try managing { try store.retry(ids, in: state) }
+  }
+
+  func setPriority(_ change: PriorityChange, of ids: ArraySlice<JobID>) throws -> Int {
+    try managing { try store.setPriority(change, of: ids) }
+  }
+
+  func delete(_ ids: ArraySlice<JobID>, in states: Set<JobState>, failed: inout Set<JobID>) throws -> Int {
+    try managing { try store.delete(ids, in: states, failed: &failed) }
+  }
+
+  // MARK: - Kinds and periodic jobs
+
+  func number(ofKind name: String) throws -> Int64 {
+    try store.transaction { try store.kindID(name) }
+  }
+
+  func setPaused(_ isPaused: Bool, kind: String) throws -> Set<Int64> {
+    try managing { try store.setPaused(isPaused, kind: kind) }
+    return try store.pausedKinds()
+  }
+
+  func schedule(_ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws {
+    try store.transaction { try store.schedule(job, named: name, schedule, catchUp) }
+  }
+
+  func unschedule(_ name: String) throws -> Bool { try managing { try store.unschedule(name) } }
+
+  // MARK: - Room
+
+  /// While the file is written anew nobody can write: neither this process that it is there, nor the others what they make of
+  /// that. So it says before that it will not be heard of for a while.
+  func compact(worker: Int64?, lease: Duration) throws -> Int {
+    let timeout = configuration.busyTimeout
+    guard let worker else { return try store.compact(busyTimeout: timeout) }
+    // A disk that is slow writes a megabyte in a second; and others are waited for three times.
+    let absence = min(timeout.milliseconds, 3_600_000) * 3 + Int64(store.fileSize) / 1000
+    _ = try store.transaction { try store.prolongLease(of: worker, by: lease.milliseconds + absence) }
+    defer {
+      // If that cannot be written the next look around does it.
+      _ = try? store.transaction { try store.prolongLease(of: worker, by: lease.milliseconds) }
+    }
+    return try store.compact(busyTimeout: timeout)
+  }
+
+  // MARK: - Questions
+
+  func record(_ id: JobID) throws -> JobRecord? { try store.record(id) }
+
+  func records(_ filter: JobFilter, after: JobID?, limit: Int) throws -> [JobRecord] {
+    try store.records(filter, after: after, limit: limit)
+  }
+
+  func records(uniqueKey: String, kind: String) throws -> [JobRecord] {
+    try store.records(uniqueKey: uniqueKey, kind: kind)
+  }
+
+  func counts(registered: [String]) throws -> JobCounts { try store.counts(registered: registered) }
+
+  func periodicJobs() throws -> [Result<PeriodicRow, JobError>] { try store.periodicJobs() }
+
+  func state(of id: JobID) throws -> JobState? { try store.state(of: id) }
+
+  func isBusy(with kinds: [Int64]) throws -> Bool { try store.isBusy(with: kinds) }
+
+  func knownKinds() throws -> [String] { try store.knownKinds() }
+}

@@ -1,0 +1,74 @@
+extension SQLiteSession {
+  func enqueue(_ batches: [[EncodedJob]]) throws -> [Result<[JobID], any Error>] {
+    do {
+      try watchClock()
+      return try store.transaction { try batches.map { .success(try store.enqueue($0)) } }
+    } catch let error as DatabaseError where error.code == .busy {
+      // Each of them alone would wait as long.
+      throw error
+    } catch  where batches.count > 1 {
+      // One of them may be wrong; it must not take the others along.
+      return batches.map { batch in
+        Result {
+          try watchClock()
+          return try store.transaction { try store.enqueue(batch) }
+        }
+      }
+    }
+  }
+
+  func transact<R>(_ body: (any StoreTransaction) throws -> R) throws -> R {
+    try watchClock()
+    let transaction = SQLiteTransaction(store)
+    return try store.transaction {
+      let result = try body(transaction)
+      if transaction.hasRunStatements { try store.forgetWhatWasTakenBack() }
+      return result
+    }
+  }
+
+  func complete<R>(_ done: Acknowledgement, keepsDone: Bool, _ body: (any StoreTransaction) throws -> R) throws -> R? {
+    do {
+      return try transact { transaction in
+        guard try store.acknowledge(done, keepsDone: keepsDone) else { throw NoLongerOurs() }
+        return try body(transaction)
+      }
+    } catch is NoLongerOurs {
+      return nil
+    }
+  }
+}
+
+/// Rolls a transaction back.
+private struct NoLongerOurs: Error {}
+
+/// A transaction of the user's in a file.
+final class SQLiteTransaction: StoreTransaction {
+  private let store: SQLiteStore
+  /// Savepoints of the user's may have taken back what was enqueued.
+  private(set) var hasRunStatements = false
+
+  init(_ store: SQLiteStore) {
+    self.store = store
+  }
+
+  func requireOpen() throws {
+    guard store.connection.isInTransaction else { throw store.connection.transactionEnded() }
+  }
+
+  func execute(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+    hasRunStatements = true
+    // It may take back what was done since a savepoint, and what was counted of it.
+    try store.writeCounts()
+    defer { store.forgetKinds() }
+    return try store.connection.execute(sql, values, isGuest: true)
+  }
+
+  func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
+    try store.savepoint { try store.enqueue(jobs) }
+  }
+
+  var changeCount: Int { store.connection.changeCount }
+
+  var lastInsertedRowID: Int64 { store.connection.lastInsertedRowID }
+}

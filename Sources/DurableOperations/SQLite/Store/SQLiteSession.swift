@@ -1,0 +1,74 @@
+import CompositeOperations
+import Foundation
+
+/// A queue's way to jobs in a file. Belongs to the serial queue of its ``SQLiteAccess``, as the store does.
+final class SQLiteSession: StoreSession {
+  let store: SQLiteStore
+  let configuration: DurableQueue.Configuration
+  /// Of the session that writes.
+  var reserve: ReserveKeeper?
+  private let events: EventHub
+  private var clockWatch = ClockWatch()
+  /// Which version of the data was looked at last.
+  var seenVersion: Int64?
+
+  init(_ store: SQLiteStore, configuration: DurableQueue.Configuration, events: EventHub) {
+    self.store = store
+    self.configuration = configuration
+    self.events = events
+  }
+
+  func facts() throws -> StoreFacts {
+    StoreFacts(
+      identity: try store.identity(), pausedKinds: try store.pausedKinds(),
+      loss: store.hasLostLog ? .logLost(store.connection.path) : nil)
+  }
+
+  // MARK: - The clock
+
+  /// What is stored was counted with a clock that shows the same as this one: one that was set anew since is noticed here, so
+  /// that what is stored next does not move with what was stored before. Not inside of a transaction.
+  func watchClock() throws {
+    let clock = configuration.clock
+    if isClockKnown { return }
+    let offset = try store.transaction {
+      let offset = clock.offset
+      try store.clockShows(offset: offset, boot: clock.bootID)
+      return offset
+    }
+    clockWatch.shows(offset)
+  }
+
+  var isClockKnown: Bool { clockWatch.knows(configuration.clock.offset) }
+
+  /// Whether periodic jobs were not looked at since the clock may have been set back.
+  var mayBeSetBack: Bool {
+    get { clockWatch.mayBeSetBack }
+    set { clockWatch.mayBeSetBack = newValue }
+  }
+
+  // MARK: - Full disks
+
+  /// Changes something that makes room in the end, for which room is made first where there is none.
+  func managing<R>(_ body: () throws -> R) throws -> R {
+    let result = try freeingSpace { try store.transaction(body) }
+    reserve?.makeNowAndThen(at: configuration.clock.milliseconds)
+    return result
+  }
+
+  private func freeingSpace<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch let error as DatabaseError where error.code == .diskFull {
+      guard let reserve, reserve.giveUp() else { throw error }
+      events.tell(.databaseFailed(error))
+      // What was written before it may have room in the file now, and leave the log's to others.
+      store.truncateLog()
+      defer {
+        store.truncateLog()
+        reserve.make()
+      }
+      return try body()
+    }
+  }
+}

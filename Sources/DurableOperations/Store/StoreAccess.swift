@@ -1,0 +1,24 @@
+/// A way to where jobs are stored. It lends sessions, each to one caller at a time.
+///
+/// A queue has one for what is written and one for questions; for some stores they are the same.
+protocol StoreAccess: AnyObject, Sendable {
+  /// What the place is called in errors: the path of a file.
+  var place: String { get }
+
+  /// Whether the place is to be left alone: what is asked of a session fails with ``DatabaseError/Code/suspended``.
+  var isSuspended: Bool { get set }
+
+  /// Uses a session on the thread of the caller, and returns when that is done.
+  ///
+  /// - Throws: ``JobError/Code/insideTransaction`` inside of a transaction of the user's, which would wait for itself.
+  func sync<R>(_ body: (any StoreSession) throws -> R) throws -> R
+
+  /// Uses a session later, on a thread of the store's.
+  func async(_ body: @escaping @Sendable (any StoreSession) -> Void)
+
+  /// Uses a session on a thread of the store's, and suspends the caller's task until that is done.
+  func run<R: Sendable>(_ body: @escaping @Sendable (any StoreSession) throws -> R) async throws -> R
+
+  /// Has what runs fail. `last` is called when all is over that was asked before; it may use the store though it is suspended.
+  func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async
+}

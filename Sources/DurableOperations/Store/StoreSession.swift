@@ -1,0 +1,153 @@
+import Foundation
+
+/// What a queue asks of the place where its jobs are stored: whole operations, not statements.
+///
+/// Each call that changes something is one transaction: all of it is there when the call returns, or nothing if it throws.
+/// What it makes known, such as that a job is dead, is told when the transaction has succeeded. Dates are by the store's
+/// clock; what a queue wants to happen later it says as a duration from when the call is written.
+protocol StoreSession: AnyObject {
+  /// What a queue has to know of the place before it begins.
+  func facts() throws -> StoreFacts
+
+  // MARK: - Storing
+
+  /// Stores jobs: those of one batch all or none. One batch that is wrong does not keep the others from being stored.
+  func enqueue(_ batches: [[EncodedJob]]) throws -> [Result<[JobID], any Error>]
+
+  /// Does something of the user's in a transaction. `body` is called once, on the thread of the caller.
+  func transact<R>(_ body: (any StoreTransaction) throws -> R) throws -> R
+
+  /// The same, in one transaction with the end of an attempt. Nil, with nothing written, if the job is no longer the caller's.
+  func complete<R>(_ done: Acknowledgement, keepsDone: Bool, _ body: (any StoreTransaction) throws -> R) throws -> R?
+
+  // MARK: - Running
+
+  /// The queue begins to run jobs. What a worker still runs from before is waited for again.
+  func begin(resuming worker: Int64?) throws
+
+  /// Writes what has ended, and claims jobs.
+  func round(_ round: StoreRound) throws -> StoreRoundAnswer
+
+  /// Writes what has ended outside of a round, and which attempts are no longer waited for.
+  func write(_ ends: [Acknowledgement], keepsDone: Bool, abandoned: [ClaimedJob]) throws
+
+  /// Has all jobs of a worker of this process wait again, as if they had never been claimed, after writing what has ended.
+  ///
+  /// - Parameter patience: how long to wait for other processes; nil for as long as always.
+  func giveBackJobs(
+    of worker: Int64?, after ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?
+  ) throws
+
+  /// Stores how far an attempt has got; nil forgets it. False if the job is no longer the caller's.
+  func setCheckpoint(_ data: Data?, of id: JobID, claim: Int64) throws -> Bool
+
+  /// Prolongs the lease of a worker for the sake of a job. False if the job is no longer the caller's.
+  func heartbeat(of id: JobID, claim: Int64, worker: Int64, lease: Duration) throws -> Bool
+
+  // MARK: - Looking around
+
+  /// What other processes did, and what has become due. Writes nothing but what the store needs for itself.
+  func look(_ question: StoreLook) throws -> StoreLookAnswer
+
+  /// What becomes due next.
+  func ahead(_ question: StoreAhead.Question) throws -> StoreAhead
+
+  /// Whether a job of one of these kinds waits, whatever keeps it from running. Only reads.
+  func isAnythingDue(of kinds: [Int64]) throws -> Bool
+
+  /// Tells the other processes that this one is there, and knows these kinds. False if they have taken its worker out.
+  func prolongLease(of worker: Int64?, by lease: Duration, knowing kinds: [Int64]) throws -> Bool
+
+  /// Takes a worker out that has nothing to do. False if a job is still its own.
+  func leave(_ worker: Int64) throws -> Bool
+
+  /// Has the jobs of workers wait again that are lost, unless another process was faster, or theirs have come back. Returns
+  /// whether there were any.
+  func rescue(_ lost: LostWorkers) throws -> Bool
+
+  /// Enqueues the periodic jobs that are due. `unreadable`: why one of them could not be read.
+  func enqueueOccurrences() throws -> (enqueued: [EncodedJob], unreadable: (any Error)?)
+
+  /// Has jobs wait whose time has come, some at once. Returns whether there were any.
+  func promote() throws -> Bool
+
+  /// Deletes jobs that were done or cancelled longer ago, some at once. Returns whether there may be more.
+  func prune(keeping time: Duration) throws -> Bool
+
+  /// Jobs of a kind that have been due for longer, some at once, are dead: no process knows them. Returns whether there were
+  /// any.
+  func giveUp(_ kind: UnknownKind, dueFor time: Duration) throws -> Bool
+
+  /// Jobs that a worker executes, and that were asked to be cancelled. Only reads.
+  func cancelRequests(worker: Int64) throws -> [JobID]
+
+  // MARK: - Managing one job
+
+  /// Returns the state before. One that executes is asked to end.
+  func cancel(_ id: JobID) throws -> JobState
+  func retry(_ id: JobID) throws
+  func hold(_ id: JobID) throws
+  func setPriority(_ priority: JobPriority, of id: JobID) throws
+  func delete(_ id: JobID) throws
+
+  // MARK: - Managing many
+
+  /// The jobs that are meant, the last one first. Only reads.
+  func ids(_ filter: JobFilter) throws -> [JobID]
+  /// Those among the jobs in a state that can be retried, the last one first. Only reads.
+  func retriable(_ state: JobState, kind: String?) throws -> [JobID]
+  /// Each returns how many it was done to: what was changed in between is left as it is.
+  func cancel(_ ids: ArraySlice<JobID>) throws -> (count: Int, isAnyExecuting: Bool)
+  func retry(_ ids: ArraySlice<JobID>, in state: JobState) throws -> Int
+  func setPriority(_ change: PriorityChange, of ids: ArraySlice<JobID>) throws -> Int
+  /// - Parameter failed: the jobs that were cancelled, or dead, because others were deleted: they go too if they are meant.
+  func delete(_ ids: ArraySlice<JobID>, in states: Set<JobState>, failed: inout Set<JobID>) throws -> Int
+
+  // MARK: - Kinds and periodic jobs
+
+  /// The number of a kind, which is given one if it has none.
+  func number(ofKind name: String) throws -> Int64
+  /// Returns the kinds that are paused then.
+  func setPaused(_ isPaused: Bool, kind: String) throws -> Set<Int64>
+  func schedule(_ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws
+  /// False if there is none.
+  func unschedule(_ name: String) throws -> Bool
+
+  /// Gives room back to the system, and returns how many bytes. The lease of a worker is prolonged for as long as it takes.
+  func compact(worker: Int64?, lease: Duration) throws -> Int
+
+  // MARK: - Questions, which only read
+
+  func record(_ id: JobID) throws -> JobRecord?
+  func records(_ filter: JobFilter, after: JobID?, limit: Int) throws -> [JobRecord]
+  func records(uniqueKey: String, kind: String) throws -> [JobRecord]
+  func counts(registered: [String]) throws -> JobCounts
+  /// The error of each that cannot be read.
+  func periodicJobs() throws -> [Result<PeriodicRow, JobError>]
+  /// Nil if there is no such job.
+  func state(of id: JobID) throws -> JobState?
+  /// Whether a job of one of these kinds executes anywhere, or is due.
+  func isBusy(with kinds: [Int64]) throws -> Bool
+  /// The names of all kinds that have a number, in order.
+  func knownKinds() throws -> [String]
+}
+
+/// A transaction of the user's that is under way.
+protocol StoreTransaction: AnyObject {
+  /// Throws if the transaction is over.
+  func requireOpen() throws
+  func execute(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow]
+  /// Stores jobs. If it throws nothing of them is stored, and the transaction can go on.
+  func enqueue(_ jobs: [EncodedJob]) throws -> [JobID]
+  var changeCount: Int { get }
+  var lastInsertedRowID: Int64 { get }
+}
+
+/// What a queue has to know of a place before it begins.
+struct StoreFacts: Sendable {
+  /// Tells it from all others, also from a later one of the same name.
+  let identity: String
+  let pausedKinds: Set<Int64>
+  /// What was lost before, if that can be seen.
+  let loss: DatabaseError?
+}
