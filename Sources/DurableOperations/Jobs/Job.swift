@@ -72,27 +72,6 @@ public struct JobID: Sendable, Hashable, Comparable, Codable, RawRepresentable, 
   }
 }
 
-/// A job, and how it is to run: one of several that are enqueued together.
-public struct JobRequest: Sendable {
-  private let encode: @Sendable (JobOptions, _ maxPayloadSize: Int) throws -> EncodedJob
-  /// How the job is to run.
-  public var options: JobOptions
-
-  /// Makes a request of a job.
-  ///
-  /// Traps if the kind is empty.
-  public init<J: Job>(_ job: J, options: JobOptions = JobOptions()) {
-    requireKind(of: J.self)
-    encode = { try EncodedJob(job, options: $0, maxPayloadSize: $1) }
-    self.options = options
-  }
-
-  func encoded(maxPayloadSize: Int) throws -> EncodedJob {
-    options.check()
-    return try encode(options, maxPayloadSize)
-  }
-}
-
 func requireKind<J: Job>(of type: J.Type) {
   require(!J.kind.isEmpty, "The job type \(J.self) has an empty kind. Give its `kind` a name.")
 }

@@ -102,13 +102,13 @@ public struct JobContext: Sendable {
   /// Stores jobs of any types in the same queue, all of them or none.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
-    try core.enqueue(core.encode(requests))
+    try core.enqueue(core.checked(requests))
   }
 
   /// The same, without using the disk on the thread of the caller.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) async throws -> [JobID] {
-    try await core.enqueueLater(core.encode(requests))
+    try await core.enqueueLater(core.checked(requests))
   }
 
   // MARK: - Progress

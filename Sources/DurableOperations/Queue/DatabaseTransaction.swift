@@ -6,7 +6,7 @@ public final class DatabaseTransaction {
   private var transaction: (any StoreTransaction)?
   private let core: QueueCore
   /// What was stored in it.
-  private(set) var jobs: [EncodedJob] = []
+  private(set) var jobs: [JobRequest] = []
 
   init(_ transaction: any StoreTransaction, _ core: QueueCore) {
     self.transaction = transaction
@@ -58,7 +58,7 @@ public final class DatabaseTransaction {
   /// Stores jobs of any types in this transaction, all of them or none.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
-    let encoded = try core.encode(requests)
+    let encoded = try core.checked(requests)
     let ids = try open().enqueue(encoded)
     jobs += encoded
     return ids

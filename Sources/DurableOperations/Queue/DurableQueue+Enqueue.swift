@@ -25,13 +25,13 @@ extension DurableQueue {
   /// - Returns: their numbers, in the same order.
   @discardableResult
   public func enqueue<J: Job>(contentsOf jobs: [J], options: JobOptions = JobOptions()) throws -> [JobID] {
-    try core.enqueue(core.encode(jobs, options))
+    try core.enqueue(core.requests(for: jobs, options))
   }
 
   /// Stores jobs of one type, all of them or none, without using the disk on the thread of the caller.
   @discardableResult
   public func enqueue<J: Job>(contentsOf jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
-    try await core.enqueueLater(core.encode(jobs, options))
+    try await core.enqueueLater(core.requests(for: jobs, options))
   }
 
   /// Stores jobs of any types, all of them or none. They may depend on each other: see ``JobID/inSameCall(_:)``.
@@ -39,13 +39,13 @@ extension DurableQueue {
   /// - Returns: their numbers, in the same order.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
-    try core.enqueue(core.encode(requests))
+    try core.enqueue(core.checked(requests))
   }
 
   /// Stores jobs of any types, all of them or none, without using the disk on the thread of the caller.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) async throws -> [JobID] {
-    try await core.enqueueLater(core.encode(requests))
+    try await core.enqueueLater(core.checked(requests))
   }
 
   // MARK: - Transactions

@@ -34,7 +34,7 @@ extension DurableQueue {
     _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
     catchUp: JobCatchUp = .latest
   ) throws {
-    let encoded = try core.encode([job], options)[0]
+    let encoded = try core.requests(for: [job], options)[0]
     try core.database.sync { try core.schedule(encoded, named: name, schedule, catchUp, in: $0) }
   }
 
@@ -43,7 +43,7 @@ extension DurableQueue {
     _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
     catchUp: JobCatchUp = .latest
   ) async throws {
-    let encoded = try core.encode([job], options)[0]
+    let encoded = try core.requests(for: [job], options)[0]
     try await core.database.run { [core] in try core.schedule(encoded, named: name, schedule, catchUp, in: $0) }
   }
 
@@ -115,7 +115,7 @@ extension PeriodicJob {
 
 extension QueueCore {
   fileprivate func schedule(
-    _ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, in store: any StoreSession
+    _ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp, in store: any StoreSession
   ) throws {
     try store.schedule(job, named: name, schedule, catchUp)
     lookAhead(in: store)

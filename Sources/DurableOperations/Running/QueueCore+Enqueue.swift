@@ -3,24 +3,25 @@ import Foundation
 
 /// Jobs that wait to be stored together with others.
 struct PendingEnqueue: Sendable {
-  let jobs: [EncodedJob]
+  let jobs: [JobRequest]
   let reply: Reply<[JobID]>
   let continuation: CheckedContinuation<Void, Never>
 }
 
 extension QueueCore {
-  func encode(_ requests: [JobRequest]) throws -> [EncodedJob] {
-    try requests.map { try $0.encoded(maxPayloadSize: configuration.maxPayloadSize) }
+  /// Throws if one of them cannot be stored as it is.
+  func checked(_ requests: [JobRequest]) throws -> [JobRequest] {
+    for request in requests { try request.check(maxPayloadSize: configuration.maxPayloadSize) }
+    return requests
   }
 
-  func encode<J: Job>(_ jobs: [J], _ options: JobOptions) throws -> [EncodedJob] {
+  func requests<J: Job>(for jobs: [J], _ options: JobOptions) throws -> [JobRequest] {
     requireKind(of: J.self)
-    options.check()
-    return try jobs.map { try EncodedJob($0, options: options, maxPayloadSize: configuration.maxPayloadSize) }
+    return try checked(jobs.map { JobRequest(encoding: $0, options: options) })
   }
 
   /// Stores jobs on the thread of the caller.
-  func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
+  func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
     let ids = try database.sync { store in
       let ids = try store.enqueue([jobs])[0].get()
       didEnqueue(jobs, in: store)
@@ -31,7 +32,7 @@ extension QueueCore {
   }
 
   /// Jobs were stored. On the database's queue; a round has to follow.
-  func didEnqueue(_ jobs: [EncodedJob], in store: any StoreSession) {
+  func didEnqueue(_ jobs: [JobRequest], in store: any StoreSession) {
     guard !jobs.isEmpty else { return }
     let isRunning = withLock { storage in
       storage.state.workMayHaveCome()
@@ -52,14 +53,14 @@ extension QueueCore {
   /// Lends a transaction to the user, and tells which jobs were stored in it.
   func use<R>(
     _ transaction: any StoreTransaction, _ body: (DatabaseTransaction) throws -> R
-  ) throws -> (R, stored: [EncodedJob]) {
+  ) throws -> (R, stored: [JobRequest]) {
     let transaction = DatabaseTransaction(transaction, self)
     defer { transaction.end() }
     return (try body(transaction), transaction.jobs)
   }
 
   /// Stores jobs on the database's queue: all that have come until it is their turn in one transaction.
-  func enqueueLater(_ jobs: [EncodedJob]) async throws -> [JobID] {
+  func enqueueLater(_ jobs: [JobRequest]) async throws -> [JobID] {
     let reply = Reply<[JobID]>()
     await withCheckedContinuation { continuation in
       let isFirst = withLock { storage in

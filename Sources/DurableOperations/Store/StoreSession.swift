@@ -12,7 +12,7 @@ protocol StoreSession: AnyObject {
   // MARK: - Storing
 
   /// Stores jobs: those of one batch all or none. One batch that is wrong does not keep the others from being stored.
-  func enqueue(_ batches: [[EncodedJob]]) throws -> [Result<[JobID], any Error>]
+  func enqueue(_ batches: [[JobRequest]]) throws -> [Result<[JobID], any Error>]
 
   /// Does something of the user's in a transaction. `body` is called once, on the thread of the caller.
   func transact<R>(_ body: (any StoreTransaction) throws -> R) throws -> R
@@ -66,7 +66,7 @@ protocol StoreSession: AnyObject {
   func rescue(_ lost: LostWorkers) throws -> Bool
 
   /// Enqueues the periodic jobs that are due. `unreadable`: why one of them could not be read.
-  func enqueueOccurrences() throws -> (enqueued: [EncodedJob], unreadable: (any Error)?)
+  func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?)
 
   /// Has jobs wait whose time has come, some at once. Returns whether there were any.
   func promote() throws -> Bool
@@ -109,7 +109,7 @@ protocol StoreSession: AnyObject {
   func number(ofKind name: String) throws -> Int64
   /// Returns the kinds that are paused then.
   func setPaused(_ isPaused: Bool, kind: String) throws -> Set<Int64>
-  func schedule(_ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws
+  func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws
   /// False if there is none.
   func unschedule(_ name: String) throws -> Bool
 
@@ -138,7 +138,7 @@ protocol StoreTransaction: AnyObject {
   func requireOpen() throws
   func execute(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow]
   /// Stores jobs. If it throws nothing of them is stored, and the transaction can go on.
-  func enqueue(_ jobs: [EncodedJob]) throws -> [JobID]
+  func enqueue(_ jobs: [JobRequest]) throws -> [JobID]
   var changeCount: Int { get }
   var lastInsertedRowID: Int64 { get }
 }

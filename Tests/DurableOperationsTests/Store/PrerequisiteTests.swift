@@ -194,7 +194,7 @@ import Testing
 
   @Test func circleInOneCall_namesThePositions() throws {
     let harness = try StoreHarness()
-    func jobs(_ prerequisites: [[Int]]) -> [EncodedJob] {
+    func jobs(_ prerequisites: [[Int]]) -> [JobRequest] {
       prerequisites.map { StoreHarness.job("a", JobOptions(dependsOn: $0.map { .inSameCall($0) })) }
     }
     #expect(harness.reason { _ = try harness.enqueue(all: jobs([[0]])) } == .cycle([0, 0]))

@@ -28,8 +28,8 @@ final class StoreHarness {
     set { date.withLock { $0 = newValue } }
   }
 
-  static func job(_ kind: String = "a", _ options: JobOptions = JobOptions()) -> EncodedJob {
-    EncodedJob(kind: kind, version: 1, payload: Data("{}".utf8), options: options, occurrence: nil)
+  static func job(_ kind: String = "a", _ options: JobOptions = JobOptions()) -> JobRequest {
+    JobRequest(kind: kind, version: 1, payload: Data("{}".utf8), options: options, occurrence: nil)
   }
 
   static func acknowledgement(of id: JobID, claim: Int64 = 1, _ result: Acknowledgement.Result = .done)
@@ -43,7 +43,7 @@ final class StoreHarness {
     try enqueue(all: [Self.job(kind, options)])[0]
   }
 
-  func enqueue(all jobs: [EncodedJob]) throws -> [JobID] {
+  func enqueue(all jobs: [JobRequest]) throws -> [JobID] {
     try store.transaction { try store.enqueue(jobs) }
   }
 

@@ -89,7 +89,7 @@ extension SQLiteSession {
 
   /// The clock is read inside of the transaction: whoever waited for it, or stood still, would compare the time from before
   /// with what others have stored since.
-  func enqueueOccurrences() throws -> (enqueued: [EncodedJob], unreadable: (any Error)?) {
+  func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
     if mayBeSetBack {
       if try store.hasPeriodicJobsFarAhead() {
         try store.transaction { try store.bringBackPeriodicJobs() }

@@ -48,7 +48,7 @@ extension SQLiteSession {
     return try store.pausedKinds()
   }
 
-  func schedule(_ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws {
+  func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws {
     try store.transaction { try store.schedule(job, named: name, schedule, catchUp) }
   }
 

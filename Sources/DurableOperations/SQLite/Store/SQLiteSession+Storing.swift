@@ -1,5 +1,5 @@
 extension SQLiteSession {
-  func enqueue(_ batches: [[EncodedJob]]) throws -> [Result<[JobID], any Error>] {
+  func enqueue(_ batches: [[JobRequest]]) throws -> [Result<[JobID], any Error>] {
     do {
       try watchClock()
       return try store.transaction { try batches.map { .success(try store.enqueue($0)) } }
@@ -64,7 +64,7 @@ final class SQLiteTransaction: StoreTransaction {
     return try store.connection.execute(sql, values, isGuest: true)
   }
 
-  func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
+  func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
     try store.savepoint { try store.enqueue(jobs) }
   }
 

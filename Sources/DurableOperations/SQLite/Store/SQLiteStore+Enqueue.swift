@@ -3,7 +3,7 @@ import Foundation
 
 extension SQLiteStore {
   /// Stores jobs, all of them or none.
-  func enqueue(_ jobs: [EncodedJob]) throws -> [JobID] {
+  func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
     try refuseCircles(jobs)
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
@@ -27,7 +27,7 @@ extension SQLiteStore {
 
   /// Stores one, without its prerequisites. `earlier`: those of the same call that are stored already.
   private func enqueue(
-    _ job: EncodedJob, kind: Int64, by insert: Statement, after earlier: [JobID]
+    _ job: JobRequest, kind: Int64, by insert: Statement, after earlier: [JobID]
   ) throws -> JobID {
     var running: JobID?
     if let key = job.options.uniqueKey {
@@ -73,7 +73,7 @@ extension SQLiteStore {
 
   /// Parameters 1 to 14: the same for a new row, and for one whose job is replaced. Returns the state.
   @discardableResult
-  private func bind(_ job: EncodedJob, kind: Int64, to statement: Statement) throws -> JobState {
+  private func bind(_ job: JobRequest, kind: Int64, to statement: Statement) throws -> JobState {
     let options = job.options
     let runAt: Int64? =
       switch options.start {
@@ -124,7 +124,7 @@ extension SQLiteStore {
     return found ?? running
   }
 
-  private func replace(_ id: JobID, in state: JobState, by job: EncodedJob, kind: Int64) throws {
+  private func replace(_ id: JobID, in state: JobState, by job: JobRequest, kind: Int64) throws {
     // It waits for what the new one names, and for one that executes in whose place it is to come.
     let forget = try statement(
       """
@@ -158,7 +158,7 @@ extension SQLiteStore {
   // MARK: - Prerequisites
 
   /// Of jobs of one call that wait for each other none could ever run.
-  private func refuseCircles(_ jobs: [EncodedJob]) throws {
+  private func refuseCircles(_ jobs: [JobRequest]) throws {
     guard jobs.contains(where: { $0.options.dependsOn.contains { $0.position != nil } }) else { return }
     var prerequisites: [[Int]] = []
     for job in jobs {
@@ -198,7 +198,7 @@ extension SQLiteStore {
     return nil
   }
 
-  private func block(_ id: JobID, by prerequisites: [JobID], of job: EncodedJob) throws {
+  private func block(_ id: JobID, by prerequisites: [JobID], of job: JobRequest) throws {
     let select = try statement("SELECT state FROM durable_jobs WHERE id = ?1")
     var unmet: [JobID] = []
     for prerequisite in Set(prerequisites).sorted() {

@@ -4,7 +4,7 @@ extension SQLiteStore {
   private static let columns = "name, kind, version, payload, options, schedule, catch_up, last_at, next_at"
 
   /// Stores a periodic job, or changes it. Its next time stays as it is if its schedule does.
-  func schedule(_ job: EncodedJob, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp)
+  func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp)
     throws
   {
     let text = try Self.text(of: schedule)
@@ -23,7 +23,7 @@ extension SQLiteStore {
         schedule = excluded.schedule
       """,
       [
-        .text(name), .text(job.kind), SQLValue(job.version), .blob(job.payload), .text(try Self.text(of: options)),
+        .text(name), .text(job.kind), SQLValue(job.version), .blob(try job.payload), .text(try Self.text(of: options)),
         .text(text), .text(catchUp.rawValue), .integer(now), next.map { .integer($0) } ?? .null,
       ])
   }
@@ -54,8 +54,8 @@ extension SQLiteStore {
 
   /// Enqueues what is due. In one transaction with what is remembered of it, so that no two processes do the same.
   /// `unreadable`: why one of those that are due cannot be read, such as a time zone that this machine does not know.
-  func enqueueOccurrences() throws -> (enqueued: [EncodedJob], unreadable: (any Error)?) {
-    var enqueued: [EncodedJob] = []
+  func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
+    var enqueued: [JobRequest] = []
     var unreadable: (any Error)?
     for result in try periodicJobs(where: "next_at <= \(now)") {
       guard case .success(let row) = result else {
@@ -71,7 +71,7 @@ extension SQLiteStore {
         }
       for time in due {
         guard try takesPlace(row.name, row.schedule, at: time.milliseconds) else { continue }
-        let job = EncodedJob(
+        let job = JobRequest(
           kind: row.kind, version: row.version, payload: row.payload, options: row.options,
           occurrence: time.milliseconds)
         do {

@@ -1,0 +1,53 @@
+import CompositeOperations
+import Foundation
+
+/// A job in its stored form, and how it is to run: one of several that are enqueued together.
+public struct JobRequest: Sendable {
+  let kind: String
+  let version: Int
+  private let encoded: Result<Data, any Error>
+  /// How the job is to run.
+  public var options: JobOptions
+  /// The time of its schedule that a periodic job is for.
+  var occurrence: Int64?
+
+  /// Makes a request of a job, and encodes the job. If that fails, the call that enqueues the request throws the error.
+  ///
+  /// Traps if the kind is empty.
+  public init<J: Job>(_ job: J, options: JobOptions = JobOptions()) {
+    requireKind(of: J.self)
+    self.init(encoding: job, options: options)
+  }
+
+  /// - Parameter job: one whose kind is known to have a name.
+  init<J: Job>(encoding job: J, options: JobOptions) {
+    kind = J.kind
+    version = J.version
+    encoded = Result { try PayloadCoding.encode(job) }
+    self.options = options
+  }
+
+  init(kind: String, version: Int, payload: Data, options: JobOptions, occurrence: Int64?) {
+    self.kind = kind
+    self.version = version
+    encoded = .success(payload)
+    self.options = options
+    self.occurrence = occurrence
+  }
+
+  /// The job as JSON.
+  var payload: Data {
+    get throws {
+      do { return try encoded.get() } catch { throw JobError(.notEncodable, kind: kind, underlying: error) }
+    }
+  }
+
+  /// Throws if the job cannot be stored as it is. Traps if the options make no sense.
+  func check(maxPayloadSize: Int) throws {
+    options.check()
+    let size = try payload.count
+    guard size <= maxPayloadSize else {
+      throw JobError(.payloadTooLarge(size: size, limit: maxPayloadSize), kind: kind)
+    }
+  }
+}
