@@ -1,3 +1,4 @@
+import CompositeOperations
 import DurableOperations
 import ExampleSupport
 import Foundation

@@ -1,110 +1,183 @@
 import Foundation
 
-/// How long to wait before each further attempt: the delays of a ``RetryPolicy``, before cap and jitter.
+/// How long to wait before each further attempt: of a ``RetryPolicy``, or of a durable job.
 ///
-/// Delays that grow end at a century.
-public struct Backoff: Sendable {
-  private enum Kind: Sendable {
+/// ```swift
+/// let patient = Backoff.exponential(from: .seconds(30), maximum: .seconds(6 * 3600))
+/// let regular = Backoff.constant(.seconds(60), jitter: .none)
+/// ```
+///
+/// A backoff may name a ``maximum`` and a ``jitter``. Where it names none, those of who uses it hold: of a retry policy
+/// ``RetryPolicy/maxDelay`` and ``RetryPolicy/jitter``, of a durable job a day and full jitter.
+///
+/// It is a value that can be compared, and stored as a short text: see ``storedForm``. So there is none with a closure. For
+/// delays of your own see ``RetryPolicy/delays``.
+///
+/// No delay is longer than a century; one that is given as longer counts as that.
+public struct Backoff: Sendable, Hashable {
+  enum Kind: Sendable, Hashable {
+    case none
     case constant(Duration)
     case linear(first: Duration, increment: Duration)
     case exponential(first: Duration, multiplier: Double)
     case fibonacci(Duration)
-    case custom(@Sendable (_ attempt: Int) -> Duration)
   }
 
-  private static let longest = Duration.seconds(100 * 365 * 24 * 3600)
+  static let longest = Duration.seconds(100 * 365 * 24 * 3600)
 
-  private let kind: Kind
+  let kind: Kind
+  /// The longest delay there can be; nil for that of who uses it.
+  public let maximum: Duration?
+  /// How the delays are spread.
+  public let jitter: Jitter
 
-  /// No delay.
-  public static let noDelay = Backoff(kind: .constant(.zero))
+  init(kind: Kind, maximum: Duration?, jitter: Jitter) {
+    self.kind = kind
+    self.maximum = maximum
+    self.jitter = jitter
+  }
+
+  /// No delay. Not called `none`, which for an option that may be nil would be nil.
+  public static let noDelay = Backoff(kind: .none, maximum: nil, jitter: .inherited)
 
   /// The former name of ``noDelay``. Where an optional backoff is asked for, it is no backoff at all.
   @available(*, deprecated, renamed: "noDelay")
   public static var none: Backoff { noDelay }
 
-  /// The same delay each time. Traps if it is negative.
-  public static func constant(_ delay: Duration) -> Backoff {
-    requireDelay(delay, "constant")
-    return Backoff(kind: .constant(delay))
-  }
-
-  /// Delays that grow by the same increment each time: 1 s, 3 s, 5 s. Traps if one of the two is negative.
+  /// The same delay each time.
   ///
   /// - Parameters:
-  ///   - first: the delay before the second attempt.
-  ///   - increment: by how much each further one is longer; nil for as much as the first.
-  public static func linear(from first: Duration, by increment: Duration? = nil) -> Backoff {
-    requireDelay(first, "linear")
-    requireDelay(increment ?? first, "linear")
-    return Backoff(kind: .linear(first: first, increment: increment ?? first))
+  ///   - delay: how long. Traps if it is negative.
+  ///   - maximum: the longest delay there can be; nil for that of who uses the backoff. Traps if it is negative.
+  ///   - jitter: how the delays are spread.
+  public static func constant(
+    _ delay: Duration, maximum: Duration? = nil, jitter: Jitter = .inherited
+  ) -> Backoff {
+    Backoff(.constant(checked(delay, "constant", "delay")), maximum, jitter, "constant")
+  }
+
+  /// Delays that grow by the same increment each time: 1 s, 3 s, 5 s.
+  ///
+  /// - Parameters:
+  ///   - first: the delay before the second attempt. Traps if it is negative.
+  ///   - increment: by how much each further one is longer; nil for as much as the first. Traps if it is negative.
+  ///   - maximum: the longest delay there can be; nil for that of who uses the backoff. Traps if it is negative.
+  ///   - jitter: how the delays are spread.
+  public static func linear(
+    from first: Duration, by increment: Duration? = nil, maximum: Duration? = nil, jitter: Jitter = .inherited
+  ) -> Backoff {
+    let start = checked(first, "linear", "first delay")
+    let growth = increment.map { checked($0, "linear", "increment") } ?? start
+    return Backoff(.linear(first: start, increment: growth), maximum, jitter, "linear")
   }
 
   /// Delays each of which is a multiple of the one before: 1 s, 2 s, 4 s.
   ///
   /// - Parameters:
   ///   - first: the delay before the second attempt. Traps if it is negative.
-  ///   - multiplier: what each further one is multiplied by. Traps unless it is a number of at least 1.
-  public static func exponential(from first: Duration, multiplier: Double = 2) -> Backoff {
-    requireDelay(first, "exponential")
+  ///   - multiplier: what each further one is multiplied by. Traps unless it is a finite number of at least 1.
+  ///   - maximum: the longest delay there can be; nil for that of who uses the backoff. Traps if it is negative.
+  ///   - jitter: how the delays are spread.
+  public static func exponential(
+    from first: Duration, multiplier: Double = 2, maximum: Duration? = nil, jitter: Jitter = .inherited
+  ) -> Backoff {
+    let start = checked(first, "exponential", "first delay")
     require(
       multiplier >= 1 && multiplier.isFinite,
       "Backoff.exponential was given the multiplier \(multiplier). Use a finite number of at least 1.")
-    return Backoff(kind: .exponential(first: first, multiplier: multiplier))
+    return Backoff(.exponential(first: start, multiplier: multiplier), maximum, jitter, "exponential")
   }
 
-  /// Delays each of which is the sum of the two before: 1 s, 1 s, 2 s, 3 s, 5 s. Traps if the unit is negative.
-  public static func fibonacci(_ unit: Duration) -> Backoff {
-    requireDelay(unit, "fibonacci")
-    return Backoff(kind: .fibonacci(unit))
-  }
-
-  /// Delays of your own.
+  /// Delays each of which is the sum of the two before: 1 s, 1 s, 2 s, 3 s, 5 s.
   ///
-  /// - Parameter delay: gives the delay after an attempt that failed, numbered from 1. A negative one is none.
-  public static func custom(_ delay: @escaping @Sendable (_ attempt: Int) -> Duration) -> Backoff {
-    Backoff(kind: .custom(delay))
+  /// - Parameters:
+  ///   - unit: the first two. Traps if it is negative.
+  ///   - maximum: the longest delay there can be; nil for that of who uses the backoff. Traps if it is negative.
+  ///   - jitter: how the delays are spread.
+  public static func fibonacci(
+    _ unit: Duration, maximum: Duration? = nil, jitter: Jitter = .inherited
+  ) -> Backoff {
+    Backoff(.fibonacci(checked(unit, "fibonacci", "unit")), maximum, jitter, "fibonacci")
   }
 
-  /// The delay after an attempt that failed.
+  /// The delay after an attempt that failed, before it is spread.
   ///
-  /// - Parameter attempt: the number of that attempt, from 1.
+  /// - Parameter attempt: the number of that attempt, from 1; a lower one counts as 1.
+  /// - Returns: a delay of zero or more, and at most ``maximum``, if the backoff names one.
   public func delay(afterAttempt attempt: Int) -> Duration {
     let steps = max(attempt, 1) - 1
-    return switch kind {
-    case .constant(let delay): delay
-    case .linear(let first, let increment): Self.linear(first, increment, steps)
-    case .exponential(let first, let multiplier): Self.exponential(first, multiplier, steps)
-    case .fibonacci(let unit): Self.fibonacci(unit, steps)
-    case .custom(let delay): max(delay(attempt), .zero)
-    }
+    let delay: Duration =
+      switch kind {
+      case .none: .zero
+      case .constant(let delay): delay
+      case .linear(let first, let increment): Self.linear(first, increment, steps)
+      case .exponential(let first, let multiplier): Self.exponential(first, multiplier, steps)
+      case .fibonacci(let unit): Self.fibonacci(unit, steps)
+      }
+    return min(delay, maximum ?? Self.longest)
   }
+
+  /// The same with each duration changed, and with another maximum and another jitter.
+  package func with(
+    maximum: Duration?, jitter: Jitter, eachDuration change: (Duration) -> Duration
+  ) -> Backoff {
+    func changed(_ duration: Duration) -> Duration { min(max(change(duration), .zero), Self.longest) }
+    let kind: Kind =
+      switch kind {
+      case .none: .none
+      case .constant(let delay): .constant(changed(delay))
+      case .linear(let first, let increment): .linear(first: changed(first), increment: changed(increment))
+      case .exponential(let first, let multiplier): .exponential(first: changed(first), multiplier: multiplier)
+      case .fibonacci(let unit): .fibonacci(changed(unit))
+      }
+    return Backoff(kind: kind, maximum: maximum.map(changed), jitter: jitter)
+  }
+
+  private init(_ kind: Kind, _ maximum: Duration?, _ jitter: Jitter, _ name: StaticString) {
+    self.init(kind: kind, maximum: maximum.map { Self.checked($0, name, "maximum") }, jitter: jitter)
+  }
+
+  private static func checked(_ duration: Duration, _ kind: StaticString, _ parameter: StaticString) -> Duration {
+    require(
+      duration >= .zero,
+      "Backoff.\(kind) was given the \(parameter) \(duration), which is in the past. Use zero or more.")
+    return min(duration, longest)
+  }
+
+  // No sum or product of these is longer than two centuries: the durations are at most one, and so is what they grow to.
 
   private static func linear(_ first: Duration, _ increment: Duration, _ steps: Int) -> Duration {
     guard increment > .zero else { return first }
-    guard Double(steps) < longest / increment else { return max(first, longest) }
-    return first < longest ? min(first + increment * steps, longest) : first
+    guard Double(steps) < longest / increment else { return longest }
+    return min(first + increment * steps, longest)
   }
 
   private static func exponential(_ first: Duration, _ multiplier: Double, _ steps: Int) -> Duration {
     guard first > .zero, multiplier > 1, steps > 0 else { return first }
     let factor = pow(multiplier, Double(steps))
-    guard first < longest, factor < longest / first else { return max(first, longest) }
-    return first * factor
+    guard factor < longest / first else { return longest }
+    return min(first * factor, longest)
   }
 
   private static func fibonacci(_ unit: Duration, _ steps: Int) -> Duration {
     guard unit > .zero else { return unit }
     var (delay, next) = (unit, unit)
     for _ in 0..<steps {
-      guard next < longest else { return max(delay, longest) }
+      guard next < longest else { return longest }
       (delay, next) = (next, delay + next)
     }
-    return delay
+    return min(delay, longest)
   }
+}
 
-  private static func requireDelay(_ delay: Duration, _ kind: StaticString) {
-    require(
-      delay >= .zero, "Backoff.\(kind) was given the delay \(delay), which is in the past. Use zero or more.")
+extension Backoff {
+  /// There is none with a closure.
+  @available(
+    *, unavailable,
+    message:
+      "A backoff can be stored, and a closure cannot. Set RetryPolicy.delays to it; a job needs one of the others."
+  )
+  public static func custom(_ delay: @escaping @Sendable (_ attempt: Int) -> Duration) -> Backoff {
+    fatalError("Unavailable")
   }
 }

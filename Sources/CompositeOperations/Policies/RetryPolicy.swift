@@ -21,38 +21,33 @@ public struct RetryPolicy: Sendable {
   }
 
   /// How delays are spread, so that many that failed together do not come back together.
-  public struct Jitter: Sendable, Equatable {
-    enum Spread: Sendable {
-      case none, full, equal, decorrelated
-    }
-
-    let spread: Spread
-
-    /// Not at all: each delay is the backoff's.
-    public static let none = Jitter(spread: .none)
-    /// Each delay is any between zero and the backoff's, all equally likely.
-    public static let full = Jitter(spread: .full)
-    /// Each delay is any between half of the backoff's and all of it: never at once.
-    public static let equal = Jitter(spread: .equal)
-    /// Each delay is any between the backoff's first and three times the delay before, and at most ``maxDelay``: it grows
-    /// by itself, so the backoff counts for nothing but its first delay.
-    ///
-    /// The first delay is any between the backoff's first and three times that. Where the delay before is not kept, as in
-    /// `RetryReactor`, the backoff's stands in for it.
-    public static let decorrelated = Jitter(spread: .decorrelated)
-  }
+  public typealias Jitter = Backoff.Jitter
 
   /// How many attempts there are at most, the first included. At least 1; `Int.max` for no limit.
   public var maxAttempts: Int {
     didSet { requireAttempts() }
   }
-  /// How long to wait before each further attempt.
+  /// How long to wait before each further attempt. What it says itself of the longest delay, and of jitter, goes before
+  /// ``maxDelay`` and ``jitter``.
   public var backoff: Backoff
-  /// The longest that the backoff may come to; nil for no limit. Positive or zero.
+  // Apart from the backoff: that is a value, which can be stored, as with durable jobs. A closure in it would have to be
+  // refused when a job is enqueued, at run time; here the compiler refuses it where it is written.
+  /// Delays of your own, in place of the ``backoff``'s; nil for those.
+  ///
+  /// Called with the number of the attempt that failed, from 1, where the operations run. A negative delay is none. They
+  /// are capped and spread by ``maxDelay`` and ``jitter``.
+  ///
+  /// ```swift
+  /// var policy = RetryPolicy(maxAttempts: 5)
+  /// policy.delays = { attempt in .milliseconds(100 * attempt * attempt) }
+  /// ```
+  public var delays: (@Sendable (_ attempt: Int) -> Duration)?
+  /// The longest delay before it is spread, unless the backoff names a maximum of its own; nil for no limit. Positive or
+  /// zero.
   public var maxDelay: Duration? {
     didSet { requireDelay() }
   }
-  /// How delays are spread.
+  /// How delays are spread, unless the backoff names a jitter of its own.
   public var jitter: Jitter
   /// Where the jitter's random numbers come from. Each operation that uses the policy has its own copy.
   public var randomSource: any RandomNumberGenerator & Sendable
@@ -67,8 +62,8 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - maxAttempts: how many attempts there are at most, the first included. Traps if it is less than 1.
   ///   - backoff: how long to wait before each further attempt.
-  ///   - maxDelay: the longest that the backoff may come to, before the jitter. Traps if it is negative.
-  ///   - jitter: how delays are spread.
+  ///   - maxDelay: the longest delay before it is spread, unless the backoff names a maximum. Traps if it is negative.
+  ///   - jitter: how delays are spread, unless the backoff names a jitter.
   ///   - randomSource: where the jitter's random numbers come from.
   ///   - decide: decides after each failure, by the error and the number of the attempt. The default is to try again.
   public init(

@@ -62,22 +62,14 @@ extension RetryPolicy {
   package func delay(
     afterAttempt attempt: Int, previous: Duration? = nil, randomFraction: () throws -> Double
   ) rethrows -> Duration {
-    let delay = capped(backoff.delay(afterAttempt: attempt))
-    switch jitter.spread {
-    case .none:
-      return delay
-    case .full:
-      return delay > .zero ? delay * (try randomFraction()) : delay
-    case .equal:
-      return delay > .zero ? delay / 2 + delay / 2 * (try randomFraction()) : delay
-    case .decorrelated:
-      let first = capped(backoff.delay(afterAttempt: 1))
-      let last = max(first, previous ?? capped(backoff.delay(afterAttempt: max(attempt - 1, 1))))
-      return last > .zero ? capped(first + (last * 3 - first) * (try randomFraction())) : last
-    }
-  }
-
-  private func capped(_ delay: Duration) -> Duration {
-    maxDelay.map { min(delay, $0) } ?? delay
+    // What the backoff says itself was said for it alone: a cap of the policy, most often the one that nobody has written,
+    // does not shorten a maximum that somebody has.
+    let own = delays == nil ? backoff : nil
+    let maximum = min(own?.maximum ?? maxDelay ?? Backoff.longest, Backoff.longest)
+    let jitter = own.map(\.jitter).flatMap { $0 == .inherited ? nil : $0 } ?? jitter
+    return try jitter.spread(
+      afterAttempt: attempt, previous: previous, maximum: maximum,
+      delay: { min(max(delays?($0) ?? backoff.delay(afterAttempt: $0), .zero), maximum) },
+      random: { low, high in low + (high - low) * (try randomFraction()) })
   }
 }

@@ -1,4 +1,4 @@
-import CompositeOperations
+public import CompositeOperations
 public import Foundation
 
 /// How a job is to run.
@@ -11,7 +11,12 @@ public struct JobOptions: Sendable, Hashable, Codable {
   /// How often the job is tried before it is dead, or held; nil for as often as it takes. At least 1.
   public var maxAttempts: Int?
   /// How long to wait before each further attempt; nil for ``DurableQueue/Configuration/backoff``.
-  public var backoff: JobBackoff?
+  ///
+  /// Where it names no maximum that is a day, and where it names no jitter that is full. It is stored with the job, in whole
+  /// milliseconds: a fraction of one counts as a whole one, here already, and a day and full jitter are kept as not named.
+  public var backoff: Backoff? {
+    didSet { backoff = backoff?.keptWithJobs }
+  }
   /// How long an attempt may take. Its operation is cancelled then, and the attempt has failed with
   /// ``JobError/Code/timedOut`` when the operation has ended. Nil for as long as it takes.
   public var timeout: Duration?
@@ -32,14 +37,14 @@ public struct JobOptions: Sendable, Hashable, Codable {
   ///
   /// Traps if `maxAttempts` is below 1, or `timeout` is not positive.
   public init(
-    priority: JobPriority = .normal, start: JobStart = .atOnce, maxAttempts: Int? = 20, backoff: JobBackoff? = nil,
+    priority: JobPriority = .normal, start: JobStart = .atOnce, maxAttempts: Int? = 20, backoff: Backoff? = nil,
     timeout: Duration? = nil, requiresNetwork: Bool = false, uniqueKey: UniqueKey? = nil, dependsOn: [JobID] = [],
     whenPrerequisiteFails: PrerequisiteFailure = .wait, holdsAfterLastAttempt: Bool = false, startsHeld: Bool = false
   ) {
     self.priority = priority
     self.start = start
     self.maxAttempts = maxAttempts
-    self.backoff = backoff
+    self.backoff = backoff?.keptWithJobs
     self.timeout = timeout
     self.requiresNetwork = requiresNetwork
     self.uniqueKey = uniqueKey

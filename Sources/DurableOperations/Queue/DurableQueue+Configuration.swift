@@ -103,8 +103,12 @@ extension DurableQueue {
     /// without ``DurableQueue/suspend()`` is seen like that by its extensions, and a container by others. An attempt that comes to
     /// an end sets the count back. Twenty.
     public var maxLapses: Int? = 20
-    /// How long to wait before further attempts of jobs whose options do not say it.
-    public var backoff: JobBackoff = .default
+    /// How long to wait before further attempts of jobs whose options do not say it: 1 s, 2 s, 4 s and so on.
+    ///
+    /// As that of a job it ends at a day and has full jitter unless it says otherwise, and a fraction of a millisecond counts
+    /// as a whole one. With the default, ten attempts span at most 9 minutes, and 20 three and a half days; with the jitter
+    /// half of that on average.
+    public var backoff: Backoff = .exponential(from: .seconds(1))
     /// For how long done jobs are kept. A day.
     public var retention: Retention = .keep(.seconds(24 * 3600))
     /// What becomes of jobs whose kind is not registered here.

@@ -175,9 +175,9 @@ extension QueueCore {
   }
 
   private func delay(afterAttempt attempt: Int, of job: ClaimedJob) -> Duration {
-    let backoff = job.backoff.flatMap { JobBackoff(storedForm: $0) } ?? configuration.backoff
+    let backoff = job.backoff.flatMap { Backoff(storedForm: $0) } ?? configuration.backoff
     var generator = AnyGenerator(configuration.randomNumberGenerator())
-    return backoff.delay(afterAttempt: attempt, using: &generator)
+    return backoff.jobDelay(afterAttempt: attempt, using: &generator)
   }
 }
 

@@ -245,13 +245,13 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       }
     },
     LeakSubject("closures of a retry policy") { leaf, probe in
-      let backoff = Backoff.custom { _ in
-        probe.touch()
-        return .zero
-      }
-      let policy = RetryPolicy(maxAttempts: 2, backoff: backoff) { _, _ in
+      var policy = RetryPolicy(maxAttempts: 2) { _, _ in
         probe.touch()
         return .retry
+      }
+      policy.delays = { _ in
+        probe.touch()
+        return .zero
       }
       return retrying(policy) { attempt in attempt == 1 ? leaf : succeeding(attempt) }
     },

@@ -18,7 +18,48 @@ struct BackoffTests {
       delays(.exponential(from: .milliseconds(200))) == [200, 400, 800, 1600, 3200, 6400].map { .milliseconds($0) })
     #expect(delays(.exponential(from: .seconds(1), multiplier: 3)) == [1, 3, 9, 27, 81, 243].map { .seconds($0) })
     #expect(delays(.fibonacci(.seconds(1))) == [1, 1, 2, 3, 5, 8].map { .seconds($0) })
-    #expect(delays(.custom { .seconds($0 * 10 - 20) }, 3) == [0, 0, 10].map { .seconds($0) })
+    #expect(delays(.exponential(from: .seconds(1), multiplier: 1), 3) == [1, 1, 1].map { .seconds($0) })
+    #expect(delays(.constant(.nanoseconds(1)), 2) == [.nanoseconds(1), .nanoseconds(1)])
+  }
+
+  @Test("No delay is longer than the maximum, and whoever names none has none")
+  func maximum_isKept() {
+    #expect(delays(.exponential(from: .seconds(1), maximum: .seconds(5)), 5) == [1, 2, 4, 5, 5].map { .seconds($0) })
+    #expect(delays(.linear(from: .seconds(1), maximum: .seconds(2)), 3) == [1, 2, 2].map { .seconds($0) })
+    #expect(delays(.fibonacci(.seconds(1), maximum: .milliseconds(2500)), 4).last == .milliseconds(2500))
+    #expect(delays(.constant(.seconds(9), maximum: .zero), 1) == [.zero])
+    #expect(Backoff.constant(.seconds(1), maximum: .seconds(5)).maximum == .seconds(5))
+    #expect(Backoff.constant(.seconds(1)).maximum == nil && Backoff.noDelay.maximum == nil)
+  }
+
+  @Test("An attempt before the first counts as the first")
+  func oddAttempts_countAsTheFirst() {
+    for attempt in [Int.min, -1, 0] {
+      #expect(Backoff.exponential(from: .seconds(7)).delay(afterAttempt: attempt) == .seconds(7))
+    }
+  }
+
+  @Test("The jitter is kept, and leaves the delays before it as they are")
+  func jitter_isKept() {
+    for jitter: Backoff.Jitter in [.none, .full, .equal, .decorrelated, .inherited] {
+      let backoff = Backoff.constant(.seconds(1), jitter: jitter)
+      #expect(backoff.jitter == jitter)
+      #expect(backoff.delay(afterAttempt: 1) == .seconds(1))
+    }
+    #expect(Backoff.constant(.seconds(1)).jitter == .inherited && Backoff.noDelay.jitter == .inherited)
+  }
+
+  @Test("Those of the same numbers are equal; others are not")
+  func equality() {
+    let all: [Backoff] = [
+      .noDelay, .constant(.zero), .constant(.seconds(1)), .constant(.seconds(1), maximum: .seconds(1)),
+      .constant(.seconds(1), jitter: .full), .constant(.seconds(1), jitter: .none), .linear(from: .seconds(1)),
+      .linear(from: .seconds(1), by: .zero), .exponential(from: .seconds(1)),
+      .exponential(from: .seconds(1), multiplier: 3), .fibonacci(.seconds(1)), .constant(.nanoseconds(1)),
+    ]
+    #expect(Set(all).count == all.count)
+    #expect(Backoff.linear(from: .seconds(1)) == .linear(from: .milliseconds(1000), by: .seconds(1)))
+    #expect(Set(all).contains(.exponential(from: .milliseconds(1000), multiplier: 2)))
   }
 
   @Test(
@@ -32,6 +73,18 @@ struct BackoffTests {
     let century = Duration.seconds(100 * 365 * 24 * 3600)
     for attempt in [1_000, 1_000_000, Int.max] {
       #expect(backoff.delay(afterAttempt: attempt) >= century || attempt < .max)
+      #expect(backoff.delay(afterAttempt: attempt) <= century)
+    }
+  }
+
+  @Test("A duration that is longer than a century counts as one")
+  func longDurations_areACentury() {
+    let century = Duration.seconds(100 * 365 * 24 * 3600)
+    for endless in [century + .nanoseconds(1), .seconds(Int64.max), .seconds(Int64.max) * 18] {
+      #expect(Backoff.constant(endless) == .constant(century))
+      #expect(Backoff.linear(from: endless, by: endless) == .linear(from: century, by: century))
+      #expect(Backoff.exponential(from: endless) == .exponential(from: century))
+      #expect(Backoff.fibonacci(endless, maximum: endless) == .fibonacci(century, maximum: century))
     }
   }
 
@@ -43,7 +96,7 @@ struct BackoffTests {
   }
 
   #if os(macOS) || os(Linux)
-  @Test("Negative delays and multipliers that shrink or are no numbers trap", arguments: 0..<7)
+  @Test("Negative delays and multipliers that shrink or are no numbers trap", arguments: 0..<9)
   func badInput_traps(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
       switch which {
@@ -53,7 +106,9 @@ struct BackoffTests {
       case 3: _ = Backoff.exponential(from: .seconds(-1))
       case 4: _ = Backoff.exponential(from: .seconds(1), multiplier: 0.5)
       case 5: _ = Backoff.exponential(from: .seconds(1), multiplier: .nan)
-      default: _ = Backoff.fibonacci(.seconds(-1))
+      case 6: _ = Backoff.exponential(from: .seconds(1), multiplier: .infinity)
+      case 7: _ = Backoff.fibonacci(.seconds(-1))
+      default: _ = Backoff.constant(.seconds(1), maximum: .nanoseconds(-1))
       }
     }
     try expect(result, says: "Backoff.", "Use")

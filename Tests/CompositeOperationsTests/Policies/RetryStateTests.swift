@@ -70,16 +70,70 @@ struct RetryStateTests {
     #expect(delays(none) == [.zero, .zero, .zero])
   }
 
-  @Test("Decorrelated jitter asks a custom backoff for attempts that there were, and none before the first")
+  @Test("Decorrelated jitter asks for delays after attempts that there were, and none before the first")
   func jitter_isDecorrelated_asksForAttemptsFromOne() {
     let asked = EventRecorder<Int>()
-    let backoff = Backoff.custom { attempt in
+    var policy = RetryPolicy(maxAttempts: 4, jitter: .decorrelated)
+    policy.delays = { attempt in
       asked.record(attempt)
       return .seconds(1)
     }
-    #expect(delays(RetryPolicy(maxAttempts: 4, backoff: backoff, jitter: .decorrelated)).count == 3)
+    #expect(delays(policy).count == 3)
     #expect(!asked.events.isEmpty)
     #expect(asked.events.allSatisfy { $0 >= 1 })
+  }
+
+  @Test("Decorrelated jitter without a cap ends at a century, instead of overflowing")
+  func jitter_isDecorrelated_isBounded() {
+    for backoff: Backoff in [.constant(.seconds(1)), .constant(.seconds(Int64.max))] {
+      let policy = RetryPolicy(
+        maxAttempts: .max, backoff: backoff, maxDelay: nil, jitter: .decorrelated,
+        randomSource: SeededRandomNumberGenerator(seed: 7))
+      #expect(delays(policy, 2_000).contains(.seconds(100 * 365 * 24 * 3600)))
+      #expect(delays(policy, 2_000).allSatisfy { $0 >= .seconds(1) && $0 <= .seconds(100 * 365 * 24 * 3600) })
+    }
+  }
+
+  @Test("What the backoff says itself of the longest delay and of jitter goes before what the policy says")
+  func backoff_namesMaximumAndJitter_thoseHold() {
+    func policy(_ maxDelay: Duration?, _ jitter: RetryPolicy.Jitter, _ backoff: Backoff) -> RetryPolicy {
+      RetryPolicy(
+        maxAttempts: 200, backoff: backoff, maxDelay: maxDelay, jitter: jitter,
+        randomSource: SeededRandomNumberGenerator(seed: 7))
+    }
+    // Longer than the cap that nobody has written, and shorter than one, or than none.
+    var retries = RetryPolicy(
+      maxAttempts: 9, backoff: .exponential(from: .seconds(20), maximum: .seconds(60), jitter: .none))
+    #expect(delays(retries, 4) == [20, 40, 60, 60].map { .seconds($0) })
+    retries.maxDelay = .seconds(90)
+    #expect(delays(retries, 4) == [20, 40, 60, 60].map { .seconds($0) })
+    retries.maxDelay = nil
+    #expect(delays(retries, 4) == [20, 40, 60, 60].map { .seconds($0) })
+
+    let second = Duration.seconds(1)
+    for jitter: RetryPolicy.Jitter in [.none, .full, .equal, .decorrelated] {
+      let own = delays(policy(.seconds(9), .none, .constant(second, jitter: jitter)), 199)
+      #expect(own == delays(policy(.seconds(9), jitter, .constant(second)), 199))
+      #expect(own == delays(policy(.seconds(9), .full, .constant(second, jitter: jitter)), 199))
+    }
+    #expect(
+      delays(policy(nil, .inherited, .constant(second)), 199) == delays(policy(nil, .full, .constant(second)), 199))
+  }
+
+  @Test("Delays of one's own are in place of the backoff's, capped and spread by the policy; a negative one is none")
+  func delays_areGiven_thoseHold() {
+    var policy = RetryPolicy(
+      maxAttempts: 5, backoff: .constant(.seconds(3), maximum: .seconds(1), jitter: .full), maxDelay: .seconds(15),
+      jitter: .none)
+    policy.delays = { .seconds($0 * 10 - 20) }
+    #expect(delays(policy) == [0, 0, 10, 15].map { .seconds($0) })
+    policy.jitter = .equal
+    policy.randomSource = SeededRandomNumberGenerator(seed: 3)
+    let spread = delays(policy)
+    #expect(spread[..<2] == [.zero, .zero])
+    #expect(spread[2] > .seconds(5) && spread[2] < .seconds(10))
+    policy.delays = nil
+    #expect(delays(policy).allSatisfy { $0 >= .zero && $0 <= .seconds(1) })
   }
 
   @Test("Full jitter lies between zero and the backoff, and uses all of that; the same source gives the same delays")

@@ -1,3 +1,4 @@
+import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
 import TestSupport
@@ -98,7 +99,7 @@ import Testing
         }
         if launch == 1 {
           id = try await harness.queue.enqueue(
-            Count(number: 1), options: JobOptions(maxAttempts: 3, backoff: .constant(.seconds(5), jitter: false)))
+            Count(number: 1), options: JobOptions(maxAttempts: 3, backoff: .constant(.seconds(5), jitter: .none)))
         } else {
           harness.clock.advance(by: .seconds(6 * launch))
         }

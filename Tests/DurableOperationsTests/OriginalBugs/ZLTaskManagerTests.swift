@@ -113,14 +113,14 @@ import Testing
     let harness = try Harness { $0.randomNumberGenerator = { Fixed() } }
     try await harness.queue.register(Count.self) { _, _ async throws in throw TestFailure() }
     harness.queue.start()
-    let backoff = JobBackoff.exponential(from: .seconds(64))
+    let backoff = Backoff.exponential(from: .seconds(64))
     let id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 4, backoff: backoff))
     var delays: [Duration] = []
     for attempt in 1...3 {
       await harness.wait(for: .scheduled, of: id)
       let record = try await #require(try harness.queue.job(id))
       var generator = Fixed()
-      let delay = backoff.delay(afterAttempt: attempt, using: &generator)
+      let delay = backoff.jobDelay(afterAttempt: attempt, using: &generator)
       let waited = record.runAt!.timeIntervalSince(record.startedAt!)
       #expect(abs(waited - delay / .seconds(1)) < 0.1)
       delays.append(delay)

@@ -89,7 +89,7 @@ import Testing
       }
     }
     harness.queue.start()
-    let options = JobOptions(backoff: .constant(.seconds(9), jitter: false))
+    let options = JobOptions(backoff: .constant(.seconds(9), jitter: .none))
     let ids = try await harness.queue.enqueue(contentsOf: (1...3).map { Count(number: $0) }, options: options)
     for id in ids { await harness.wait(for: .scheduled, of: id) }
     // What fails besides is a failure.

@@ -1,3 +1,4 @@
+import CompositeOperations
 import CompositeOperationsTestKit
 import DurableOperations
 import Foundation

@@ -37,7 +37,7 @@ import Testing
     let events = harness.queue.events()
     harness.queue.start()
     let id = try await harness.queue.enqueue(
-      Count(number: 1), options: JobOptions(backoff: .constant(.seconds(60), jitter: false)))
+      Count(number: 1), options: JobOptions(backoff: .constant(.seconds(60), jitter: .none)))
     for attempt in 1...2 {
       await harness.advance(by: .seconds(60), when: .scheduled, of: id)
       #expect(try await harness.queue.job(id)!.attempts >= attempt)
