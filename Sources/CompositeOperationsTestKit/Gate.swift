@@ -96,8 +96,11 @@ public final class Gate: Sendable {
     state.withLock { _ in }
   }
 
+  /// How many callbacks it keeps, with all that they keep.
+  package var waitingCount: Int { state.withLock { $0.callbacks.count } }
+
   /// Keeps `body` until the gate opens, or calls it at once. Returns a token by which to forget it.
-  private func register(_ body: @escaping @Sendable () -> Void) -> Int? {
+  package func register(_ body: @escaping @Sendable () -> Void) -> Int? {
     let token: Int? = state.withLock { state in
       guard !state.isOpen else { return nil }
       state.lastToken += 1
@@ -108,7 +111,8 @@ public final class Gate: Sendable {
     return token
   }
 
-  private func forget(_ token: Int?) {
+  /// Releases a callback that is not needed any more; otherwise a gate that never opens keeps it as long as it lives.
+  package func forget(_ token: Int?) {
     let forgotten = state.withLock { state in
       state.callbacks.firstIndex { $0.token == token }.map { state.callbacks.remove(at: $0) }
     }

@@ -4,8 +4,8 @@ import Foundation
 // clock; nothing else does, but the operations that were made with the clock.
 
 extension Timekeeper {
-  private static let continuous = Timekeeper(clock: ContinuousClock(), keepsAlarm: true)
-  private static let suspending = Timekeeper(clock: SuspendingClock(), keepsAlarm: true)
+  private static let continuous = Timekeeper(clock: ContinuousClock(), keepsAlarms: true)
+  private static let suspending = Timekeeper(clock: SuspendingClock(), keepsAlarms: true)
   private static let others = LockBox(TimekeeperTable())
 
   /// The timekeeper of a clock: of the two in the standard library, of an object, of a value that is `Equatable` or has

@@ -5,6 +5,9 @@ package import Foundation
 /// One task sleeps on the clock until the earliest deadline, however many timers there are, and none if there is no
 /// timer. What is due runs on worker threads of Dispatch, for it may call code of the user's, which may block.
 ///
+/// A sleep on a clock of the standard library that is cancelled ends, but what the system keeps for it stays until its time. So
+/// no sleep is cancelled there: it serves the timers that come later, and a few tasks may sleep.
+///
 /// What the clock shows decides, not that a sleep ended. A sleep that ends too early, or throws though nobody cancelled
 /// it, is begun anew after a pause that grows from a millisecond to about a second. So a clock whose `sleep` does not
 /// work keeps no processor busy, and timers on it are late by a second at most.
@@ -36,7 +39,7 @@ package final class Timekeeper: Sendable {
 
   private struct State {
     var timers: TimerState<Work>
-    /// The task that sleeps until the alarm, and the number of that.
+    /// The task that sleeps until the alarm, and the number of that; nil if alarms are kept, for their tasks are not cancelled.
     var sleeper: (task: Task<Void, Never>, number: Int)?
   }
 
@@ -56,14 +59,14 @@ package final class Timekeeper: Sendable {
   let isFor: @Sendable (_ clock: any Sendable) -> Bool
 
   /// - Parameters:
-  ///   - keepsAlarm: whether the task goes on sleeping when its timer was cancelled, for the next one.
+  ///   - keepsAlarms: whether a task goes on sleeping when its timer was cancelled, or an earlier one is set, for the next timer.
   ///   - pause: waits before a sleep that did not last is begun anew.
   init<C: Clock>(
-    clock: C, keepsAlarm: Bool = false,
+    clock: C, keepsAlarms: Bool = false,
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) where C.Duration == Duration {
     let origin = clock.now
-    state = LockBox(State(timers: TimerState(keepsAlarm: keepsAlarm)))
+    state = LockBox(State(timers: TimerState(keepsAlarms: keepsAlarms)))
     elapsed = { origin.duration(to: clock.now) }
     sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }
     isFor = { isSameClock($0, as: clock) }
@@ -130,6 +133,7 @@ package final class Timekeeper: Sendable {
       let task = Task.detached(priority: .high) { [self] in await wake(at: deadline, number: number) }
       // Whoever set a later alarm may have been here first.
       let unneeded: Task<Void, Never>? = state.withLock { state in
+        if state.timers.keepsAlarms { return nil }
         guard state.timers.isCurrent(alarm: number) else { return task }
         defer { state.sleeper = (task, number) }
         return state.sleeper?.task

@@ -5,7 +5,9 @@
 /// such. So setting costs a short walk up the heap, which is one step for equal timeouts, and cancelling nothing more
 /// than a look into a table.
 ///
-/// One *alarm* at a time wakes whoever owns the timers: it is numbered, and only the newest one counts.
+/// An *alarm* wakes whoever owns the timers. Alarms are numbered. Either one is set at a time, and only the newest counts, or each is
+/// kept until its time: then a further one is set only for a timer that is due before all of them, so that there are few, however
+/// often an early timer comes and goes beside a late one.
 struct TimerState<Action> {
   /// Names a timer. Never used again once the timer is gone.
   struct Token: Equatable {
@@ -17,7 +19,8 @@ struct TimerState<Action> {
   enum Alarm: Equatable {
     /// Nothing: it is set for the right time, or earlier.
     case keep
-    /// Have ``TimerState/due(at:alarm:)`` called with this number at this time, instead of what was set before.
+    /// Have ``TimerState/due(at:alarm:)`` called with this number at this time: instead of what was set before, unless alarms are
+    /// kept.
     case set(Duration, number: Int)
     /// There is no timer any more: forget what was set before.
     case forget
@@ -38,16 +41,17 @@ struct TimerState<Action> {
   private var slots: [Slot] = []
   private var free: [Int] = []
   private var generation: UInt64 = 0
-  private var alarm: Duration?
-  private var alarmNumber = 0
-  private let keepsAlarm: Bool
+  /// Those that are set, the earliest last. No more than one, unless they are kept.
+  private var alarms: [(deadline: Duration, number: Int)] = []
+  private var lastAlarmNumber = 0
+  let keepsAlarms: Bool
 
   /// How many timers are pending.
   private(set) var count = 0
 
-  /// - Parameter keepsAlarm: whether an alarm stays set when its timer was cancelled, for the next one.
-  init(keepsAlarm: Bool) {
-    self.keepsAlarm = keepsAlarm
+  /// - Parameter keepsAlarms: whether an alarm stays set when its timer was cancelled, or an earlier one is set, for the next timer.
+  init(keepsAlarms: Bool) {
+    self.keepsAlarms = keepsAlarms
   }
 
   // MARK: - Inputs
@@ -66,7 +70,6 @@ struct TimerState<Action> {
     count += 1
     push(Entry(deadline: deadline, slot: slot, generation: generation))
     let token = Token(slot: slot, generation: generation)
-    if let alarm, alarm <= deadline { return (token, .keep) }
     return (token, setAlarm(deadline))
   }
 
@@ -78,25 +81,26 @@ struct TimerState<Action> {
     vacate(token.slot)
     if count == 0 {
       heap.removeAll(keepingCapacity: heap.count < 64)
-      guard !keepsAlarm, alarm != nil else { return (action, .keep) }
-      alarm = nil
+      guard !keepsAlarms, !alarms.isEmpty else { return (action, .keep) }
+      alarms = []
       return (action, .forget)
     }
     if heap.count > 64, heap.count > 2 * count { compact() }
-    return (action, keepsAlarm ? .keep : advanceAlarm())
+    return (action, keepsAlarms ? .keep : advanceAlarm())
   }
 
   /// The alarm belongs to a timer that is pending.
   private mutating func advanceAlarm() -> Alarm {
     while let first = heap.first, !isPending(first) { pop() }
-    guard let alarm, let first = heap.first, first.deadline > alarm else { return .keep }
+    guard let alarm = alarms.last, let first = heap.first, first.deadline > alarm.deadline else { return .keep }
+    alarms = []
     return setAlarm(first.deadline)
   }
 
   /// An alarm went off. Returns the actions that are due, in the order of their deadlines, and when to come back.
   mutating func due(at now: Duration, alarm number: Int) -> (actions: [Action], alarm: Alarm) {
-    guard number == alarmNumber, alarm != nil else { return ([], .keep) }
-    alarm = nil
+    guard let index = alarms.lastIndex(where: { $0.number == number }) else { return ([], .keep) }
+    alarms.remove(at: index)
     var actions: [Action] = []
     while let first = heap.first {
       let isPending = isPending(first)
@@ -106,18 +110,21 @@ struct TimerState<Action> {
       vacate(first.slot)
       actions.append(action)
     }
-    return (actions, .forget)
+    return (actions, alarms.isEmpty ? .forget : .keep)
   }
 
-  /// Whether the alarm of this number is the one that counts.
-  func isCurrent(alarm number: Int) -> Bool { number == alarmNumber && alarm != nil }
+  /// Whether the alarm of this number counts.
+  func isCurrent(alarm number: Int) -> Bool { alarms.contains { $0.number == number } }
 
   // MARK: - Parts
 
+  /// Sets an alarm, unless one is set that is not later.
   private mutating func setAlarm(_ deadline: Duration) -> Alarm {
-    alarm = deadline
-    alarmNumber += 1
-    return .set(deadline, number: alarmNumber)
+    if let alarm = alarms.last, alarm.deadline <= deadline { return .keep }
+    if !keepsAlarms { alarms = [] }
+    lastAlarmNumber += 1
+    alarms.append((deadline, lastAlarmNumber))
+    return .set(deadline, number: lastAlarmNumber)
   }
 
   private func isPending(_ entry: Entry) -> Bool {

@@ -148,6 +148,28 @@ struct TimekeeperTests {
     #expect(keeper.pendingCount == 0)
   }
 
+  @Test(
+    "An early timer that comes and goes beside a late one begins no further sleep until the late one, where sleeps are kept"
+  )
+  func earlyTimers_besideALateOne_beginNoFurtherSleeps() async {
+    let clock = SleeplessClock(failures: 0, throwing: false)
+    let keeper = Timekeeper(clock: clock, keepsAlarms: true)
+    let late = Gate()
+    _ = keeper.after(.seconds(1_000)) { late.open() }
+    await clock.manual.waitForSleeper(dueIn: .seconds(1_000))
+    for _ in 0..<100 {
+      let early = Gate()
+      _ = keeper.after(.seconds(1)) { early.open() }
+      await clock.manual.waitForSleeper(dueIn: .seconds(1))
+      clock.manual.advance(by: .seconds(1))
+      await early.wait()
+    }
+    #expect(clock.sleeps.current == 101)
+    #expect(clock.manual.sleeperCount == 1)
+    clock.manual.advance(by: .seconds(900))
+    await late.wait()
+  }
+
   @Test("A cancelled timer's action is released at once, and nobody sleeps any more")
   func cancel_releasesActionAndSleep() async {
     let clock = ManualClock()

@@ -87,6 +87,22 @@ import FoundationNetworking
     }
   }
 
+  @Test func clientGone_whileItsAnswerIsHeld_leavesNothingAtTheGate() async throws {
+    try await withServer { server in
+      let beginning = Gate(), middle = Gate()
+      server.route("/held", HTTPAnswer.ok().held(by: beginning))
+      server.route("/half", .pieces([HTTPPiece("first"), HTTPPiece("second").held(by: middle)]))
+      for (number, path) in ["/held", "/half", "/held", "/half"].enumerated() {
+        let asking = Task { try await ask(server.url(path)) }
+        await server.requests.wait(forCount: number + 1)
+        asking.cancel()
+        _ = await asking.result
+        await server.openConnections.wait { $0.last == 0 }
+      }
+      #expect(beginning.waitingCount == 0 && middle.waitingCount == 0)
+    }
+  }
+
   @Test func stop_dropsWhatIsHeld_andMayBeRepeated() async throws {
     let server = try HTTPServer()
     server.route("/held", HTTPAnswer.ok().held(by: Gate()))

@@ -11,6 +11,8 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
   private let input: any DispatchSourceRead
   private var output: (any DispatchSourceWrite)?
   private var timer: (any DispatchSourceTimer)?
+  /// The gate that it waits at, and the token there.
+  private var closedGate: (gate: Gate, token: Int?)?
   private var parser = HTTPRequestParser()
   private var pending: [UInt8] = []
   private var answering: HTTPRequest?
@@ -43,6 +45,9 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     isClosed = true
     timer?.cancel()
     timer = nil
+    // It may never open, and would keep this and the server.
+    if let closedGate { closedGate.gate.forget(closedGate.token) }
+    closedGate = nil
     endRequest(isAnswered: false)
     body = nil
     output?.cancel()
@@ -96,7 +101,14 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
   private func wait(for hold: HTTPHold, then goOn: @escaping @Sendable (HTTPConnection) -> Void) {
     switch hold {
     case .none: goOn(self)
-    case .gate(let gate): gate.whenOpen { self.queue.async { goOn(self) } }
+    case .gate(let gate):
+      let token = gate.register {
+        self.queue.async {
+          self.closedGate = nil
+          goOn(self)
+        }
+      }
+      closedGate = (gate, token)
     case .time(let delay):
       let timer = DispatchSource.makeTimerSource(queue: queue)
       let (seconds, attoseconds) = delay.components
