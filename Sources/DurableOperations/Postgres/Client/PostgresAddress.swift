@@ -63,7 +63,12 @@ struct PostgresAddress: Sendable {
 
   /// A message without passwords, in one line.
   func shown(_ message: String) -> String {
-    Self.hiding(secrets, in: message.split(whereSeparator: \.isNewline).joined(separator: " "))
+    Self.hiding(secrets, in: Self.line(message))
+  }
+
+  /// Libpq writes some messages in several lines, and indents all but the first.
+  private static func line(_ text: String) -> String {
+    text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
   }
 
   private static func hiding(_ secrets: [String], in text: String) -> String {
@@ -72,7 +77,7 @@ struct PostgresAddress: Sendable {
 
   /// What libpq could not read it quotes, and that may be the password.
   private static func withoutQuotations(_ text: String) -> String {
-    let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    let line = line(text)
     guard let first = line.firstIndex(of: "\""), let last = line.lastIndex(of: "\""), first < last else { return line }
     return line[...first] + "…" + line[last...]
   }

@@ -34,6 +34,7 @@ extension PostgresConnection {
   /// Does something in one transaction. What it throws rolls it back.
   ///
   /// - Parameter settings: a statement such as ``PostgresStatement/settingLocally(_:name:)``, to be run first.
+  @discardableResult
   func transaction<R>(
     settings: PostgresStatement? = nil, _ body: (PostgresConnection) throws -> R
   ) throws -> R {

@@ -88,11 +88,9 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
   }
 
   private func goOn(isReadable: Bool) {
-    var isReadable = isReadable
     while let wait = work?.exchange.advance(isReadable: isReadable) {
       // The end of a connection is told once. What stands before it is read until there is nothing left.
       if isReadable, PostgresDeadline.isReadable(descriptor) { continue }
-      isReadable = false
       readerOn()
       if wait.writes { writerOn() } else { writer?.off() }
       return

@@ -133,7 +133,7 @@ import Testing
         throw TestError("in the closure")
       }
     }
-    _ = try connection.transaction(settings: .settingLocally([("lock_timeout", "1s")])) {
+    try connection.transaction(settings: .settingLocally([("lock_timeout", "1s")])) {
       try $0.run(inserting(2, boundary: .inside))
     }
     #expect(try ids(connection) == [2])
