@@ -19,7 +19,15 @@ let package = Package(
     .target(name: "CompositeOperationsTestKit", dependencies: ["CompositeOperations"]),
     // No `pkgConfig`: with Homebrew's SQLite installed, SwiftPM would add its paths to builds for iOS, too.
     .systemLibrary(name: "CompositeOperationsSQLite"),
-    .target(name: "DurableOperations", dependencies: ["CompositeOperations", "CompositeOperationsSQLite"]),
+    // Declarations alone: libpq is opened when the first connection is made. Before glibc 2.34 that needs a library.
+    .target(
+      name: "CompositeOperationsPostgres", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(
+      name: "DurableOperations",
+      dependencies: [
+        "CompositeOperations", "CompositeOperationsSQLite",
+        .target(name: "CompositeOperationsPostgres", condition: .when(platforms: [.macOS, .linux])),
+      ]),
     // Declarations alone: libcurl is the one that Foundation has loaded.
     .target(name: "CompositeOperationsCurl"),
     .target(

@@ -1,0 +1,85 @@
+#if os(macOS) || os(Linux)
+import CompositeOperationsPostgres
+import Foundation
+
+/// What libpq reads in a URL: enough to name the server, and to keep passwords out of messages.
+struct PostgresAddress: Sendable {
+  /// For messages, without the role and its password.
+  let place: String
+  /// One for each host; a single one without a name is the server of this machine.
+  let hosts: [Host]
+  /// What must not be shown.
+  private let secrets: [String]
+  /// Only where the URL, or the environment, says it.
+  let connectTimeout: Duration?
+
+  struct Host: Equatable, Sendable {
+    var name: String?
+    var address: String?
+    var port: String?
+  }
+
+  init(_ url: String, library: PostgresLibrary, environment: [String: String]) throws(PostgresError) {
+    var error: UnsafeMutablePointer<CChar>?
+    guard let options = library.functions.conninfoParse(url, &error) else {
+      let text = error.map { String(cString: $0) } ?? "there is no memory for it"
+      if let error { library.functions.freemem(error) }
+      throw PostgresError(.cannotConnect, message: "the URL cannot be read: \(Self.withoutQuotations(text))")
+    }
+    defer { library.functions.conninfoFree(options) }
+    var (values, secrets) = ([String: String](), [String]())
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.value.map({ String(cString: $0) }), !value.isEmpty {
+        values[String(cString: keyword)] = value
+        if option.pointee.display.map({ String(cString: $0) }) == "*" { secrets.append(value) }
+      }
+      option += 1
+    }
+    if let password = environment["PGPASSWORD"], !password.isEmpty { secrets.append(password) }
+    self.secrets = secrets
+
+    func list(_ name: String, _ variable: String) -> [String] {
+      (values[name] ?? environment[variable] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+        .map(String.init)
+    }
+    let (names, addresses) = (list("host", "PGHOST"), list("hostaddr", "PGHOSTADDR"))
+    let ports = list("port", "PGPORT")
+    hosts = (0..<max(names.count, addresses.count, 1)).map { index in
+      func value(_ list: [String]) -> String? {
+        list.indices.contains(index) && !list[index].isEmpty ? list[index] : nil
+      }
+      // One port is that of all hosts.
+      return Host(name: value(names), address: value(addresses), port: ports.count == 1 ? ports[0] : value(ports))
+    }
+    let shown = hosts.map { host in
+      (host.name ?? host.address ?? "localhost") + (host.port.map { $0.isEmpty ? "" : ":\($0)" } ?? "")
+    }
+    let database = values["dbname"] ?? environment["PGDATABASE"] ?? ""
+    place = Self.hiding(secrets, in: "\(shown.joined(separator: ","))/\(database)")
+    connectTimeout = (values["connect_timeout"] ?? environment["PGCONNECT_TIMEOUT"]).flatMap { Int64($0) }
+      .flatMap { $0 > 0 ? .seconds($0) : nil }
+  }
+
+  /// A message without passwords, in one line.
+  func shown(_ message: String) -> String {
+    Self.hiding(secrets, in: Self.line(message))
+  }
+
+  /// Libpq writes some messages in several lines, and indents all but the first.
+  private static func line(_ text: String) -> String {
+    text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
+  }
+
+  private static func hiding(_ secrets: [String], in text: String) -> String {
+    secrets.reduce(text) { $0.replacing($1, with: "********") }
+  }
+
+  /// What libpq could not read it quotes, and that may be the password.
+  private static func withoutQuotations(_ text: String) -> String {
+    let line = line(text)
+    guard let first = line.firstIndex(of: "\""), let last = line.lastIndex(of: "\""), first < last else { return line }
+    return line[...first] + "…" + line[last...]
+  }
+}
+#endif

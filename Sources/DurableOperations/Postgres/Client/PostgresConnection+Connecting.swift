@@ -1,0 +1,136 @@
+#if os(macOS) || os(Linux)
+import CompositeOperationsPostgres
+import Foundation
+
+extension PostgresConnection {
+  /// Connects, and waits for it on the thread of the caller: looking up names blocks it, whatever comes then.
+  static func connect(
+    _ configuration: PostgresConfiguration, library: PostgresLibrary? = nil,
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws(PostgresError) -> PostgresConnection {
+    let library = if let library { library } else { try PostgresLibrary.shared }
+    let address = try PostgresAddress(configuration.url, library: library, environment: environment)
+    var hosts = address.hosts[...]
+    while true {
+      let attempt = Attempt(configuration, address, library, hosts: Array(hosts), environment: environment)
+      switch try attempt.run() {
+      case .connected(let connection):
+        try connection.prepareSession()
+        return connection
+      case .silent(let host, let message):
+        // `PQconnectPoll` would wait for this host for ever; those behind it are asked anew.
+        hosts = hosts.dropFirst(max(host, 0) + 1)
+        if !hosts.isEmpty { continue }
+        throw PostgresError(.cannotConnect, message: message, place: address.place)
+      }
+    }
+  }
+
+  /// Refuses a server that is too old, and sets what holds for the session.
+  private func prepareSession() throws(PostgresError) {
+    let version = serverVersion
+    guard version >= PostgresConfiguration.oldestServer else {
+      throw PostgresError(.serverTooOld, message: "it is PostgreSQL \(version / 10_000)", place: address.place)
+    }
+    guard !configuration.isPooled, !configuration.settings.isEmpty else { return }
+    try run(PostgresPipeline(.implicit, .setting(configuration.settings, isLocal: false)))
+  }
+}
+
+/// One attempt to connect to the first of some hosts that can be reached.
+private struct Attempt {
+  enum End {
+    case connected(PostgresConnection)
+    /// The host of this number did not answer in time.
+    case silent(Int, String)
+  }
+
+  private let configuration: PostgresConfiguration
+  private let address: PostgresAddress
+  private let library: PostgresLibrary
+  private let hosts: [PostgresAddress.Host]
+  private let timeout: Duration
+  private let parameters: [(name: String, value: String)]
+
+  init(
+    _ configuration: PostgresConfiguration, _ address: PostgresAddress, _ library: PostgresLibrary,
+    hosts: [PostgresAddress.Host], environment: [String: String]
+  ) {
+    self.configuration = configuration
+    self.address = address
+    self.library = library
+    self.hosts = hosts
+    timeout = address.connectTimeout ?? configuration.connectTimeout
+    // What stands before the URL gives way to it, what stands behind it does not.
+    var parameters = configuration.defaults(environment: environment)
+    parameters.append(("dbname", configuration.url))
+    parameters += PostgresConfiguration.overrides
+    if hosts.count < address.hosts.count {
+      func list(_ value: (PostgresAddress.Host) -> String?) -> String {
+        hosts.map { value($0) ?? "" }.joined(separator: ",")
+      }
+      parameters.append(("host", list(\.name)))
+      if hosts.contains(where: { $0.address != nil }) { parameters.append(("hostaddr", list(\.address))) }
+      parameters.append(("port", list(\.port)))
+    }
+    self.parameters = parameters
+  }
+
+  func run() throws(PostgresError) -> End {
+    let functions = library.functions
+    guard let handle = start() else { throw failure("there is no memory for a connection") }
+    var isOwner = true
+    defer { if isOwner { functions.finish(handle) } }
+    _ = functions.setNoticeReceiver(handle, composite_operations_postgres_ignore_notice, nil)
+    var (deadline, place) = (PostgresDeadline(after: timeout), "")
+    // Writing comes first, whatever the state.
+    var next = Int32(2)
+    while true {
+      if functions.status(handle) == 1 { throw failure(library.errorMessage(handle)) }
+      switch next {
+      case 3:
+        isOwner = false
+        return .connected(
+          PostgresConnection(handle, library: library, configuration: configuration, address: address))
+      case 1, 2:
+        let current = Self.place(handle, functions)
+        // Each host has its time.
+        if current != place { (deadline, place) = (PostgresDeadline(after: timeout), current) }
+        guard deadline.wait(for: next == 1 ? POLLIN : POLLOUT, at: functions.socket(handle)) else {
+          return .silent(number(of: handle), "the server did not answer within \(timeout)")
+        }
+      default:
+        throw failure(library.errorMessage(handle))
+      }
+      next = functions.connectPoll(handle)
+    }
+  }
+
+  private func start() -> OpaquePointer? {
+    let copies = parameters.flatMap { [strdup($0.name), strdup($0.value)] }
+    defer { for copy in copies { free(copy) } }
+    var keywords = stride(from: 0, to: copies.count, by: 2).map { UnsafePointer(copies[$0]) }
+    var values = stride(from: 1, to: copies.count, by: 2).map { UnsafePointer(copies[$0]) }
+    keywords.append(nil)
+    values.append(nil)
+    return library.functions.connectStartParams(keywords, values, 1)
+  }
+
+  private static func place(_ handle: OpaquePointer, _ functions: CompositeOperationsPostgresFunctions) -> String {
+    let (host, port) = (functions.host(handle), functions.port(handle))
+    return [host, port].map { $0.map { String(cString: $0) } ?? "" }.joined(separator: ":")
+  }
+
+  /// Which of the hosts libpq is at.
+  private func number(of handle: OpaquePointer) -> Int {
+    let functions = library.functions
+    let host = functions.host(handle).map { String(cString: $0) }
+    let port = functions.port(handle).map { String(cString: $0) }
+    return hosts.firstIndex { ($0.name ?? $0.address) == host && ($0.port ?? "5432") == port } ?? hosts.count - 1
+  }
+
+  private func failure(_ message: String) -> PostgresError {
+    PostgresError(.cannotConnect, message: address.shown(message), place: address.place)
+  }
+}
+#endif

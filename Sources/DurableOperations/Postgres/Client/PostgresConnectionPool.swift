@@ -1,0 +1,139 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+/// Connections to one server, which are lent to one at a time. Those who find none free wait in the order in which they came.
+///
+/// Connecting, and what `async` code does, happens on queues of Dispatch; no thread waits for a free connection but those of
+/// callers of ``sync(_:)``.
+final class PostgresConnectionPool: Sendable {
+  typealias Connect = @Sendable () -> Result<PostgresConnection, PostgresError>
+  typealias Waiter = @Sendable (Result<PostgresConnection, any Error>) -> Void
+  typealias State = PostgresPoolState<PostgresConnection, Waiter>
+
+  let configuration: PostgresConfiguration
+  let state: LockBox<State>
+  private let backoff = LockBox(PostgresBackoff())
+  private let connect: Connect
+  private let connecting = DispatchQueue(label: "DurableOperations.postgres.connecting", qos: .userInitiated)
+  /// Not more than there are connections run on it at once.
+  let working = DispatchQueue(
+    label: "DurableOperations.postgres.working", qos: .userInitiated, attributes: .concurrent)
+
+  init(_ configuration: PostgresConfiguration, maxConnections: Int, connect: Connect? = nil) {
+    self.configuration = configuration
+    self.connect =
+      connect ?? {
+        do throws(PostgresError) { return .success(try .connect(configuration)) } catch { return .failure(error) }
+      }
+    state = LockBox(State(limit: maxConnections))
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Ends all sessions: those in use when they are given back. Those who wait are told.
+  func close() {
+    let (connections, waiters) = state.withLock { $0.close() }
+    for connection in connections { connection.close() }
+    for waiter in waiters { waiter(.failure(Self.closed)) }
+  }
+
+  // MARK: - Borrowing
+
+  /// Calls `waiter` with a connection, when there is one; at once, on this thread, if one is free.
+  ///
+  /// - Returns: the number by which to cancel it, if it waits.
+  func borrow(_ waiter: @escaping Waiter) -> Int? {
+    while true {
+      switch state.withLock({ $0.ask(waiter) }) {
+      case .lend(let connection):
+        guard connection.isAlive() else {
+          discard(connection)
+          continue
+        }
+        waiter(.success(connection))
+        return nil
+      case .wait(let number, let next):
+        if let next { begin(next) }
+        return number
+      case .refuse:
+        waiter(.failure(Self.closed))
+        return nil
+      }
+    }
+  }
+
+  /// One that waits gives up: it gets a `CancellationError`, unless it has a connection already.
+  func cancel(_ number: Int) {
+    state.withLock { $0.cancel(number) }?(.failure(CancellationError()))
+  }
+
+  /// A free connection at once, if there is one. No waiter has to be made for it.
+  func borrowIdle() -> PostgresConnection? {
+    while let connection = state.withLock({ $0.takeIdle() }) {
+      if connection.isAlive() { return connection }
+      discard(connection)
+    }
+    return nil
+  }
+
+  /// Ends the loan of a connection. One that is not in order is replaced when it is needed.
+  func giveBack(_ connection: PostgresConnection) {
+    // A transaction that its user left open.
+    connection.rollBack()
+    guard !connection.isBroken else { return discard(connection) }
+    settle(state.withLock { $0.giveBack(connection) }, connection)
+  }
+
+  private func discard(_ connection: PostgresConnection) {
+    connection.close()
+    if let next = state.withLock({ $0.discard() }) { begin(next) }
+  }
+
+  private func settle(_ freed: State.Freed, _ connection: PostgresConnection) {
+    switch freed {
+    case .keep: break
+    case .close: connection.close()
+    case .lend(let waiter, let next):
+      if let next { begin(next) }
+      waiter(.success(connection))
+    }
+  }
+
+  // MARK: - Connecting
+
+  private func begin(_ next: State.Connecting) {
+    switch next {
+    case .now: connecting.async { [weak self] in self?.attempt() }
+    case .at(let instant):
+      let left = PostgresDeadline(after: max(ContinuousClock.now.duration(to: instant), .zero)).milliseconds
+      connecting.asyncAfter(deadline: .now() + .milliseconds(Int(left))) { [weak self] in self?.attempt() }
+    }
+  }
+
+  private func attempt() {
+    switch connect() {
+    case .success(let connection):
+      backoff.withLock { $0.reset() }
+      settle(state.withLock { $0.connected(connection) }, connection)
+    case .failure(let error):
+      var generator = SystemRandomNumberGenerator()
+      let pause = backoff.withLock { $0.next(using: &generator) }
+      let (told, next) = state.withLock { $0.failed(next: .now + pause) }
+      if let next { begin(next) }
+      // Whatever the attempt met, there is no connection.
+      for waiter in told { waiter(.failure(Self.cannotConnect(error))) }
+    }
+  }
+
+  private static func cannotConnect(_ error: PostgresError) -> PostgresError {
+    guard error.code == .connectionLost || error.code == .outcomeUnknown else { return error }
+    return PostgresError(
+      .cannotConnect, sqlState: error.sqlState, message: error.message, details: error.details, place: error.place)
+  }
+
+  private static var closed: PostgresError { PostgresError(.cannotConnect, message: "the queue was closed") }
+}
+#endif

@@ -1,0 +1,267 @@
+#if os(macOS) || os(Linux)
+import CompositeOperationsPostgres
+import Foundation
+
+/// A pipeline on its way: sends it, and takes its results, without ever waiting. Those who wait call ``advance(isReadable:)``
+/// when the socket is ready.
+struct PostgresExchange {
+  /// What is waited for.
+  struct Wait: Equatable {
+    var writes: Bool
+  }
+
+  private enum Item {
+    case preparation(String)
+    case boundary(PostgresStatement)
+    case statement(Int)
+  }
+
+  private enum Phase {
+    case beginning
+    /// COMMIT waits until what stands before it is sent.
+    case sendingStatements
+    case sendingAll
+    case receiving
+  }
+
+  private let connection: PostgresConnection
+  private let pipeline: PostgresPipeline
+  private var phase = Phase.beginning
+  /// What was sent, in its order, and how much of it was answered.
+  private var items: [Item] = []
+  private var position = 0
+  private var namesOnTheWay: Set<String> = []
+  private var hasSentCommit = false
+  private var results: [PostgresResult] = []
+  private var failure: PostgresError?
+  /// What came of it, when it is over.
+  private(set) var end: Result<[PostgresResult], PostgresError>?
+
+  /// More than this is sent before COMMIT is, so that a connection that breaks meanwhile surely committed nothing.
+  private static let mostAtOnce = 16_384
+
+  init(_ pipeline: PostgresPipeline, on connection: PostgresConnection) {
+    self.pipeline = pipeline
+    self.connection = connection
+  }
+
+  private var functions: CompositeOperationsPostgresFunctions { connection.library.functions }
+
+  /// Goes on as far as it can without waiting.
+  ///
+  /// - Parameter isReadable: whether something came, or the connection ended.
+  /// - Returns: what to wait for; nil when it is over.
+  mutating func advance(isReadable: Bool) -> Wait? {
+    if end != nil { return nil }
+    do throws(PostgresError) {
+      if phase == .beginning { try begin() }
+      // What the server has answered must be taken while there is more to send: it stops reading until it is.
+      let isLost = isReadable && functions.consumeInput(connection.handle) == 0
+      if phase == .sendingStatements {
+        guard try flush() else { return Wait(writes: true) }
+        try commit()
+        phase = .sendingAll
+      }
+      if phase == .sendingAll {
+        guard try flush() else { return Wait(writes: true) }
+        phase = .receiving
+      }
+      if try receive(isLost: isLost) { return nil }
+      return Wait(writes: false)
+    } catch {
+      end = .failure(error)
+      return nil
+    }
+  }
+
+  /// The time is over.
+  mutating func giveUp(after duration: Duration) {
+    if end == nil { end = .failure(lost("the server did not answer within \(duration)")) }
+  }
+
+  // MARK: - Sending
+
+  private mutating func begin() throws(PostgresError) {
+    guard !connection.isBroken, functions.enterPipelineMode(connection.handle) == 1 else {
+      throw connection.lost(.connectionLost)
+    }
+    if pipeline.boundary.begins { try send(.begin, 0..<0, as: .boundary(.begin)) }
+    for (index, entry) in pipeline.entries.enumerated() {
+      try send(entry.statement, entry.parameters, as: .statement(index))
+    }
+    if pipeline.boundary.commits, pipeline.parameters.bytes.count > Self.mostAtOnce {
+      phase = .sendingStatements
+    } else {
+      try commit()
+      phase = .sendingAll
+    }
+  }
+
+  private mutating func commit() throws(PostgresError) {
+    // From here on it may reach the server.
+    hasSentCommit = true
+    if pipeline.boundary.commits { try send(.commit, 0..<0, as: .boundary(.commit)) }
+    guard functions.pipelineSync(connection.handle) == 1 else { throw lost() }
+  }
+
+  private mutating func send(
+    _ statement: PostgresStatement, _ parameters: Range<Int>, as item: Item
+  ) throws(PostgresError) {
+    let list = pipeline.parameters.list[parameters]
+    precondition(list.count <= 65_535, "A statement has \(list.count) values; PostgreSQL takes 65,535 at most")
+    let types = list.map(\.type.number)
+    let lengths = list.map(\.count)
+    let formats = list.map { $0.isBinary ? 1 : 0 as Int32 }
+    let (count, form) = (Int32(list.count), statement.form == .binary ? 1 : 0 as Int32)
+    let (handle, functions) = (connection.handle, functions)
+    let name = connection.configuration.isPooled ? nil : statement.name
+    if let name, !connection.preparedNames.contains(name), namesOnTheWay.insert(name).inserted {
+      guard functions.sendPrepare(handle, name, statement.sql, count, types) == 1 else { throw lost() }
+      items.append(.preparation(name))
+    }
+    let isSent = pipeline.parameters.bytes.withUnsafeBufferPointer { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { bytes in
+        let values = list.map { parameter in parameter.start.flatMap { bytes.baseAddress?.advanced(by: $0) } }
+        if let name { return functions.sendQueryPrepared(handle, name, count, values, lengths, formats, form) }
+        return functions.sendQueryParams(handle, statement.sql, count, types, values, lengths, formats, form)
+      }
+    }
+    guard isSent == 1 else { throw lost() }
+    items.append(item)
+  }
+
+  /// Whether everything is sent.
+  private func flush() throws(PostgresError) -> Bool {
+    switch functions.flush(connection.handle) {
+    case 0: return true
+    case 1: return false
+    default: throw lost()
+    }
+  }
+
+  // MARK: - Receiving
+
+  /// Takes the results that are there. Returns whether all are.
+  private mutating func receive(isLost: Bool) throws(PostgresError) -> Bool {
+    while functions.isBusy(connection.handle) == 0 {
+      guard let handle = functions.getResult(connection.handle) else {
+        // The answer to a statement is over.
+        position += 1
+        guard position <= items.count + 1 else { throw lost("the server answered to nothing") }
+        continue
+      }
+      let status = functions.resultStatus(handle)
+      let form = current?.statement?.form ?? .binary
+      let result = PostgresResult(handle, library: connection.library, form: form)
+      switch status {
+      case 10:
+        finish()
+        return true
+      case 0, 1, 2: take(result)
+      // Not run, because of another.
+      case 11: break
+      case 7:
+        let error = error(in: result)
+        if error.endsConnection {
+          connection.markBroken()
+          throw failure ?? (isAnswered ? error : uncertain(error))
+        }
+        failure = failure ?? error
+      default: throw lost("a statement copies data, which cannot be done here")
+      }
+    }
+    if isLost {
+      if hasCommitted {
+        // Only that the server is ready for more did not come.
+        connection.markBroken()
+        finish()
+        return true
+      }
+      throw lost()
+    }
+    return false
+  }
+
+  private var current: (item: Item, statement: PostgresStatement?)? {
+    guard items.indices.contains(position) else { return nil }
+    switch items[position] {
+    case .preparation: return (items[position], nil)
+    case .boundary(let statement): return (items[position], statement)
+    case .statement(let index): return (items[position], pipeline.entries[index].statement)
+    }
+  }
+
+  private mutating func take(_ result: PostgresResult) {
+    switch current?.item {
+    case .preparation(let name): connection.preparedNames.insert(name)
+    case .statement: results.append(result)
+    case .boundary:
+      // The server says so where a statement had ended the transaction.
+      if position == items.count - 1, pipeline.boundary.commits, result.command == "ROLLBACK" {
+        failure = failure ?? error(.transactionEnded, "it was rolled back")
+      }
+    case nil: break
+    }
+  }
+
+  private mutating func finish() {
+    if functions.exitPipelineMode(connection.handle) != 1 { connection.markBroken() }
+    end = failure.map { .failure($0) } ?? .success(results)
+  }
+
+  /// Whether the last of what was sent has its answer, and that is no error.
+  private var hasCommitted: Bool { failure == nil && position >= items.count && pipeline.boundary.commits }
+
+  // MARK: - Errors
+
+  /// Whether an error is the answer to something that stands before COMMIT: the server sends its answers in their order, so that
+  /// COMMIT was not run.
+  private var isAnswered: Bool { !hasSentCommit || position < items.count - 1 }
+
+  private func error(_ code: PostgresError.Code, _ message: String) -> PostgresError {
+    PostgresError(code, message: message, place: connection.address.place)
+  }
+
+  private func error(in result: PostgresResult) -> PostgresError {
+    func field(_ name: Character) -> String? {
+      functions.resultErrorField(result.handle, Int32(name.asciiValue!)).map { String(cString: $0) }
+    }
+    // What libpq itself says of the end of the connection has no state.
+    guard let state = field("C") else { return lostByAnswer(result) }
+    let isLast = ["FATAL", "PANIC"].contains(field("V") ?? "")
+    let details = [field("D"), field("H")].compactMap(\.self)
+    var code = PostgresError.Code(sqlState: state)
+    if isLast, !PostgresError(code, message: "").endsConnection { code = .connectionLost }
+    if !isLast, code == .connectionLost || code == .cannotConnect { code = .statement }
+    return PostgresError(
+      code, sqlState: state, message: connection.address.shown(field("M") ?? ""),
+      details: details.isEmpty ? nil : connection.address.shown(details.joined(separator: " ")),
+      sql: isLast ? nil : currentSQL, place: connection.address.place)
+  }
+
+  private var currentSQL: String? {
+    switch current?.item {
+    case .preparation(let name): pipeline.entries.first { $0.statement.name == name }?.statement.sql
+    default: current?.statement?.sql
+    }
+  }
+
+  private func lostByAnswer(_ result: PostgresResult) -> PostgresError {
+    lost(functions.resultErrorMessage(result.handle).map { String(cString: $0) })
+  }
+
+  /// The connection is of no use any more.
+  private func lost(_ message: String? = nil) -> PostgresError {
+    let error = connection.lost(.connectionLost, message)
+    // What failed before has undone the rest.
+    return failure ?? uncertain(error)
+  }
+
+  /// The same error, where the server may have committed without that it could say so.
+  private func uncertain(_ error: PostgresError) -> PostgresError {
+    guard hasSentCommit, pipeline.boundary.mayCommit else { return error }
+    return PostgresError(
+      .outcomeUnknown, sqlState: error.sqlState, message: error.message, details: error.details, place: error.place)
+  }
+}
+#endif

@@ -1,0 +1,72 @@
+#if os(macOS) || os(Linux)
+/// Statements that are sent at once: one round trip, however many there are. If one fails, those behind it are not run.
+struct PostgresPipeline: Sendable {
+  /// What it has to do with a transaction.
+  enum Boundary: Sendable {
+    /// It is one: BEGIN, the statements, COMMIT.
+    case transaction
+    /// It begins one, and leaves it open.
+    case opening
+    /// It belongs to one that is open.
+    case inside
+    /// It ends one that is open, by COMMIT.
+    case closing
+    /// Neither BEGIN nor COMMIT is sent: the server makes one transaction of what comes at once.
+    case implicit
+    /// The same for statements that change nothing: when the connection is lost, there is nothing to know.
+    case reading
+
+    var begins: Bool { self == .transaction || self == .opening }
+    var commits: Bool { self == .transaction || self == .closing }
+    /// Whether what has no answer may be stored.
+    var mayCommit: Bool { commits || self == .implicit }
+    /// Whether a failure ends the transaction, so that the connection can be used for another one.
+    var rollsBack: Bool { self != .inside }
+  }
+
+  struct Entry: Sendable {
+    let statement: PostgresStatement
+    /// Which of the values are its own.
+    let parameters: Range<Int>
+  }
+
+  let boundary: Boundary
+  private(set) var entries: [Entry] = []
+  private(set) var parameters = PostgresParameters()
+
+  init(_ boundary: Boundary = .transaction) {
+    self.boundary = boundary
+  }
+
+  /// A pipeline of one statement.
+  init(_ boundary: Boundary, _ statement: PostgresStatement) {
+    self.init(boundary)
+    add(statement)
+  }
+
+  /// A pipeline of one statement; `bind` gives its values, in their order.
+  init<Failure>(
+    _ boundary: Boundary, _ statement: PostgresStatement, _ bind: (inout PostgresParameters) throws(Failure) -> Void
+  ) throws(Failure) {
+    self.init(boundary)
+    try add(statement, bind)
+  }
+
+  /// Adds a statement without values. Returns the position of its result.
+  @discardableResult
+  mutating func add(_ statement: PostgresStatement) -> Int { add(statement) { _ in } }
+
+  /// Adds a statement; `bind` gives its values, in their order.
+  ///
+  /// - Returns: the position of its result.
+  @discardableResult
+  mutating func add<Failure>(
+    _ statement: PostgresStatement, _ bind: (inout PostgresParameters) throws(Failure) -> Void
+  ) throws(Failure) -> Int {
+    let first = parameters.list.count
+    try bind(&parameters)
+    entries.append(Entry(statement: statement, parameters: first..<parameters.list.count))
+    return entries.count - 1
+  }
+}
+#endif

@@ -1,0 +1,91 @@
+#if os(macOS) || os(Linux)
+/// Makes a statement of the user's ready for the server: `?` becomes `$1`, `$2`, …, and what would begin or end the transaction, or
+/// change the session for good, is refused.
+///
+/// What functions do, such as `set_config` and `pg_advisory_lock`, is not seen.
+struct PostgresStatementCheck {
+  /// The statement, with `$n` for its values.
+  private(set) var sql = ""
+  /// How many values it needs.
+  private(set) var parameterCount = 0
+
+  /// - Throws: `.transactionEnded`, `.settingOfTheSession`, or `.statement` for none, or more than one.
+  init(_ sql: String) throws(PostgresError) {
+    guard !sql.utf8.contains(0) else {
+      throw PostgresError(.statement, message: "it has a character U+0000, which PostgreSQL cannot take", sql: sql)
+    }
+    let tokens = PostgresTokens(sql)
+    // One that counts its values itself may use `?` as an operator.
+    let isNumbered = tokens.contains { if case .parameter = $0 { true } else { false } }
+    var (bytes, count, words, isOver) = ([UInt8](), 0, [String](), false)
+    bytes.reserveCapacity(sql.utf8.count + 8)
+    var isAtWords = true
+    for token in tokens {
+      if isOver, !token.isSpace {
+        throw PostgresError(.statement, message: "one statement is needed, and this is more", sql: sql)
+      }
+      switch token {
+      case .space(let text): bytes += text
+      case .question where !isNumbered:
+        count += 1
+        bytes += Array("$\(count)".utf8)
+      case .doubledQuestion where !isNumbered: bytes.append(UInt8(ascii: "?"))
+      case .question: bytes.append(UInt8(ascii: "?"))
+      case .doubledQuestion: bytes += [UInt8(ascii: "?"), UInt8(ascii: "?")]
+      case .parameter(let number, let text):
+        count = max(count, number)
+        bytes += text
+      case .semicolon:
+        // Before the first word it ends nothing.
+        if !words.isEmpty { isOver = true }
+      case .word(let text):
+        if isAtWords, words.count < 8 { words.append(String(decoding: text, as: UTF8.self).uppercased()) }
+        bytes += text
+      case .other(let text):
+        // Words count up to the first that is none.
+        isAtWords = false
+        if words.isEmpty { words = ["("] }
+        bytes += text
+      }
+    }
+    guard !words.isEmpty else { throw PostgresError(.statement, message: "there is no statement", sql: sql) }
+    if let refusal = Self.refusal(of: words) {
+      throw PostgresError(refusal.code, message: refusal.message, sql: sql)
+    }
+    self.sql = String(decoding: bytes, as: UTF8.self)
+    parameterCount = count
+  }
+
+  /// - Throws: `.statement` for another number of values.
+  func require(_ count: Int) throws(PostgresError) {
+    guard count != parameterCount else { return }
+    throw PostgresError(
+      .statement, message: "it has \(parameterCount) parameters, and was given \(count) values", sql: sql)
+  }
+
+  private static func refusal(of words: [String]) -> (code: PostgresError.Code, message: String)? {
+    let first = words[0]
+    switch first {
+    case "ROLLBACK":
+      // To a savepoint, which the transaction stays open at: ROLLBACK [WORK | TRANSACTION] TO …
+      let next = words.dropFirst().first { $0 != "WORK" && $0 != "TRANSACTION" }
+      return next == "TO" ? nil : (.transactionEnded, "it has a ROLLBACK")
+    case "PREPARE" where words.dropFirst().first != "TRANSACTION":
+      return (.settingOfTheSession, "it would prepare a statement for the session")
+    case "BEGIN", "START", "COMMIT", "END", "ABORT", "PREPARE":
+      return (.transactionEnded, "it has a \(first)")
+    case "DEALLOCATE", "LISTEN", "UNLISTEN", "DISCARD", "RESET":
+      return (.settingOfTheSession, "\(first) would change the session")
+    case "COPY":
+      return (.statement, "COPY is not possible here")
+    case "SET":
+      // SET CONSTRAINTS and SET TRANSACTION end with the transaction.
+      let second = words.dropFirst().first
+      if second == "LOCAL" || second == "CONSTRAINTS" || second == "TRANSACTION" { return nil }
+      return (.settingOfTheSession, "SET without LOCAL would change the session")
+    default:
+      return nil
+    }
+  }
+}
+#endif
