@@ -1,12 +1,6 @@
 #if os(Linux)
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// What a process keeps of the memory that it allocates, over the work that it does.
 ///
 /// Resident memory says little about it: the allocator keeps pages that it may need again, more of them with each thread, so that a
