@@ -186,8 +186,13 @@ public final class PostgresServer: Sendable {
       """
       trap '' INT TERM HUP
       read -r nothing
-      if [ -f "$1/data/postmaster.pid" ]; then kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")"; fi
-      rm -rf "$1"
+      # What initdb is making meanwhile it goes on making for a while.
+      for attempt in 1 2 3 4 5 6 7 8 9 10; do
+        if [ -f "$1/data/postmaster.pid" ]; then kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")"; fi
+        rm -rf "$1"
+        sleep 1
+        if [ ! -e "$1" ]; then break; fi
+      done
       """, "sh", folder,
     ]
     process.standardInput = pipe
