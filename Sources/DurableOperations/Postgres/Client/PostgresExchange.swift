@@ -164,6 +164,10 @@ struct PostgresExchange {
         let error = error(in: result)
         if error.endsConnection {
           connection.markBroken()
+          if hasCommitted {
+            finish()
+            return true
+          }
           throw failure ?? (isAnswered ? error : uncertain(error))
         }
         failure = failure ?? error
