@@ -58,9 +58,9 @@ public final class DatabaseTransaction {
   /// Stores jobs of any types in this transaction, all of them or none.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) throws -> [JobID] {
-    let encoded = try core.checked(requests)
-    let ids = try open().enqueue(encoded)
-    jobs += encoded
+    let requests = try core.checked(requests)
+    let ids = try open().enqueue(requests)
+    jobs += requests
     return ids
   }
 }

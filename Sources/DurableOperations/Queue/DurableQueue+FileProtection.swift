@@ -18,7 +18,7 @@ extension DurableQueue.Configuration {
   /// Sets what the configuration says of the files of a database, where the platform knows it. What cannot be set stays.
   func protectFiles(of database: String) {
     #if canImport(Darwin)
-    for suffix in ["", "-wal", "-shm", "-reserve"] { protect(database + suffix) }
+    for suffix in ["", "-wal", "-shm", "-reserve", "-announcing"] { protect(database + suffix) }
     #endif
   }
 

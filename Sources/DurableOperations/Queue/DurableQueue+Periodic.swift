@@ -34,8 +34,8 @@ extension DurableQueue {
     _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
     catchUp: JobCatchUp = .latest
   ) throws {
-    let encoded = try core.requests(for: [job], options)[0]
-    try core.database.sync { try core.schedule(encoded, named: name, schedule, catchUp, in: $0) }
+    let request = try core.requests(for: [job], options)[0]
+    try core.database.sync { try core.schedule(request, named: name, schedule, catchUp, in: $0) }
   }
 
   /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
@@ -43,8 +43,8 @@ extension DurableQueue {
     _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
     catchUp: JobCatchUp = .latest
   ) async throws {
-    let encoded = try core.requests(for: [job], options)[0]
-    try await core.database.run { [core] in try core.schedule(encoded, named: name, schedule, catchUp, in: $0) }
+    let request = try core.requests(for: [job], options)[0]
+    try await core.database.run { [core] in try core.schedule(request, named: name, schedule, catchUp, in: $0) }
   }
 
   /// No longer enqueues a periodic job. What was enqueued stays.

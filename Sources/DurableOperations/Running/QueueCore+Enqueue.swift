@@ -17,6 +17,7 @@ extension QueueCore {
 
   func requests<J: Job>(for jobs: [J], _ options: JobOptions) throws -> [JobRequest] {
     requireKind(of: J.self)
+    options.check()
     return try checked(jobs.map { JobRequest(encoding: $0, options: options) })
   }
 
@@ -31,7 +32,7 @@ extension QueueCore {
     return ids
   }
 
-  /// Jobs were stored. On the database's queue; a round has to follow.
+  /// Jobs were stored. On a thread of the store's; a round has to follow.
   func didEnqueue(_ jobs: [JobRequest], in store: any StoreSession) {
     guard !jobs.isEmpty else { return }
     let isRunning = withLock { storage in
@@ -43,7 +44,7 @@ extension QueueCore {
     }
   }
 
-  /// Does something of the user's in a transaction. On the database's queue; a round has to follow.
+  /// Does something of the user's in a transaction. On a thread of the store's; a round has to follow.
   func transact<R>(in store: any StoreSession, _ body: (DatabaseTransaction) throws -> R) throws -> R {
     let (result, jobs) = try store.transact { try use($0, body) }
     didEnqueue(jobs, in: store)
@@ -59,7 +60,7 @@ extension QueueCore {
     return (try body(transaction), transaction.jobs)
   }
 
-  /// Stores jobs on the database's queue: all that have come until it is their turn in one transaction.
+  /// Stores jobs on a thread of the store's: all that have come until it is their turn in one transaction.
   func enqueueLater(_ jobs: [JobRequest]) async throws -> [JobID] {
     let reply = Reply<[JobID]>()
     await withCheckedContinuation { continuation in

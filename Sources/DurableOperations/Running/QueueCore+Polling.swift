@@ -23,46 +23,41 @@ extension QueueCore {
 
   /// Returns false if something fails.
   private func lookAround(in store: any StoreSession) -> Bool {
-    var failure: (any Error)?
-    do {
-      try giveBackOwedJobs(in: store)
-      failure = try seeTo(store.look(question), in: store)
-    } catch {
-      failure = error
-    }
+    defer { store.lookIsOver() }
+    let failure = failureOfLook(in: store)
     if let failure { tellFailure(failure) } else { withLock { $0.watch.isDeviceLocked = false } }
     return failure == nil
   }
 
-  private var question: StoreLook {
-    var question = StoreLook(worker: withLock { $0.state.worker }, ahead: whatIsAhead)
-    if events.isHeard || configuration.unknownKinds != .leave {
-      question.ahead.knownKinds = withLock { Set($0.registrations.keys) }
-    }
-    return question
-  }
-
-  /// Does what follows from what was seen. Each part is tried even if another fails. Returns the first failure.
-  private func seeTo(_ seen: StoreLookAnswer, in store: any StoreSession) -> (any Error)? {
-    let parts = [
-      prolongLease, rescue, enqueuePeriodicJobs, promote, pruneNowAndThen, lookForUnknownKinds, followWishes,
-    ]
-    var failure = seen.failure
-    for part in parts {
+  /// Looks, and does what follows from what was seen. Each part is tried even if another fails.
+  private func failureOfLook(in store: any StoreSession) -> (any Error)? {
+    var failure: (any Error)?
+    /// Returns false if each further part would wait as long.
+    func attempt(_ part: () throws -> Void) -> Bool {
       do {
-        try part(seen, store)
+        try part()
       } catch {
         failure = failure ?? error
-        // Each further part would wait as long.
-        if (error as? DatabaseError)?.code == .busy { break }
+        return (error as? DatabaseError)?.code != .busy
       }
+      return true
+    }
+    var seen = StoreLookAnswer()
+    guard attempt({ try giveBackOwedJobs(in: store) }),
+      attempt({ seen = try store.look(StoreLook(worker: withLock { $0.state.worker })) })
+    else { return failure }
+    failure = failure ?? seen.failure
+    // First: the store does not tell of them again, whatever becomes of the other parts.
+    followWishes(seen)
+    for part in [prolongLease, rescue, enqueuePeriodicJobs, promote, pruneNowAndThen, lookForUnknownKinds] {
+      guard attempt({ try part(seen, store) }) else { break }
     }
     return failure
   }
 
   // MARK: - What others want
 
-  private func followWishes(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
+  private func followWishes(_ seen: StoreLookAnswer) {
     guard let wishes = seen.wishes else { return }
     withLock { storage in
       storage.state.workMayHaveCome()
@@ -104,7 +99,7 @@ extension QueueCore {
   // MARK: - Workers
 
   private func prolongLease(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
-    let now = seen.ahead.now
+    let now = seen.now
     let lease = configuration.leaseDuration
     let (worker, last) = withLock { ($0.state.worker, $0.watch.leaseProlongedAt) }
     if let last, now >= last, now - last < lease.milliseconds / 3 { return }
@@ -125,15 +120,16 @@ extension QueueCore {
   }
 
   private func rescue(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
-    withLock { $0.watch.hasOtherWorkers = !seen.others.isEmpty }
+    guard let others = seen.others else { return }
+    withLock { $0.watch.hasOtherWorkers = !others.isEmpty }
     let longest = (longestPause ?? configuration.leaseDuration / 3) * 2
     let unchanged = withLock { storage in
-      storage.watch.leases.ages(of: seen.others, at: clock.uptime(), longest: longest)
+      storage.watch.leases.ages(of: others, at: clock.uptime(), longest: longest)
     }
-    let lost = seen.others.compactMap { worker -> (row: WorkerRow, loss: WorkerLoss)? in
+    let lost = others.compactMap { worker -> (row: WorkerRow, loss: WorkerLoss)? in
       let liveness = worker.identity.liveness()
       let isOver = worker.hasRunOut(
-        at: seen.areLeasesComparable ? seen.ahead.now : nil, unchangedFor: unchanged[worker.id] ?? .zero,
+        at: seen.areLeasesComparable ? seen.now : nil, unchangedFor: unchanged[worker.id] ?? .zero,
         isAlive: liveness == .alive)
       return switch liveness {
       case .dead: (worker, .ofDeadProcess)
@@ -159,12 +155,12 @@ extension QueueCore {
   }
 
   private func promote(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
-    guard let due = seen.ahead.nextDue, due <= seen.ahead.now else { return }
+    guard let due = seen.nextDue, due <= seen.now else { return }
     if try store.promote() { withLock { $0.state.workMayHaveCome() } }
   }
 
   private func pruneNowAndThen(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
-    let now = seen.ahead.now
+    let now = seen.now
     let duration: Duration
     switch configuration.retention {
     case .none: duration = .zero
@@ -194,7 +190,10 @@ extension QueueCore {
   // MARK: - Kinds that nobody knows
 
   private func lookForUnknownKinds(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
-    let now = seen.ahead.now, kinds = seen.ahead.unknownKinds
+    guard events.isHeard || configuration.unknownKinds != .leave else { return }
+    let now = seen.now
+    // Not what was there when the look began: what it made due counts, and a process that knows a kind may have come.
+    let kinds = try store.unknownKinds(besides: withLock { Set($0.registrations.keys) })
     for kind in kinds {
       let isNew = withLock { storage in
         if storage.watch.unknownKinds[KindName(kind.name)] != nil { return false }

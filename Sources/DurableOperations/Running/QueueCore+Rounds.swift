@@ -69,7 +69,7 @@ extension QueueCore {
     let isHeldBack = configuration.operationQueue?.isSuspended == true
     return ClaimRequest(
       kinds: claimable, limit: isHeldBack ? 0 : round.limit, isOnline: network.isOnline, mayRunAlone: round.mayRunAlone,
-      worker: 0, furtherLimit: round.furtherLimit + (isHeldBack ? round.limit : 0))
+      furtherLimit: round.furtherLimit + (isHeldBack ? round.limit : 0))
   }
 
   /// A round that failed is begun anew after a while.

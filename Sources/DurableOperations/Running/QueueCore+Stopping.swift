@@ -118,6 +118,8 @@ extension QueueCore {
     guard !acknowledgements.isEmpty || !abandoned.isEmpty else { return }
     do {
       try store.write(acknowledgements, keepsDone: keepsDone, abandoned: abandoned.map(\.job))
+      // What waited for one that has ended may run, if the queue was started again.
+      withLock { $0.state.workMayHaveCome() }
     } catch {
       withLock { $0.state.putBack(acknowledgements) }
       tellFailure(error)

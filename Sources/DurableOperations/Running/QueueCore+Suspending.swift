@@ -56,7 +56,7 @@ extension QueueCore {
     }
   }
 
-  /// Gives back what ran when the queue was suspended, if that was not possible then. On the database's queue, before anything
+  /// Gives back what ran when the queue was suspended, if that was not possible then. On a thread of the store's, before anything
   /// is claimed.
   func giveBackOwedJobs(in store: any StoreSession) throws {
     guard let worker = withLock({ $0.owedWorker }) else { return }
@@ -91,6 +91,7 @@ extension QueueCore.Storage {
   /// The jobs of a worker of this process wait again.
   mutating func hasGivenBack(_ worker: Int64) {
     owedWorker = nil
+    state.workMayHaveCome()
     if state.worker == worker { state.workerWasLost() }
   }
 

@@ -51,7 +51,7 @@ extension QueueCore {
     withLock { $0.waiters.removeValue(forKey: number) }?.end(.failure(CancellationError()))
   }
 
-  /// Ends the waits that are over. On the database's queue.
+  /// Ends the waits that are over. On a thread of the store's.
   func wakeWaiters(in store: any StoreSession) {
     // They are asked again when the queue is resumed.
     if withLock({ $0.suspension != nil }) { return }

@@ -7,7 +7,8 @@ struct ClaimRequest {
   var isOnline: Bool
   /// Whether a job that must run alone may be claimed: nothing else runs.
   var mayRunAlone: Bool
-  var worker: Int64
+  /// Who claims; the store knows it when it claims.
+  var worker: Int64 = 0
   /// How many more are of interest: so many places more there may be.
   var furtherLimit = 0
 

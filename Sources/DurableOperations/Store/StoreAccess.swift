@@ -19,6 +19,7 @@ protocol StoreAccess: AnyObject, Sendable {
   /// Uses a session on a thread of the store's, and suspends the caller's task until that is done.
   func run<R: Sendable>(_ body: @escaping @Sendable (any StoreSession) throws -> R) async throws -> R
 
-  /// Has what runs fail. `last` is called when all is over that was asked before; it may use the store though it is suspended.
+  /// Makes running statements fail. `last` is called when all is over that was asked before; it may use
+  /// the store though it is suspended.
   func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async
 }

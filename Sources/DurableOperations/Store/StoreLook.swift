@@ -2,16 +2,18 @@
 struct StoreLook {
   /// What other processes know this one by; nil if they do not.
   var worker: Int64?
-  var ahead: StoreAhead.Question
 }
 
 /// What there is to see. What follows from it is the queue's to decide.
 struct StoreLookAnswer {
-  var ahead = StoreAhead()
-  /// Whether leases can be compared with ``StoreAhead/now``: not as long as they were not moved with a clock that was set.
+  /// The date by the store's clock.
+  var now: Int64 = 0
+  /// When the first scheduled job is due.
+  var nextDue: Int64?
+  /// Whether leases can be compared with ``now``: not as long as they were not moved with a clock that was set.
   var areLeasesComparable = true
-  /// The other processes that run jobs.
-  var others: [WorkerRow] = []
+  /// The other processes that run jobs; nil if they could not be read.
+  var others: [WorkerRow]?
   /// Workers that are no more, with jobs that nobody would take over.
   var orphaning: [Int64] = []
   var arePeriodicJobsDue = false

@@ -2,22 +2,25 @@ import Foundation
 
 /// What a queue asks of the place where its jobs are stored: whole operations, not statements.
 ///
-/// Each call that changes something is one transaction: all of it is there when the call returns, or nothing if it throws.
-/// What it makes known, such as that a job is dead, is told when the transaction has succeeded. Dates are by the store's
-/// clock; what a queue wants to happen later it says as a duration from when the call is written.
+/// A call that changes something is a transaction, unless its comment says otherwise: all of it is
+/// stored when the call returns, or nothing if it throws. Events, such as that a job is dead, are told
+/// when the transaction has succeeded. Dates are by the store's clock. What a queue wants to happen
+/// later it says as a duration from when the call is written.
 protocol StoreSession: AnyObject {
   /// What a queue has to know of the place before it begins.
   func facts() throws -> StoreFacts
 
   // MARK: - Storing
 
-  /// Stores jobs: those of one batch all or none. One batch that is wrong does not keep the others from being stored.
+  /// Stores jobs: those of one batch all or none. If one batch is wrong, each is stored by a
+  /// transaction of its own.
   func enqueue(_ batches: [[JobRequest]]) throws -> [Result<[JobID], any Error>]
 
-  /// Does something of the user's in a transaction. `body` is called once, on the thread of the caller.
+  /// Runs the user's closure in a transaction, once, on the thread of the caller.
   func transact<R>(_ body: (any StoreTransaction) throws -> R) throws -> R
 
-  /// The same, in one transaction with the end of an attempt. Nil, with nothing written, if the job is no longer the caller's.
+  /// The same, in one transaction with the end of an attempt. Nil, with nothing written, if the job is
+  /// no longer the caller's.
   func complete<R>(_ done: Acknowledgement, keepsDone: Bool, _ body: (any StoreTransaction) throws -> R) throws -> R?
 
   // MARK: - Running
@@ -31,7 +34,8 @@ protocol StoreSession: AnyObject {
   /// Writes what has ended outside of a round, and which attempts are no longer waited for.
   func write(_ ends: [Acknowledgement], keepsDone: Bool, abandoned: [ClaimedJob]) throws
 
-  /// Has all jobs of a worker of this process wait again, as if they had never been claimed, after writing what has ended.
+  /// Writes what has ended, then returns all jobs of a worker of this process to waiting, as if they
+  /// had never been claimed.
   ///
   /// - Parameter patience: how long to wait for other processes; nil for as long as always.
   func giveBackJobs(
@@ -46,8 +50,11 @@ protocol StoreSession: AnyObject {
 
   // MARK: - Looking around
 
-  /// What other processes did, and what has become due. Writes nothing but what the store needs for itself.
+  /// What other processes did, and what has become due. Writes nothing, but that the clock was set.
   func look(_ question: StoreLook) throws -> StoreLookAnswer
+
+  /// The look is over, and what was due is written.
+  func lookIsOver()
 
   /// What becomes due next.
   func ahead(_ question: StoreAhead.Question) throws -> StoreAhead
@@ -55,27 +62,32 @@ protocol StoreSession: AnyObject {
   /// Whether a job of one of these kinds waits, whatever keeps it from running. Only reads.
   func isAnythingDue(of kinds: [Int64]) throws -> Bool
 
-  /// Tells the other processes that this one is there, and knows these kinds. False if they have taken its worker out.
+  /// Tells the other processes that this one is there, and knows these kinds. False if they have
+  /// removed its worker.
   func prolongLease(of worker: Int64?, by lease: Duration, knowing kinds: [Int64]) throws -> Bool
 
-  /// Takes a worker out that has nothing to do. False if a job is still its own.
+  /// Removes an idle worker. False if a job is still its own.
   func leave(_ worker: Int64) throws -> Bool
 
-  /// Has the jobs of workers wait again that are lost, unless another process was faster, or theirs have come back. Returns
-  /// whether there were any.
+  /// Returns the jobs of lost workers to waiting, unless another process was faster, or theirs have
+  /// come back. Returns whether there were any.
   func rescue(_ lost: LostWorkers) throws -> Bool
 
-  /// Enqueues the periodic jobs that are due. `unreadable`: why one of them could not be read.
+  /// Kinds with jobs that are due, and that are not among these. Only reads.
+  func unknownKinds(besides known: Set<Int64>) throws -> [UnknownKind]
+
+  /// Enqueues the periodic jobs that are due. If the clock was set back, another transaction brings back
+  /// those that would stay away for long. `unreadable`: why one of them could not be read.
   func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?)
 
-  /// Has jobs wait whose time has come, some at once. Returns whether there were any.
+  /// Makes a batch of scheduled jobs that are due wait. Returns whether there were any.
   func promote() throws -> Bool
 
-  /// Deletes jobs that were done or cancelled longer ago, some at once. Returns whether there may be more.
+  /// Deletes a batch of jobs that were done or cancelled longer ago. Returns whether there may be more.
   func prune(keeping time: Duration) throws -> Bool
 
-  /// Jobs of a kind that have been due for longer, some at once, are dead: no process knows them. Returns whether there were
-  /// any.
+  /// Makes a batch of jobs dead that have been due for longer, and whose kind no process knows. Returns
+  /// whether there were any.
   func giveUp(_ kind: UnknownKind, dueFor time: Duration) throws -> Bool
 
   /// Jobs that a worker executes, and that were asked to be cancelled. Only reads.
@@ -92,7 +104,7 @@ protocol StoreSession: AnyObject {
 
   // MARK: - Managing many
 
-  /// The jobs that are meant, the last one first. Only reads.
+  /// The jobs that match the filter, the last one first. Only reads.
   func ids(_ filter: JobFilter) throws -> [JobID]
   /// Those among the jobs in a state that can be retried, the last one first. Only reads.
   func retriable(_ state: JobState, kind: String?) throws -> [JobID]
@@ -100,7 +112,8 @@ protocol StoreSession: AnyObject {
   func cancel(_ ids: ArraySlice<JobID>) throws -> (count: Int, isAnyExecuting: Bool)
   func retry(_ ids: ArraySlice<JobID>, in state: JobState) throws -> Int
   func setPriority(_ change: PriorityChange, of ids: ArraySlice<JobID>) throws -> Int
-  /// - Parameter failed: the jobs that were cancelled, or dead, because others were deleted: they go too if they are meant.
+  /// - Parameter failed: the jobs that were cancelled, or dead, because others were deleted: they are
+  ///   deleted too if they match.
   func delete(_ ids: ArraySlice<JobID>, in states: Set<JobState>, failed: inout Set<JobID>) throws -> Int
 
   // MARK: - Kinds and periodic jobs
@@ -113,7 +126,8 @@ protocol StoreSession: AnyObject {
   /// False if there is none.
   func unschedule(_ name: String) throws -> Bool
 
-  /// Gives room back to the system, and returns how many bytes. The lease of a worker is prolonged for as long as it takes.
+  /// Gives room back to the system, and returns how many bytes. Before, a transaction prolongs the lease
+  /// of a worker for as long as that takes; afterwards another one shortens it.
   func compact(worker: Int64?, lease: Duration) throws -> Int
 
   // MARK: - Questions, which only read

@@ -166,5 +166,31 @@ import Testing
       #expect(try inspection.numbers("SELECT count(*) FROM durable_jobs WHERE state = 3") == [0])
     }
   }
+
+  @Test func newsOfOthers_whenTheRestOfTheLookIsBusy_isNotForgotten() async throws {
+    try await withDatabaseFile { file in
+      let harness = try Harness(.file(file)) { $0.busyTimeout = .milliseconds(1) }
+      let core = harness.queue.core
+      func look() throws {
+        try core.database.sync { core.poll($0) }
+        // The round that follows has come to its end.
+        try core.database.sync { _ in }
+      }
+      try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
+      harness.queue.start()
+      try look()
+      #expect(core.withLock { $0.state.kinds.values.allSatisfy { !$0.mayHaveWork } })
+      let id = try await DurableQueue.patient(file).enqueue(Count(number: 1))
+      // A writer that takes back what it did: the file has no news after it.
+      let other = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
+      try other.execute("BEGIN IMMEDIATE")
+      try look()
+      #expect(try core.reader.sync { try $0.state(of: id) } == .waiting)
+      try other.execute("ROLLBACK")
+      #expect(core.withLock { $0.state.kinds.values.allSatisfy(\.mayHaveWork) })
+      await harness.advance(by: .seconds(1), until: .done, of: id)
+      await harness.queue.stop()
+    }
+  }
 }
 #endif

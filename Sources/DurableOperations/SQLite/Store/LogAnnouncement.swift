@@ -2,13 +2,13 @@ import Foundation
 
 /// What tells a file that has lost its log from one that never had one.
 ///
-/// Before the first thing is stored that is in the log alone, the file itself says so, and the log takes it back. So a file that
-/// still says it, and has no log beside it, has lost it. One that was closed in good order, by whatever program, has been given
-/// what the log says.
+/// Before the first thing is stored that is in the log alone, the file itself says so, and the log takes it
+/// back. So a file that still says it, and has no log beside it, has lost it. A file that was closed in good
+/// order, by whatever program, has been given what the log says.
 ///
-/// A program that is killed between the two leaves a log that says no more than the file, and any program that closes the
-/// database then does away with it: nothing is lost. As long as it announces, a file `-announcing` stands beside the others to
-/// tell that.
+/// A program that is killed between the two leaves a log that says no more than the file, and any program
+/// that closes the database then deletes it: nothing is lost. A file `-announcing` beside the others tells
+/// that an announcement is under way.
 struct LogAnnouncement {
   /// SQLite keeps the log beside the file itself.
   private let path: String
@@ -21,9 +21,16 @@ struct LogAnnouncement {
 
   /// Has the file say that there will be a log.
   func make(in connection: Connection) throws {
-    let descriptor = open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+    // Whatever else stands there is left alone.
+    let descriptor = open(mark, O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
-    try note("announced", in: connection)
+    do {
+      try note("announced", in: connection)
+    } catch {
+      // Nothing was announced.
+      unlink(mark)
+      throw error
+    }
     connection.withoutWaiting { _ = try? $0.execute("PRAGMA wal_checkpoint(PASSIVE)") }
     try note("used", in: connection)
     unlink(mark)

@@ -4,32 +4,34 @@ extension SQLiteSession {
   func look(_ question: StoreLook) throws -> StoreLookAnswer {
     var answer = StoreLookAnswer()
     /// Each part is tried even if another fails.
-    func look<R>(_ part: () throws -> R) throws -> R? {
+    func attempt(_ part: () throws -> Void) throws {
       do {
-        return try part()
+        try part()
       } catch {
         answer.failure = answer.failure ?? error
         // Each further part would wait as long.
         if (error as? DatabaseError)?.code == .busy { throw error }
-        return nil
       }
     }
-    _ = try look(watchClock)
+    try attempt { try watchClock() }
+    // Before it is asked whether the clock is known: leases must not be compared with a date from after it was set.
+    answer.now = store.now
     answer.areLeasesComparable = isClockKnown
-    answer.others = try look { try store.workers().filter { $0.id != question.worker } } ?? []
-    answer.orphaning = try look { try store.orphaningWorkers() } ?? []
-    answer.ahead.now = store.now
-    answer.ahead.nextDue = try look { try store.nextDue() } ?? nil
-    answer.ahead.nextOccurrence = try look { try store.nextOccurrence() } ?? nil
-    answer.arePeriodicJobsDue = mayBeSetBack || answer.ahead.nextOccurrence.map { $0 <= store.now } ?? false
-    if question.ahead.wantsFirstFinish { answer.ahead.firstFinish = try look { try store.firstFinish() } ?? nil }
-    if let known = question.ahead.knownKinds {
-      answer.ahead.unknownKinds = try look { try store.unknownKinds(besides: known) } ?? []
+    try attempt {
+      answer.others = try store.workers().filter { $0.id != question.worker }
+      answer.orphaning = try store.orphaningWorkers()
     }
-    answer.wishes = try look { try newWishes(worker: question.worker) } ?? nil
-    reserve?.makeNowAndThen(at: store.now)
+    try attempt { answer.nextDue = try store.nextDue() }
+    try attempt {
+      let next = try store.nextOccurrence()
+      answer.arePeriodicJobsDue = clockWatch.mayBeSetBack || next.map { $0 <= store.now } ?? false
+    }
+    try attempt { answer.wishes = try newWishes(worker: question.worker) }
     return answer
   }
+
+  /// Not before: the reserve must not take the room that the look's writes need.
+  func lookIsOver() { reserve?.makeNowAndThen(at: store.now) }
 
   /// What other connections have asked for; nil if none has written since this was asked last.
   private func newWishes(worker: Int64?) throws -> StoreLookAnswer.Wishes? {
@@ -48,6 +50,8 @@ extension SQLiteSession {
     if let known = question.knownKinds { ahead.unknownKinds = try store.unknownKinds(besides: known) }
     return ahead
   }
+
+  func unknownKinds(besides known: Set<Int64>) throws -> [UnknownKind] { try store.unknownKinds(besides: known) }
 
   func isAnythingDue(of kinds: [Int64]) throws -> Bool { try store.isAnythingDue(of: kinds) }
 
@@ -90,11 +94,11 @@ extension SQLiteSession {
   /// The clock is read inside of the transaction: whoever waited for it, or stood still, would compare the time from before
   /// with what others have stored since.
   func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
-    if mayBeSetBack {
+    if clockWatch.mayBeSetBack {
       if try store.hasPeriodicJobsFarAhead() {
         try store.transaction { try store.bringBackPeriodicJobs() }
       }
-      mayBeSetBack = false
+      clockWatch.mayBeSetBack = false
     }
     guard let next = try store.nextOccurrence(), next <= store.now, try store.hasOccurrences() else { return ([], nil) }
     return try store.transaction { try store.enqueueOccurrences() }

@@ -8,7 +8,7 @@ final class SQLiteSession: StoreSession {
   /// Of the session that writes.
   var reserve: ReserveKeeper?
   private let events: EventHub
-  private var clockWatch = ClockWatch()
+  var clockWatch = ClockWatch()
   /// Which version of the data was looked at last.
   var seenVersion: Int64?
 
@@ -40,12 +40,6 @@ final class SQLiteSession: StoreSession {
   }
 
   var isClockKnown: Bool { clockWatch.knows(configuration.clock.offset) }
-
-  /// Whether periodic jobs were not looked at since the clock may have been set back.
-  var mayBeSetBack: Bool {
-    get { clockWatch.mayBeSetBack }
-    set { clockWatch.mayBeSetBack = newValue }
-  }
 
   // MARK: - Full disks
 
