@@ -55,7 +55,11 @@ enum PostgresPrograms {
     // one, as it would the sockets of other processes.
     process.executableURL = URL(fileURLWithPath: "/bin/bash")
     process.arguments =
-      ["-c", #"for file in {3..255}; do eval "exec $file>&-"; done; exec "$@""#, "bash", path] + arguments
+      [
+        "-c",
+        #"for file in /dev/fd/*; do file=${file##*/}; if [ "$file" -gt 2 ]; then eval "exec $file>&-"; fi; done; exec "$@""#,
+        "bash", path,
+      ] + arguments
     // A folder that the owner can enter.
     process.currentDirectoryURL = URL(fileURLWithPath: "/tmp")
     var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PG") }
