@@ -35,7 +35,7 @@ struct RunnerState {
   private(set) var waitsToRunAlone = false
   private var acknowledgements: [Acknowledgement] = []
   /// Whether a round is under way.
-  private var isInRound = false
+  private(set) var isInRound = false
   /// Whether this process has to be taken in among, or out of, those that run jobs.
   private(set) var worker: Int64?
   /// A failed round is not begun anew before its time.
