@@ -119,7 +119,8 @@ final class PostgresConnectionPool: Sendable {
       backoff.withLock { $0.reset() }
       settle(state.withLock { $0.connected(connection) }, connection)
     case .failure(let error):
-      var generator = SystemRandomNumberGenerator()
+      // In a box: a value without size has no address, which ThreadSanitizer reads all the same.
+      var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
       let pause = backoff.withLock { $0.next(using: &generator) }
       let (told, next) = state.withLock { $0.failed(next: .now + pause) }
       if let next { begin(next) }
