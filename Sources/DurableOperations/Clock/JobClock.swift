@@ -9,6 +9,8 @@ public struct JobClock: Sendable {
   /// What that moment is known by: the start of the machine. Empty if that could not be read.
   let bootID: String
   let timekeeper: Timekeeper
+  /// Whether the date is that of the machine. A server's own counts instead then.
+  let isMachines: Bool
 
   /// The machine's.
   public static let system = JobClock(
@@ -16,7 +18,7 @@ public struct JobClock: Sendable {
     // The time since the start is another in each time namespace.
     bootID: ProcessIdentity.current.bootID.isEmpty
       ? "" : "\(ProcessIdentity.current.bootID) \(ProcessIdentity.current.pidNamespace ?? "")",
-    timekeeper: .of(ContinuousClock()))
+    timekeeper: .of(ContinuousClock()), isMachines: true)
 
   /// A clock of your own: for tests, with a `ManualClock`. Each is taken for that of a machine of its own: that it was set
   /// anew is noticed by queues that share it, not by those that are given another.
@@ -34,22 +36,25 @@ public struct JobClock: Sendable {
     uptime = elapsed
     bootID = UUID().uuidString
     timekeeper = .of(clock)
+    isMachines = false
   }
 
   /// The machine's, whose date is set by a program of the tests.
   package static func system(settingDateBy now: @escaping @Sendable (Date) -> Date) -> JobClock {
     JobClock(
-      now: { now(Date()) }, uptime: system.uptime, bootID: system.bootID, timekeeper: system.timekeeper)
+      now: { now(Date()) }, uptime: system.uptime, bootID: system.bootID, timekeeper: system.timekeeper,
+      isMachines: true)
   }
 
   private init(
     now: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration, bootID: String,
-    timekeeper: Timekeeper
+    timekeeper: Timekeeper, isMachines: Bool
   ) {
     self.now = now
     self.uptime = uptime
     self.bootID = bootID
     self.timekeeper = timekeeper
+    self.isMachines = isMachines
   }
 
   /// The date in milliseconds since 1970.

@@ -21,6 +21,17 @@ extension DurableQueue {
     case readOnlyFile(URL)
     /// Nowhere: for tests. The jobs go when the queue does.
     case memory
+    #if os(macOS) || os(Linux)
+    /// A schema of a PostgreSQL server, 13 or newer, for as many machines as reach it. Its tables are made if they are not there.
+    ///
+    /// The URL is what libpq takes: `postgresql://role@host/database`, with several hosts, TLS and a service file if you like; the
+    /// `PG…` variables and `.pgpass` count. libpq 14 or newer has to be installed where the program runs; nothing is needed to build
+    /// it. See <doc:SeveralMachines>.
+    case postgres(String, PostgresOptions = PostgresOptions())
+    /// A schema that a queue has made before: for tools. If there is none nothing is made, and
+    /// ``DatabaseError/Code/notAQueue`` is thrown.
+    case existingPostgres(String, PostgresOptions = PostgresOptions())
+    #endif
   }
 
   /// How sure it is that what was stored is there after the power went.

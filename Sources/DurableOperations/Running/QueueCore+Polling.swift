@@ -44,7 +44,7 @@ extension QueueCore {
     }
     var seen = StoreLookAnswer()
     guard attempt({ try giveBackOwedJobs(in: store) }),
-      attempt({ seen = try store.look(StoreLook(worker: withLock { $0.state.worker })) })
+      attempt({ seen = try store.look(withLock { $0.question }) })
     else { return failure }
     failure = failure ?? seen.failure
     // First: the store does not tell of them again, whatever becomes of the other parts.
@@ -60,7 +60,7 @@ extension QueueCore {
   private func followWishes(_ seen: StoreLookAnswer) {
     guard let wishes = seen.wishes else { return }
     withLock { storage in
-      storage.state.workMayHaveCome()
+      if wishes.mayHaveWork { storage.state.workMayHaveCome() }
       storage.state.setPaused(wishes.paused)
     }
     for id in wishes.cancelRequests { interrupt(id, .cancelRequest) }
@@ -128,6 +128,8 @@ extension QueueCore {
     }
     let lost = others.compactMap { worker -> (row: WorkerRow, loss: WorkerLoss)? in
       let liveness = worker.identity.liveness()
+      // Those that could not reach the server for as long as this process may be about to come back.
+      if liveness != .dead, let connected = seen.connectedFor, connected < .milliseconds(worker.lease / 3) { return nil }
       let isOver = worker.hasRunOut(
         at: seen.areLeasesComparable ? seen.now : nil, unchangedFor: unchanged[worker.id] ?? .zero,
         isAlive: liveness == .alive)
@@ -220,4 +222,8 @@ extension QueueCore {
     withLock { $0.state.workMayHaveCome() }
     goOnLater { core, store in try core.giveUp(kind, in: store, dueFor: time) }
   }
+}
+
+extension QueueCore.Storage {
+  fileprivate var question: StoreLook { StoreLook(worker: state.worker, kinds: Array(registrations.keys)) }
 }

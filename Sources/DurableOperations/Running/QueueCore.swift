@@ -55,7 +55,7 @@ final class QueueCore: Sendable {
   init(location: DurableQueue.Location, configuration: DurableQueue.Configuration) throws {
     self.configuration = configuration
     events = EventHub(log: configuration.logHandler)
-    (database, reader) = try SQLiteAccess.open(location, configuration, events)
+    (database, reader) = try location.openStore(configuration, events)
     let facts = try database.sync { try $0.facts() }
     identity = facts.identity
     loss = facts.loss

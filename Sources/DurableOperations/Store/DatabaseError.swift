@@ -49,29 +49,72 @@ public struct DatabaseError: Error, Sendable, Equatable {
     /// The code in a word, such as `busy`.
     public var description: String { value.rawValue }
 
+    /// The connection to the server was lost. Nothing of what was asked for is stored.
+    public static let connectionLost = Code(value: .connectionLost)
+    /// There is no connection to the server: it is not there, refuses this role, or has none left. Also that of a queue that waits
+    /// until it is back.
+    public static let cannotConnect = Code(value: .cannotConnect)
+    /// The connection went while the transaction was committed: it is stored, or it is not.
+    public static let outcomeUnknown = Code(value: .outcomeUnknown)
+    /// libpq, the client library of PostgreSQL, is not installed.
+    public static let clientLibraryMissing = Code(value: .clientLibraryMissing)
+    /// libpq is older than PostgreSQL 14's.
+    public static let clientLibraryTooOld = Code(value: .clientLibraryTooOld)
+    /// The server is older than PostgreSQL 13.
+    public static let serverTooOld = Code(value: .serverTooOld)
+    /// The server takes no changes: a standby, or one that was told so.
+    public static let serverReadOnly = Code(value: .serverReadOnly)
+    /// The transaction could not be brought in line with others that ran at the same time.
+    public static let conflict = Code(value: .conflict)
+
     /// What the library itself switches on, without a `default`.
     enum Value: String {
       case busy, diskFull, readOnly, cannotOpen, notADatabase, notAQueue, corrupt, newerSchema, sqliteTooOld,
-        logLost, inputOutput, deviceLocked, suspended, constraint, statement, transactionEnded, settingOfTheQueue
+        logLost, inputOutput, deviceLocked, suspended, constraint, statement, transactionEnded, settingOfTheQueue,
+        connectionLost, cannotConnect, outcomeUnknown, clientLibraryMissing, clientLibraryTooOld, serverTooOld,
+        serverReadOnly, conflict
     }
 
     let value: Value
   }
 
+  /// What stores the jobs.
+  public struct Engine: Sendable, Hashable, CustomStringConvertible {
+    /// A file of SQLite's, or its memory.
+    public static let sqlite = Engine(description: "SQLite")
+    /// A schema of a PostgreSQL server.
+    public static let postgres = Engine(description: "PostgreSQL")
+
+    /// Its name.
+    public let description: String
+  }
+
   /// What was wrong, to switch on.
   public let code: Code
+  /// What stores the jobs.
+  public let engine: Engine
   /// SQLite's extended result code; 0 where the error is not SQLite's.
   public let extendedCode: Int32
-  /// What SQLite says.
+  /// The five characters by which PostgreSQL names the error; nil where it is not PostgreSQL's.
+  public let sqlState: String?
+  /// What SQLite says, or PostgreSQL, or the queue.
   public let message: String
   /// The statement that failed, if it was one.
   public let sql: String?
-  /// The file, or `:memory:`.
+  /// The file, or `:memory:`; of a server the same as ``place``.
   public let path: String
 
-  init(_ code: Code, extendedCode: Int32 = 0, message: String, sql: String? = nil, path: String) {
+  /// Where the jobs are stored: the file, or the server and its database, without a role or a password.
+  public var place: String { path }
+
+  init(
+    _ code: Code, extendedCode: Int32 = 0, engine: Engine = .sqlite, sqlState: String? = nil, message: String,
+    sql: String? = nil, path: String
+  ) {
     self.code = code
+    self.engine = engine
     self.extendedCode = extendedCode
+    self.sqlState = sqlState
     self.message = message
     self.sql = sql
     self.path = path
@@ -137,6 +180,7 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
     let cause = extendedCode == 0 ? message : "\(message), SQLite code \(extendedCode)"
     let statement = sql.map { " The statement was: \($0)" } ?? ""
     return switch code.value {
+    case _ where engine == .postgres: serverDescription + statement
     case .busy:
       "The database \(path) is locked by another connection (\(cause)). Try again, raise busyTimeout, or look for a "
         + "program that keeps a transaction open." + statement
@@ -182,6 +226,10 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
     case .settingOfTheQueue:
       "A transaction of \(path) must leave the settings of the connection as they are (\(cause)). Use a connection of your "
         + "own." + statement
+    // Only of a server.
+    case .connectionLost, .cannotConnect, .outcomeUnknown, .clientLibraryMissing, .clientLibraryTooOld, .serverTooOld,
+      .serverReadOnly, .conflict:
+      serverDescription + statement
     }
   }
 

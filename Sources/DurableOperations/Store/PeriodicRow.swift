@@ -13,3 +13,46 @@ struct PeriodicRow {
   let lastAt: Int64
   let nextAt: Int64?
 }
+
+extension PeriodicRow {
+  /// - Throws: if its options or its schedule cannot be read here.
+  init(
+    name: String, kind: String, version: Int, payload: Data, options: String, schedule: String, catchUp: String,
+    lastAt: Int64, nextAt: Int64?
+  ) throws {
+    let decoder = JSONDecoder()
+    self.init(
+      name: name, kind: kind, version: version, payload: payload,
+      options: try decoder.decode(JobOptions.self, from: Data(options.utf8)),
+      schedule: try decoder.decode(JobSchedule.self, from: Data(schedule.utf8)),
+      catchUp: JobCatchUp(rawValue: catchUp) ?? .latest, lastAt: lastAt, nextAt: nextAt)
+  }
+
+  /// The options of its jobs as they are stored. Those that say when the first one is to run are not.
+  static func storedOptions(of job: JobRequest) throws -> String {
+    var options = job.options
+    (options.start, options.dependsOn) = (.atOnce, [])
+    return try storedForm(of: options)
+  }
+
+  static func storedForm(of value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+
+  /// The times that are due.
+  func due(at now: Int64) -> [Date] {
+    let last = Date(milliseconds: lastAt), end = Date(milliseconds: now)
+    return switch catchUp {
+    case .latest: schedule.lastOccurrence(after: last, through: end).map { [$0] } ?? []
+    // What is left comes at the next look.
+    case .all: schedule.occurrences(after: last, through: end, limit: 1000)
+    }
+  }
+
+  func request(for time: Date) -> JobRequest {
+    JobRequest(
+      kind: kind, version: version, payload: payload, options: options, occurrence: time.milliseconds)
+  }
+}

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A way to where jobs are stored. It lends sessions, each to one caller at a time.
 ///
 /// A queue has one for what is written and one for questions; for some stores they are the same.
@@ -22,4 +24,10 @@ protocol StoreAccess: AnyObject, Sendable {
   /// Makes running statements fail. `last` is called when all is over that was asked before; it may use
   /// the store though it is suspended.
   func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async
+}
+
+/// The queues of Dispatch that stores use their sessions on.
+enum StoreQueue {
+  /// Set on each of them: what stands for all of one store.
+  static let current = DispatchSpecificKey<ObjectIdentifier>()
 }

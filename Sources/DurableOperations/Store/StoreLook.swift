@@ -2,6 +2,8 @@
 struct StoreLook {
   /// What other processes know this one by; nil if they do not.
   var worker: Int64?
+  /// The kinds that it runs.
+  var kinds: [Int64]
 }
 
 /// What there is to see. What follows from it is the queue's to decide.
@@ -19,12 +21,16 @@ struct StoreLookAnswer {
   var arePeriodicJobsDue = false
   /// What others have asked for; nil if nothing was written since the last look.
   var wishes: Wishes?
+  /// For how long this process could see what the others do; nil if nothing comes between them.
+  var connectedFor: Duration?
   /// Why something could not be seen. The rest is as it should be.
   var failure: (any Error)?
 
   struct Wishes {
     var paused: Set<Int64>
     var cancelRequests: [JobID]
+    /// Whether there may be jobs to claim.
+    var mayHaveWork = true
   }
 }
 

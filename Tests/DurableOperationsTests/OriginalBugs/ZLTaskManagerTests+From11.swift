@@ -6,9 +6,9 @@ import Testing
 @testable import DurableOperations
 
 extension ZLTaskManagerTests {
-  @Test("11: many are enqueued, all or none, and run; during a stop too")
-  func bug11() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test("11: many are enqueued, all or none, and run; during a stop too", arguments: Engine.available)
+  func bug11(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let started = Gate(), proceed = Gate()
     try await queue.register(Count.self) { _, _ async throws in
       started.open()
@@ -36,9 +36,9 @@ extension ZLTaskManagerTests {
     await queue.stop()
   }
 
-  @Test("12: one job can be found, watched, cancelled, and told from others by a key")
-  func bug12() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test("12: one job can be found, watched, cancelled, and told from others by a key", arguments: Engine.available)
+  func bug12(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let events = queue.events()
     let options = JobOptions(uniqueKey: UniqueKey("one"))
     let id = try await queue.enqueue(Count(number: 1), options: options)
@@ -50,13 +50,13 @@ extension ZLTaskManagerTests {
     #expect(try await queue.job(id)?.state == .cancelled)
   }
 
-  @Test("13: a kind nobody makes operations of stays waiting; what is no JSON is a typed error")
-  func bug13() async throws {
+  @Test("13: a kind nobody makes operations of stays waiting; what is no JSON is a typed error", arguments: Engine.available)
+  func bug13(on engine: Engine) async throws {
     struct Odd: Job {
       static let kind = "odd"
       var number: Double
     }
-    let queue = try DurableQueue(location: .memory)
+    let queue = try DurableQueue(location: engine.location())
     queue.start()
     let id = try await queue.enqueue(Count(number: 1))
     try await queue.waitUntilIdle()
@@ -90,11 +90,11 @@ extension ZLTaskManagerTests {
     #expect(object?["payloadBase64"] as? String == "/wD+")
   }
 
-  @Test("18: a kind's limit leaves room for the others")
-  func bug18() async throws {
+  @Test("18: a kind's limit leaves room for the others", arguments: Engine.available)
+  func bug18(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
     configuration.maxConcurrentJobs = 4
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let never = Gate(), seen = EventRecorder<String>()
     try await queue.register(Count.self, maxConcurrent: 3) { _, _ async throws in try await never.waitUnlessCancelled()
     }
@@ -108,14 +108,14 @@ extension ZLTaskManagerTests {
     await queue.stop(grace: .zero)
   }
 
-  @Test("19: jobs of one priority run in the order of their numbers, whatever the clock shows")
-  func bug19() async throws {
+  @Test("19: jobs of one priority run in the order of their numbers, whatever the clock shows", arguments: Engine.available)
+  func bug19(on engine: Engine) async throws {
     let shift = Contested()
     var configuration = DurableQueue.Configuration()
     configuration.maxConcurrentJobs = 1
     let origin = Date(timeIntervalSince1970: 1_800_000_000)
     configuration.clock = JobClock(ManualClock(), now: { origin.addingTimeInterval(-shift.next()) })
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let seen = EventRecorder<Int>()
     try await queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
     for number in 0..<20 { try await queue.enqueue(Count(number: number)) }

@@ -10,9 +10,9 @@ import Testing
 /// can not be written down here at all: unguarded flags (14), names (17). Its network that goes while a job runs (6) is in
 /// `NetworkJobTests`.
 @Suite(.timeLimit(.minutes(30))) struct ZLTaskManagerTests {
-  @Test("1: registering starts work, and so does retrying")
-  func bug1() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test("1: registering starts work, and so does retrying", arguments: Engine.available)
+  func bug1(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let id = try await queue.enqueue(Count(number: 1))
     let held = try await queue.enqueue(Count(number: 2), options: JobOptions(startsHeld: true))
     queue.start()
@@ -25,13 +25,13 @@ import Testing
     await queue.stop()
   }
 
-  @Test("2: a stop before a job's operation has begun loses nothing")
-  func bug2() async throws {
+  @Test("2: a stop before a job's operation has begun loses nothing", arguments: Engine.available)
+  func bug2(on engine: Engine) async throws {
     let operations = OperationQueue()
     operations.isSuspended = true
     var configuration = DurableQueue.Configuration()
     configuration.operationQueue = operations
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     try await queue.register(Count.self) { _, _ in BlockOperation {} }
     queue.start()
     let id = try await queue.enqueue(Count(number: 1))
@@ -62,9 +62,9 @@ import Testing
     }
   }
 
-  @Test("4: the queue may be used from within a job, and from the closure that makes its operation")
-  func bug4() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test("4: the queue may be used from within a job, and from the closure that makes its operation", arguments: Engine.available)
+  func bug4(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let compensated = EventRecorder<String>()
     try await queue.register(Count.self) { [weak queue] job, context async throws in
       guard context.isLastAttempt else { throw TestFailure() }
@@ -108,9 +108,9 @@ import Testing
     await isReleased.wait()
   }
 
-  @Test("6: a retry waits, longer each time, spread by the generator that is given")
-  func bug6() async throws {
-    let harness = try Harness { $0.randomNumberGenerator = { Fixed() } }
+  @Test("6: a retry waits, longer each time, spread by the generator that is given", arguments: Engine.available)
+  func bug6(on engine: Engine) async throws {
+    let harness = try Harness(engine.location()) { $0.randomNumberGenerator = { Fixed() } }
     try await harness.queue.register(Count.self) { _, _ async throws in throw TestFailure() }
     harness.queue.start()
     let backoff = Backoff.exponential(from: .seconds(64))
@@ -145,9 +145,9 @@ import Testing
     #expect(record.lastError?.contains("3 processes ended") == true)
   }
 
-  @Test("8: large numbers are kept, and attempts may be without end")
-  func bug8() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test("8: large numbers are kept, and attempts may be without end", arguments: Engine.available)
+  func bug8(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     try await queue.register(Count.self) { _, context async throws in
       if context.attempt <= 50 { throw TestFailure() }
     }
@@ -176,9 +176,9 @@ import Testing
     }
   }
 
-  @Test("10: a priority that is changed while the job runs stays")
-  func bug10() async throws {
-    let harness = try Harness()
+  @Test("10: a priority that is changed while the job runs stays", arguments: Engine.available)
+  func bug10(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let started = Gate(), proceed = Gate()
     try await harness.queue.register(Count.self) { _, _ async throws in
       started.open()

@@ -10,10 +10,10 @@ import Testing
     var number: Double
   }
 
-  @Test func oneOfManyIsBad_noneIsStored() throws {
+  @Test(arguments: Engine.available) func oneOfManyIsBad_noneIsStored(on engine: Engine) throws {
     var configuration = DurableQueue.Configuration()
     configuration.maxPayloadSize = 40
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let good = JobRequest(Count(number: 1))
     let bad: [(JobRequest, JobError.Reason)] = [
       (JobRequest(Odd(number: .nan)), .notEncodable),
@@ -32,8 +32,8 @@ import Testing
     #expect(try queue.enqueue(contentsOf: [JobRequest]()).isEmpty)
   }
 
-  @Test func errors_nameJobCauseAndRemedy() throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func errors_nameJobCauseAndRemedy(on engine: Engine) throws {
+    let queue = try DurableQueue(location: engine.location())
     let error = #expect(throws: JobError.self) { try queue.enqueue(Odd(number: .infinity)) }
     #expect(error?.description.contains("“odd”") == true)
     #expect(error?.errorDescription == error?.description)
@@ -47,8 +47,8 @@ import Testing
     #expect(circle?.description.contains("0 → 1 → 0") == true)
   }
 
-  @Test func aThousandTasksAtOnce_allAreStoredButTheBadOne() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func aThousandTasksAtOnce_allAreStoredButTheBadOne(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let results = await withTaskGroup(of: (Int, Result<JobID, any Error>).self) { group in
       for number in 0..<1000 {
         group.addTask {
@@ -73,8 +73,8 @@ import Testing
     }
   }
 
-  @Test func severalTypesInOneCall_runInTheirOrder() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func severalTypesInOneCall_runInTheirOrder(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let seen = EventRecorder<String>()
     try await queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }
     try await queue.register(Send.self) { job, _ in BlockOperation { seen.record(job.text) } }
@@ -89,8 +89,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test func farFuture_isStoredAndNothingOverflows() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func farFuture_isStoredAndNothingOverflows(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     try await queue.register(Count.self) { _, _ in BlockOperation {} }
     queue.start()
     let starts: [JobStart] = [

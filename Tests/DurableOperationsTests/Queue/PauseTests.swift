@@ -4,8 +4,8 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct PauseTests {
-  @Test func paused_waitsUntilResumed() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func paused_waitsUntilResumed(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let seen = EventRecorder<String>()
     try await queue.register(Count.self) { _, _ in BlockOperation { seen.record("count") } }
     try await queue.register(Send.self) { _, _ in BlockOperation { seen.record("send") } }

@@ -22,8 +22,8 @@ import Testing
     return try JSONEncoder().encode(Mail2(recipients: [old.to]))
   }
 
-  @Test func older_isUpgraded() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func older_isUpgraded(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let seen = EventRecorder<[String]>()
     try await queue.register(Mail2.self, upgrade: upgrade) { mail, _ in BlockOperation { seen.record(mail.recipients) }
     }
@@ -59,8 +59,8 @@ import Testing
     }
   }
 
-  @Test func undecodable_isDeadAtOnceThoughItWouldBeHeld_andRetriable() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func undecodable_isDeadAtOnceThoughItWouldBeHeld_andRetriable(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let isUpgraded = Flag()
     try await queue.register(
       Mail2.self,
@@ -87,8 +87,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test func closureThatMakesTheOperationThrows_attemptFails() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func closureThatMakesTheOperationThrows_attemptFails(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { job, _ -> Operation in throw TestFailure(text: "no \(job.number)") }
     harness.queue.start()
     let id = try await harness.queue.enqueue(Count(number: 7), options: JobOptions(maxAttempts: 1))

@@ -26,8 +26,8 @@ import Testing
     }
   }
 
-  @Test func interval_isEnqueuedAtEachOfItsTimes() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func interval_isEnqueuedAtEachOfItsTimes(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let seen = try runner(harness)
     harness.queue.start()
     try await harness.queue.schedule(
@@ -41,8 +41,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func cron_isEnqueuedAtEachOfItsTimes() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func cron_isEnqueuedAtEachOfItsTimes(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let seen = try runner(harness)
     harness.queue.start()
     // The start is 08:00 in Greenwich.
@@ -71,8 +71,8 @@ import Testing
     }
   }
 
-  @Test func moreThanAThousandMissed_allAreCaughtUp() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func moreThanAThousandMissed_allAreCaughtUp(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let seen = try runner(harness)
     try await harness.queue.schedule(
       Count(number: 1), named: "tick", .interval(.seconds(1), startingAt: harness.start), catchUp: .all)
@@ -83,8 +83,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func sameScheduleAgain_keepsItsTime_anotherBeginsAnew() throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func sameScheduleAgain_keepsItsTime_anotherBeginsAnew(on engine: Engine) throws {
+    let harness = try Harness(engine.location())
     let schedule = JobSchedule.interval(.seconds(3600), startingAt: harness.start)
     try harness.queue.schedule(Count(number: 1), named: "tick", schedule)
     harness.clock.advance(by: .seconds(4000))
@@ -99,8 +99,8 @@ import Testing
     #expect(job.nextAt == harness.start.addingTimeInterval(4020))
   }
 
-  @Test func uniqueKey_leavesTimesOutWhileTheOneBeforeHasNotEnded() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func uniqueKey_leavesTimesOutWhileTheOneBeforeHasNotEnded(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     harness.queue.start()
     try await harness.queue.schedule(
       Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start),
@@ -144,8 +144,8 @@ import Testing
     }
   }
 
-  @Test func dependencies_doNotCount_andNothingElseStops() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func dependencies_doNotCount_andNothingElseStops(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let seen = try runner(harness)
     try await harness.queue.schedule(
       Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start),
@@ -185,8 +185,8 @@ import Testing
     }
   }
 
-  @Test func unreadablePeriodicJob_isTold_andTheOthersGoOn() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func unreadablePeriodicJob_isTold_andTheOthersGoOn(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let seen = try runner(harness)
     let events = harness.queue.events()
     for name in ["a", "b", "c"] {
@@ -194,7 +194,7 @@ import Testing
         Count(number: 1), named: name, .interval(.seconds(60), startingAt: harness.start), catchUp: .all)
     }
     try await harness.queue.transaction {
-      _ = try $0.execute("UPDATE durable_periodic SET schedule = replace(schedule, 'every', 'eery') WHERE name = 'b'")
+      _ = try $0.execute("UPDATE \(engine.table("periodic")) SET schedule = replace(schedule, 'every', 'eery') WHERE name = 'b'")
     }
     try await harness.queue.register(Send.self) { _, _ in BlockOperation {} }
     let later = try await harness.queue.enqueue(Send(text: "x"), options: JobOptions(start: .after(.seconds(30))))

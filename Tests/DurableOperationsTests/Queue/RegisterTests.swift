@@ -10,8 +10,8 @@ import Testing
   private struct Decomposed: Job { static let kind = "e\u{301}" }
 
   /// DUR-16
-  @Test func kind_registeredTwice_isAnError_andTheFirstStays() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func kind_registeredTwice_isAnError_andTheFirstStays(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let first = Gate()
     try await queue.register(Count.self) { _, _ async throws in first.open() }
     let error = #expect(throws: JobError.self) { try queue.register(Count.self) { _, _ async throws in } }
@@ -24,8 +24,8 @@ import Testing
   }
 
   /// DUR-21
-  @Test func kind_unregistered_isNoLongerWaitedFor() async throws {
-    let harness = try Harness { $0.pollInterval = nil }
+  @Test(arguments: Engine.available) func kind_unregistered_isNoLongerWaitedFor(on engine: Engine) async throws {
+    let harness = try Harness(engine.location()) { $0.pollInterval = nil }
     try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     let id = try await harness.queue.enqueue(Count(number: 1))
     async let idle: Void = harness.queue.waitUntilIdle()
@@ -39,8 +39,8 @@ import Testing
   }
 
   /// Nothing else is claimed as long as a job waits to run alone.
-  @Test func kind_unregisteredWhileItsJobWaitsToRunAlone_letsOthersGoOn() async throws {
-    let harness = try Harness {
+  @Test(arguments: Engine.available) func kind_unregisteredWhileItsJobWaitsToRunAlone_letsOthersGoOn(on engine: Engine) async throws {
+    let harness = try Harness(engine.location()) {
       $0.pollInterval = nil
       $0.maxConcurrentJobs = 4
     }
@@ -55,7 +55,7 @@ import Testing
     await began.wait(forCount: 1)
     try await queue.transaction { db in
       let id = try db.enqueue(Send(text: "alone"))
-      try db.execute("UPDATE durable_jobs SET lane = lane | 2 WHERE id = ?", .integer(id.rawValue))
+      try db.execute("UPDATE \(engine.table("jobs")) SET lane = lane | 2 WHERE id = ?", .integer(id.rawValue))
       try db.enqueue(Count(number: 2))
     }
     await queue.hasPumped { $0.waitsToRunAlone }
@@ -77,8 +77,8 @@ import Testing
   }
 
   /// DUR-15
-  @Test func kinds_thatDifferInTheirBytesAlone_areTwo() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func kinds_thatDifferInTheirBytesAlone_areTwo(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let done = EventRecorder<String>()
     try await queue.register(Composed.self) { _, _ async throws in done.record("composed") }
     try await queue.register(Decomposed.self) { _, _ async throws in done.record("decomposed") }

@@ -5,8 +5,8 @@ import Testing
 @testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(30))) struct UnknownKindTests {
-  @Test func left_untilSomebodyRegistersIt() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func left_untilSomebodyRegistersIt(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let events = harness.queue.events()
     let id = try await harness.queue.enqueue(Send(text: "x"))
     harness.queue.start()
@@ -21,8 +21,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func deadAfterATime_withTheReason() async throws {
-    let harness = try Harness { $0.unknownKinds = .dead(after: .seconds(60)) }
+  @Test(arguments: Engine.available) func deadAfterATime_withTheReason(on engine: Engine) async throws {
+    let harness = try Harness(engine.location()) { $0.unknownKinds = .dead(after: .seconds(60)) }
     let old = try await harness.queue.enqueue(Send(text: "x"))
     let dependent = try await harness.queue.enqueue(
       Count(number: 1), options: JobOptions(dependsOn: [old], whenPrerequisiteFails: .die))
@@ -36,8 +36,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func diesWithAnUnknownOne_dependentThatRunsAllTheSame_runs() async throws {
-    let harness = try Harness { $0.unknownKinds = .dead(after: .seconds(60)) }
+  @Test(arguments: Engine.available) func diesWithAnUnknownOne_dependentThatRunsAllTheSame_runs(on engine: Engine) async throws {
+    let harness = try Harness(engine.location()) { $0.unknownKinds = .dead(after: .seconds(60)) }
     try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     let old = try await harness.queue.enqueue(Send(text: "x"))
     let dependent = try await harness.queue.enqueue(
@@ -48,8 +48,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func registeredAMomentAfterTheStart_oldJobsRun() async throws {
-    let harness = try Harness { $0.unknownKinds = .dead(after: .seconds(60)) }
+  @Test(arguments: Engine.available) func registeredAMomentAfterTheStart_oldJobsRun(on engine: Engine) async throws {
+    let harness = try Harness(engine.location()) { $0.unknownKinds = .dead(after: .seconds(60)) }
     let id = try await harness.queue.enqueue(Count(number: 1))
     // The program did not run for a day.
     harness.clock.advance(by: .seconds(86_400))
@@ -60,8 +60,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func deadAfterATime_inAQueueThatDoesNotPoll() async throws {
-    let harness = try Harness {
+  @Test(arguments: Engine.available) func deadAfterATime_inAQueueThatDoesNotPoll(on engine: Engine) async throws {
+    let harness = try Harness(engine.location()) {
       $0.unknownKinds = .dead(after: .seconds(60))
       $0.pollInterval = nil
     }

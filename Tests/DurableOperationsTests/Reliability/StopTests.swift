@@ -7,8 +7,8 @@ import Testing
 @testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(30))) struct StopTests {
-  @Test func grace_letsWorkFinish() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func grace_letsWorkFinish(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let started = Gate(), release = Gate()
     try await harness.queue.register(Count.self) { _, _ async throws in
       started.open()
@@ -26,8 +26,8 @@ import Testing
     #expect(try await harness.queue.job(later)?.state == .waiting)
   }
 
-  @Test func graceIsOver_jobsWaitAgainUncharged() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func graceIsOver_jobsWaitAgainUncharged(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let started = Gate()
     try await harness.queue.register(Count.self) { _, _ in
       started.open()
@@ -55,8 +55,8 @@ import Testing
   }
 
   /// DUR-9
-  @Test func startedAgainMeanwhile_waitsForWhatRanBefore() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func startedAgainMeanwhile_waitsForWhatRanBefore(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let started = EventRecorder<Int>(), release = Gate(), stopped = Gate()
     try await harness.queue.register(Count.self) { job, _ async throws in
       started.record(job.number)
@@ -81,8 +81,8 @@ import Testing
   }
 
   /// A queue that executes a job which takes no notice of its cancel.
-  private func executing() async throws -> (Harness, NeverFinishingOperation<Void>) {
-    let harness = try Harness()
+  private func executing(on engine: Engine) async throws -> (Harness, NeverFinishingOperation<Void>) {
+    let harness = try Harness(engine.location())
     let operation = NeverFinishingOperation<Void>(holdsOn: true)
     try await harness.queue.register(Count.self) { _, _ in operation }
     harness.queue.start()
@@ -91,8 +91,8 @@ import Testing
     return (harness, operation)
   }
 
-  @Test func startedAgainMeanwhile_stopWithPatience_waitsNoLongerThanThat() async throws {
-    let (harness, operation) = try await executing()
+  @Test(arguments: Engine.available) func startedAgainMeanwhile_stopWithPatience_waitsNoLongerThanThat(on engine: Engine) async throws {
+    let (harness, operation) = try await executing(on: engine)
     let stop = Task { await harness.queue.stop(grace: .zero, givingUpAfter: .seconds(5)) }
     await operation.cancelRequested.wait()
     await harness.clock.waitForSleeper(dueIn: .seconds(5))
@@ -105,8 +105,8 @@ import Testing
   }
 
   /// The patience of one is not that of another.
-  @Test func startedAgainTwice_stopWithoutPatience_waitsOn() async throws {
-    let (harness, operation) = try await executing()
+  @Test(arguments: Engine.available) func startedAgainTwice_stopWithoutPatience_waitsOn(on engine: Engine) async throws {
+    let (harness, operation) = try await executing(on: engine)
     let stopped = Gate()
     let first = Task {
       await harness.queue.stop(grace: .zero)
@@ -125,17 +125,17 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func patienceOfNothing_stopEndsAtOnce() async throws {
+  @Test(arguments: Engine.available) func patienceOfNothing_stopEndsAtOnce(on engine: Engine) async throws {
     for _ in 0..<20 {
-      let (harness, operation) = try await executing()
+      let (harness, operation) = try await executing(on: engine)
       await harness.queue.stop(grace: .zero, givingUpAfter: .zero)
       operation.release()
     }
   }
 
   /// DUR-10
-  @Test func secondStop_withMorePatience_leavesTheFirstItsGrace() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func secondStop_withMorePatience_leavesTheFirstItsGrace(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let started = Gate()
     try await harness.queue.register(Count.self) { _, _ async throws in
       started.open()
@@ -154,8 +154,8 @@ import Testing
     #expect(try await harness.queue.job(id)?.state == .waiting)
   }
 
-  @Test func neverStarted_returns() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func neverStarted_returns(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     await queue.stop()
     try await queue.waitUntilIdle()
     try await queue.enqueue(Count(number: 1))
@@ -166,9 +166,9 @@ import Testing
   }
 
   /// What is claimed while the queue is being stopped is cancelled with the rest.
-  @Test func withoutGrace_whileJobsAreClaimed_ends() async throws {
+  @Test(arguments: Engine.available) func withoutGrace_whileJobsAreClaimed_ends(on engine: Engine) async throws {
     for round in 0..<100 {
-      let queue = try DurableQueue(location: .memory)
+      let queue = try DurableQueue(location: engine.location())
       try await queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
       try await queue.enqueue(contentsOf: (1...10).map { Count(number: $0) })
       queue.start()
@@ -178,9 +178,9 @@ import Testing
     }
   }
 
-  @Test func pause_whileJobsAreClaimed_holdsAtOnce() async throws {
+  @Test(arguments: Engine.available) func pause_whileJobsAreClaimed_holdsAtOnce(on engine: Engine) async throws {
     for round in 0..<100 {
-      let queue = try DurableQueue(location: .memory)
+      let queue = try DurableQueue(location: engine.location())
       try await queue.register(Count.self) { _, _ in BlockOperation {} }
       try await queue.enqueue(contentsOf: (1...50).map { Count(number: $0) })
       queue.start()
@@ -193,8 +193,8 @@ import Testing
     }
   }
 
-  @Test func startedWhileStopping_goesOn() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func startedWhileStopping_goesOn(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let started = Gate(), release = Gate()
     try await harness.queue.register(Count.self) { job, _ async throws in
       guard job.number == 1 else { return }
@@ -218,8 +218,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func startAndStop_manyTimes_loseNothing() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func startAndStop_manyTimes_loseNothing(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let runs = EventRecorder<Int>()
     try await queue.register(Count.self) { job, _ async throws in
       await Task.yield()

@@ -7,9 +7,9 @@ import Testing
 
 /// DUR-6, DUR-7: jobs that do not end, and those that are dead.
 @Suite(.timeLimit(.minutes(30))) struct UnresponsiveJobTests {
-  @Test func attemptThatDoesNotEnd_afterItsTimeout_isToldOf() async throws {
+  @Test(arguments: Engine.available) func attemptThatDoesNotEnd_afterItsTimeout_isToldOf(on engine: Engine) async throws {
     let told = EventRecorder<String>(), operation = NeverFinishingOperation<Void>(holdsOn: true)
-    let harness = try Harness { $0.logHandler = { told.record($0.description) } }
+    let harness = try Harness(engine.location()) { $0.logHandler = { told.record($0.description) } }
     try await harness.queue.register(Count.self) { _, _ in operation }
     harness.queue.start()
     let id = try await harness.queue.enqueue(
@@ -29,9 +29,9 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func stop_withPatience_givesUpAJobThatDoesNotEnd() async throws {
+  @Test(arguments: Engine.available) func stop_withPatience_givesUpAJobThatDoesNotEnd(on engine: Engine) async throws {
     let told = EventRecorder<JobEvent.Kind>(), operation = NeverFinishingOperation<Void>(holdsOn: true)
-    let harness = try Harness { $0.logHandler = { told.record($0.kind) } }
+    let harness = try Harness(engine.location()) { $0.logHandler = { told.record($0.kind) } }
     let queue = harness.queue
     let hasRun = Flag()
     try await queue.register(Count.self) { _, _ in
@@ -57,8 +57,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test func stop_withPatience_andJobsThatEnd_leavesNoTimer() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func stop_withPatience_andJobsThatEnd_leavesNoTimer(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { _, _ async throws in }
     harness.queue.start()
     let id = try await harness.queue.enqueue(Count(number: 1))
@@ -109,9 +109,9 @@ import Testing
   }
   #endif
 
-  @Test func jobThatDied_isToldOf_thoughNobodyListens() async throws {
+  @Test(arguments: Engine.available) func jobThatDied_isToldOf_thoughNobodyListens(on engine: Engine) async throws {
     let told = EventRecorder<String>()
-    let harness = try Harness { $0.logHandler = { told.record($0.description) } }
+    let harness = try Harness(engine.location()) { $0.logHandler = { told.record($0.description) } }
     try await harness.queue.register(Count.self) { _, _ async throws in throw TestFailure() }
     harness.queue.start()
     let ids = try await harness.queue.enqueue(contentsOf: [

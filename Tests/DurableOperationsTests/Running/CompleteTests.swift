@@ -7,8 +7,8 @@ import Testing
 
 /// Checkpoints, heartbeats, and finishing a job together with writes of the user's.
 @Suite(.timeLimit(.minutes(30))) struct CompleteTests {
-  @Test func completed_writesAndJobTogether_whateverTheOperationDoes() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func completed_writesAndJobTogether_whateverTheOperationDoes(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     try await queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
     try await queue.register(Count.self) { job, context async throws in
       try await context.complete { db in
@@ -34,10 +34,10 @@ import Testing
     #expect(texts == ["enqueued #1", "started #1 1", "done #1", "enqueued #3"])
   }
 
-  @Test func rolledBackByAStatement_writesAreNotDoubled() async throws {
+  @Test(arguments: Engine.available) func rolledBackByAStatement_writesAreNotDoubled(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
     configuration.backoff = .noDelay
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     try await queue.transaction { db in
       _ = try db.execute("CREATE TABLE sent (number INTEGER PRIMARY KEY, count INTEGER)")
       _ = try db.execute("INSERT INTO sent VALUES (1, 0)")
@@ -55,8 +55,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test func throwsInside_notDone() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func throwsInside_notDone(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
     try await harness.queue.register(Count.self) { job, context async throws in
       try await context.complete { db in
@@ -107,8 +107,8 @@ import Testing
     }
   }
 
-  @Test func heartbeat_holdsAsLongAsTheJobIsHere() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func heartbeat_holdsAsLongAsTheJobIsHere(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let kept = EventRecorder<Int64>(), box = Contexts()
     try await queue.register(Count.self) { _, context async throws in
       try await context.heartbeat()

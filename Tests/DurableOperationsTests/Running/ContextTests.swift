@@ -8,10 +8,10 @@ import Testing
 
 /// What an attempt is given besides the job, and gives back besides success: keys, further jobs, progress, wrapped errors.
 @Suite(.timeLimit(.minutes(30))) struct ContextTests {
-  @Test func idempotencyKey_isThatOfTheJobInEachAttempt_andOfNoOther() async throws {
+  @Test(arguments: Engine.available) func idempotencyKey_isThatOfTheJobInEachAttempt_andOfNoOther(on engine: Engine) async throws {
     let seen = EventRecorder<String>()
     func run(_ body: (DurableQueue) async throws -> Void) async throws {
-      let queue = try DurableQueue(location: .memory)
+      let queue = try DurableQueue(location: engine.location())
       try await queue.register(Count.self) { _, context async throws in
         seen.record(context.idempotencyKey)
         if context.attempt == 1 { throw TestFailure() }
@@ -45,10 +45,10 @@ import Testing
     #expect(try harness.claim().jobs[0].revision == 1)
   }
 
-  @Test func enqueues_withoutKeepingTheQueue() async throws {
+  @Test(arguments: Engine.available) func enqueues_withoutKeepingTheQueue(on engine: Engine) async throws {
     weak var released: DurableQueue?
     do {
-      let queue = try DurableQueue(location: .memory)
+      let queue = try DurableQueue(location: engine.location())
       released = queue
       try await queue.register(Count.self) { job, context async throws in
         try await context.enqueue(Send(text: "\(job.number)"))
@@ -75,8 +75,8 @@ import Testing
     #expect(released == nil)
   }
 
-  @Test func snoozeInsideOfOthers_costsNoAttempt() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func snoozeInsideOfOthers_costsNoAttempt(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { job, _ -> Operation in
       let snooze = { AsyncOperation<Void> { throw JobSnooze(for: .seconds(300)) } }
       switch job.number {
@@ -99,8 +99,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func permanentFailureInsideOfOthers_isDeadAtOnce() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func permanentFailureInsideOfOthers_isDeadAtOnce(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     try await queue.register(Count.self) { _, _ in
       CompositeOperation { AsyncOperation<Void> { throw PermanentJobFailure(TestFailure(text: "no such file")) } }
     }
@@ -111,8 +111,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test func operationThatHasRunBefore_isAFailureThatSaysSo() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func operationThatHasRunBefore_isAFailureThatSaysSo(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let shared = BlockOperation {}
     try await queue.register(Count.self, maxConcurrent: 1) { _, _ in shared }
     queue.start()
@@ -125,8 +125,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test func progressOfTheOperation_isTold() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func progressOfTheOperation_isTold(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     try await queue.register(Count.self) { _, _ in
       let composite = CompositeOperation(
         operations: (0..<4).map { _ in SimpleOperation<Void> { $0.finish(with: ()) } })

@@ -8,9 +8,9 @@ import Testing
 
 /// Starting, stopping, listening, waiting, and what is left when all is released.
 @Suite(.timeLimit(.minutes(30))) struct LifecycleTests {
-  @Test func stoppedWhileAJobIsClaimed_isCancelledToo() async throws {
+  @Test(arguments: Engine.available) func stoppedWhileAJobIsClaimed_isCancelledToo(on engine: Engine) async throws {
     for _ in 0..<100 {
-      let queue = try DurableQueue(location: .memory)
+      let queue = try DurableQueue(location: engine.location())
       try await queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
       let id = try await queue.enqueue(Count(number: 1))
       queue.start()
@@ -19,8 +19,8 @@ import Testing
     }
   }
 
-  @Test func startedAgain_goesOn() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func startedAgain_goesOn(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     try await queue.register(Count.self) { _, _ in BlockOperation {} }
     for number in 1...20 {
       queue.start()
@@ -36,8 +36,8 @@ import Testing
     }
   }
 
-  @Test func events_ofEachJobComeInOrder_andEndWithTheQueue() async throws {
-    var queue: DurableQueue? = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func events_ofEachJobComeInOrder_andEndWithTheQueue(on engine: Engine) async throws {
+    var queue: DurableQueue? = try DurableQueue(location: engine.location())
     try await queue?.register(Count.self) { _, context async throws in context.reportProgress(2) }
     let events = try #require(queue?.events()), second = try #require(queue?.events())
     queue?.start()
@@ -57,10 +57,10 @@ import Testing
     #expect(count == 400)
   }
 
-  @Test func events_notRead_areTheNewest1024AndCounted() async throws {
+  @Test(arguments: Engine.available) func events_notRead_areTheNewest1024AndCounted(on engine: Engine) async throws {
     let events: AsyncStream<JobEvent>
     do {
-      let queue = try DurableQueue(location: .memory)
+      let queue = try DurableQueue(location: engine.location())
       events = queue.events()
       try await queue.enqueue(contentsOf: (0..<2_000).map { Count(number: $0) })
     }
@@ -69,8 +69,8 @@ import Testing
     #expect(dropped == Array(repeating: 2_000 - 1_024, count: 1_024))
   }
 
-  @Test func waitUntilIdle_countsWhatIsDueAlone() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func waitUntilIdle_countsWhatIsDueAlone(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let seen = EventRecorder<Int>()
     try await harness.queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
     try await harness.queue.enqueue(Count(number: 1), options: JobOptions(startsHeld: true))
@@ -90,8 +90,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func taskCancelled_waitUntilIdleEnds() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func taskCancelled_waitUntilIdleEnds(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     try await queue.register(Count.self) { _, _ in BlockOperation {} }
     try await queue.enqueue(Count(number: 1))
     let isWaiting = Gate()
@@ -165,12 +165,12 @@ import Testing
     }
   }
 
-  @Test func released_nothingIsLeft() async throws {
+  @Test(arguments: Engine.available) func released_nothingIsLeft(on engine: Engine) async throws {
     weak var core: QueueCore?
     weak var operation: Operation?
     for isStopped in [true, false] {
       do {
-        let queue = try DurableQueue(location: .memory)
+        let queue = try DurableQueue(location: engine.location())
         core = queue.core
         let started = Gate(), never = NeverFinishingOperation<Void>()
         operation = never
@@ -189,8 +189,8 @@ import Testing
     _ = operation
   }
 
-  @Test func doneJobs_operationsAreReleased() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func doneJobs_operationsAreReleased(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let operations = Weaks()
     try await queue.register(Count.self) { _, _ in operations.add(AsyncOperation {}) }
     queue.start()

@@ -6,9 +6,9 @@ import Testing
 @testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(30))) struct NetworkJobTests {
-  @Test func offline_stays_online_runsAtOnce() async throws {
+  @Test(arguments: Engine.available) func offline_stays_online_runsAtOnce(on engine: Engine) async throws {
     let network = ManualReachabilityMonitor(isReachable: false)
-    let harness = try Harness { $0.networkMonitor = network }
+    let harness = try Harness(engine.location()) { $0.networkMonitor = network }
     let seen = EventRecorder<Int>()
     try await harness.queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
     harness.queue.start()
@@ -27,9 +27,9 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func lostWhileTheJobRuns_costsNoAttempt() async throws {
+  @Test(arguments: Engine.available) func lostWhileTheJobRuns_costsNoAttempt(on engine: Engine) async throws {
     let network = ManualReachabilityMonitor(isReachable: true)
-    let harness = try Harness { $0.networkMonitor = network }
+    let harness = try Harness(engine.location()) { $0.networkMonitor = network }
     let started = Gate(), isLost = Gate()
     try await harness.queue.register(Count.self) { _, context async throws in
       started.open()

@@ -9,11 +9,11 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct RandomTests {
   private enum Plan: Int, CaseIterable { case succeed, failOnce, failAlways, failForGood, snooze, fail2Hold }
 
-  @Test(arguments: 0..<12) func randomJobs_endAsTheModelSays(_ seed: Int) async throws {
+  @Test(arguments: Engine.available, 0..<12) func randomJobs_endAsTheModelSays(on engine: Engine, _ seed: Int) async throws {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     var configuration = DurableQueue.Configuration()
     configuration.maxConcurrentJobs = Int.random(in: 1...6, using: &random)
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let snoozed = Locked<Set<Int>>([]), runs = Locked<[Int: Int]>([:])
     try await queue.register(Count.self, maxConcurrent: Bool.random(using: &random) ? 2 : nil) {
       job, context async throws in

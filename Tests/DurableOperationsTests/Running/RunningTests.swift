@@ -5,8 +5,8 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct RunningTests {
-  @Test func enqueued_started_runsAndIsDone() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func enqueued_started_runsAndIsDone(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let seen = EventRecorder<Int>()
     try await queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
     queue.start()
@@ -18,8 +18,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test func registeredAfterStart_storedJobsRun() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func registeredAfterStart_storedJobsRun(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     queue.start()
     let id = try await queue.enqueue(Count(number: 1))
     try await queue.waitUntilIdle()
@@ -29,8 +29,8 @@ import Testing
     #expect(try await queue.job(id)?.state == .done)
   }
 
-  @Test func fails_isRetriedAfterItsBackoff_thenDone() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func fails_isRetriedAfterItsBackoff_thenDone(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { _, context async throws in
       if context.attempt < 3 { throw TestFailure() }
     }
@@ -59,8 +59,8 @@ import Testing
     #expect(failures == [1, 2])
   }
 
-  @Test func lastAttemptFails_isDeadWithItsError() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func lastAttemptFails_isDeadWithItsError(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { _, _ async throws in throw TestFailure(text: "no way") }
     harness.queue.start()
     let id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
@@ -76,8 +76,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func permanentFailure_isDeadAtOnce() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func permanentFailure_isDeadAtOnce(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { _, _ async throws in
       throw PermanentJobFailure(TestFailure(text: "gone"))
     }
@@ -89,8 +89,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func snoozes_runsLaterWithoutLosingAnAttempt() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func snoozes_runsLaterWithoutLosingAnAttempt(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let runs = EventRecorder<Int>()
     try await harness.queue.register(Count.self) { _, context async throws in
       runs.record(context.attempt)
@@ -106,8 +106,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func takesTooLong_isCancelledAndHasFailed() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func takesTooLong_isCancelledAndHasFailed(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     let started = Gate()
     try await harness.queue.register(Count.self) { _, _ in
       started.open()
@@ -128,8 +128,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func scheduledForLater_runsWhenItsTimeComes() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func scheduledForLater_runsWhenItsTimeComes(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     harness.queue.start()
     let later = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(3600))))
@@ -143,10 +143,10 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func priorities_runInTheirOrder() async throws {
+  @Test(arguments: Engine.available) func priorities_runInTheirOrder(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
     configuration.maxConcurrentJobs = 1
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let seen = EventRecorder<Int>()
     try await queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
     try await queue.enqueue(Count(number: 4), options: JobOptions(priority: .low))
@@ -159,10 +159,10 @@ import Testing
     await queue.stop()
   }
 
-  @Test func kindWithALimit_neverRunsMoreAtOnce() async throws {
+  @Test(arguments: Engine.available) func kindWithALimit_neverRunsMoreAtOnce(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
     configuration.maxConcurrentJobs = 8
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let running = Peak()
     try await queue.register(Count.self, maxConcurrent: 2) { _, _ async throws in
       running.enter()
@@ -179,8 +179,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test func operationCancelledByOthers_countsAsFailedAttempt() async throws {
-    let harness = try Harness()
+  @Test(arguments: Engine.available) func operationCancelledByOthers_countsAsFailedAttempt(on engine: Engine) async throws {
+    let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { _, _ in
       let operation = BlockOperation {}
       operation.cancel()
@@ -194,8 +194,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func composite_runsAsOneJob() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func composite_runsAsOneJob(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let seen = EventRecorder<Int>()
     try await queue.register(Count.self) { job, _ in
       CompositeOperation(operations: (1...job.number).map { number in BlockOperation { seen.record(number) } })

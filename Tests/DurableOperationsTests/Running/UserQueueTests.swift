@@ -8,7 +8,7 @@ import Testing
 
 /// DUR-2: jobs whose operations run in a queue of the user's are claimed when it has a slot for them.
 @Suite(.timeLimit(.minutes(30))) struct UserQueueTests {
-  private func harness(_ queue: OperationQueue, _ location: DurableQueue.Location = .memory) throws -> Harness {
+  private func harness(_ queue: OperationQueue, _ location: DurableQueue.Location) throws -> Harness {
     try Harness(location) { $0.operationQueue = queue }
   }
 
@@ -23,10 +23,10 @@ import Testing
     await until(queue.operationCount == count)
   }
 
-  @Test func slotIsTaken_nothingIsClaimed_andWhatWaitsCanBeCancelledAndStopped() async throws {
+  @Test(arguments: Engine.available) func slotIsTaken_nothingIsClaimed_andWhatWaitsCanBeCancelledAndStopped(on engine: Engine) async throws {
     let operations = narrow(), release = Gate()
     operations.addOperation(SimpleOperation<Void> { operation in release.whenOpen { operation.finish() } })
-    let queue = try harness(operations).queue
+    let queue = try harness(operations, engine.location()).queue
     try await queue.register(Count.self) { _, _ async throws in }
     let ids = try await queue.enqueue(contentsOf: (0..<4).map { Count(number: $0) })
     let events = queue.events()
@@ -51,10 +51,10 @@ import Testing
     }
   }
 
-  @Test func queueIsSuspended_nothingIsClaimed_stopReturns_andThePlacesLeave() async throws {
+  @Test(arguments: Engine.available) func queueIsSuspended_nothingIsClaimed_stopReturns_andThePlacesLeave(on engine: Engine) async throws {
     let operations = narrow(3)
     operations.isSuspended = true
-    let queue = try harness(operations).queue
+    let queue = try harness(operations, engine.location()).queue
     try await queue.register(Count.self) { _, _ async throws in }
     try await queue.enqueue(contentsOf: (0..<4).map { Count(number: $0) })
     queue.start()
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func queueIsSuspended_betweenThePlaceAndTheClaim_nothingIsClaimed() async throws {
+  @Test(arguments: Engine.available) func queueIsSuspended_betweenThePlaceAndTheClaim_nothingIsClaimed(on engine: Engine) async throws {
     try await withDatabaseFile { file in
       let operations = narrow()
       operations.isSuspended = true
@@ -119,9 +119,9 @@ import Testing
   }
 
   /// A job that was claimed in the moment in which the user's queue was suspended.
-  private func claimedTooLate(looks: Int = .max) async throws -> (Harness, SuspendedBehindTheBack, JobID) {
+  private func claimedTooLate(on engine: Engine, looks: Int = .max) async throws -> (Harness, SuspendedBehindTheBack, JobID) {
     let operations = SuspendedBehindTheBack(looks: looks)
-    let harness = try Harness {
+    let harness = try Harness(engine.location()) {
       $0.operationQueue = operations
       // Otherwise there would be a further round, with a look of its own, when it says that there is a network.
       $0.networkMonitor = ManualReachabilityMonitor(isReachable: false)
@@ -135,8 +135,8 @@ import Testing
     return (harness, operations, id)
   }
 
-  @Test func queueIsSuspended_afterTheClaim_jobIsCancelled_atOnce() async throws {
-    let (harness, operations, id) = try await claimedTooLate()
+  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_jobIsCancelled_atOnce(on engine: Engine) async throws {
+    let (harness, operations, id) = try await claimedTooLate(on: engine)
     await harness.wait(for: .executing, of: id)
     try await harness.queue.cancel(id)
     #expect(try await harness.queue.waitUntilSettled(id)?.state == .cancelled)
@@ -145,9 +145,9 @@ import Testing
     await wait(for: 0, in: operations)
   }
 
-  @Test(arguments: [Duration.zero, .seconds(1000)])
-  func queueIsSuspended_afterTheClaim_stopReturns_andTheJobWaits(grace: Duration) async throws {
-    let (harness, operations, id) = try await claimedTooLate()
+  @Test(arguments: Engine.available, [Duration.zero, .seconds(1000)])
+  func queueIsSuspended_afterTheClaim_stopReturns_andTheJobWaits(on engine: Engine, grace: Duration) async throws {
+    let (harness, operations, id) = try await claimedTooLate(on: engine)
     await harness.wait(for: .executing, of: id)
     operations.looksLeft.withLock { $0 = 0 }
     await harness.queue.stop(grace: grace)
@@ -157,8 +157,8 @@ import Testing
     #expect(try await harness.queue.job(id)?.attempts == 0)
   }
 
-  @Test func queueIsSuspended_afterTheClaim_andItsOperationsAreCancelled_jobIsNotCharged() async throws {
-    let (harness, operations, id) = try await claimedTooLate()
+  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_andItsOperationsAreCancelled_jobIsNotCharged(on engine: Engine) async throws {
+    let (harness, operations, id) = try await claimedTooLate(on: engine)
     await harness.wait(for: .executing, of: id)
     operations.looksLeft.withLock { $0 = 0 }
     operations.cancelAllOperations()
@@ -167,8 +167,8 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func queueIsSuspended_afterTheClaim_durableQueueIsSuspended_andNothingStaysBehind() async throws {
-    let (harness, operations, id) = try await claimedTooLate()
+  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_durableQueueIsSuspended_andNothingStaysBehind(on engine: Engine) async throws {
+    let (harness, operations, id) = try await claimedTooLate(on: engine)
     await harness.wait(for: .executing, of: id)
     operations.looksLeft.withLock { $0 = 0 }
     await harness.queue.suspend()
@@ -179,8 +179,8 @@ import Testing
   }
 
   /// At once, or when it looks around.
-  @Test(arguments: [1, 2]) func queueIsSuspended_afterTheClaim_jobIsLeftToOthers(looks: Int) async throws {
-    let (harness, operations, id) = try await claimedTooLate(looks: looks)
+  @Test(arguments: Engine.available, [1, 2]) func queueIsSuspended_afterTheClaim_jobIsLeftToOthers(on engine: Engine, looks: Int) async throws {
+    let (harness, operations, id) = try await claimedTooLate(on: engine, looks: looks)
     await until(operations.looksLeft.withLock { $0 == 0 })
     if looks == 2 {
       await harness.wait(for: .executing, of: id)
@@ -192,9 +192,9 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test func manyJobs_runAtTheLimitOfTheQueue_withForeignOperationsBetween() async throws {
+  @Test(arguments: Engine.available) func manyJobs_runAtTheLimitOfTheQueue_withForeignOperationsBetween(on engine: Engine) async throws {
     let operations = narrow(2), peak = Peak(), foreign = EventRecorder<Int>()
-    let queue = try harness(operations).queue
+    let queue = try harness(operations, engine.location()).queue
     try await queue.register(Count.self) { _, _ in
       BlockOperation {
         peak.enter()
@@ -219,9 +219,9 @@ import Testing
     await wait(for: 0, in: operations)
   }
 
-  @Test func composite_inOneSlot_runsItsLeavesThere() async throws {
+  @Test(arguments: Engine.available) func composite_inOneSlot_runsItsLeavesThere(on engine: Engine) async throws {
     let operations = narrow(), peak = Peak()
-    let queue = try harness(operations).queue
+    let queue = try harness(operations, engine.location()).queue
     try await queue.register(Count.self) { _, _ in
       CompositeOperation(
         operations: (0..<4).map { _ in
@@ -239,10 +239,10 @@ import Testing
     #expect(peak.peak == 1)
   }
 
-  @Test func placesAreCancelledByOthers_areAskedForAnew() async throws {
+  @Test(arguments: Engine.available) func placesAreCancelledByOthers_areAskedForAnew(on engine: Engine) async throws {
     let operations = narrow()
     operations.isSuspended = true
-    let queue = try harness(operations).queue
+    let queue = try harness(operations, engine.location()).queue
     try await queue.register(Count.self) { _, _ async throws in }
     try await queue.enqueue(contentsOf: (0..<4).map { Count(number: $0) })
     queue.start()
@@ -254,9 +254,9 @@ import Testing
     #expect(try await queue.counts()[.done] == 4)
   }
 
-  @Test func runningJobIsCancelledWithTheQueue_hasFailed() async throws {
+  @Test(arguments: Engine.available) func runningJobIsCancelledWithTheQueue_hasFailed(on engine: Engine) async throws {
     let operations = narrow(), started = Gate()
-    let queue = try harness(operations).queue
+    let queue = try harness(operations, engine.location()).queue
     try await queue.register(Count.self) { _, _ in
       started.open()
       return NeverFinishingOperation<Void>()
@@ -272,15 +272,13 @@ import Testing
     await wait(for: 0, in: operations)
   }
 
-  @Test func jobThatMustRunAlone_runsInAPlace() async throws {
+  @Test(arguments: Engine.available) func jobThatMustRunAlone_runsInAPlace(on engine: Engine) async throws {
     let operations = narrow(4)
-    let queue = try harness(operations).queue
+    let queue = try harness(operations, engine.location()).queue
     try await queue.register(Count.self) { _, _ async throws in }
     let ids = try await queue.enqueue(contentsOf: (0..<6).map { Count(number: $0) })
-    _ = try queue.core.database.withSQLite { store in
-      try store.transaction {
-        try store.connection.execute("UPDATE durable_jobs SET lane = lane | 2 WHERE id = \(ids[3].rawValue)")
-      }
+    _ = try await queue.transaction {
+      try $0.execute("UPDATE \(engine.table("jobs")) SET lane = lane | 2 WHERE id = \(ids[3].rawValue)")
     }
     queue.start()
     try await queue.waitUntilIdle()
@@ -289,10 +287,10 @@ import Testing
     await wait(for: 0, in: operations)
   }
 
-  @Test func queueGoes_whilePlacesWait_theyLeave() async throws {
+  @Test(arguments: Engine.available) func queueGoes_whilePlacesWait_theyLeave(on engine: Engine) async throws {
     let operations = narrow()
     operations.isSuspended = true
-    var queue: DurableQueue? = try harness(operations).queue
+    var queue: DurableQueue? = try harness(operations, engine.location()).queue
     try await queue?.register(Count.self) { _, _ async throws in }
     try await queue?.enqueue(Count(number: 1))
     queue?.start()
@@ -402,7 +400,7 @@ private final class SuspendedBehindTheBack: OperationQueue, @unchecked Sendable 
 
   override var isSuspended: Bool {
     get {
-      guard DispatchQueue.getSpecific(key: SQLiteAccess.current) != nil, operations.contains(where: \.isExecuting)
+      guard DispatchQueue.getSpecific(key: StoreQueue.current) != nil, operations.contains(where: \.isExecuting)
       else { return super.isSuspended }
       let isLeft = looksLeft.withLock { looks in
         defer { looks = max(looks - 1, 0) }

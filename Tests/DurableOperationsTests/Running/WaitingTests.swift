@@ -7,8 +7,8 @@ import Testing
 
 /// Waiting until one job has settled.
 @Suite(.timeLimit(.minutes(30))) struct WaitingTests {
-  @Test func settles_theRecordIsGiven() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func settles_theRecordIsGiven(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     try await queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }
     let done = try await queue.enqueue(Count(number: 1))
     let dead = try await queue.enqueue(Count(number: 2), options: JobOptions(maxAttempts: 1))
@@ -26,10 +26,10 @@ import Testing
     await queue.stop()
   }
 
-  @Test func nothingIsKept_isNil() async throws {
+  @Test(arguments: Engine.available) func nothingIsKept_isNil(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
     configuration.retention = .none
-    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     try await queue.register(Count.self) { _, _ in BlockOperation {} }
     let id = try await queue.enqueue(Count(number: 1))
     async let record = queue.waitUntilSettled(id)
@@ -51,8 +51,8 @@ import Testing
     }
   }
 
-  @Test func taskCancelled_ends() async throws {
-    let queue = try DurableQueue(location: .memory)
+  @Test(arguments: Engine.available) func taskCancelled_ends(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
     let id = try await queue.enqueue(Count(number: 1))
     let waiting = Task { try await queue.waitUntilSettled(id) }
     waiting.cancel()

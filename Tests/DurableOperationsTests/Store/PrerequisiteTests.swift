@@ -214,7 +214,7 @@ import Testing
       // What has no prerequisites left is taken away until nothing changes: what stays are circles and what follows them.
       var left = Set(graph.indices)
       while let next = left.first(where: { job in graph[job].allSatisfy { !left.contains($0) } }) { left.remove(next) }
-      let circle = SQLiteStore.circle(in: graph)
+      let circle = JobRequest.circle(in: graph)
       #expect((circle == nil) == left.isEmpty, "\(graph)")
       guard let circle else { continue }
       #expect(circle.first == circle.last && circle.count > 1, "\(graph)")

@@ -25,19 +25,15 @@ public final class PostgresServer: Sendable {
   private let watcherInput: Pipe
   private let lastDatabase = Locked(0)
 
-  private static let starting = Locked<Task<PostgresServer, any Error>?>(nil)
+  private static let started = Result { try PostgresServer() }
 
   /// The server of this process, which the first call starts.
   public static var shared: PostgresServer {
-    get async throws {
-      try await starting.withLock { task in
-        if let task { return task }
-        let new = Task { try await onWorker { Result { try PostgresServer() } }.get() }
-        task = new
-        return new
-      }.value
-    }
+    get async throws { try await onWorker { Self.started }.get() }
   }
+
+  /// The same. The first call blocks its thread until the server has started.
+  public static func sharedBlocking() throws -> PostgresServer { try started.get() }
 
   /// A server of a test that stops it, or restarts it. Ends when this object goes.
   public static func own() async throws -> PostgresServer {
@@ -76,7 +72,7 @@ public final class PostgresServer: Sendable {
         unix_socket_directories = '\(folder)'
         fsync = off
         logging_collector = off
-        max_connections = 200
+        max_connections = 400
         shared_buffers = '32MB'
 
         """
@@ -118,6 +114,9 @@ public final class PostgresServer: Sendable {
   public func addressURL(_ database: String = "postgres", role: String = "durable", port: UInt16? = nil) -> String {
     "postgresql://\(role)@127.0.0.1:\(port.map(Int.init) ?? self.port)/\(database)?sslmode=disable"
   }
+
+  /// A number that no other call gets.
+  public func uniqueNumber() -> Int { lastDatabase.increment() }
 
   /// Runs SQL with `psql`, which blocks the thread. Returns what it prints.
   @discardableResult

@@ -24,45 +24,52 @@ extension PostgresConnectionPool {
   /// a free connection throws `CancellationError`; what has begun is not cancelled.
   @discardableResult
   func run<R: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> R) async throws -> R {
-    let connection = try await borrow()
-    let reply = PostgresReply<R>()
-    working.async {
-      let result = Result { try body(connection) }
-      // Before the task goes on: it finds the connection free.
-      self.giveBack(connection)
-      reply.give(result)
+    try await lend { connection, reply in
+      self.working.async {
+        let result = Result { try body(connection) }
+        // Before the task goes on: it finds the connection free.
+        self.giveBack(connection)
+        reply.give(result)
+      }
     }
-    return try await reply.value()
   }
 
   /// Sends one pipeline, and suspends the task until it is answered. No thread waits meanwhile. It is cancelled as ``run(_:)`` is.
   @discardableResult
   func send(_ pipeline: PostgresPipeline, timeout: Duration? = nil) async throws -> [PostgresResult] {
-    let connection = try await borrow()
-    let reply = PostgresReply<[PostgresResult]>()
-    connection.socket.run(pipeline, on: connection, timeout: timeout ?? configuration.statementTimeout) { result in
-      self.giveBack(connection)
-      reply.give(result.mapError { $0 })
+    let timeout = timeout ?? configuration.statementTimeout
+    return try await lend { connection, reply in
+      connection.socket.run(pipeline, on: connection, timeout: timeout) { result in
+        self.giveBack(connection)
+        reply.give(result.mapError { $0 })
+      }
     }
-    return try await reply.value()
+  }
+
+  /// Has something begin as soon as there is a connection: not when the task goes on, for all threads of tasks may be blocked by
+  /// callers of ``sync(_:)`` who wait for this very connection.
+  private func lend<R: Sendable>(
+    _ begin: @escaping @Sendable (PostgresConnection, PostgresReply<R>) -> Void
+  ) async throws -> R {
+    try Task.checkCancellation()
+    let reply = PostgresReply<R>()
+    let number = borrow { result in
+      switch result {
+      case .success(let connection): begin(connection, reply)
+      case .failure(let error): reply.give(.failure(error))
+      }
+    }
+    return try await withTaskCancellationHandler {
+      try await reply.value()
+    } onCancel: {
+      if let number { cancel(number) }
+    }
   }
 
   private func borrowBlocking() throws -> PostgresConnection {
     let reply = PostgresReply<PostgresConnection>()
     _ = borrow { reply.give($0) }
     return try reply.wait()
-  }
-
-  private func borrow() async throws -> PostgresConnection {
-    try Task.checkCancellation()
-    if let connection = borrowIdle() { return connection }
-    let reply = PostgresReply<PostgresConnection>()
-    let number = borrow { reply.give($0) }
-    return try await withTaskCancellationHandler {
-      try await reply.value()
-    } onCancel: {
-      if let number { cancel(number) }
-    }
   }
 }
 #endif

@@ -13,7 +13,7 @@ struct DiskReserve: Sendable {
   init?(at location: DurableQueue.Location, size: Int) {
     switch location {
     case .file(let file), .existingFile(let file): database = file.path
-    case .memory, .readOnlyFile: return nil
+    default: return nil
     }
     guard size > 0 else { return nil }
     // Beside the file itself, as SQLite keeps the log: what leads there may stand on another disk.

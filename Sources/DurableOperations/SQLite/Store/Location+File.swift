@@ -5,7 +5,7 @@ extension DurableQueue.Location {
   func prepareFile(at url: URL, access: DurableQueue.FileAccess) throws {
     switch self {
     case .existingFile, .readOnlyFile: return try Self.requireFile(at: url)
-    case .file, .memory: break
+    default: break
     }
     let folder = url.deletingLastPathComponent()
     do {

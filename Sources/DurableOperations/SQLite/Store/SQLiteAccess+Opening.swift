@@ -26,10 +26,6 @@ extension SQLiteAccess {
     hasUsedReserve: Bool
   ) throws -> (writer: SQLiteAccess, reader: SQLiteAccess) {
     switch location {
-    case .memory:
-      let database = try SQLiteAccess(
-        path: ":memory:", configuration: configuration, events: events, label: "memory")
-      return (database, database)
     case .readOnlyFile(let url):
       try location.prepareFile(at: url, access: configuration.fileAccess)
       let database = try SQLiteAccess(
@@ -49,6 +45,11 @@ extension SQLiteAccess {
       writer.keep(ReserveKeeper(at: location, configuration, wasUsed: hasUsedReserve))
       if !mustExist { configuration.protectFiles(of: url.path) }
       return (writer, reader)
+    // In memory: no other location is SQLite's.
+    default:
+      let database = try SQLiteAccess(
+        path: ":memory:", configuration: configuration, events: events, label: "memory")
+      return (database, database)
     }
   }
 }

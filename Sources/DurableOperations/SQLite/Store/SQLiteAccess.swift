@@ -12,7 +12,6 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
   /// That of all connections of the core.
   private let suspension: Suspension
   let place: String
-  static let current = DispatchSpecificKey<ObjectIdentifier>()
 
   init(
     path: String, configuration: DurableQueue.Configuration, events: EventHub, label: String, mustExist: Bool = false,
@@ -31,7 +30,7 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
     self.open = isReadOnly ? { SQLiteSession(try open(), configuration: configuration, events: events) } : nil
     queue = DispatchQueue(label: "DurableOperations.\(label)", qos: .userInitiated, autoreleaseFrequency: .workItem)
     group = writer?.group ?? ObjectIdentifier(queue)
-    queue.setSpecific(key: Self.current, value: group)
+    queue.setSpecific(key: StoreQueue.current, value: group)
   }
 
   /// Before anything is asked of it.
@@ -39,7 +38,7 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
 
   func sync<R>(_ body: (any StoreSession) throws -> R) throws -> R {
     // Whoever is on the queue already is inside of a transaction of the user's.
-    if DispatchQueue.getSpecific(key: Self.current) == group { throw JobError(.insideTransaction) }
+    if DispatchQueue.getSpecific(key: StoreQueue.current) == group { throw JobError(.insideTransaction) }
     return try queue.sync { try use(body) }
   }
 

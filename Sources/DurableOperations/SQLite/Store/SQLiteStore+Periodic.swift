@@ -7,9 +7,7 @@ extension SQLiteStore {
   func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp)
     throws
   {
-    let text = try Self.text(of: schedule)
-    var options = job.options
-    (options.start, options.dependsOn) = (.atOnce, [])
+    let text = try PeriodicRow.storedForm(of: schedule)
     let next = schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
     let known = try connection.execute("SELECT schedule FROM durable_periodic WHERE name = ?", [.text(name)]).first
     if let known, known.values != [.text(text)] { try forgetOccurrences(of: name) }
@@ -23,7 +21,7 @@ extension SQLiteStore {
         schedule = excluded.schedule
       """,
       [
-        .text(name), .text(job.kind), SQLValue(job.version), .blob(try job.payload), .text(try Self.text(of: options)),
+        .text(name), .text(job.kind), SQLValue(job.version), .blob(try job.payload), .text(try PeriodicRow.storedOptions(of: job)),
         .text(text), .text(catchUp.rawValue), .integer(now), next.map { .integer($0) } ?? .null,
       ])
   }
@@ -62,18 +60,10 @@ extension SQLiteStore {
         if case .failure(let error) = result { unreadable = error }
         continue
       }
-      let last = Date(milliseconds: row.lastAt), end = Date(milliseconds: now)
-      let due =
-        switch row.catchUp {
-        case .latest: row.schedule.lastOccurrence(after: last, through: end).map { [$0] } ?? []
-        // What is left comes at the next look.
-        case .all: row.schedule.occurrences(after: last, through: end, limit: 1000)
-        }
+      let due = row.due(at: now)
       for time in due {
         guard try takesPlace(row.name, row.schedule, at: time.milliseconds) else { continue }
-        let job = JobRequest(
-          kind: row.kind, version: row.version, payload: row.payload, options: row.options,
-          occurrence: time.milliseconds)
+        let job = row.request(for: time)
         do {
           _ = try enqueue([job])
           enqueued.append(job)
@@ -82,7 +72,7 @@ extension SQLiteStore {
           guard error.code == .duplicate else { throw error }
         }
       }
-      let reached = due.last ?? end
+      let reached = due.last ?? Date(milliseconds: now)
       let next = row.schedule.next(after: reached).map(\.milliseconds)
       try connection.execute(
         "UPDATE durable_periodic SET last_at = ?, next_at = ? WHERE name = ?",
@@ -134,20 +124,9 @@ extension SQLiteStore {
   }
 
   private static func periodicRow(_ row: Statement) throws -> PeriodicRow {
-    let decoder = JSONDecoder()
-    func decoded<T: Decodable>(_ column: Int32) throws -> T {
-      try decoder.decode(T.self, from: Data((row.text(column) ?? "").utf8))
-    }
-    return PeriodicRow(
+    try PeriodicRow(
       name: row.text(0) ?? "", kind: row.text(1) ?? "", version: Int(clamping: row.integer(2)),
-      payload: row.data(3) ?? Data(),
-      options: try decoded(4), schedule: try decoded(5), catchUp: JobCatchUp(rawValue: row.text(6) ?? "") ?? .latest,
-      lastAt: row.integer(7), nextAt: row.optionalInteger(8))
-  }
-
-  private static func text(of value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
+      payload: row.data(3) ?? Data(), options: row.text(4) ?? "", schedule: row.text(5) ?? "",
+      catchUp: row.text(6) ?? "", lastAt: row.integer(7), nextAt: row.optionalInteger(8))
   }
 }

@@ -1,0 +1,511 @@
+#if os(macOS) || os(Linux)
+/// What the server does with several statements that depend on each other: a round trip for all of them, and the same for those who
+/// enqueue jobs by SQL.
+///
+/// Each statement in a function sees what was committed before it began, so a decision comes after the lock that it needs. Locks are
+/// taken in one order everywhere: the number of a round, unique keys, prerequisites, the job itself, dependents; each by number.
+enum PostgresFunctions {
+  static func all(_ schema: SQL) -> SQL {
+    """
+    \(time(schema))
+    \(rounds(schema))
+    \(prerequisitesEnded(schema))
+    \(attemptsEnded(schema))
+    \(removeJobs(schema))
+    \(enqueueJob(schema))
+    \(blockJob(schema))
+    \(retryJob(schema))
+    \(deleteJobs(schema))
+    \(rescue(schema))
+    \(prune(schema))
+    \(enqueue(schema))
+    """
+  }
+
+  // MARK: - Time and rounds
+
+  private static func time(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).now_ms() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS
+      $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
+    """
+  }
+
+  /// Takes the number of a round, and prolongs the lease when a third of it has gone by.
+  private static func rounds(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).begin_round(
+      of_worker bigint, of_epoch bigint, expected bigint, lease_ms bigint, moment bigint
+    ) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      UPDATE \(schema).rounds SET number = expected + 1
+        WHERE worker = of_worker AND epoch = of_epoch AND number = expected;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'worker % is not at round %', of_worker, expected USING ERRCODE = 'DQ001';
+      END IF;
+      moment := coalesce(moment, \(schema).now_ms());
+      UPDATE \(schema).workers SET lease_until = moment + lease_ms
+        WHERE id = of_worker AND lease_until < moment + lease_ms * 2 / 3;
+    END $$;
+    """
+  }
+
+  // MARK: - Prerequisites
+
+  /// Lets dependents go on, or fail, and theirs in turn. `how`: 0 for done, 1 for failed, 2 for deleted; `only_dependent`: the one
+  /// that is meant, or null. Returns what was changed: those that failed with the prerequisite that they failed with.
+  private static func prerequisitesEnded(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).prerequisites_ended(ended bigint[], how int, only_dependent bigint, moment bigint)
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    DECLARE
+      failed bigint[];
+    BEGIN
+      moment := coalesce(moment, \(schema).now_ms());
+      WHILE cardinality(ended) > 0 LOOP
+        PERFORM 1 FROM \(schema).jobs WHERE id = ANY(ARRAY(
+          SELECT dependent FROM \(schema).dependencies
+          WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)))
+        ORDER BY id FOR UPDATE;
+        EXIT WHEN NOT FOUND;
+        RETURN QUERY
+          WITH released AS MATERIALIZED (
+            DELETE FROM \(schema).dependencies
+            WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
+              AND (how = 0 OR failing = 3)
+            RETURNING dependent
+          ), n AS MATERIALIZED (SELECT dependent, count(*)::int AS n FROM released GROUP BY dependent)
+          UPDATE \(schema).jobs SET blockers = blockers - n.n,
+            state = CASE WHEN state <> 2 OR blockers > n.n THEN state WHEN run_at > moment THEN 1 ELSE 0 END
+          FROM n WHERE id = n.dependent
+          RETURNING id, lane, state::int, NULL::bigint;
+        failed := '{}';
+        IF how <> 0 THEN
+          FOR job, job_lane, job_state, failed_with IN
+            WITH hit AS MATERIALIZED (
+              SELECT DISTINCT ON (dependent) dependent, prerequisite, failing FROM \(schema).dependencies
+              WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
+                AND (how = 2 OR failing IN (1, 2))
+              ORDER BY dependent, prerequisite)
+            UPDATE \(schema).jobs SET finished_at = moment, state = CASE hit.failing WHEN 2 THEN 6 ELSE 5 END,
+              error = \(prerequisiteFailed)
+            FROM hit WHERE id = hit.dependent AND state IN (2, 4)
+            RETURNING id, lane, state::int, hit.prerequisite
+          LOOP
+            failed := failed || job;
+            RETURN NEXT;
+          END LOOP;
+        END IF;
+        IF how = 2 THEN
+          -- What was deleted will never be done: nobody waits for it any more.
+          WITH gone AS MATERIALIZED (
+            DELETE FROM \(schema).dependencies
+            WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
+            RETURNING dependent
+          ), n AS MATERIALIZED (SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent)
+          UPDATE \(schema).jobs SET blockers = blockers - n.n FROM n WHERE id = n.dependent;
+        END IF;
+        ended := failed;
+        how := 1;
+        only_dependent := NULL;
+      END LOOP;
+    END $$;
+    """
+  }
+
+  /// The sentence of `JobError`, with the number of the prerequisite.
+  private static var prerequisiteFailed: SQL {
+    let number = JobID(rawValue: .max)
+    let sentence = JobError(.prerequisiteFailed(number)).description
+    let text = PostgresStatement.quoted(sentence)
+    return "replace(\(SQL(stringLiteral: text)), '\(number.rawValue)', hit.prerequisite::text)"
+  }
+
+  /// After attempts have ended, or jobs were cancelled or given up: what was kept for them goes, and their dependents are told.
+  private static func attemptsEnded(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).attempts_ended(ids bigint[], moment bigint)
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    DECLARE
+      replaced record;
+      heir bigint;
+    BEGIN
+      IF EXISTS (SELECT 1 FROM \(schema).checkpoints WHERE job = ANY(ids)) THEN
+        DELETE FROM \(schema).checkpoints WHERE job = ANY(ids)
+          AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = checkpoints.job AND state <> 7);
+      END IF;
+      IF EXISTS (SELECT 1 FROM \(schema).errors WHERE job = ANY(ids)) THEN
+        DELETE FROM \(schema).errors WHERE job = ANY(ids)
+          AND (NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = errors.job)
+            OR number <= (SELECT older.number FROM \(schema).errors AS older WHERE older.job = errors.job
+              ORDER BY older.number DESC OFFSET 20 LIMIT 1));
+      END IF;
+      IF NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = ANY(ids)) THEN
+        RETURN;
+      END IF;
+      -- Those who wait for a job that was replaced while it executed wait for the one that has its place.
+      FOR replaced IN SELECT id, lane, unique_key FROM \(schema).jobs
+        WHERE id = ANY(ids) AND state = 5 AND flags & 32 <> 0 AND unique_key IS NOT NULL ORDER BY id
+      LOOP
+        SELECT id INTO heir FROM \(schema).jobs WHERE unique_key = replaced.unique_key AND lane >> 2 = replaced.lane >> 2
+          AND state IN (0, 1, 2, 3, 4) ORDER BY id LIMIT 1 FOR NO KEY UPDATE;
+        IF FOUND THEN
+          UPDATE \(schema).dependencies SET prerequisite = heir WHERE prerequisite = replaced.id AND dependent <> heir
+            AND NOT EXISTS (SELECT 1 FROM \(schema).dependencies AS other
+              WHERE other.prerequisite = heir AND other.dependent = dependencies.dependent);
+          UPDATE \(schema).jobs SET flags = flags | 1 WHERE id = heir;
+        END IF;
+      END LOOP;
+      RETURN QUERY SELECT * FROM \(schema).prerequisites_ended(ARRAY(
+        SELECT DISTINCT prerequisite FROM \(schema).dependencies WHERE prerequisite = ANY(ids)
+          AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = prerequisite AND state <> 7)), 0, NULL, moment);
+      RETURN QUERY SELECT * FROM \(schema).prerequisites_ended(ARRAY(
+        SELECT DISTINCT prerequisite FROM \(schema).dependencies WHERE prerequisite = ANY(ids)
+          AND EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = prerequisite AND state IN (5, 6))), 1, NULL, moment);
+    END $$;
+    """
+  }
+
+  // MARK: - Deleting
+
+  /// Deletes jobs that nothing waits for.
+  private static func removeJobs(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).remove_jobs(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      DELETE FROM \(schema).dependencies WHERE dependent = ANY(ids);
+      DELETE FROM \(schema).checkpoints WHERE job = ANY(ids);
+      DELETE FROM \(schema).errors WHERE job = ANY(ids);
+      DELETE FROM \(schema).jobs WHERE id = ANY(ids);
+    END $$;
+    """
+  }
+
+  /// Deletes those that are in one of the states, or that have failed because others were deleted. Returns each that was deleted,
+  /// and each dependent that was changed.
+  private static func deleteJobs(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).delete_jobs(ids bigint[], states bigint[], failed bigint[], moment bigint)
+    RETURNS TABLE (deleted bigint, job bigint, job_lane bigint, job_state int, failed_with bigint)
+    LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    DECLARE
+      one bigint;
+      its_state int;
+    BEGIN
+      FOREACH one IN ARRAY ids LOOP
+        SELECT state INTO its_state FROM \(schema).jobs WHERE id = one FOR UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        CONTINUE WHEN its_state <> ALL(states) AND NOT (its_state IN (5, 6) AND one = ANY(failed));
+        FOR job, job_lane, job_state, failed_with IN SELECT * FROM \(schema).prerequisites_ended(
+          ARRAY[one], CASE WHEN its_state = 7 THEN 0 ELSE 2 END, NULL, moment)
+        LOOP
+          IF failed_with IS NOT NULL THEN failed := failed || job; END IF;
+          RETURN NEXT;
+        END LOOP;
+        PERFORM \(schema).remove_jobs(ARRAY[one]);
+        job := NULL; job_lane := NULL; job_state := NULL; failed_with := NULL;
+        deleted := one;
+        RETURN NEXT;
+        deleted := NULL;
+      END LOOP;
+    END $$;
+    """
+  }
+
+  /// Deletes a batch of jobs that ended before a time, but for those that others wait for: somebody may retry them. Returns how many.
+  private static func prune(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).prune(finished_before bigint, most int) RETURNS int LANGUAGE plpgsql AS $$
+    DECLARE
+      ids bigint[];
+    BEGIN
+      ids := ARRAY(SELECT id FROM \(schema).jobs WHERE state IN (5, 7) AND finished_at < finished_before
+        AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id))
+        ORDER BY finished_at LIMIT most FOR UPDATE SKIP LOCKED);
+      -- Once more, now that nobody can make one of them a prerequisite.
+      ids := ARRAY(SELECT id FROM unnest(ids) AS id
+        WHERE NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id));
+      PERFORM \(schema).remove_jobs(ids);
+      RETURN cardinality(ids);
+    END $$;
+    """
+  }
+
+  // MARK: - Enqueueing
+
+  /// Stores a job without its prerequisites. `problem`: 1 if its key is taken, by `other`.
+  private static func enqueueJob(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).enqueue_job(
+      of_lane bigint, of_major bigint, of_minor bigint, of_flags bigint, of_max_attempts bigint, of_timeout bigint,
+      starts_at bigint, delay bigint, is_held boolean, of_version bigint, of_backoff text, of_key text,
+      key_states bigint[], replaces boolean, of_payload json, of_occurrence bigint, moment bigint
+    ) RETURNS TABLE (job bigint, problem int, other bigint) LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    DECLARE
+      holder_state int;
+      begins int;
+      waits int;
+    BEGIN
+      moment := coalesce(moment, \(schema).now_ms());
+      starts_at := coalesce(starts_at, moment + delay);
+      begins := CASE WHEN is_held THEN 4 WHEN starts_at > moment THEN 1 ELSE 0 END;
+      IF of_key IS NOT NULL THEN
+        PERFORM \(schema).lock_key(of_lane >> 2, of_key);
+        LOOP
+          -- One that executes only if there is no other.
+          SELECT id INTO other FROM \(schema).jobs
+            WHERE unique_key = of_key AND lane >> 2 = of_lane >> 2 AND state = ANY(key_states)
+            ORDER BY state = 3, id DESC LIMIT 1;
+          EXIT WHEN NOT FOUND;
+          SELECT state INTO holder_state FROM \(schema).jobs WHERE id = other FOR UPDATE;
+          EXIT WHEN holder_state = ANY(key_states);
+        END LOOP;
+        IF other IS NOT NULL AND NOT replaces THEN
+          problem := 1;
+          RETURN NEXT;
+          RETURN;
+        END IF;
+        IF other IS NOT NULL AND holder_state <> 3 THEN
+          -- It waits for what the new one names, and for one that executes in whose place it is to come.
+          DELETE FROM \(schema).dependencies WHERE dependent = other AND prerequisite NOT IN (
+            SELECT id FROM \(schema).jobs WHERE unique_key = of_key AND lane >> 2 = of_lane >> 2 AND state = 3);
+          waits := (SELECT count(*) FROM \(schema).dependencies WHERE dependent = other);
+          UPDATE \(schema).jobs SET lane = of_lane, state = CASE WHEN waits > 0 AND begins <> 4 THEN 2 ELSE begins END,
+            major = of_major, minor = of_minor, flags = of_flags | (flags & 1), blockers = waits,
+            max_attempts = of_max_attempts, timeout = of_timeout, run_at = starts_at, enqueued_at = moment,
+            version = of_version, backoff = of_backoff, payload = of_payload, occurrence = of_occurrence, attempts = 0,
+            crashes = 0, lapses = 0, error = NULL, revision = revision + 1, started_at = NULL, finished_at = NULL
+            WHERE id = other;
+          DELETE FROM \(schema).checkpoints WHERE job = other;
+          DELETE FROM \(schema).errors WHERE job = other;
+          job := other;
+          RETURN NEXT;
+          RETURN;
+        END IF;
+      END IF;
+      INSERT INTO \(schema).jobs (lane, state, major, minor, flags, max_attempts, timeout, run_at, enqueued_at,
+        version, backoff, unique_key, payload, occurrence)
+      VALUES (of_lane, begins, of_major, of_minor, of_flags, of_max_attempts, of_timeout, starts_at, moment,
+        of_version, of_backoff, of_key, of_payload, of_occurrence)
+      RETURNING id INTO job;
+      IF other IS NOT NULL THEN
+        -- Whatever becomes of the one that runs, this one comes after it.
+        INSERT INTO \(schema).dependencies (prerequisite, dependent, failing) VALUES (other, job, 3);
+        UPDATE \(schema).jobs SET flags = flags | 33 WHERE id = other;
+        UPDATE \(schema).jobs SET blockers = 1, state = CASE WHEN begins IN (0, 1) THEN 2 ELSE begins END WHERE id = job;
+        other := NULL;
+      END IF;
+      RETURN NEXT;
+    END $$;
+    CREATE FUNCTION \(schema).lock_key(of_kind bigint, key text) RETURNS void LANGUAGE sql AS $$
+      SELECT pg_advisory_xact_lock(hashtextextended(\(name(schema)) || ' ' || of_kind::text || ' ' || key, 0)) $$;
+    """
+  }
+
+  /// Has a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this one. Otherwise the rows are those of
+  /// `prerequisites_ended`: one of them may have failed long ago.
+  private static func blockJob(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).block_job(of_job bigint, prerequisites bigint[], of_failing bigint, moment bigint)
+    RETURNS TABLE (problem int, other bigint, job bigint, job_lane bigint, job_state int, failed_with bigint)
+    LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    DECLARE
+      unmet bigint[];
+      added int;
+    BEGIN
+      -- Two jobs that are replaced at once could close a circle that neither of their transactions sees.
+      IF EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = of_job AND flags & 1 <> 0) THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(\(name(schema)) || ' circles', 0));
+      END IF;
+      PERFORM 1 FROM \(schema).jobs WHERE id = ANY(prerequisites) ORDER BY id FOR NO KEY UPDATE;
+      SELECT p INTO other FROM unnest(prerequisites) AS p
+        WHERE p = of_job OR NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = p) ORDER BY p LIMIT 1;
+      IF FOUND THEN
+        problem := 2;
+        RETURN NEXT;
+        RETURN;
+      END IF;
+      unmet := ARRAY(SELECT id FROM \(schema).jobs WHERE id = ANY(prerequisites) AND state <> 7 ORDER BY id);
+      IF EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = of_job AND flags & 1 <> 0) THEN
+        WITH RECURSIVE later (id) AS (
+          SELECT dependent FROM \(schema).dependencies WHERE prerequisite = of_job
+          UNION SELECT dependent FROM \(schema).dependencies JOIN later ON prerequisite = later.id)
+        SELECT later.id INTO other FROM later WHERE later.id = ANY(unmet) ORDER BY 1 LIMIT 1;
+        IF FOUND THEN
+          problem := 3;
+          RETURN NEXT;
+          RETURN;
+        END IF;
+      END IF;
+      IF cardinality(unmet) = 0 THEN RETURN; END IF;
+      WITH new AS (
+        INSERT INTO \(schema).dependencies (prerequisite, dependent, failing)
+        SELECT p, of_job, of_failing FROM unnest(unmet) AS p ON CONFLICT DO NOTHING RETURNING 1)
+      SELECT count(*) INTO added FROM new;
+      UPDATE \(schema).dependencies SET failing = of_failing
+        WHERE dependent = of_job AND prerequisite = ANY(unmet) AND failing <> of_failing;
+      UPDATE \(schema).jobs SET flags = flags | 1 WHERE id = ANY(unmet) AND flags & 1 = 0;
+      UPDATE \(schema).jobs SET blockers = blockers + added, state = CASE WHEN state IN (0, 1) THEN 2 ELSE state END
+        WHERE id = of_job;
+      RETURN QUERY SELECT NULL::int, NULL::bigint, ended.* FROM \(schema).prerequisites_ended(
+        ARRAY(SELECT id FROM \(schema).jobs WHERE id = ANY(unmet) AND state IN (5, 6) ORDER BY id), 1, of_job, moment)
+        AS ended;
+    END $$;
+    """
+  }
+
+  // MARK: - Retrying
+
+  /// Has a job run at once, with all its attempts before it, if it is in one of the states. `problem`: 1 if another has its key;
+  /// 2 if it is in another state, or is not there.
+  private static func retryJob(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).retry_job(of_job bigint, states bigint[], moment bigint)
+    RETURNS TABLE (problem int, other bigint) LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    DECLARE
+      found_job record;
+    BEGIN
+      SELECT unique_key, lane >> 2 AS kind INTO found_job FROM \(schema).jobs WHERE id = of_job;
+      IF found_job.unique_key IS NOT NULL THEN
+        PERFORM \(schema).lock_key(found_job.kind, found_job.unique_key);
+      END IF;
+      SELECT unique_key, lane >> 2 AS kind, state INTO found_job FROM \(schema).jobs WHERE id = of_job FOR UPDATE;
+      IF NOT FOUND OR found_job.state <> ALL(states) THEN
+        problem := 2;
+      ELSIF found_job.state IN (5, 6) AND found_job.unique_key IS NOT NULL THEN
+        SELECT id INTO other FROM \(schema).jobs WHERE unique_key = found_job.unique_key AND lane >> 2 = found_job.kind
+          AND state IN (0, 1, 2, 3, 4) ORDER BY id LIMIT 1;
+        IF FOUND THEN problem := 1; END IF;
+      END IF;
+      IF problem IS NULL THEN
+        UPDATE \(schema).jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, attempts = 0, crashes = 0, lapses = 0,
+          run_at = coalesce(moment, \(schema).now_ms()), lane = lane & ~2, finished_at = NULL, flags = flags & ~34 | 8
+          WHERE id = of_job;
+      END IF;
+      RETURN NEXT;
+    END $$;
+    """
+  }
+
+  // MARK: - Workers
+
+  /// Takes the jobs from a worker, which is one no more: they wait again. `how`: 0 if it crashed, 1 if its lease ran out, 2 if it
+  /// stood still; `expected`: its lease as it was seen, null for a worker that is no more. Returns nothing if a round of it is under
+  /// way, if it has come back, or if somebody else was faster.
+  private static func rescue(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).rescue(of_worker bigint, expected bigint, how int, most bigint, moment bigint)
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    BEGIN
+      IF expected IS NULL THEN
+        IF EXISTS (SELECT 1 FROM \(schema).workers WHERE id = of_worker) THEN RETURN; END IF;
+      ELSE
+        PERFORM 1 FROM \(schema).rounds WHERE worker = of_worker FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND AND EXISTS (SELECT 1 FROM \(schema).rounds WHERE worker = of_worker) THEN RETURN; END IF;
+        PERFORM 1 FROM \(schema).workers WHERE id = of_worker AND lease_until = expected FOR UPDATE;
+        IF NOT FOUND THEN RETURN; END IF;
+      END IF;
+      moment := coalesce(moment, \(schema).now_ms());
+      RETURN QUERY SELECT * FROM \(schema).take_jobs(of_worker, how, most, moment);
+      DELETE FROM \(schema).rounds WHERE worker = of_worker;
+      DELETE FROM \(schema).workers WHERE id = of_worker;
+    END $$;
+    CREATE FUNCTION \(schema).take_jobs(of_worker bigint, how int, most bigint, moment bigint)
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) LANGUAGE plpgsql AS $$
+    #variable_conflict use_column
+    BEGIN
+      moment := coalesce(moment, \(schema).now_ms());
+      PERFORM 1 FROM \(schema).jobs WHERE state = 3 AND worker = of_worker ORDER BY id FOR UPDATE;
+      -- One that its process did not wait for any more is charged with nothing.
+      RETURN QUERY UPDATE \(schema).jobs SET worker = NULL, flags = flags & ~130,
+        crashes = crashes + CASE WHEN how = 0 AND flags & 128 = 0 THEN 1 ELSE 0 END,
+        lapses = lapses + CASE WHEN how = 1 AND flags & 128 = 0 THEN 1 ELSE 0 END,
+        -- The second time in a row that a lease ran out it may have been the job that ended its process.
+        lane = CASE WHEN flags & 128 = 0 AND (how = 0 OR how = 1 AND lapses > 0) THEN lane | 2 ELSE lane END,
+        state = CASE WHEN flags & 2 <> 0 THEN 5
+          WHEN flags & 128 = 0 AND (how = 0 AND crashes + 1 >= most OR how = 1 AND lapses + 1 >= most) THEN 6 ELSE 0 END,
+        finished_at = CASE WHEN flags & 2 <> 0 OR flags & 128 = 0
+          AND (how = 0 AND crashes + 1 >= most OR how = 1 AND lapses + 1 >= most) THEN moment END
+        WHERE state = 3 AND worker = of_worker
+        RETURNING id, lane, state::int, flags, CASE how WHEN 1 THEN lapses ELSE crashes END::bigint;
+    END $$;
+    """
+  }
+
+  // MARK: - For other programs
+
+  /// Stores a job in the transaction of whoever calls it.
+  private static func enqueue(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).enqueue(kind text, payload json, options jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql AS $$
+    #variable_conflict use_variable
+    DECLARE
+      number bigint;
+      unknown text;
+      stored record;
+      blocked record;
+    BEGIN
+      SELECT key INTO unknown FROM jsonb_object_keys(options) AS key WHERE key <> ALL(ARRAY['version', 'major', 'minor',
+        'runAfter', 'runAt', 'maxAttempts', 'timeout', 'requiresNetwork', 'uniqueKey', 'whenTaken', 'dependsOn',
+        'whenPrerequisiteFails', 'holdsAfterLastAttempt', 'startsHeld']) LIMIT 1;
+      IF unknown IS NOT NULL THEN
+        RAISE EXCEPTION 'enqueue: there is no option %', unknown USING ERRCODE = '22023',
+          HINT = 'The options stand in the article “Several machines”.';
+      END IF;
+      IF coalesce(kind, '') = '' THEN
+        RAISE EXCEPTION 'enqueue: the kind is empty' USING ERRCODE = '22023';
+      END IF;
+      SELECT id INTO number FROM \(schema).kinds AS k WHERE k.name = kind;
+      IF number IS NULL THEN
+        INSERT INTO \(schema).kinds AS k (name) VALUES (kind) ON CONFLICT (name) DO UPDATE SET name = excluded.name
+          RETURNING k.id INTO number;
+      END IF;
+      SELECT * INTO stored FROM \(schema).enqueue_job(
+        number << 2 | CASE WHEN (options->>'requiresNetwork')::boolean THEN 1 ELSE 0 END,
+        coalesce((options->>'major')::bigint, 10), coalesce((options->>'minor')::bigint, 10),
+        CASE WHEN (options->>'holdsAfterLastAttempt')::boolean THEN 4 ELSE 0 END
+          | CASE WHEN options ? 'runAfter' THEN 8 ELSE 0 END,
+        CASE WHEN options ? 'maxAttempts' THEN (options->>'maxAttempts')::bigint ELSE 20 END,
+        ceil((options->>'timeout')::numeric * 1000)::bigint,
+        ceil(extract(epoch FROM (options->>'runAt')::timestamptz) * 1000)::bigint,
+        ceil(nullif(greatest((options->>'runAfter')::numeric, 0), 0) * 1000)::bigint,
+        coalesce((options->>'startsHeld')::boolean, false), coalesce((options->>'version')::bigint, 1), NULL,
+        options->>'uniqueKey', ARRAY[0, 1, 2, 3, 4]::bigint[], coalesce(options->>'whenTaken', 'reject') = 'replace',
+        payload, NULL, NULL);
+      IF stored.problem = 1 THEN
+        RAISE EXCEPTION 'enqueue: job % has the unique key %', stored.other, options->>'uniqueKey'
+          USING ERRCODE = '23505';
+      END IF;
+      IF options ? 'dependsOn' THEN
+        FOR blocked IN SELECT * FROM \(schema).block_job(stored.job,
+          ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(options->'dependsOn')),
+          CASE coalesce(options->>'whenPrerequisiteFails', 'wait')
+            WHEN 'wait' THEN 0 WHEN 'cancel' THEN 1 WHEN 'die' THEN 2 WHEN 'run' THEN 3 END, NULL)
+        LOOP
+          IF blocked.problem IS NOT NULL THEN
+            RAISE EXCEPTION 'enqueue: the prerequisite % %', blocked.other,
+              CASE blocked.problem WHEN 2 THEN 'is not there' ELSE 'waits for this job' END USING ERRCODE = '22023';
+          END IF;
+        END LOOP;
+      END IF;
+      RETURN stored.job;
+    END $$;
+    """
+  }
+
+  /// The name of the schema as a text.
+  private static func name(_ schema: SQL) -> SQL {
+    // It is quoted, as a name is: without the quotes, and with those inside of it once.
+    let name = schema.text.dropFirst().dropLast().replacing("\"\"", with: "\"")
+    return SQL(stringLiteral: PostgresStatement.quoted(String(name)))
+  }
+}
+#endif

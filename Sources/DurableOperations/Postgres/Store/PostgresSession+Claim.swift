@@ -1,0 +1,181 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+/// A claim as a statement, and what it gave.
+struct PostgresClaim {
+  let request: ClaimRequest
+  private let store: PostgresStore
+  private let fromFront: Bool
+  private var positions: (begin: Int, claim: Int, end: Int) = (0, 0, 0)
+
+  init(_ request: ClaimRequest, in store: PostgresStore) {
+    self.request = request
+    self.store = store
+    fromFront = store.cursors.withLock {
+      $0.beginsAtFront(at: .now, every: store.configuration.pollInterval ?? .seconds(1))
+    }
+  }
+
+  private var schema: SQL { store.schema }
+
+  /// The lanes that may be claimed from, each with the room of its kind.
+  static func lanes(of request: ClaimRequest) -> [(lane: Int64, room: Int64)] {
+    let networks = request.isOnline ? [0, JobLane.Bit.network.rawValue] : [0]
+    return request.kinds.filter { $0.limit > 0 }.flatMap { kind in
+      [0, JobLane.Bit.alone.rawValue].flatMap { alone in
+        networks.map { (JobLane.number(ofKind: kind.kind) | alone | $0, Int64(kind.limit)) }
+      }
+    }
+  }
+
+  /// - Parameter worker: whose the jobs are to be.
+  mutating func add(to pipeline: inout PostgresPipeline, worker: Int64) {
+    let clock = store.statement("clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+    let lanes = Self.lanes(of: request)
+    let keys = store.cursors.withLock { cursors in
+      lanes.map { fromFront ? PostgresClaimCursors.Key.first : cursors.key(of: $0.lane) }
+    }
+    positions.begin = pipeline.add(clock)
+    positions.claim = pipeline.add(store.statement("claim", Self.statement(schema))) { parameters in
+      parameters.bind(lanes.map(\.lane))
+      parameters.bind(lanes.map(\.room))
+      parameters.bind(keys.map(\.rank))
+      parameters.bind(keys.map(\.subrank))
+      parameters.bind(keys.map(\.attempts))
+      parameters.bind(keys.map(\.id))
+      parameters.bind(request.limit)
+      parameters.bind(worker)
+      parameters.bind(request.mayRunAlone)
+      parameters.bind(store.testTime)
+    }
+    positions.end = pipeline.add(clock)
+  }
+
+  private static let columns: SQL = """
+    id, lane, claim, attempts, crashes, max_attempts, timeout, backoff, version, payload, flags, major, minor, occurrence, \
+    revision, enqueued_at
+    """
+
+  /// How many of each lane are among the first is found out without locks; then exactly those are locked, so no row is locked that
+  /// is not taken. While a job waits that must run alone nothing else is claimed. Each row says how many were meant, and
+  /// whether such a one waits.
+  private static func statement(_ schema: SQL) -> SQL {
+    let order: SQL = "(~major), (~minor), attempts, id"
+    let ofLane: SQL = """
+      FROM \(schema).jobs WHERE state = \(.waiting) AND lane = l.lane
+        AND (\(order)) >= (l.rank, l.subrank, l.attempts, l.id) ORDER BY \(order)
+      """
+    return """
+      WITH lanes AS MATERIALIZED (
+        SELECT l.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+          AS l (lane, room, rank, subrank, attempts, id)
+        WHERE NOT EXISTS (SELECT 1 FROM \(schema).kinds WHERE kinds.id = l.lane >> 2 AND kinds.paused)
+      ), alone AS MATERIALIZED (
+        SELECT EXISTS (SELECT 1 FROM lanes AS l CROSS JOIN LATERAL (SELECT 1 \(ofLane) LIMIT 1) AS first
+          WHERE l.lane & \(lane: .alone) <> 0) AS waits
+      ), wanted AS MATERIALIZED (
+        SELECT l.*, CASE WHEN alone.waits THEN 1 ELSE $7::bigint END AS most FROM lanes AS l CROSS JOIN alone
+        WHERE (l.lane & \(lane: .alone) <> 0) = alone.waits AND ($9::boolean OR NOT alone.waits)
+      ), heads AS (
+        SELECT l.lane, l.room, l.most, h.rank, h.subrank, h.attempts, h.id,
+          row_number() OVER (PARTITION BY l.lane >> 2 ORDER BY h.rank, h.subrank, h.attempts, h.id) AS place
+        FROM wanted AS l CROSS JOIN LATERAL (
+          SELECT (~major) AS rank, (~minor) AS subrank, attempts, id \(ofLane) LIMIT least(l.room, l.most)) AS h
+      ), n AS MATERIALIZED (
+        SELECT lane, count(*) AS n FROM (
+          SELECT lane, row_number() OVER (ORDER BY rank, subrank, attempts, id) AS place, most FROM heads WHERE place <= room
+        ) AS chosen WHERE place <= most GROUP BY lane
+      ), claimed AS (
+        UPDATE \(schema).jobs SET state = \(.executing), worker = $8::bigint, claim = claim + 1,
+          started_at = coalesce($10::bigint, \(schema).now_ms())
+        WHERE id = ANY(ARRAY(
+          SELECT k.id FROM n JOIN wanted AS l ON l.lane = n.lane CROSS JOIN LATERAL (
+            SELECT id \(ofLane) LIMIT n.n FOR UPDATE SKIP LOCKED) AS k))
+        RETURNING \(columns)
+      )
+      SELECT (SELECT coalesce(sum(n), 0)::bigint FROM n), (SELECT waits FROM alone), claimed.*
+      FROM (VALUES (1)) AS always LEFT JOIN claimed ON true
+      """
+  }
+
+  /// How many jobs could be claimed, without claiming them, and whether one waits that must run alone.
+  static func count(_ schema: SQL) -> SQL {
+    """
+    WITH lanes AS MATERIALIZED (
+      SELECT l.* FROM unnest($1::bigint[], $2::bigint[]) AS l (lane, room)
+      WHERE NOT EXISTS (SELECT 1 FROM \(schema).kinds WHERE kinds.id = l.lane >> 2 AND kinds.paused)
+    ), found AS MATERIALIZED (
+      SELECT l.lane, l.room, h.n FROM lanes AS l CROSS JOIN LATERAL (
+        SELECT count(*) AS n FROM (SELECT 1 FROM \(schema).jobs WHERE state = \(.waiting) AND lane = l.lane
+          LIMIT least(l.room, $3::bigint)) AS first) AS h
+    )
+    SELECT least($3::bigint, coalesce(sum(ofkind.n), 0))::bigint,
+      coalesce((SELECT bool_or(n > 0) FROM found WHERE lane & \(lane: .alone) <> 0), false)
+    FROM (SELECT least(sum(n), max(room)) AS n FROM found WHERE lane & \(lane: .alone) = 0 GROUP BY lane >> 2) AS ofkind
+    """
+  }
+
+  // MARK: - What it gave
+
+  struct Answer {
+    var claim = Claim()
+    /// Whether somebody else was faster with one that was meant.
+    var wasOvertaken = false
+    /// Those that have a checkpoint, by their positions.
+    var withCheckpoint: [Int] = []
+  }
+
+  func answer(_ results: [PostgresResult]) -> Answer {
+    var answer = Answer()
+    var jobs: [(lane: Int64, key: PostgresClaimCursors.Key, job: ClaimedJob, hasCheckpoint: Bool)] = []
+    var (planned, waits): (Int64, Bool) = (0, false)
+    results[positions.claim].forEachRow { row in
+      (planned, waits) = (row.integer(0), row.bool(1))
+      guard !row.isNull(2) else { return }
+      let job = Self.job(row, from: 2)
+      let key = PostgresClaimCursors.Key(
+        rank: ~row.integer(13), subrank: ~row.integer(14), attempts: row.integer(5), id: row.integer(2))
+      let flags = JobFlags(rawValue: row.integer(12))
+      jobs.append((row.integer(3), key, job, flags.contains(.hasCheckpoint)))
+    }
+    // In which order rows are returned is not promised.
+    jobs.sort {
+      ($0.key.rank, $0.key.subrank, $0.key.attempts, $0.key.id)
+        < ($1.key.rank, $1.key.subrank, $1.key.attempts, $1.key.id)
+    }
+    answer.claim.jobs = jobs.map(\.job)
+    answer.withCheckpoint = jobs.indices.filter { jobs[$0].hasCheckpoint }
+    answer.claim.waitsToRunAlone = waits && jobs.isEmpty && !request.mayRunAlone
+    answer.wasOvertaken = Int64(jobs.count) < planned
+    let duration = Duration.microseconds(time(results[positions.end]) - time(results[positions.begin]))
+    store.cursors.withLock {
+      $0.claimed(
+        Dictionary(jobs.map { ($0.lane, $0.key) }, uniquingKeysWith: { $1 }), took: duration, fromFront: fromFront)
+    }
+    return answer
+  }
+
+  private func time(_ result: PostgresResult) -> Int64 { result.first { $0.integer(0) } ?? 0 }
+
+  /// - Parameter first: the column of the number.
+  static func job(_ row: PostgresRow, from first: Int32) -> ClaimedJob {
+    let lane = row.integer(first + 1)
+    return ClaimedJob(
+      id: JobID(rawValue: row.integer(first)), kind: JobLane.kind(of: lane), claim: row.integer(first + 2),
+      enqueuedAt: row.integer(first + 15), revision: row.integer(first + 14),
+      attempts: Int(clamping: row.integer(first + 3)), crashes: Int(clamping: row.integer(first + 4)),
+      maxAttempts: row.optionalInteger(first + 5).map { Int(clamping: $0) },
+      timeout: row.optionalInteger(first + 6).map { .milliseconds($0) }, backoff: row.text(first + 7),
+      holdsAfterLastAttempt: JobFlags(rawValue: row.integer(first + 10)).contains(.holdsAfterLastAttempt),
+      requiresNetwork: lane & JobLane.Bit.network.rawValue != 0, isAlone: lane & JobLane.Bit.alone.rawValue != 0,
+      version: Int(clamping: row.integer(first + 8)), payload: row.data(first + 9) ?? Data(),
+      occurrence: row.optionalInteger(first + 13).map { Date(milliseconds: $0) })
+  }
+
+  /// What `job(_:from:)` reads, of jobs that a worker executes.
+  static func executing(_ schema: SQL) -> SQL {
+    "SELECT \(columns) FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 ORDER BY \("(~major), (~minor), attempts, id" as SQL)"
+  }
+}
+#endif

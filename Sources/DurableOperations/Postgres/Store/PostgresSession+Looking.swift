@@ -1,0 +1,296 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+extension PostgresSession {
+  /// One round trip.
+  func look(_ question: StoreLook) throws -> StoreLookAnswer {
+    var position: [String: Int] = [:]
+    let results = try read { pipeline in
+      func ask(
+        _ name: String, _ sql: @autoclosure () -> SQL, _ bind: (inout PostgresParameters) -> Void = { _ in }
+      ) { position[name] = pipeline.add(statement("look_\(name)", sql()), bind) }
+      ask("now", "SELECT coalesce($1::bigint, \(schema).now_ms())") { $0.bind(store.testTime) }
+      ask("due", "SELECT run_at FROM \(schema).jobs WHERE state = \(.scheduled) ORDER BY run_at LIMIT 1")
+      ask("workers", Self.workers(schema))
+      ask(
+        "orphaning",
+        """
+        SELECT DISTINCT worker FROM \(schema).jobs WHERE state = \(.executing) AND worker IS NOT NULL
+          AND NOT EXISTS (SELECT 1 FROM \(schema).workers WHERE id = jobs.worker)
+        """)
+      ask("occurrence", "SELECT min(next_at) FROM \(schema).periodic")
+      ask("paused", "SELECT id FROM \(schema).kinds WHERE paused")
+      ask(
+        "requests",
+        """
+        SELECT id FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1
+          AND flags & \(flags: .isCancelRequested) <> 0
+        """
+      ) { $0.bind(question.worker) }
+      ask("waiting", Self.isAnyWaiting(schema)) { $0.bind(question.kinds) }
+    }
+    func result(_ name: String) -> PostgresResult { results[position[name] ?? 0] }
+    var answer = StoreLookAnswer()
+    answer.now = result("now").first { $0.integer(0) } ?? 0
+    answer.nextDue = result("due").first { $0.integer(0) }
+    answer.others = result("workers").map(Self.worker).filter { $0.id != question.worker }
+    answer.orphaning = result("orphaning").map { $0.integer(0) }
+    let next = result("occurrence").first { $0.optionalInteger(0) } ?? nil
+    answer.arePeriodicJobsDue = next.map { $0 <= answer.now } ?? false
+    answer.wishes = StoreLookAnswer.Wishes(
+      paused: Set(result("paused").map { $0.integer(0) }),
+      cancelRequests: result("requests").map { JobID(rawValue: $0.integer(0)) },
+      mayHaveWork: result("waiting").count > 0)
+    answer.connectedFor = store.state.withLock { $0.connectedSince }.map { .now - $0 }
+    return answer
+  }
+
+  func lookIsOver() {}
+
+  private static func workers(_ schema: SQL) -> SQL {
+    "SELECT id, boot, namespace, host, process, started, lease, lease_until FROM \(schema).workers"
+  }
+
+  private static func worker(_ row: PostgresRow) -> WorkerRow {
+    let identity = ProcessIdentity(
+      bootID: row.text(1) ?? "", pidNamespace: row.text(2), hostName: row.text(3) ?? "",
+      processID: row.integer(4), startTime: row.integer(5))
+    return WorkerRow(id: row.integer(0), identity: identity, lease: row.integer(6), leaseUntil: row.integer(7))
+  }
+
+  /// Whether a job of one of some kinds waits, in any of their lanes.
+  private static func isAnyWaiting(_ schema: SQL) -> SQL {
+    """
+    SELECT 1 FROM unnest($1::bigint[]) AS own (kind) CROSS JOIN LATERAL (
+      SELECT 1 FROM \(schema).jobs WHERE state = \(.waiting) AND lane BETWEEN own.kind << 2 AND (own.kind << 2) + 3 LIMIT 1
+    ) AS first LIMIT 1
+    """
+  }
+
+  func isAnythingDue(of kinds: [Int64]) throws -> Bool {
+    try read("is_any_waiting", Self.isAnyWaiting(schema)) { $0.bind(kinds) }.count > 0
+  }
+
+  /// Whether a job of one of these kinds executes anywhere, or is due.
+  func isBusy(with kinds: [Int64]) throws -> Bool {
+    if try isAnythingDue(of: kinds) { return true }
+    return try read(
+      "is_busy",
+      """
+      SELECT 1 WHERE EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = \(.executing) AND lane >> 2 = ANY($1::bigint[]))
+        OR EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = \(.scheduled)
+          AND run_at <= coalesce($2::bigint, \(schema).now_ms()) AND lane >> 2 = ANY($1::bigint[]))
+      """
+    ) {
+      $0.bind(kinds)
+      $0.bind(store.testTime)
+    }.count > 0
+  }
+
+  func ahead(_ question: StoreAhead.Question) throws -> StoreAhead {
+    let row = try read(
+      "ahead",
+      """
+      SELECT coalesce($1::bigint, \(schema).now_ms()),
+        (SELECT run_at FROM \(schema).jobs WHERE state = \(.scheduled) ORDER BY run_at LIMIT 1),
+        (SELECT min(next_at) FROM \(schema).periodic),
+        CASE WHEN $2::boolean THEN (SELECT finished_at FROM \(schema).jobs WHERE state IN (\(.cancelled, .done))
+          AND (flags & \(flags: .hasDependents) = 0
+            OR NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = jobs.id))
+          ORDER BY finished_at LIMIT 1) END
+      """
+    ) {
+      $0.bind(store.testTime)
+      $0.bind(question.wantsFirstFinish)
+    }.row(0)
+    return StoreAhead(
+      now: row.integer(0), nextDue: row.optionalInteger(1), nextOccurrence: row.optionalInteger(2),
+      firstFinish: row.optionalInteger(3),
+      unknownKinds: try question.knownKinds.map { try unknownKinds(besides: $0) } ?? [])
+  }
+
+  func cancelRequests(worker: Int64) throws -> [JobID] {
+    try read(
+      "cancel_requests",
+      """
+      SELECT id FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1
+        AND flags & \(flags: .isCancelRequested) <> 0
+      """
+    ) { $0.bind(worker) }.map { JobID(rawValue: $0.integer(0)) }
+  }
+
+  func unknownKinds(besides known: Set<Int64>) throws -> [UnknownKind] {
+    try read(
+      "unknown_kinds",
+      """
+      SELECT id, name, known_at FROM \(schema).kinds WHERE id <> ALL($1::bigint[]) AND EXISTS (
+        SELECT 1 FROM \(schema).jobs WHERE state = \(.waiting)
+          AND lane BETWEEN kinds.id::bigint << 2 AND (kinds.id::bigint << 2) + 3)
+      """
+    ) { $0.bind(Array(known)) }.map {
+      UnknownKind(id: $0.integer(0), name: $0.text(1) ?? "", knownAt: $0.integer(2))
+    }
+  }
+
+  // MARK: - What is due
+
+  func promote() throws -> Bool {
+    try transaction { work in
+      let promoted = try work.run(
+        "promote",
+        """
+        UPDATE \(schema).jobs SET state = \(.waiting) WHERE id = ANY(ARRAY(
+          SELECT id FROM \(schema).jobs WHERE state = \(.scheduled) AND run_at <= coalesce($1::bigint, \(schema).now_ms())
+          ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING lane
+        """
+      ) { $0.bind(store.testTime) }
+      promoted.forEachRow { work.freedLanes.insert($0.integer(0)) }
+      return promoted.count > 0
+    }
+  }
+
+  func prune(keeping time: Duration) throws -> Bool {
+    try transaction { work in
+      let count = try work.run(
+        "prune", "SELECT \(schema).prune(coalesce($1::bigint, \(schema).now_ms()) - $2::bigint, 1000)"
+      ) {
+        $0.bind(store.testTime)
+        $0.bind(time.milliseconds)
+      }.first { $0.integer(0) } ?? 0
+      return count == 1000
+    }
+  }
+
+  func giveUp(_ kind: UnknownKind, dueFor time: Duration) throws -> Bool {
+    try transaction { work in
+      let ids = try work.run(
+        "long_due",
+        """
+        SELECT id FROM \(schema).jobs WHERE state = \(.waiting) AND lane BETWEEN $1::bigint << 2 AND ($1::bigint << 2) + 3
+          AND greatest(enqueued_at, coalesce(run_at, 0)) < coalesce($2::bigint, \(schema).now_ms()) - $3::bigint
+        LIMIT \(PostgresStore.mostAtOnce) FOR UPDATE SKIP LOCKED
+        """
+      ) {
+        $0.bind(kind.id)
+        $0.bind(store.testTime)
+        $0.bind(time.milliseconds)
+      }.map { JobID(rawValue: $0.integer(0)) }.sorted()
+      guard !ids.isEmpty else { return false }
+      let errors = ids.map { JobError(.unknownKind, id: $0, kind: kind.name) }
+      try work.run(
+        "give_up",
+        """
+        UPDATE \(schema).jobs SET state = \(.dead), finished_at = coalesce($3::bigint, \(schema).now_ms()),
+          error = ($2::text[])[array_position($1::bigint[], id)]
+        WHERE id = ANY($1::bigint[])
+        """
+      ) {
+        $0.bind(ids.map(\.rawValue))
+        try $0.bind(errors.map { $0.description as String? })
+        $0.bind(store.testTime)
+      }
+      for (id, error) in zip(ids, errors) { work.tellDead(id, kind: kind.name, error: error) }
+      try work.attemptsEnded(ids)
+      return true
+    }
+  }
+
+  // MARK: - Workers
+
+  func prolongLease(of worker: Int64?, by lease: Duration, knowing kinds: [Int64]) throws -> Bool {
+    try transaction { work in
+      try work.run(
+        "know_kinds",
+        """
+        UPDATE \(schema).kinds SET known_at = coalesce($2::bigint, \(schema).now_ms()) WHERE id = ANY(ARRAY(
+          SELECT id FROM \(schema).kinds WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE))
+        """
+      ) {
+        $0.bind(kinds)
+        $0.bind(store.testTime)
+      }
+      guard let worker else { return true }
+      return try work.run(
+        "prolong_lease",
+        """
+        UPDATE \(schema).workers SET lease = $2, lease_until = coalesce($3::bigint, \(schema).now_ms()) + $2 WHERE id = $1
+        RETURNING id
+        """
+      ) {
+        $0.bind(worker)
+        $0.bind(lease.milliseconds)
+        $0.bind(store.testTime)
+      }.count == 1
+    }
+  }
+
+  func leave(_ worker: Int64) throws -> Bool {
+    // A round whose answer was lost may have claimed something.
+    try settleRounds()
+    let hasLeft = try transaction { work in
+      try work.run("lock_rounds", "SELECT 1 FROM \(schema).rounds WHERE worker = $1 FOR UPDATE") { $0.bind(worker) }
+      let own = try work.run(
+        "has_jobs", "SELECT 1 FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 LIMIT 1"
+      ) { $0.bind(worker) }
+      guard own.count == 0 else { return false }
+      try work.remove(worker)
+      return true
+    }
+    if hasLeft { store.numbers.withLock { $0.end(worker) } }
+    return hasLeft
+  }
+
+  func rescue(_ lost: LostWorkers) throws -> Bool {
+    var hasRescued = false
+    for worker in lost.workers {
+      let (how, most): (Int64, Int?) =
+        switch worker.loss {
+        case .crashed: (0, lost.maxCrashes)
+        case .lapsed: (1, lost.maxLapses)
+        case .stoodStill: (2, nil)
+        }
+      if try rescue(worker.row.id, expected: worker.row.leaseUntil, worker.loss, how, most) { hasRescued = true }
+    }
+    for worker in lost.orphaning where try rescue(worker, expected: nil, .stoodStill, 2, nil) { hasRescued = true }
+    return hasRescued
+  }
+
+  private func rescue(
+    _ worker: Int64, expected: Int64?, _ loss: WorkerLoss, _ how: Int64, _ most: Int?
+  ) throws -> Bool {
+    try transaction { work in
+      let rescued = try work.run(
+        "rescue", "SELECT job, job_lane, job_state, losses FROM \(schema).rescue($1, $2, $3::int, $4, $5)"
+      ) {
+        $0.bind(worker)
+        $0.bind(expected)
+        $0.bind(how)
+        $0.bind(most.map(Int64.init))
+        $0.bind(store.testTime)
+      }
+      guard rescued.count > 0 else { return false }
+      let ids = rescued.map { JobID(rawValue: $0.integer(0)) }
+      work.tell(.rescued(ids))
+      try rescued.forEachRow { row in
+        let (id, kind) = (JobID(rawValue: row.integer(0)), try work.kindName(JobLane.kind(of: row.integer(1))))
+        switch JobState(rawValue: Int(clamping: row.integer(2))) {
+        case .dead:
+          let losses = Int(clamping: row.integer(3))
+          let error = JobError(
+            loss == .lapsed ? .tooManyLapses(losses) : .tooManyCrashes(losses), id: id, kind: kind)
+          try work.run("set_error", "UPDATE \(schema).jobs SET error = $2 WHERE id = $1") {
+            $0.bind(id.rawValue)
+            try $0.bind(error.description)
+          }
+          work.tellDead(id, kind: kind, error: error)
+        case .cancelled: work.tell(.cancelled(id, kind: kind))
+        default: work.freedLanes.insert(row.integer(1))
+        }
+      }
+      try work.attemptsEnded(ids)
+      return true
+    }
+  }
+}
+#endif

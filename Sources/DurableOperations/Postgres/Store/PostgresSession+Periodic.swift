@@ -1,0 +1,167 @@
+#if os(macOS) || os(Linux)
+import Foundation
+
+extension PostgresSession {
+  func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws {
+    let (options, text) = (try PeriodicRow.storedOptions(of: job), try PeriodicRow.storedForm(of: schedule))
+    try transaction { work in
+      let now = try work.now()
+      let next = schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
+      let known = try work.run("periodic_schedule", "SELECT schedule FROM \(schema).periodic WHERE name = $1 FOR UPDATE") {
+        try $0.bind(name)
+      }.first { $0.text(0) ?? "" }
+      if let known, known != text { try work.forgetOccurrences(of: name) }
+      try work.run("schedule", Self.scheduling(schema)) {
+        try $0.bind(name)
+        try $0.bind(job.kind)
+        $0.bind(job.version)
+        $0.bind(try job.payload as Data?, as: .json)
+        try $0.bind(options)
+        try $0.bind(text)
+        try $0.bind(catchUp.rawValue)
+        $0.bind(now)
+        $0.bind(next)
+      }
+    }
+  }
+
+  /// The next time of a periodic job stays as it is if its schedule does.
+  private static func scheduling(_ schema: SQL) -> SQL {
+    """
+    INSERT INTO \(schema).periodic AS old (name, kind, version, payload, options, schedule, catch_up, last_at, next_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, version = excluded.version, payload = excluded.payload,
+      options = excluded.options, catch_up = excluded.catch_up,
+      last_at = CASE WHEN old.schedule = excluded.schedule THEN old.last_at ELSE excluded.last_at END,
+      next_at = CASE WHEN old.schedule = excluded.schedule THEN old.next_at ELSE excluded.next_at END,
+      schedule = excluded.schedule
+    """
+  }
+
+  func unschedule(_ name: String) throws -> Bool {
+    try transaction { work in
+      try work.forgetOccurrences(of: name)
+      return try work.run("unschedule", "DELETE FROM \(schema).periodic WHERE name = $1 RETURNING name") {
+        try $0.bind(name)
+      }.count == 1
+    }
+  }
+
+  func periodicJobs() throws -> [Result<PeriodicRow, JobError>] {
+    try read("periodic_jobs", "\(PostgresWork.periodicRows(schema)) ORDER BY name COLLATE \"C\"").map(PostgresWork.periodicRow)
+  }
+
+  /// No process is the one that does it: each takes those that no other has locked.
+  func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
+    // Kinds get their numbers in transactions of their own.
+    for row in try periodicJobs() { if case .success(let row) = row { _ = try kindNumber(row.kind) } }
+    return try transaction { try $0.enqueueOccurrences() }
+  }
+}
+
+extension PostgresWork {
+  /// The time of this transaction.
+  func now() throws -> Int64 {
+    try run("now", "SELECT coalesce($1::bigint, \(schema).now_ms())") { $0.bind(store.testTime) }
+      .first { $0.integer(0) } ?? 0
+  }
+
+  fileprivate static func periodicRows(_ schema: SQL) -> SQL {
+    "SELECT name, kind, version, payload, options, schedule, catch_up, last_at, next_at FROM \(schema).periodic"
+  }
+
+  fileprivate static func periodicRow(_ row: PostgresRow) -> Result<PeriodicRow, JobError> {
+    do {
+      return .success(
+        try PeriodicRow(
+          name: row.text(0) ?? "", kind: row.text(1) ?? "", version: Int(clamping: row.integer(2)),
+          payload: row.data(3) ?? Data(), options: row.text(4) ?? "", schedule: row.text(5) ?? "",
+          catchUp: row.text(6) ?? "", lastAt: row.integer(7), nextAt: row.optionalInteger(8)))
+    } catch {
+      return .failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), underlying: error))
+    }
+  }
+
+  fileprivate func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
+    var (enqueued, unreadable): ([JobRequest], (any Error)?) = ([], nil)
+    let now = try now()
+    let due = try run(
+      "due_periodic", "\(Self.periodicRows(schema)) WHERE next_at <= $1 ORDER BY name FOR UPDATE SKIP LOCKED"
+    ) { $0.bind(now) }
+    for result in due.map(Self.periodicRow) {
+      let row: PeriodicRow
+      switch result {
+      case .success(let readable): row = readable
+      case .failure(let error):
+        unreadable = error
+        continue
+      }
+      let times = row.due(at: now)
+      for time in times where try takesPlace(row.name, row.schedule, at: time.milliseconds) {
+        let job = row.request(for: time)
+        try run("savepoint", "SAVEPOINT composite_operations")
+        do {
+          _ = try enqueue([job])
+          enqueued.append(job)
+        } catch let error as JobError {
+          // The one before has its key still: this one is left out.
+          guard error.code == .duplicate else { throw error }
+          try run("rollback_to", "ROLLBACK TO SAVEPOINT composite_operations")
+        }
+        try run("release", "RELEASE SAVEPOINT composite_operations")
+      }
+      let reached = times.last ?? Date(milliseconds: now)
+      try run("reach", "UPDATE \(schema).periodic SET last_at = $2, next_at = $3 WHERE name = $1") {
+        try $0.bind(row.name)
+        $0.bind(reached.milliseconds)
+        $0.bind(row.schedule.next(after: reached).map(\.milliseconds))
+      }
+    }
+    return (enqueued, unreadable)
+  }
+
+  // MARK: - What took place
+
+  /// Notes that a time takes place. False if it has before. See `SQLiteStore.takesPlace(_:_:at:)`.
+  private func takesPlace(_ name: String, _ schedule: JobSchedule, at time: Int64) throws -> Bool {
+    func run(_ statement: String, _ sql: SQL) throws -> OccurrenceRun? {
+      try self.run(statement, sql) {
+        try $0.bind(name)
+        $0.bind(time)
+      }.first { OccurrenceRun(first: $0.integer(0), last: $0.integer(1)) }
+    }
+    let before = try run(
+      "run_before",
+      "SELECT first, last FROM \(schema).occurrences WHERE name = $1 AND first <= $2 ORDER BY first DESC LIMIT 1")
+    let after = try run(
+      "run_after",
+      "SELECT first, last FROM \(schema).occurrences WHERE name = $1 AND first > $2 ORDER BY first LIMIT 1")
+    guard let (grown, joined) = OccurrenceRun.adding(time, between: before, and: after, schedule) else { return false }
+    for run in joined {
+      try self.run("forget_run", "DELETE FROM \(schema).occurrences WHERE name = $1 AND first = $2") {
+        try $0.bind(name)
+        $0.bind(run.first)
+      }
+    }
+    try self.run("note_run", "INSERT INTO \(schema).occurrences (name, first, last) VALUES ($1, $2, $3)") {
+      try $0.bind(name)
+      $0.bind(grown.first)
+      $0.bind(grown.last)
+    }
+    if grown.first == grown.last {
+      try self.run(
+        "forget_old_runs",
+        """
+        DELETE FROM \(schema).occurrences WHERE number IN (
+          SELECT number FROM \(schema).occurrences WHERE name = $1 ORDER BY number DESC OFFSET \(OccurrenceRun.remembered))
+        """
+      ) { try $0.bind(name) }
+    }
+    return true
+  }
+
+  fileprivate func forgetOccurrences(of name: String) throws {
+    try run("forget_occurrences", "DELETE FROM \(schema).occurrences WHERE name = $1") { try $0.bind(name) }
+  }
+}
+#endif

@@ -1,0 +1,136 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+extension PostgresSession {
+  func begin(resuming worker: Int64?) throws {
+    guard let worker else { return }
+    _ = try transaction { work in
+      try work.run(
+        "resume_attempts",
+        """
+        UPDATE \(schema).jobs SET flags = flags & ~\(flags: .isAbandoned)
+        WHERE state = \(.executing) AND worker = $1 AND flags & \(flags: .isAbandoned) <> 0
+        """
+      ) { $0.bind(worker) }
+    }
+  }
+
+  // MARK: - Outside of rounds
+
+  func write(_ ends: [Acknowledgement], keepsDone: Bool, abandoned: [ClaimedJob]) throws {
+    try settleRounds()
+    let ends = store.numbers.withLock { $0.unwritten(ends) }
+    try transaction { work in
+      try work.run(
+        "abandon",
+        """
+        UPDATE \(schema).jobs SET flags = flags | \(flags: .isAbandoned)
+        WHERE id = ANY($1::bigint[]) AND claim = ($2::bigint[])[array_position($1::bigint[], id)]
+          AND state + 0 = \(.executing)
+        """
+      ) {
+        $0.bind(abandoned.map(\.id.rawValue))
+        $0.bind(abandoned.map(\.claim))
+      }
+      try work.acknowledge(ends, keepsDone: keepsDone)
+    }
+    store.numbers.withLock { $0.take([], ends) }
+  }
+
+  func giveBackJobs(
+    of worker: Int64?, after ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?
+  ) throws {
+    try settleRounds()
+    let ends = store.numbers.withLock { $0.unwritten(ends) }
+    try transaction { work in
+      if let patience { try work.wait(for: patience) }
+      try work.acknowledge(ends, keepsDone: keepsDone)
+      guard let worker else { return }
+      let taken = try work.run(
+        "take_back", "SELECT job, job_lane, job_state, job_flags FROM \(schema).take_jobs($1, 2, NULL, $2)"
+      ) {
+        $0.bind(worker)
+        $0.bind(store.testTime)
+      }
+      try taken.forEachRow { row in
+        let (id, kind) = (JobID(rawValue: row.integer(0)), try work.kindName(JobLane.kind(of: row.integer(1))))
+        work.tell(
+          row.integer(2) == JobState.cancelled.number ? .cancelled(id, kind: kind) : .returned(id, kind: kind))
+        work.freedLanes.insert(row.integer(1))
+      }
+      try work.attemptsEnded(taken.map { JobID(rawValue: $0.integer(0)) })
+      try work.remove(worker)
+    }
+    if let worker { store.numbers.withLock { $0.end(worker) } }
+  }
+
+  // MARK: - Attempts
+
+  func setCheckpoint(_ data: Data?, of id: JobID, claim: Int64) throws -> Bool {
+    try transaction { work in
+      let current = try work.run(
+        "mark_checkpoint",
+        """
+        UPDATE \(schema).jobs SET flags = flags | \(flags: .hasCheckpoint)
+        WHERE id = $1 AND claim = $2 AND state + 0 = \(.executing) RETURNING id
+        """
+      ) {
+        $0.bind(id.rawValue)
+        $0.bind(claim)
+      }
+      guard current.count == 1 else { return false }
+      if let data {
+        try work.run(
+          "checkpoint",
+          """
+          INSERT INTO \(schema).checkpoints (job, data) VALUES ($1, $2) ON CONFLICT (job) DO UPDATE SET data = excluded.data
+          """
+        ) {
+          $0.bind(id.rawValue)
+          $0.bind(data as Data?)
+        }
+      } else {
+        try work.run("forget_checkpoint", "DELETE FROM \(schema).checkpoints WHERE job = $1") { $0.bind(id.rawValue) }
+      }
+      return true
+    }
+  }
+
+  func heartbeat(of id: JobID, claim: Int64, worker: Int64, lease: Duration) throws -> Bool {
+    try transaction { work in
+      try work.run(
+        "heartbeat",
+        """
+        UPDATE \(schema).workers SET lease = $4, lease_until = coalesce($5::bigint, \(schema).now_ms()) + $4
+        WHERE id = $1 AND EXISTS (
+          SELECT 1 FROM \(schema).jobs WHERE jobs.id = $2 AND claim = $3 AND state + 0 = \(.executing))
+        RETURNING id
+        """
+      ) {
+        $0.bind(worker)
+        $0.bind(id.rawValue)
+        $0.bind(claim)
+        $0.bind(lease.milliseconds)
+        $0.bind(store.testTime)
+      }.count == 1
+    }
+  }
+}
+
+extension PostgresWork {
+  /// The process runs nothing any more.
+  func remove(_ worker: Int64) throws {
+    try run("remove_rounds", "DELETE FROM \(schema).rounds WHERE worker = $1") { $0.bind(worker) }
+    try run("remove_worker", "DELETE FROM \(schema).workers WHERE id = $1") { $0.bind(worker) }
+  }
+
+  /// How long this transaction waits for a lock of others.
+  func wait(for patience: Duration) throws {
+    try run("patience", "SELECT pg_catalog.set_config('lock_timeout', $1, true)") {
+      try $0.bind(String(max(patience.milliseconds, 1)))
+    }
+  }
+}
+
+#endif

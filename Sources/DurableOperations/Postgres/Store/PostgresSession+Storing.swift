@@ -1,0 +1,180 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+extension PostgresSession {
+  func enqueue(_ batches: [[JobRequest]]) throws -> [Result<[JobID], any Error>] {
+    do {
+      // Before the transaction: a new kind has one of its own.
+      for job in batches.joined() { _ = try kindNumber(job.kind) }
+      return try transaction { work in try batches.map { .success(try work.enqueue($0)) } }
+    } catch let error as DatabaseError where error.code != .statement && error.code != .constraint {
+      // Each of them alone would meet the same.
+      throw error
+    } catch  where batches.count > 1 {
+      // One of them may be wrong; it must not take the others along.
+      return batches.map { batch in Result { try transaction { try $0.enqueue(batch) } } }
+    }
+  }
+
+  func transact<R>(_ body: (any StoreTransaction) throws -> R) throws -> R {
+    try transact(beginningWith: nil, keepsDone: false, body).result
+  }
+
+  func complete<R>(_ done: Acknowledgement, keepsDone: Bool, _ body: (any StoreTransaction) throws -> R) throws -> R? {
+    var result: R?
+    do {
+      let ended = try transact(beginningWith: done, keepsDone: keepsDone) {
+        let value = try body($0)
+        result = value
+        return value
+      }
+      return ended.result
+    } catch is NoLongerOurs {
+      return nil
+    } catch let error as DatabaseError where error.code == .outcomeUnknown {
+      // The job's own row tells.
+      guard let result, try !isStillExecuting(done) else { throw error }
+      store.events.tell(all: [done.event])
+      return result
+    }
+  }
+
+  /// Whether an attempt has not ended. Waits for a transaction that may be about to end it.
+  private func isStillExecuting(_ end: Acknowledgement) throws -> Bool {
+    try transaction { work in
+      try work.run(
+        "is_executing",
+        "SELECT 1 FROM \(schema).jobs WHERE id = $1 AND claim = $2 AND state = \(.executing) FOR UPDATE"
+      ) {
+        $0.bind(end.id.rawValue)
+        $0.bind(end.claim)
+      }.count == 1
+    }
+  }
+
+  /// The closure runs once, whatever happens.
+  private func transact<R>(
+    beginningWith end: Acknowledgement?, keepsDone: Bool, _ body: (any StoreTransaction) throws -> R
+  ) throws -> (result: R, work: PostgresWork) {
+    let ended = try use { connection in
+      let work = PostgresWork(store, connection, isGuest: true)
+      do {
+        if let end, try work.acknowledge([end], keepsDone: keepsDone).isEmpty { throw NoLongerOurs() }
+        let transaction = PostgresTransaction(work, pool: store.callers)
+        let result = try store.asTransaction { try body(transaction) }
+        if transaction.hasRunStatements { try transaction.forgetWhatWasTakenBack() }
+        try work.commit()
+        return (result: result, work: work)
+      } catch {
+        connection.rollBack()
+        throw error
+      }
+    }
+    ended.work.tellAll()
+    return ended
+  }
+}
+
+/// Rolls a transaction back.
+private struct NoLongerOurs: Error {}
+
+/// A transaction of the user's on a server.
+final class PostgresTransaction: StoreTransaction {
+  private let work: PostgresWork
+  private let pool: PostgresConnectionPool
+  /// Savepoints of the user's may have taken back what was enqueued.
+  private(set) var hasRunStatements = false
+  private(set) var changeCount = 0
+
+  init(_ work: PostgresWork, pool: PostgresConnectionPool) {
+    self.work = work
+    self.pool = pool
+  }
+
+  /// Rows have no numbers that the server gives: `RETURNING` tells what was inserted.
+  var lastInsertedRowID: Int64 { 0 }
+
+  func requireOpen() throws {
+    guard !work.connection.isBroken else {
+      throw DatabaseError(
+        .connectionLost, engine: .postgres, message: "it was lost in this transaction", path: work.store.place)
+    }
+  }
+
+  func execute(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+    hasRunStatements = true
+    return try asDatabaseError {
+      let check = try PostgresStatementCheck(sql)
+      try check.require(values.count)
+      var position = 0
+      let result = try work.run { pipeline in
+        position = try pipeline.add(PostgresStatement(check.sql, form: .text)) { parameters in
+          for value in values { try parameters.bind(value) }
+        }
+      }[position]
+      // Functions and statements that no check sees may have ended it.
+      guard work.connection.transactionState == .inTransaction else {
+        work.connection.markBroken()
+        throw PostgresError(
+          .transactionEnded, message: "it was ended by a statement", sql: sql, place: work.store.place)
+      }
+      changeCount = result.changes
+      return PostgresValueMapping.rows(result)
+    }
+  }
+
+  func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
+    try asDatabaseError {
+      for kind in Set(jobs.map { KindName($0.kind) }) { try requireNumber(of: kind.text) }
+      let eventCount = work.eventCount
+      try work.run("savepoint", "SAVEPOINT composite_operations")
+      do {
+        let ids = try work.enqueue(jobs)
+        try work.run("release", "RELEASE SAVEPOINT composite_operations")
+        return ids
+      } catch {
+        work.forgetEvents(after: eventCount)
+        if !work.connection.isBroken {
+          try work.run("rollback_to", "ROLLBACK TO SAVEPOINT composite_operations")
+          try work.run("release", "RELEASE SAVEPOINT composite_operations")
+        }
+        throw error
+      }
+    }
+  }
+
+  /// Statements of the user's may have taken back a part of what was done.
+  func forgetWhatWasTakenBack() throws {
+    guard work.eventCount > 0 else { return }
+    let ids = work.events.compactMap { if case .enqueued(let id, _) = $0 { id.rawValue } else { nil } }
+    let there = try work.run(
+      "are_there", "SELECT id FROM \(work.schema).jobs WHERE id = ANY($1)"
+    ) { $0.bind(ids) }
+    let stored = Set(there.map { $0.integer(0) })
+    work.keepEvents { if case .enqueued(let id, _) = $0 { stored.contains(id.rawValue) } else { true } }
+  }
+
+  /// A new kind is stored on a connection of its own: others would wait until this transaction is over, and this one cannot wait for
+  /// a connection of the pool.
+  private func requireNumber(of kind: String) throws {
+    let store = work.store
+    if store.state.withLock({ $0.kindNumbers[KindName(kind)] }) != nil { return }
+    let connection = try PostgresConnection.connect(pool.configuration)
+    defer { connection.close() }
+    let single = PostgresWork(store, connection)
+    try single.run("new_kind", "INSERT INTO \(work.schema).kinds (name) VALUES ($1) ON CONFLICT (name) DO NOTHING") {
+      try $0.bind(kind)
+    }
+    let number = try single.run("kind_number", "SELECT id FROM \(work.schema).kinds WHERE name = $1") {
+      try $0.bind(kind)
+    }.first { $0.integer(0) }
+    try single.commit()
+    if let number { store.remember(kind: kind, number) }
+  }
+
+  private func asDatabaseError<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch let error as PostgresError { throw DatabaseError(error, place: work.store.place) }
+  }
+}
+#endif

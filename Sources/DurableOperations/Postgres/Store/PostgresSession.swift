@@ -1,0 +1,170 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+/// A queue's way to jobs on a server. Each call is a transaction on a connection that is borrowed for it. Belongs to one caller.
+final class PostgresSession: StoreSession {
+  let store: PostgresStore
+  private let pool: PostgresConnectionPool
+  /// One that was borrowed before.
+  private let lent: PostgresConnection?
+  private let ignoresSuspension: Bool
+
+  init(
+    _ store: PostgresStore, pool: PostgresConnectionPool, lent: PostgresConnection? = nil,
+    ignoresSuspension: Bool = false
+  ) {
+    self.store = store
+    self.pool = pool
+    self.lent = lent
+    self.ignoresSuspension = ignoresSuspension
+  }
+
+  var schema: SQL { store.schema }
+
+  func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement { store.statement(name, sql()) }
+
+  // MARK: - Connections
+
+  /// Uses a connection. What the client layer throws becomes a ``DatabaseError``.
+  func use<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
+    if !ignoresSuspension { try store.refuseWhileSuspended() }
+    do {
+      if let lent, !lent.isBroken { return try use(lent, body) }
+      return try pool.sync { try use($0, body) }
+    } catch let error as PostgresError {
+      // It was interrupted.
+      if error.code == .busy, !ignoresSuspension { try store.refuseWhileSuspended() }
+      if error.endsConnection { store.state.withLock { $0.connectedSince = nil } }
+      throw DatabaseError(error, place: store.place)
+    }
+  }
+
+  private func use<R>(_ connection: PostgresConnection, _ body: (PostgresConnection) throws -> R) throws -> R {
+    store.state.withLock { state in
+      state.active[ObjectIdentifier(connection)] = connection
+      if state.connectedSince == nil { state.connectedSince = .now }
+    }
+    defer { store.state.withLock { $0.active[ObjectIdentifier(connection)] = nil } }
+    return try body(connection)
+  }
+
+  // MARK: - Transactions
+
+  /// Does something in a transaction of the queue's own. It is done again if the server had a conflict, or if the connection was
+  /// lost before anything was stored.
+  func transaction<R>(_ body: (PostgresWork) throws -> R) throws -> R {
+    var (conflicts, losses) = (0, 0)
+    while true {
+      do {
+        return try once(body)
+      } catch let error as DatabaseError where error.code == .conflict && conflicts < 5 {
+        // From 5 to 80 ms: those that were in conflict should not meet again.
+        Thread.sleep(forTimeInterval: 0.005 * Double(1 << conflicts) * .random(in: 0.5...1))
+        conflicts += 1
+      } catch let error as DatabaseError where error.code == .connectionLost && losses < 1 {
+        losses += 1
+      }
+    }
+  }
+
+  private func once<R>(_ body: (PostgresWork) throws -> R) throws -> R {
+    let (result, work) = try use { connection in
+      let work = PostgresWork(store, connection)
+      do {
+        let result = try body(work)
+        try work.commit()
+        return (result, work)
+      } catch {
+        connection.rollBack()
+        throw error
+      }
+    }
+    work.tellAll()
+    return result
+  }
+
+  /// Asks questions, in one round trip. Asked again if the connection was lost. The results are in the order of the pipeline, to
+  /// which something was added before.
+  func read(_ build: (inout PostgresPipeline) throws -> Void) throws -> [PostgresResult] {
+    var pipeline = PostgresPipeline(.reading)
+    if let settings = store.settings(isGuest: false) { pipeline.add(settings) }
+    try build(&pipeline)
+    do {
+      return try use { try $0.run(pipeline) }
+    } catch let error as DatabaseError where error.code == .connectionLost {
+      return try use { try $0.run(pipeline) }
+    }
+  }
+
+  /// Asks one question.
+  func read(
+    _ name: String, _ sql: @autoclosure () -> SQL,
+    _ bind: (inout PostgresParameters) throws -> Void = { _ in }
+  ) throws -> PostgresResult {
+    let statement = statement(name, sql())
+    var position = 0
+    return try read { position = try $0.add(statement, bind) }[position]
+  }
+
+  // MARK: - Kinds
+
+  /// The number of a kind, which is given one if it has none: in a transaction of its own, so that nobody waits for the one that the
+  /// kind is needed in.
+  func kindNumber(_ name: String) throws -> Int64 {
+    if let number = store.state.withLock({ $0.kindNumbers[KindName(name)] }) { return number }
+    if let number = try knownKindNumber(name) { return number }
+    let number = try transaction { work in
+      try work.run(
+        "new_kind", "INSERT INTO \(schema).kinds (name) VALUES ($1) ON CONFLICT (name) DO NOTHING"
+      ) { try $0.bind(name) }
+      return try work.run("kind_number", "SELECT id FROM \(schema).kinds WHERE name = $1") { try $0.bind(name) }
+        .first { $0.integer(0) } ?? 0
+    }
+    store.remember(kind: name, number)
+    return number
+  }
+
+  /// Nil if it has none.
+  func knownKindNumber(_ name: String) throws -> Int64? {
+    if let number = store.state.withLock({ $0.kindNumbers[KindName(name)] }) { return number }
+    let found = try read("kind_number", "SELECT id FROM \(schema).kinds WHERE name = $1") { try $0.bind(name) }
+    guard let number = found.first({ $0.integer(0) }) else { return nil }
+    store.remember(kind: name, number)
+    return number
+  }
+
+  func kindName(_ number: Int64) throws -> String {
+    if let name = store.state.withLock({ $0.kindNames[number] }) { return name }
+    let found = try read("kind_name", "SELECT name FROM \(schema).kinds WHERE id = $1") { $0.bind(number) }
+    let name = found.first { $0.text(0) ?? "" } ?? ""
+    store.remember(kind: name, number)
+    return name
+  }
+
+  func knownKinds() throws -> [String] {
+    try read("kinds", "SELECT name FROM \(schema).kinds ORDER BY name COLLATE \"C\"").map { $0.text(0) ?? "" }
+  }
+
+  func number(ofKind name: String) throws -> Int64 { try kindNumber(name) }
+
+  func facts() throws -> StoreFacts {
+    let identity = try read("identity", "SELECT value FROM \(schema).meta WHERE key = 'identity'")
+    return StoreFacts(
+      identity: identity.first { $0.text(0) ?? "" } ?? "", pausedKinds: try pausedKinds(), loss: nil)
+  }
+
+  func pausedKinds() throws -> Set<Int64> {
+    Set(try read("paused", "SELECT id FROM \(schema).kinds WHERE paused").map { $0.integer(0) })
+  }
+}
+
+extension PostgresStore {
+  func remember(kind name: String, _ number: Int64) {
+    state.withLock { state in
+      state.kindNumbers[KindName(name)] = number
+      state.kindNames[number] = name
+    }
+  }
+}
+#endif

@@ -1,0 +1,141 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+/// The stored jobs of one schema: what all sessions of a queue share.
+final class PostgresStore: Sendable {
+  /// For rounds and looks, of which there is one at a time.
+  let rounds: PostgresConnectionPool
+  /// For what users ask. The same where there is one connection for everything.
+  let callers: PostgresConnectionPool
+  let options: PostgresOptions
+  let configuration: DurableQueue.Configuration
+  let events: EventHub
+  /// The server and the database, and the schema unless it has the usual name.
+  let place: String
+  /// The name of the schema, quoted.
+  let schema: SQL
+  let state = LockBox(State())
+  private let statements = LockBox<[String: PostgresStatement]>([:])
+  /// What is known of the rounds of this process.
+  let numbers = LockBox(PostgresRoundState())
+  /// Where claims begin.
+  let cursors = LockBox(PostgresClaimCursors())
+  /// Tells other processes what they could do.
+  let notifier: PostgresNotifier
+
+  struct State {
+    var kindNumbers: [KindName: Int64] = [:]
+    var kindNames: [Int64: String] = [:]
+    var isSuspended = false
+    /// What is in use, for those who interrupt it.
+    var active: [ObjectIdentifier: PostgresConnection] = [:]
+    /// The threads on which closures of the user's run inside of a transaction.
+    var transacting: Set<UInt> = []
+    /// When this process had a connection again after it had none; nil if it has none.
+    var connectedSince: ContinuousClock.Instant?
+  }
+
+  init(
+    _ connection: PostgresConfiguration, place: String, options: PostgresOptions,
+    configuration: DurableQueue.Configuration, events: EventHub
+  ) {
+    let others = options.maxConnections - 1
+    rounds = PostgresConnectionPool(connection, maxConnections: 1)
+    callers = others > 0 ? PostgresConnectionPool(connection, maxConnections: others) : rounds
+    self.options = options
+    self.configuration = configuration
+    self.events = events
+    self.place = place
+    schema = SQL(stringLiteral: PostgresStatement.identifier(options.schema))
+    notifier = PostgresNotifier(schema: options.schema, timekeeper: configuration.clock.timekeeper)
+  }
+
+  func close() {
+    notifier.close()
+    rounds.close()
+    callers.close()
+  }
+
+  // MARK: - Statements
+
+  /// A statement that is prepared once for each connection, by a name that says what it does. What its text depends on is the same
+  /// for the whole life of this.
+  func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
+    statements.withLock { statements in
+      if let known = statements[name] { return known }
+      let statement = PostgresStatement(sql().text, name: "composite_operations_\(name)")
+      statements[name] = statement
+      return statement
+    }
+  }
+
+  /// Makes plans independent of what is known of the tables when they are made: a plan for an empty table is kept.
+  private static let plans = [
+    "enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit",
+  ]
+
+  /// What is set at the beginning of a transaction.
+  ///
+  /// - Parameter isGuest: whether statements of the user's run in it: their plans are theirs.
+  func settings(isGuest: Bool) -> PostgresStatement? {
+    let ofSession = options.pooler == .transaction ? sessionSettings : []
+    if isGuest { return ofSession.isEmpty ? nil : .settingLocally(ofSession, name: "composite_operations_guest") }
+    return .settingLocally(
+      Self.plans.map { ($0, "off") } + ofSession, name: "composite_operations_settings")
+  }
+
+  /// What holds for each connection, or, behind a pooler, for each transaction.
+  var sessionSettings: [(name: String, value: String)] {
+    Self.sessionSettings(options, configuration)
+  }
+
+  static func sessionSettings(
+    _ options: PostgresOptions, _ configuration: DurableQueue.Configuration
+  ) -> [(name: String, value: String)] {
+    [
+      ("synchronous_commit", configuration.durability == .full ? "on" : "off"),
+      // Zero would be for ever.
+      ("lock_timeout", String(min(max(configuration.busyTimeout.milliseconds, 1), Int64(Int32.max)))),
+      ("statement_timeout", String(min(max(options.statementTimeout.milliseconds, 1), Int64(Int32.max)))),
+    ]
+  }
+
+  // MARK: - Time
+
+  /// What the time is by a test's clock; nil for the server's.
+  var testTime: Int64? { configuration.clock.isMachines ? nil : configuration.clock.milliseconds }
+
+  // MARK: - Suspending
+
+  func refuseWhileSuspended() throws {
+    guard state.withLock({ $0.isSuspended }) else { return }
+    throw DatabaseError(.suspended, engine: .postgres, message: "suspend() was called", path: place)
+  }
+
+  /// Asks the server to end what it does for this process.
+  func interrupt() {
+    for connection in state.withLock({ Array($0.active.values) }) { connection.interrupt() }
+  }
+
+  // MARK: - Transactions of the user's
+
+  private var thread: UInt {
+    #if canImport(Darwin)
+    UInt(bitPattern: pthread_self())
+    #else
+    UInt(pthread_self())
+    #endif
+  }
+
+  /// Whether the caller is inside of one, and would wait for itself.
+  var isInTransaction: Bool { state.withLock { !$0.transacting.isEmpty && $0.transacting.contains(thread) } }
+
+  /// Runs a closure of the user's.
+  func asTransaction<R>(_ body: () throws -> R) rethrows -> R {
+    state.withLock { _ = $0.transacting.insert(thread) }
+    defer { state.withLock { _ = $0.transacting.remove(thread) } }
+    return try body()
+  }
+}
+#endif

@@ -1,0 +1,228 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+extension PostgresWork {
+  /// Writes what became of attempts. Returns those that were written: the others were given to somebody else in between.
+  @discardableResult
+  func acknowledge(_ ends: [Acknowledgement], keepsDone: Bool) throws -> Set<JobID> {
+    guard !ends.isEmpty else { return [] }
+    var batch = PostgresAcknowledgements(ends, keepsDone: keepsDone, in: store)
+    let results = try run { try batch.add(to: &$0) }
+    return try tellOf(batch, results)
+  }
+
+  /// Tells what was written. Returns the jobs whose attempts were the last ones.
+  @discardableResult
+  func tellOf(_ batch: PostgresAcknowledgements, _ results: [PostgresResult]) throws -> Set<JobID> {
+    var states: [JobID: JobState] = [:]
+    for position in batch.positions {
+      results[position].forEachRow { row in
+        states[JobID(rawValue: row.integer(0))] = JobState(rawValue: Int(clamping: row.integer(1))) ?? .done
+      }
+    }
+    for end in batch.ends {
+      switch (states[end.id], end.event) {
+      case (nil, _):
+        if !end.isGivenBack { tell(.leaseLost(end.id, kind: end.kind)) }
+      // Somebody may have asked to cancel it.
+      case (.cancelled, _): tell(.cancelled(end.id, kind: end.kind))
+      case (_, .dead(_, let kind, let error)): tellDead(end.id, kind: kind, error: error)
+      case (_, let event): tell(event)
+      }
+    }
+    if states.values.contains(.waiting) { hasFreedJobs = true }
+    for position in batch.dependents { try tellDependents(results[position], from: 0) }
+    return Set(states.keys)
+  }
+
+  /// Tells of dependents that were changed.
+  ///
+  /// - Parameter column: the first of: job, lane, state, and with which prerequisite it has failed.
+  func tellDependents(_ result: PostgresResult, from column: Int32) throws {
+    try result.forEachRow { row in
+      guard let number = row.optionalInteger(column) else { return }
+      let (id, lane) = (JobID(rawValue: number), row.integer(column + 1))
+      guard let prerequisite = row.optionalInteger(column + 3) else {
+        hasFreedJobs = true
+        if row.integer(column + 2) == JobState.waiting.number { freedLanes.insert(lane) }
+        return
+      }
+      let kind = try kindName(JobLane.kind(of: lane))
+      if row.integer(column + 2) == JobState.dead.number {
+        let error = JobError(.prerequisiteFailed(JobID(rawValue: prerequisite)), id: id, kind: kind)
+        tellDead(id, kind: kind, error: error)
+      } else {
+        tell(.cancelled(id, kind: kind))
+      }
+    }
+  }
+
+  /// What was kept for jobs that have ended goes, and their dependents are told.
+  func attemptsEnded(_ ids: [JobID]) throws {
+    guard !ids.isEmpty else { return }
+    try tellDependents(
+      run("attempts_ended", PostgresAcknowledgements.ending(schema)) {
+        $0.bind(ids.map(\.rawValue))
+        $0.bind(store.testTime)
+      }, from: 0)
+  }
+
+  /// The name of a kind, on the connection of this transaction.
+  func kindName(_ number: Int64) throws -> String {
+    if let name = store.state.withLock({ $0.kindNames[number] }) { return name }
+    return try run("kind_name", "SELECT name FROM \(schema).kinds WHERE id = $1") { $0.bind(number) }
+      .first { $0.text(0) ?? "" } ?? ""
+  }
+}
+
+/// The ends of some attempts, as statements: one for those that are done, one for the others, and one for what follows.
+struct PostgresAcknowledgements {
+  let ends: [Acknowledgement]
+  private let keepsDone: Bool
+  private let store: PostgresStore
+  /// Which results tell what was written: the number of each job, and its state.
+  private(set) var positions: [Int] = []
+  /// Which results tell of dependents.
+  private(set) var dependents: [Int] = []
+
+  init(_ ends: [Acknowledgement], keepsDone: Bool, in store: PostgresStore) {
+    // In the order of their numbers, as all locks are taken.
+    self.ends = ends.sorted { $0.id < $1.id }
+    self.keepsDone = keepsDone
+    self.store = store
+  }
+
+  private var schema: SQL { store.schema }
+
+  mutating func add(to pipeline: inout PostgresPipeline) throws {
+    for part in Self.parts(ends.filter(\.isDone)) {
+      let statement = keepsDone ? store.statement("keep_done", keeping) : store.statement("done", deleting)
+      positions.append(
+        pipeline.add(statement) {
+          $0.bind(part.map(\.id.rawValue))
+          $0.bind(part.map(\.claim))
+          if keepsDone { $0.bind(store.testTime) }
+        })
+    }
+    for part in Self.parts(ends.filter { !$0.isDone }) {
+      positions.append(try pipeline.add(store.statement("acknowledge", others)) { try bind(part, to: &$0) })
+    }
+    for part in Self.parts(ends) {
+      dependents.append(
+        pipeline.add(store.statement("attempts_ended", Self.ending(schema))) {
+          $0.bind(part.map(\.id.rawValue))
+          $0.bind(store.testTime)
+        })
+    }
+  }
+
+  private static func parts(_ ends: [Acknowledgement]) -> [ArraySlice<Acknowledgement>] {
+    stride(from: 0, to: ends.count, by: PostgresStore.mostAtOnce).map {
+      ends[$0..<min($0 + PostgresStore.mostAtOnce, ends.count)]
+    }
+  }
+
+  // MARK: - Statements
+
+  /// Whether the attempt is the last one of its job. Not `state = 3`: the server could take the index of what executes, where the
+  /// dead entries of an old snapshot stand.
+  private static let isCurrent: SQL =
+    "id = ANY($1::bigint[]) AND claim = ($2::bigint[])[array_position($1::bigint[], id)] AND state + 0 = \(.executing)"
+
+  private var deleting: SQL {
+    "DELETE FROM \(schema).jobs WHERE \(Self.isCurrent) RETURNING id, \(.done)"
+  }
+
+  private var keeping: SQL {
+    """
+    UPDATE \(schema).jobs SET state = \(.done), worker = NULL, attempts = attempts + 1,
+      finished_at = coalesce($3::bigint, \(schema).now_ms()), error = NULL, run_at = NULL,
+      flags = flags & ~\(flags: .isCancelRequested, .isAbandoned)
+    WHERE \(Self.isCurrent) RETURNING id, state
+    """
+  }
+
+  static func ending(_ schema: SQL) -> SQL {
+    "SELECT job, job_lane, job_state, failed_with FROM \(schema).attempts_ended($1, $2)"
+  }
+
+  /// A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
+  private var others: SQL {
+    let isCancelled: SQL =
+      "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ends_if_replaced)"
+    return """
+      WITH ended AS (
+        UPDATE \(schema).jobs SET state = CASE WHEN \(isCancelled) THEN \(.cancelled) ELSE becomes END, worker = NULL,
+          lane = CASE WHEN keeps_lane THEN lane ELSE lane & ~\(lane: .alone) END,
+          run_at = CASE WHEN \(isCancelled) THEN NULL ELSE moment + delay END,
+          flags = flags & ~\(flags: .isCancelRequested, .isAbandoned) | \(flags: .runsAfterDelay)
+            | CASE WHEN failure IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
+          attempts = attempts + charge, crashes = CASE WHEN is_further THEN 0 ELSE crashes END,
+          lapses = CASE WHEN is_further THEN 0 ELSE lapses END, error = coalesce(failure, error),
+          finished_at = CASE WHEN \(isCancelled) OR becomes IN (\(.cancelled, .dead)) THEN moment END
+        FROM (SELECT coalesce($11::bigint, \(schema).now_ms()) AS moment OFFSET 0) AS time,
+          unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[], $7::text[], $8::boolean[],
+            $9::boolean[], $10::bigint[])
+            AS attempt (job, its_claim, becomes, delay, charge, keeps_lane, failure, is_further, ends_if_replaced, number)
+        WHERE id = job AND claim = its_claim AND state + 0 = \(.executing)
+        RETURNING id, state, flags, failure, number, moment
+      ), noted AS (
+        INSERT INTO \(schema).errors (job, at, attempt, error)
+        SELECT id, moment, number, failure FROM ended WHERE failure IS NOT NULL)
+      SELECT id, state FROM ended
+      """
+  }
+
+  private func bind(_ ends: ArraySlice<Acknowledgement>, to parameters: inout PostgresParameters) throws {
+    let written = ends.map(\.written)
+    parameters.bind(ends.map(\.id.rawValue))
+    parameters.bind(ends.map(\.claim))
+    parameters.bind(written.map(\.state.number))
+    parameters.bind(written.map(\.delay))
+    parameters.bind(written.map { $0.isCharged ? 1 : 0 as Int64 })
+    parameters.bind(written.map { $0.keepsLane as Bool? })
+    try parameters.bind(written.map(\.error))
+    parameters.bind(written.map { $0.isFurtherAttempt as Bool? })
+    parameters.bind(written.map { $0.endsIfReplaced as Bool? })
+    parameters.bind(ends.map { Int64($0.attempt) })
+    parameters.bind(store.testTime)
+  }
+}
+
+extension Acknowledgement {
+  fileprivate var isDone: Bool { if case .done = result { true } else { false } }
+
+  /// What is written of an attempt that did not succeed.
+  fileprivate struct Written {
+    var state: JobState
+    var delay: Int64?
+    var isCharged = true
+    var keepsLane = false
+    var error: String?
+    var isFurtherAttempt = false
+    var endsIfReplaced = true
+  }
+
+  fileprivate var written: Written {
+    switch result {
+    case .done: Written(state: .done)
+    case .again(let delay, let isCharged, let error):
+      // No delay is no time: it runs at once.
+      Written(
+        state: delay > .zero ? .scheduled : .waiting, delay: delay > .zero ? delay.milliseconds : nil,
+        isCharged: isCharged, error: error?.withoutNull, isFurtherAttempt: true)
+    case .returned: Written(state: .waiting, isCharged: false, keepsLane: true, endsIfReplaced: false)
+    case .dead(let error): Written(state: .dead, error: error.withoutNull)
+    case .held(let error): Written(state: .held, error: error.withoutNull)
+    case .cancelled(let error):
+      Written(state: .cancelled, isCharged: false, error: error?.withoutNull, endsIfReplaced: false)
+    }
+  }
+}
+
+extension String {
+  /// A text of PostgreSQL's has no U+0000.
+  var withoutNull: String { utf8.contains(0) ? replacing("\0", with: "\u{FFFD}") : self }
+}
+#endif

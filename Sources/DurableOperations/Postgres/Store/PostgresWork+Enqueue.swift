@@ -1,0 +1,187 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+extension PostgresWork {
+  /// Stores jobs, all of them or none. Their kinds have numbers by now.
+  func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
+    try JobRequest.refuseCircles(jobs)
+    let isSimple = jobs.allSatisfy { $0.options.uniqueKey == nil && $0.options.dependsOn.isEmpty }
+    let ids = isSimple ? try insert(jobs) : try enqueueEach(jobs)
+    for (id, job) in zip(ids, jobs) { tell(.enqueued(id, kind: job.kind)) }
+    for job in jobs where job.options.start == .atOnce && !job.options.startsHeld { freedLanes.insert(lane(of: job)) }
+    return ids
+  }
+
+  private func lane(of job: JobRequest) -> Int64 {
+    let kind = store.state.withLock { $0.kindNumbers[KindName(job.kind)] } ?? 0
+    return JobLane.number(ofKind: kind) | (job.options.requiresNetwork ? JobLane.Bit.network.rawValue : 0)
+  }
+
+  private func flags(of job: JobRequest) -> JobFlags {
+    var flags: JobFlags = job.options.holdsAfterLastAttempt ? .holdsAfterLastAttempt : []
+    if case .after = job.options.start { flags.insert(.runsAfterDelay) }
+    return flags
+  }
+
+  /// When a job may run: a date, or a delay from when it is written.
+  private func start(of job: JobRequest) -> (date: Int64?, delay: Int64?) {
+    switch job.options.start {
+    case .atOnce: (nil, nil)
+    case .after(let delay): (nil, delay > .zero ? delay.milliseconds : nil)
+    case .at(let date): (date.milliseconds, nil)
+    }
+  }
+
+  // MARK: - Without keys and prerequisites
+
+  /// One statement for many jobs.
+  private func insert(_ jobs: [JobRequest]) throws -> [JobID] {
+    var ids: [JobID] = []
+    ids.reserveCapacity(jobs.count)
+    for first in stride(from: 0, to: jobs.count, by: PostgresStore.mostAtOnce) {
+      let part = jobs[first..<min(first + PostgresStore.mostAtOnce, jobs.count)]
+      let result = try run("insert", Self.insertion(schema)) { parameters in
+        parameters.bind(part.map { lane(of: $0) })
+        parameters.bind(part.map { Int64($0.options.priority.major) })
+        parameters.bind(part.map { Int64($0.options.priority.minor) })
+        parameters.bind(part.map { flags(of: $0).rawValue })
+        parameters.bind(part.map { $0.options.maxAttempts.map(Int64.init) })
+        parameters.bind(part.map { $0.options.timeout?.milliseconds })
+        parameters.bind(part.map { start(of: $0).date })
+        parameters.bind(part.map { start(of: $0).delay })
+        parameters.bind(part.map { $0.options.startsHeld as Bool? })
+        parameters.bind(part.map { Int64($0.version) })
+        try parameters.bind(part.map { $0.options.backoff?.storedForm })
+        parameters.bind(try part.map { try $0.payload as Data? }, as: .json)
+        parameters.bind(part.map(\.occurrence))
+        parameters.bind(store.testTime)
+      }
+      result.forEachRow { ids.append(JobID(rawValue: $0.integer(0))) }
+    }
+    return ids
+  }
+
+  private static func insertion(_ schema: SQL) -> SQL {
+    """
+    INSERT INTO \(schema).jobs (lane, major, minor, flags, max_attempts, timeout, run_at, state, version, backoff, payload,
+      occurrence, enqueued_at)
+    SELECT lane, major, minor, flags, max_attempts, timeout, coalesce(date, moment + delay),
+      CASE WHEN is_held THEN \(.held) WHEN coalesce(date, moment + delay) > moment THEN \(.scheduled) ELSE \(.waiting) END,
+      version, backoff, payload, occurrence, moment
+    FROM (SELECT coalesce($14::bigint, \(schema).now_ms()) AS moment OFFSET 0) AS time,
+      unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+        $9::boolean[], $10::bigint[], $11::text[], $12::json[], $13::bigint[]) WITH ORDINALITY
+        AS job (lane, major, minor, flags, max_attempts, timeout, date, delay, is_held, version, backoff, payload, occurrence, n)
+    ORDER BY n RETURNING id
+    """
+  }
+
+  // MARK: - With keys and prerequisites
+
+  private func enqueueEach(_ jobs: [JobRequest]) throws -> [JobID] {
+    let keys = jobs.compactMap { job in
+      job.options.uniqueKey.map { (kind: lane(of: job) >> 2, key: $0.value) }
+    }
+    // Not more at once than the buffers of both sides hold.
+    var ids: [JobID] = []
+    for first in stride(from: 0, to: jobs.count, by: PostgresStore.mostAtOnce) {
+      let part = jobs[first..<min(first + PostgresStore.mostAtOnce, jobs.count)]
+      let results = try run { pipeline in
+        if first == 0, keys.count > 1 { try lock(keys, in: &pipeline) }
+        let statement = store.statement("enqueue_job", Self.enqueueing(schema))
+        for job in part { try pipeline.add(statement) { try bind(job, to: &$0) } }
+      }
+      for (job, result) in zip(part, results.suffix(part.count)) {
+        let stored = result.row(0)
+        guard stored.isNull(1) else {
+          let other = JobID(rawValue: stored.integer(2))
+          // A number that was never given would name nothing.
+          throw JobError(.duplicate(ids.firstIndex(of: other).map { .inSameCall($0) } ?? other), kind: job.kind)
+        }
+        ids.append(JobID(rawValue: stored.integer(0)))
+      }
+    }
+    try block(ids, jobs)
+    return ids
+  }
+
+  /// All keys in one order, before any of them is looked for.
+  private func lock(_ keys: [(kind: Int64, key: String)], in pipeline: inout PostgresPipeline) throws {
+    let sorted = keys.sorted { ($0.kind, $0.key) < ($1.kind, $1.key) }
+    try pipeline.add(
+      store.statement(
+        "lock_keys",
+        "SELECT \(schema).lock_key(kind, key) FROM unnest($1::bigint[], $2::text[]) AS keys (kind, key)")
+    ) {
+      $0.bind(sorted.map(\.kind))
+      try $0.bind(sorted.map { $0.key as String? })
+    }
+  }
+
+  private static func enqueueing(_ schema: SQL) -> SQL {
+    """
+    SELECT job, problem, other FROM \(schema).enqueue_job($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+      $17)
+    """
+  }
+
+  private func bind(_ job: JobRequest, to parameters: inout PostgresParameters) throws {
+    let (options, start) = (job.options, start(of: job))
+    parameters.bind(lane(of: job))
+    parameters.bind(options.priority.major)
+    parameters.bind(options.priority.minor)
+    parameters.bind(flags(of: job).rawValue)
+    parameters.bind(options.maxAttempts.map(Int64.init))
+    parameters.bind(options.timeout?.milliseconds)
+    parameters.bind(start.date)
+    parameters.bind(start.delay)
+    parameters.bind(options.startsHeld)
+    parameters.bind(job.version)
+    try parameters.bind(options.backoff?.storedForm)
+    try parameters.bind(options.uniqueKey?.value)
+    parameters.bind((options.uniqueKey?.states ?? []).map(\.number).sorted())
+    parameters.bind(options.uniqueKey?.conflict == .replace)
+    parameters.bind(try job.payload as Data?, as: .json)
+    parameters.bind(job.occurrence)
+    parameters.bind(store.testTime)
+  }
+
+  /// A prerequisite may come later in the call than what depends on it.
+  private func block(_ ids: [JobID], _ jobs: [JobRequest]) throws {
+    let blocked = zip(ids, jobs).filter { !$1.options.dependsOn.isEmpty }
+    guard !blocked.isEmpty else { return }
+    let results = try run { pipeline in
+      let statement = store.statement(
+        "block_job",
+        """
+        SELECT problem, other, job, job_lane, job_state, failed_with FROM \(schema).block_job($1, $2, $3, $4)
+        """)
+      for (id, job) in blocked {
+        pipeline.add(statement) {
+          $0.bind(id.rawValue)
+          let prerequisites = job.options.dependsOn.map { $0.position.map { ids[$0] } ?? $0 }
+          $0.bind(Set(prerequisites).map(\.rawValue).sorted())
+          $0.bind(Int64(job.options.whenPrerequisiteFails.rawValue))
+          $0.bind(store.testTime)
+        }
+      }
+    }
+    for ((_, job), result) in zip(blocked, results.suffix(blocked.count)) {
+      try result.forEachRow { row in
+        guard row.isNull(0) else {
+          let other = JobID(rawValue: row.integer(1))
+          throw JobError(
+            row.integer(0) == 2 ? .unknownPrerequisite(other) : .circularPrerequisite(other), kind: job.kind)
+        }
+      }
+      try tellDependents(result, from: 2)
+    }
+  }
+}
+
+extension PostgresStore {
+  /// How many jobs a statement is about: finding a number in an array takes as long as the array is.
+  static let mostAtOnce = 500
+}
+#endif

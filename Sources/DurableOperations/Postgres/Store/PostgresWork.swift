@@ -1,0 +1,97 @@
+#if os(macOS) || os(Linux)
+/// A transaction that is under way. What it has done is told when it has succeeded.
+final class PostgresWork {
+  let store: PostgresStore
+  let connection: PostgresConnection
+  /// Whether statements of the user's run in it.
+  private let isGuest: Bool
+  private var hasBegun = false
+  private var isCommitted = false
+  private(set) var events: [JobEvent.Content] = []
+  /// Set when a job became due by what was written.
+  var hasFreedJobs = false
+  /// In which lanes.
+  var freedLanes: Set<Int64> = []
+  /// Set when a job that executes was asked to end.
+  var hasCancelRequests = false
+
+  init(_ store: PostgresStore, _ connection: PostgresConnection, isGuest: Bool = false) {
+    self.store = store
+    self.connection = connection
+    self.isGuest = isGuest
+  }
+
+  var schema: SQL { store.schema }
+
+  // MARK: - Statements
+
+  /// Sends statements at once: a round trip. The first of them begin the transaction.
+  ///
+  /// - Parameter commits: whether they are the last ones.
+  /// - Returns: the results, in the order of the pipeline, to which more may have been added before.
+  @discardableResult
+  func run(
+    commits: Bool = false, _ build: (inout PostgresPipeline) throws -> Void
+  ) throws -> [PostgresResult] {
+    let boundary: PostgresPipeline.Boundary =
+      hasBegun ? (commits ? .closing : .inside) : (commits ? .transaction : .opening)
+    var pipeline = PostgresPipeline(boundary)
+    if !hasBegun, let settings = store.settings(isGuest: isGuest) { pipeline.add(settings) }
+    try build(&pipeline)
+    let results = try connection.run(pipeline)
+    hasBegun = true
+    isCommitted = commits
+    return results
+  }
+
+  /// Runs one statement.
+  @discardableResult
+  func run(
+    _ name: String, _ sql: @autoclosure () -> SQL, _ bind: (inout PostgresParameters) throws -> Void = { _ in }
+  ) throws -> PostgresResult {
+    let statement = store.statement(name, sql())
+    var position = 0
+    return try run { position = try $0.add(statement, bind) }[position]
+  }
+
+  func commit() throws {
+    guard hasBegun, !isCommitted else { return }
+    try connection.run(PostgresPipeline(.closing))
+    isCommitted = true
+  }
+
+  // MARK: - Events
+
+  /// Tells something when the transaction has succeeded.
+  func tell(_ event: @autoclosure () -> JobEvent.Content) {
+    if store.events.isHeard { events.append(event()) }
+  }
+
+  /// Tells that a job is dead when the transaction has succeeded, also if nobody listens.
+  func tellDead(_ id: JobID, kind: String, error: any Error) {
+    events.append(.dead(id, kind: kind, error: error))
+  }
+
+  /// The number of what is told so far, to go back to.
+  var eventCount: Int { events.count }
+
+  func forgetEvents(after count: Int) { events.removeLast(events.count - count) }
+
+  func keepEvents(_ isKept: (JobEvent.Content) throws -> Bool) rethrows { events = try events.filter(isKept) }
+
+  /// The transaction has succeeded.
+  func tellAll() {
+    store.events.tell(all: events)
+    store.notifier.notify(freedLanes, hasCancelRequests: hasCancelRequests)
+  }
+}
+
+extension EventHub {
+  /// Tells what a transaction has done.
+  func tell(all contents: [JobEvent.Content]) {
+    for event in contents {
+      if case .dead = event { report(event) } else { tell(event) }
+    }
+  }
+}
+#endif

@@ -1,0 +1,62 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+
+/// How a queue uses a PostgreSQL server. Processes on one schema may differ in everything but ``schema``.
+public struct PostgresOptions: Sendable, Hashable {
+  /// What stands between the queue and the server.
+  public enum Pooler: Sendable, Hashable {
+    /// Nothing, or what keeps a session for each connection.
+    case none
+    /// One that may give each transaction another session, such as PgBouncer with `pool_mode = transaction`: then the queue
+    /// prepares nothing, sets nothing for a session, and hears of others' jobs only with ``Listens/at(_:)``.
+    case transaction
+  }
+
+  /// Whether the queue hears at once of what other processes enqueue.
+  public enum Listens: Sendable, Hashable {
+    /// By `LISTEN`, on a connection of its own. Behind a pooler it does not.
+    case yes
+    /// It sees it when it looks: see ``DurableQueue/Configuration/pollInterval``.
+    case no
+    /// By `LISTEN` at another URL, which leads to the server itself.
+    case at(String)
+  }
+
+  /// The schema that the tables are in. It is made if it is not there. One to 63 bytes.
+  public var schema: String
+  /// How many connections there are at most. One is for running jobs, the rest for what is asked of the queue; the one that listens
+  /// is one more. With a single one, a transaction of yours keeps jobs from being claimed. At least 1.
+  public var maxConnections: Int
+  /// What stands between the queue and the server.
+  public var pooler: Pooler
+  /// Whether the queue hears at once of what other processes enqueue.
+  public var listens: Listens
+  /// How long a statement takes at most, and how long its answer is waited for. Ten seconds.
+  public var statementTimeout: Duration
+  /// Whether the tables are made, and brought up to date. Without it they have to be there: for a role that may not make them.
+  /// `durable-queue schema --print` prints what an administrator has to run.
+  public var migrates: Bool
+
+  /// Makes options. What is not given is as each property says.
+  public init(
+    schema: String = "durable", maxConnections: Int = 4, pooler: Pooler = .none, listens: Listens = .yes,
+    statementTimeout: Duration = .seconds(10), migrates: Bool = true
+  ) {
+    self.schema = schema
+    self.maxConnections = maxConnections
+    self.pooler = pooler
+    self.listens = listens
+    self.statementTimeout = statementTimeout
+    self.migrates = migrates
+  }
+
+  func check() {
+    require(
+      !schema.isEmpty && schema.utf8.count <= 63 && !schema.utf8.contains(0) && !schema.contains("$$"),
+      "PostgresOptions.schema is “\(HarmlessText.line(schema))”. Use a name of 1 to 63 bytes, without U+0000 and $$.")
+    require(maxConnections >= 1, "PostgresOptions.maxConnections is \(maxConnections). Use 1 or more.")
+    require(
+      statementTimeout > .zero, "PostgresOptions.statementTimeout is \(statementTimeout). Use a positive duration.")
+  }
+}
+#endif
