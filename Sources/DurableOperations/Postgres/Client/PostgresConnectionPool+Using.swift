@@ -12,7 +12,7 @@ extension PostgresConnectionPool {
 
   /// Uses a connection later, on a queue of Dispatch.
   func async(_ body: @escaping @Sendable (Result<PostgresConnection, any Error>) -> Void) {
-    _ = borrow { result in
+    borrow { result in
       self.working.async {
         body(result)
         if case .success(let connection) = result { self.giveBack(connection) }
@@ -20,8 +20,8 @@ extension PostgresConnectionPool {
     }
   }
 
-  /// Uses a connection on a queue of Dispatch, and suspends the task until that is done. A task that is cancelled while it waits for
-  /// a free connection throws `CancellationError`; what has begun is not cancelled.
+  /// Uses a connection on a queue of Dispatch, and suspends the task until that is done, also one that is cancelled: what
+  /// it is about may have to be written all the same.
   @discardableResult
   func run<R: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> R) async throws -> R {
     try await lend { connection, reply in
@@ -34,7 +34,7 @@ extension PostgresConnectionPool {
     }
   }
 
-  /// Sends one pipeline, and suspends the task until it is answered. No thread waits meanwhile. It is cancelled as ``run(_:)`` is.
+  /// Sends one pipeline, and suspends the task until it is answered. No thread waits meanwhile.
   @discardableResult
   func send(_ pipeline: PostgresPipeline, timeout: Duration? = nil) async throws -> [PostgresResult] {
     let timeout = timeout ?? configuration.statementTimeout
@@ -51,24 +51,19 @@ extension PostgresConnectionPool {
   private func lend<R: Sendable>(
     _ begin: @escaping @Sendable (PostgresConnection, PostgresReply<R>) -> Void
   ) async throws -> R {
-    try Task.checkCancellation()
     let reply = PostgresReply<R>()
-    let number = borrow { result in
+    borrow { result in
       switch result {
       case .success(let connection): begin(connection, reply)
       case .failure(let error): reply.give(.failure(error))
       }
     }
-    return try await withTaskCancellationHandler {
-      try await reply.value()
-    } onCancel: {
-      if let number { cancel(number) }
-    }
+    return try await reply.value()
   }
 
   private func borrowBlocking() throws -> PostgresConnection {
     let reply = PostgresReply<PostgresConnection>()
-    _ = borrow { reply.give($0) }
+    borrow { reply.give($0) }
     return try reply.wait()
   }
 }

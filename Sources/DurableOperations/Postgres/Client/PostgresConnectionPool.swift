@@ -43,9 +43,7 @@ final class PostgresConnectionPool: Sendable {
   // MARK: - Borrowing
 
   /// Calls `waiter` with a connection, when there is one; at once, on this thread, if one is free.
-  ///
-  /// - Returns: the number by which to cancel it, if it waits.
-  func borrow(_ waiter: @escaping Waiter) -> Int? {
+  func borrow(_ waiter: @escaping Waiter) {
     while true {
       switch state.withLock({ $0.ask(waiter) }) {
       case .lend(let connection):
@@ -53,21 +51,13 @@ final class PostgresConnectionPool: Sendable {
           discard(connection)
           continue
         }
-        waiter(.success(connection))
-        return nil
-      case .wait(let number, let next):
+        return waiter(.success(connection))
+      case .wait(let next):
         if let next { begin(next) }
-        return number
-      case .refuse:
-        waiter(.failure(Self.closed))
-        return nil
+        return
+      case .refuse: return waiter(.failure(Self.closed))
       }
     }
-  }
-
-  /// One that waits gives up: it gets a `CancellationError`, unless it has a connection already.
-  func cancel(_ number: Int) {
-    state.withLock { $0.cancel(number) }?(.failure(CancellationError()))
   }
 
   /// A free connection at once, if there is one. No waiter has to be made for it.

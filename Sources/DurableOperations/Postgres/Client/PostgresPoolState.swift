@@ -10,12 +10,11 @@ struct PostgresPoolState<Connection, Waiter> {
   /// How many are in use.
   private(set) var lent = 0
   /// In the order in which they came. None of them waits while a connection is free.
-  private(set) var waiting: [(number: Int, waiter: Waiter)] = []
+  private(set) var waiting: [Waiter] = []
   private(set) var isConnecting = false
   /// When the next attempt may begin, after one that failed.
   private(set) var notBefore: Instant?
   private(set) var isClosed = false
-  private var lastNumber = 0
 
   init(limit: Int) {
     precondition(limit > 0, "A pool of \(limit) connections is made; at least one is needed")
@@ -39,22 +38,16 @@ struct PostgresPoolState<Connection, Waiter> {
 
   enum Asked {
     case lend(Connection)
-    /// It waits under this number; perhaps an attempt is to begin.
-    case wait(number: Int, Connecting?)
+    /// It waits; perhaps an attempt is to begin.
+    case wait(Connecting?)
     case refuse
   }
 
   mutating func ask(_ waiter: Waiter) -> Asked {
     if isClosed { return .refuse }
     if let connection = takeIdle() { return .lend(connection) }
-    lastNumber += 1
-    waiting.append((lastNumber, waiter))
-    return .wait(number: lastNumber, nextAttempt())
-  }
-
-  /// One that waits gives up. Returns nil if it does not wait any more.
-  mutating func cancel(_ number: Int) -> Waiter? {
-    waiting.firstIndex { $0.number == number }.map { waiting.remove(at: $0).waiter }
+    waiting.append(waiter)
+    return .wait(nextAttempt())
   }
 
   // MARK: - Connecting
@@ -86,7 +79,7 @@ struct PostgresPoolState<Connection, Waiter> {
     notBefore = next
     guard lent == 0 else { return ([], nextAttempt()) }
     defer { waiting = [] }
-    return (waiting.map(\.waiter), nil)
+    return (waiting, nil)
   }
 
   // MARK: - Giving back
@@ -109,14 +102,14 @@ struct PostgresPoolState<Connection, Waiter> {
       return .keep
     }
     lent += 1
-    return .lend(waiting.removeFirst().waiter, nextAttempt())
+    return .lend(waiting.removeFirst(), nextAttempt())
   }
 
   /// No connection is lent any more. Returns what is to be closed, and who waits in vain.
   mutating func close() -> (connections: [Connection], waiters: [Waiter]) {
     isClosed = true
     defer { (idle, waiting) = ([], []) }
-    return (idle, waiting.map(\.waiter))
+    return (idle, waiting)
   }
 }
 #endif

@@ -10,9 +10,9 @@ import Testing
   private func word(_ asked: State.Asked) -> String {
     switch asked {
     case .lend(let connection): "lend \(connection)"
-    case .wait(let number, nil): "wait \(number)"
-    case .wait(let number, .now): "wait \(number), connect"
-    case .wait(let number, .at): "wait \(number), connect later"
+    case .wait(nil): "wait"
+    case .wait(.now): "wait, connect"
+    case .wait(.at): "wait, connect later"
     case .refuse: "refuse"
     }
   }
@@ -29,9 +29,9 @@ import Testing
 
   @Test func ask_severalWait_oneAttemptAtATime() {
     var state = State(limit: 2)
-    #expect(word(state.ask("a")) == "wait 1, connect")
-    #expect(word(state.ask("b")) == "wait 2")
-    #expect(word(state.ask("c")) == "wait 3")
+    #expect(word(state.ask("a")) == "wait, connect")
+    #expect(word(state.ask("b")) == "wait")
+    #expect(word(state.ask("c")) == "wait")
     #expect(word(state.connected(1)) == "lend to a, connect")
     #expect(word(state.connected(2)) == "lend to b")
     #expect(word(state.giveBack(1)) == "lend to c")
@@ -47,7 +47,7 @@ import Testing
     let (told, next) = state.failed(next: .now)
     #expect(told == ["a", "b"] && next == nil)
     // The next one waits for the next attempt.
-    #expect(word(state.ask("c")) == "wait 3, connect later")
+    #expect(word(state.ask("c")) == "wait, connect later")
     #expect(word(state.connected(1)) == "lend to c")
     #expect(state.notBefore == nil)
   }
@@ -74,16 +74,6 @@ import Testing
     #expect(word(state.connected(2)) == "lend to b")
     #expect(state.discard() == nil)
     #expect(state.lent == 0 && state.idle.isEmpty)
-  }
-
-  @Test func cancel_oneThatWaits_isPassedOver() {
-    var state = State(limit: 1)
-    _ = state.ask("a")
-    _ = state.ask("b")
-    #expect(state.cancel(1) == "a")
-    #expect(state.cancel(1) == nil)
-    #expect(word(state.connected(1)) == "lend to b")
-    #expect(state.cancel(2) == nil)
   }
 
   @Test func close_whileLent_closesWhenGivenBack() {
@@ -120,7 +110,6 @@ import Testing
       case 4 where !lent.isEmpty:
         let connection = lent.removeFirst()
         if Bool.random(using: &random) { _ = state.discard() } else { lend(state.giveBack(connection), connection) }
-      case 5: _ = state.waiting.randomElement(using: &random).map { state.cancel($0.number) }
       default: break
       }
       #expect(state.lent == lent.count)
