@@ -104,8 +104,8 @@ import Testing
       for number in 0..<40 {
         group.addTask {
           number % 4 == 0
-            ? try await pool.run { try $0.integer("SELECT pg_sleep(0.001), 1"); return Int64(number) }
-            : try pool.sync { try $0.integer("SELECT pg_sleep(0.001), 1"); return Int64(number) }
+            ? try await pool.run { try $0.integer("SELECT \(number)::bigint FROM pg_sleep(0.001)") }
+            : try pool.sync { try $0.integer("SELECT \(number)::bigint FROM pg_sleep(0.001)") }
         }
       }
       var sum: Int64 = 0
