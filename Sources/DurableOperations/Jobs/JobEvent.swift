@@ -59,14 +59,21 @@ public struct JobEvent: Sendable, CountedEvent {
     public static let unknownKind = Kind(value: .unknownKind)
     /// The database did not do what the queue needs; the queue tries again. ``JobEvent/error`` is a
     /// ``DatabaseError``.
+    ///
+    /// While a server cannot be reached it is told once, until ``databaseBack``.
     public static let databaseFailed = Kind(value: .databaseFailed)
+    /// The server can be reached again. What had ended meanwhile is written now.
+    public static let databaseBack = Kind(value: .databaseBack)
+    /// Claims take long on the server. Mostly that is because somebody keeps an old snapshot, as a backup or a long query does, and
+    /// what was deleted or changed since cannot be cleared away: ``JobEvent/oldSnapshot`` says who. Told once a minute at most.
+    public static let databaseSlow = Kind(value: .databaseSlow)
 
     /// The kind in a word, such as `enqueued`.
     public var description: String { value.rawValue }
 
     enum Value: String {
       case enqueued, started, progress, done, failed, snoozed, dead, held, cancelled, returned, rescued, leaseLost
-      case unresponsive, abandoned, unknownKind, databaseFailed
+      case unresponsive, abandoned, unknownKind, databaseFailed, databaseBack, databaseSlow
     }
 
     let value: Value
@@ -90,6 +97,16 @@ public struct JobEvent: Sendable, CountedEvent {
     case leaseLost(JobID, kind: String)
     case unknownKind(String)
     case databaseFailed(DatabaseError)
+    case databaseBack
+    case databaseSlow(OldSnapshot?)
+  }
+
+  /// A snapshot of the database that somebody keeps.
+  public struct OldSnapshot: Sendable, Hashable {
+    /// How old it is.
+    public let age: Duration
+    /// The number of the server's process that keeps it.
+    public let serverProcess: Int
   }
 
   let content: Content
@@ -117,13 +134,15 @@ public struct JobEvent: Sendable, CountedEvent {
     case .leaseLost: .leaseLost
     case .unknownKind: .unknownKind
     case .databaseFailed: .databaseFailed
+    case .databaseBack: .databaseBack
+    case .databaseSlow: .databaseSlow
     }
   }
 }
 
 extension JobEvent {
   /// The job that it happened to; nil for ``Kind/rescued``, ``Kind/unknownKind`` and
-  /// ``Kind/databaseFailed``.
+  /// what the database did.
   public var jobID: JobID? {
     switch content {
     case .enqueued(let id, _), .started(let id, _, _), .progress(let id, _), .done(let id, _),
@@ -131,7 +150,7 @@ extension JobEvent {
       .snoozed(let id, _, _), .dead(let id, _, _), .held(let id, _, _), .cancelled(let id, _), .returned(let id, _),
       .unresponsive(let id, _), .abandoned(let id, _), .leaseLost(let id, _):
       id
-    case .rescued, .unknownKind, .databaseFailed: nil
+    case .rescued, .unknownKind, .databaseFailed, .databaseBack, .databaseSlow: nil
     }
   }
 
@@ -141,7 +160,7 @@ extension JobEvent {
     if case .rescued(let ids) = content { ids } else { jobID.map { [$0] } ?? [] }
   }
 
-  /// The kind of the job; nil for ``Kind/progress``, ``Kind/rescued`` and ``Kind/databaseFailed``.
+  /// The kind of the job; nil for ``Kind/progress``, ``Kind/rescued``, and what the database did.
   public var jobKind: String? {
     switch content {
     case .enqueued(_, let kind), .started(_, let kind, _), .done(_, let kind), .failed(_, let kind, _, _, _),
@@ -149,7 +168,7 @@ extension JobEvent {
       .returned(_, let kind), .unresponsive(_, let kind), .abandoned(_, let kind), .leaseLost(_, let kind),
       .unknownKind(let kind):
       kind
-    case .progress, .rescued, .databaseFailed: nil
+    case .progress, .rescued, .databaseFailed, .databaseBack, .databaseSlow: nil
     }
   }
 
@@ -177,6 +196,11 @@ extension JobEvent {
     }
   }
 
+  /// The oldest snapshot that somebody keeps, of ``Kind/databaseSlow``; nil for other kinds, and if nobody keeps one.
+  public var oldSnapshot: OldSnapshot? {
+    if case .databaseSlow(let snapshot) = content { snapshot } else { nil }
+  }
+
   /// When the job runs again, of ``Kind/failed`` and ``Kind/snoozed``; nil for other kinds.
   public var nextAttempt: Date? {
     switch content {
@@ -195,6 +219,10 @@ extension JobEvent: CustomStringConvertible {
     case .rescued(let ids): details.append("jobs \(ids.map(\.description).joined(separator: ", "))")
     case .unknownKind(let kind): details.append(kind)
     case .progress(_, let fraction): details.append("\(fraction)")
+    case .databaseBack: return "\(kind)"
+    case .databaseSlow(let snapshot?):
+      details.append("server process \(snapshot.serverProcess) keeps a snapshot that is \(snapshot.age) old")
+    case .databaseSlow(nil): details.append("nobody keeps an old snapshot")
     case .enqueued, .started, .done, .failed, .snoozed, .dead, .held, .cancelled, .returned, .unresponsive,
       .abandoned, .leaseLost, .databaseFailed:
       break

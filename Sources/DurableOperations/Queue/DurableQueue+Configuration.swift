@@ -69,6 +69,14 @@ extension DurableQueue {
     case forever
   }
 
+  /// What a queue does that cannot reach its server.
+  public enum WhenDisconnected: Sendable, Hashable {
+    /// What runs goes on. When a lease is over others may run the same jobs, too: what ends here is refused then.
+    case goOn
+    /// What still runs after a ``Configuration/leaseDuration`` is cancelled, so that few jobs run twice at a time.
+    case cancelAfterLease
+  }
+
   /// How a queue works. Processes on one file may differ in everything here.
   public struct Configuration: Sendable {
     /// Full, unless you say so.
@@ -98,6 +106,8 @@ extension DurableQueue {
     /// How long other processes wait until they take the jobs of one that is no longer heard of. It is heard of three
     /// times as often. One that has ended is noticed at the next look, where that can be known. A minute.
     public var leaseDuration: Duration = .seconds(60)
+    /// What becomes of running jobs while a server cannot be reached. They go on. It means nothing for a file.
+    public var whenDisconnected: WhenDisconnected = .goOn
     /// How often the queue looks for what other processes have done; nil for never. A second.
     ///
     /// With nil, an idle queue does nothing at all: it wakes when a job is due, and when something is asked of it. Only for a

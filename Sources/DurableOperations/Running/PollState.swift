@@ -10,8 +10,7 @@ struct PollState {
   var gaveUpAt: Int64?
   var leases = LeaseWatch()
   var hasOtherWorkers = false
-  /// Whether it was told that the device is locked.
-  var isDeviceLocked = false
+  var outage = Outage()
 }
 
 /// How long leases of others have been as they are, by the time that goes on whatever the date is set to.

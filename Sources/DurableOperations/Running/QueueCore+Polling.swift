@@ -25,7 +25,7 @@ extension QueueCore {
   private func lookAround(in store: any StoreSession) -> Bool {
     defer { store.lookIsOver() }
     let failure = failureOfLook(in: store)
-    if let failure { tellFailure(failure) } else { withLock { $0.watch.isDeviceLocked = false } }
+    if let failure { tellFailure(failure) } else { databaseAnswers() }
     return failure == nil
   }
 
@@ -74,7 +74,7 @@ extension QueueCore {
   }
 
   /// Cancels the operations of jobs whose cancel is stored.
-  private func readCancelRequests(in store: any StoreSession) throws {
+  func readCancelRequests(in store: any StoreSession) throws {
     guard let worker = withLock({ $0.state.worker }) else { return }
     for id in try store.cancelRequests(worker: worker) { interrupt(id, .cancelRequest) }
   }
@@ -83,17 +83,6 @@ extension QueueCore {
   func interrupt(_ id: JobID, _ reason: Execution.Interruption) {
     let execution = withLock { storage in storage.executionNumbers[id].flatMap { storage.executions[$0] } }
     if let execution { interrupt(execution, reason) }
-  }
-
-  /// Tells that the database did not do what is needed. That the device is locked is told once, until it is not.
-  func tellFailure(_ error: any Error) {
-    let error = DatabaseError(any: error)
-    let isKnown = withLock { storage in
-      guard error.code == .deviceLocked else { return false }
-      defer { storage.watch.isDeviceLocked = true }
-      return storage.watch.isDeviceLocked
-    }
-    if !isKnown { events.tell(.databaseFailed(error)) }
   }
 
   // MARK: - Workers

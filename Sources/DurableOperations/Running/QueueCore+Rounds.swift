@@ -27,6 +27,7 @@ extension QueueCore {
         // Not what it was when the round began: a look around in between may have found it lost.
         worker: withLock { $0.state.worker }, lease: configuration.leaseDuration, isLast: round.isLast,
         ahead: round.acknowledgements.isEmpty ? nil : whatIsAhead))
+    databaseAnswers()
     let claim = answer.claim
     if answer.hasLostWorker { interruptAll(.lostLease) }
     let (places, executions, idle, timers) = withLock { storage in
@@ -85,7 +86,7 @@ extension QueueCore {
         storage.state.giveUp()
         return (nil, storage.takeStopWaiters())
       }
-      return (.milliseconds(50 << min(storage.failuresInARow, 7)), [])
+      return (pause(afterFailures: storage.failuresInARow, error), [])
     }
     for waiter in waiters { waiter.resume() }
     // Those that were started meanwhile.

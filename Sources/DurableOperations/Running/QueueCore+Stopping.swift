@@ -22,6 +22,7 @@ extension QueueCore {
       self?.withLock { $0.state.workMayHaveCome() }
       self?.pump()
     }
+    database.listen { [weak self] in self?.heard($0) }
     database.async { [self] store in
       do {
         // What goes on from before is waited for again.

@@ -24,6 +24,32 @@ protocol StoreAccess: AnyObject, Sendable {
   /// Makes running statements fail. `last` is called when all is over that was asked before; it may use
   /// the store though it is suspended.
   func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async
+
+  /// Calls `heard` from now on, on any thread, when another process says that there is something to do. News get lost, and not all
+  /// that is to be done makes some: the next look sees it. Nothing comes from a store that others do not speak through.
+  func listen(_ heard: @escaping @Sendable (StoreNews) -> Void)
+}
+
+extension StoreAccess {
+  func listen(_ heard: @escaping @Sendable (StoreNews) -> Void) {}
+}
+
+/// What another process said.
+struct StoreNews: Sendable, Equatable {
+  /// The lanes in which jobs became due.
+  var lanes: Set<Int64> = []
+  /// Whether a job that executes was asked to end.
+  var hasCancelRequests = false
+  /// Whether some may have got lost: all that there is has to be looked for.
+  var isIncomplete = false
+
+  var isEmpty: Bool { lanes.isEmpty && !hasCancelRequests && !isIncomplete }
+
+  mutating func add(_ news: StoreNews) {
+    lanes.formUnion(news.lanes)
+    hasCancelRequests = hasCancelRequests || news.hasCancelRequests
+    isIncomplete = isIncomplete || news.isIncomplete
+  }
 }
 
 /// The queues of Dispatch that stores use their sessions on.

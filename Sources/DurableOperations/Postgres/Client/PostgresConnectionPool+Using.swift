@@ -46,6 +46,15 @@ extension PostgresConnectionPool {
     }
   }
 
+  /// Sends one pipeline, some time soon, of which nobody wants to know what becomes.
+  func send(_ pipeline: PostgresPipeline) {
+    let timeout = configuration.statementTimeout
+    borrow { result in
+      guard case .success(let connection) = result else { return }
+      connection.socket.run(pipeline, on: connection, timeout: timeout) { _ in self.giveBack(connection) }
+    }
+  }
+
   /// Has something begin as soon as there is a connection: not when the task goes on, for all threads of tasks may be blocked by
   /// callers of ``sync(_:)`` who wait for this very connection.
   private func lend<R: Sendable>(

@@ -39,6 +39,13 @@ final class PostgresAccess: StoreAccess {
     }
   }
 
+  func listen(_ heard: @escaping @Sendable (StoreNews) -> Void) {
+    store.notifier.listen { [weak store] news in
+      store?.cursors.withLock { $0.workHasCome() }
+      heard(news)
+    }
+  }
+
   // MARK: - Suspending
 
   var isSuspended: Bool {

@@ -16,10 +16,16 @@ struct PostgresClaimCursors {
 
   /// From here on a claim is slow, and one from the front is made now and then only.
   static let slow = Duration.milliseconds(5)
+  /// From here on somebody should know of it.
+  static let tooSlow = Duration.milliseconds(50)
+  /// So often at most.
+  private static let patience = Duration.seconds(60)
 
   private var keys: [Int64: Key] = [:]
   private(set) var isSlow = false
   private var lastFromFront: ContinuousClock.Instant?
+  private var isTooSlow = false
+  private var lastTold: ContinuousClock.Instant?
 
   /// Whether the next claim begins at the front.
   mutating func beginsAtFront(at now: ContinuousClock.Instant, every interval: Duration) -> Bool {
@@ -33,9 +39,16 @@ struct PostgresClaimCursors {
   /// Jobs were claimed, in the order of their lanes.
   mutating func claimed(_ last: [Int64: Key], took duration: Duration, fromFront: Bool) {
     keys.merge(last) { $1 }
-    if fromFront { isSlow = duration >= Self.slow }
+    if fromFront { (isSlow, isTooSlow) = (duration >= Self.slow, duration >= Self.tooSlow) }
     // An exact order costs nothing then.
     if !isSlow { keys = last }
+  }
+
+  /// Whether it is to be told now that claims are too slow.
+  mutating func isToBeTold(at now: ContinuousClock.Instant) -> Bool {
+    guard isTooSlow, lastTold.map({ now - $0 >= Self.patience }) ?? true else { return false }
+    lastTold = now
+    return true
   }
 
   /// Something may stand before where the claims are.

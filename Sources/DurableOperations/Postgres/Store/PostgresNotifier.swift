@@ -2,13 +2,50 @@
 import CompositeOperations
 import Foundation
 
-/// Tells other processes that there may be something to do. After the commit, for transactions that notify commit one at a time in
-/// the whole server.
+/// Tells other processes what they could do, and hears what they say.
+///
+/// After a commit, not inside of the transaction: those that notify are committed one at a time in the whole server.
 final class PostgresNotifier: Sendable {
-  init(schema: String, timekeeper: Timekeeper) {}
+  private let channel: String
+  private let pool: PostgresConnectionPool
+  /// Nil if nothing is heard.
+  private let listening: PostgresListening?
+  private let state = LockBox(PostgresNotifierState())
+  private let queue = DispatchQueue(label: "DurableOperations.postgres.notifier", qos: .userInitiated)
 
-  func notify(_ lanes: Set<Int64>, hasCancelRequests: Bool) {}
+  /// So long news wait for others.
+  private static let pause = DispatchTimeInterval.milliseconds(20)
 
-  func close() {}
+  /// - Parameter listener: where to listen; nil for nowhere.
+  init(channel: String, pool: PostgresConnectionPool, listener: PostgresConfiguration?) {
+    self.channel = channel
+    self.pool = pool
+    listening = listener.map { PostgresListening($0, channel: channel) }
+  }
+
+  func listen(_ heard: @escaping @Sendable (StoreNews) -> Void) { listening?.begin(heard) }
+
+  func close() { listening?.close() }
+
+  /// Tells news, some time soon. If that fails the others see it at their next looks.
+  func notify(_ news: StoreNews) {
+    if let now = state.withLock({ $0.add(news) }) { send(now) }
+  }
+
+  private func send(_ news: StoreNews) {
+    let notification = PostgresStatement(
+      "SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify($1, $2)",
+      name: "composite_operations_notify")
+    let pipeline = try? PostgresPipeline(.implicit, notification) { parameters throws(PostgresError) in
+      try parameters.bind(channel)
+      try parameters.bind(news.payload)
+    }
+    guard let pipeline else { return }
+    if listening?.send(pipeline) != true { pool.send(pipeline) }
+    queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in
+      guard let self, let next = state.withLock({ $0.pauseIsOver() }) else { return }
+      send(next)
+    }
+  }
 }
 #endif

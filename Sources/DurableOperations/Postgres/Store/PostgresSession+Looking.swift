@@ -46,7 +46,22 @@ extension PostgresSession {
     return answer
   }
 
-  func lookIsOver() {}
+  /// Tells of claims that were too slow since the last look.
+  func lookIsOver() {
+    guard store.cursors.withLock({ $0.isToBeTold(at: .now) }) else { return }
+    let oldest = try? read(
+      "oldest_snapshot",
+      """
+      SELECT pid, (extract(epoch FROM clock_timestamp() - coalesce(xact_start, query_start, backend_start)) * 1000)::bigint
+      FROM pg_catalog.pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid()
+      ORDER BY age(backend_xmin) DESC LIMIT 1
+      """)
+    store.events.tell(
+      .databaseSlow(
+        oldest?.first {
+          JobEvent.OldSnapshot(age: .milliseconds($0.integer(1)), serverProcess: Int($0.integer(0)))
+        }))
+  }
 
   private static func workers(_ schema: SQL) -> SQL {
     "SELECT id, boot, namespace, host, process, started, lease, lease_until FROM \(schema).workers"

@@ -48,7 +48,22 @@ final class PostgresStore: Sendable {
     self.events = events
     self.place = place
     schema = SQL(stringLiteral: PostgresStatement.identifier(options.schema))
-    notifier = PostgresNotifier(schema: options.schema, timekeeper: configuration.clock.timekeeper)
+    notifier = PostgresNotifier(
+      channel: options.schema, pool: callers, listener: Self.listener(connection, options))
+  }
+
+  /// Where to listen; nil for nowhere.
+  private static func listener(_ connection: PostgresConfiguration, _ options: PostgresOptions) -> PostgresConfiguration? {
+    var listener = connection
+    switch options.listens {
+    case .no: return nil
+    // A pooler accepts LISTEN, and nothing is heard.
+    case .yes: return options.pooler == .none ? connection : nil
+    case .at(let url):
+      listener.url = url
+      listener.isPooled = false
+      return listener
+    }
   }
 
   func close() {

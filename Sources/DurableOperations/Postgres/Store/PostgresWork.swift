@@ -82,7 +82,7 @@ final class PostgresWork {
   /// The transaction has succeeded.
   func tellAll() {
     store.events.tell(all: events)
-    store.notifier.notify(freedLanes, hasCancelRequests: hasCancelRequests)
+    store.notifier.notify(StoreNews(lanes: freedLanes, hasCancelRequests: hasCancelRequests))
   }
 }
 

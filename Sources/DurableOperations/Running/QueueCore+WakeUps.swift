@@ -1,0 +1,16 @@
+// What other processes say. What they do not say the next look sees.
+
+extension QueueCore {
+  /// Another process says that there is something to do.
+  func heard(_ news: StoreNews) {
+    if news.isIncomplete { return database.async { [weak self] in self?.poll($0) } }
+    let isForUs = withLock { storage in
+      let kinds = Set(news.lanes.map(JobLane.kind(of:)))
+      guard storage.state.phase == .running, !kinds.isDisjoint(with: storage.registrations.keys) else { return false }
+      storage.state.workMayHaveCome()
+      return true
+    }
+    if isForUs { pump() }
+    if news.hasCancelRequests { database.async { [weak self] store in try? self?.readCancelRequests(in: store) } }
+  }
+}

@@ -1,0 +1,108 @@
+#if os(macOS) || os(Linux)
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// A server that cannot be reached for a while.
+@Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresOutageTests {
+  private func queue(
+    _ server: PostgresServer, _ change: (inout DurableQueue.Configuration) -> Void = { _ in }
+  ) throws -> DurableQueue {
+    var configuration = DurableQueue.Configuration()
+    configuration.pollInterval = .milliseconds(50)
+    change(&configuration)
+    let options = PostgresOptions(statementTimeout: .seconds(1200))
+    return try DurableQueue(location: .postgres(server.url(), options), configuration: configuration)
+  }
+
+  @Test func serverIsGoneForAWhile_isToldOnce_andWhatEndedMeanwhileIsWritten() async throws {
+    let server = try await PostgresServer.own(), started = Gate(), proceed = Gate()
+    let queue = try queue(server)
+    let told = EventRecorder<JobEvent.Kind>()
+    let events = queue.events()
+    let reader = Task {
+      for await event in events where [.databaseFailed, .databaseBack, .done].contains(event.kind) { told.record(event.kind) }
+    }
+    try await queue.register(Count.self) { job, _ async throws in
+      started.open()
+      await proceed.wait()
+    }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1))
+    await started.wait()
+    try await server.stop()
+    await told.wait(forCount: 1)
+    // It ends while nobody can write that.
+    proceed.open()
+    await until(queue.core.withLock { $0.failuresInARow > 0 })
+    await #expect { try await queue.enqueue(Count(number: 2)) } throws: {
+      ($0 as? DatabaseError)?.code == .cannotConnect && ($0 as? DatabaseError)?.engine == .postgres
+    }
+    try await server.start()
+    #expect(try await queue.core.patientlySettled(id)?.state == .done)
+    await told.wait(forCount: 3)
+    // Whether a look or the round that writes the end comes first is not known.
+    #expect(told.events.first == .databaseFailed && told.events.count == 3)
+    #expect(Set(told.events) == [.databaseFailed, .databaseBack, .done])
+    #expect(try await queue.job(id)?.attempts == 1)
+    await queue.stop()
+    reader.cancel()
+  }
+
+  @Test func serverIsGoneForLongerThanALease_whatRunsIsCancelledIfItIsToBe() async throws {
+    let server = try await PostgresServer.own(), clock = ManualClock()
+    let queue = try queue(server) {
+      $0.whenDisconnected = .cancelAfterLease
+      $0.clock = JobClock(clock)
+    }
+    let never = NeverFinishingOperation<Void>()
+    try await queue.register(Count.self) { _, _ in never }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await never.started.wait()
+    try await server.stop()
+    while !queue.core.withLock({ $0.watch.outage.cause != nil }), !Task.isCancelled {
+      clock.advance(by: .milliseconds(50))
+      await Task.yield()
+    }
+    clock.advance(by: .seconds(61))
+    await never.cancelRequested.wait()
+    try await server.start()
+    await queue.stop(grace: .zero)
+  }
+
+  // MARK: - Values
+
+  @Test func outage_ofAServer_isToldOnceUntilItIsOver() {
+    var outage = Outage()
+    let lost = DatabaseError(.connectionLost, engine: .postgres, message: "it went", path: "here")
+    let gone = DatabaseError(.cannotConnect, engine: .postgres, message: "it is gone", path: "here")
+    let wrong = DatabaseError(.statement, engine: .postgres, message: "it is wrong", path: "here")
+    #expect(outage.succeeded() == nil)
+    #expect(outage.failed(with: lost) == .begin(.noConnection))
+    #expect(outage.failed(with: gone) == .known)
+    #expect(outage.failed(with: wrong) == .tell)
+    #expect(outage.succeeded() == .noConnection)
+    #expect(outage.succeeded() == nil)
+    #expect(outage.failed(with: gone) == .begin(.noConnection))
+    #expect(outage.number == 2)
+  }
+}
+
+extension QueueCore {
+  /// Waits for a job though the server may not be back yet.
+  fileprivate func patientlySettled(_ id: JobID) async throws -> JobRecord? {
+    while true {
+      do {
+        try await waitUntilSettled(id)
+        return try await reader.run { try $0.record(id) }
+      } catch let error as DatabaseError where error.code == .cannotConnect || error.code == .connectionLost {
+        await Task.yield()
+      }
+    }
+  }
+}
+#endif

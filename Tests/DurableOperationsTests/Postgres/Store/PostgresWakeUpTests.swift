@@ -1,0 +1,125 @@
+#if os(macOS) || os(Linux)
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// Queues that never look: what others do they only hear.
+@Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresWakeUpTests {
+  private func queues(
+    _ count: Int = 2, _ change: (inout PostgresOptions) -> Void = { _ in }
+  ) throws -> [DurableQueue] {
+    guard case .postgres(let url, var options) = try Engine.postgres.location() else { return [] }
+    change(&options)
+    var configuration = DurableQueue.Configuration()
+    configuration.pollInterval = nil
+    return try (0..<count).map { _ in
+      try DurableQueue(location: .postgres(url, options), configuration: configuration)
+    }
+  }
+
+  private func store(of queue: DurableQueue) throws -> PostgresStore {
+    try #require(queue.core.database as? PostgresAccess).store
+  }
+
+  @Test func enqueuedByAnotherProcess_startsAtOnce() async throws {
+    let queues = try queues(), ran = EventRecorder<Int>()
+    try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
+    queues[0].start()
+    for number in 0..<20 {
+      try await queues[1].enqueue(Count(number: number))
+      await ran.wait(forCount: number + 1)
+    }
+    await queues[0].stop()
+  }
+
+  @Test func prerequisiteIsDoneElsewhere_dependentStartsAtOnce() async throws {
+    let queues = try queues(3), ran = EventRecorder<String>()
+    try await queues[0].register(Count.self) { _, _ async throws in }
+    try await queues[1].register(Send.self) { job, _ async throws in ran.record(job.text) }
+    for queue in queues { queue.start() }
+    try await queues[2].enqueue(contentsOf: [
+      JobRequest(Send(text: "after"), options: JobOptions(dependsOn: [.inSameCall(1)])),
+      JobRequest(Count(number: 1)),
+    ])
+    await ran.wait(forCount: 1)
+    for queue in queues { await queue.stop() }
+  }
+
+  @Test func cancelledByAnotherProcess_operationIsCancelledAtOnce() async throws {
+    let queues = try queues(), never = NeverFinishingOperation<Void>()
+    try await queues[0].register(Count.self) { _, _ in never }
+    queues[0].start()
+    let id = try await queues[1].enqueue(Count(number: 1))
+    await never.started.wait()
+    try await queues[1].cancel(id)
+    await never.cancelRequested.wait()
+    await queues[0].stop()
+  }
+
+  @Test func kindIsResumedByAnotherProcess_itsJobStartsAtOnce() async throws {
+    let queues = try queues(), ran = EventRecorder<Int>()
+    try await queues[1].pause(kind: "count")
+    try await queues[1].enqueue(Count(number: 1))
+    try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
+    queues[0].start()
+    #expect(try await queues[0].counts()[.waiting] == 1)
+    try await queues[1].resume(kind: "count")
+    await ran.wait(forCount: 1)
+    await queues[0].stop()
+  }
+
+  @Test func listenerIsLost_listensAgain_andLooksForWhatItMissed() async throws {
+    let queues = try queues(), ran = EventRecorder<Int>()
+    try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
+    queues[0].start()
+    let server = try await PostgresServer.shared
+    let listening = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN \"\(try store(of: queues[0]).options.schema)\"'"
+    for number in 0..<5 {
+      await until((try? server.query(listening)) == "1")
+      // The listener's last words may still be on their way when the job is enqueued.
+      try server.query(listening.replacing("count(*)", with: "pg_terminate_backend(pid)"))
+      try await queues[1].enqueue(Count(number: number))
+      await ran.wait(forCount: number + 1)
+    }
+    await queues[0].stop()
+  }
+
+  @Test func doesNotListen_seesItInTheNextLook() async throws {
+    guard case .postgres(let url, var options) = try Engine.postgres.location() else { return }
+    options.listens = .no
+    let harness = try Harness(.postgres(url, options)), ran = EventRecorder<Int>()
+    try await harness.queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
+    harness.queue.start()
+    let other = try DurableQueue(location: .postgres(url, options))
+    let id = try await other.enqueue(Count(number: 1))
+    await harness.advance(by: .seconds(1), until: .done, of: id)
+    #expect(ran.events == [1])
+    await harness.queue.stop()
+  }
+
+  // MARK: - Values
+
+  @Test func news_whileOneWasJustSent_waitAndGoTogether() {
+    var state = PostgresNotifierState()
+    #expect(state.add(StoreNews()) == nil)
+    #expect(state.add(StoreNews(lanes: [4])) == StoreNews(lanes: [4]))
+    #expect(state.add(StoreNews(lanes: [8])) == nil)
+    #expect(state.add(StoreNews(lanes: [4], hasCancelRequests: true)) == nil)
+    #expect(state.pauseIsOver() == StoreNews(lanes: [4, 8], hasCancelRequests: true))
+    #expect(state.pauseIsOver() == nil)
+    #expect(state.add(StoreNews(lanes: [12])) == StoreNews(lanes: [12]))
+  }
+
+  @Test func payload_comesBackAsItWas_orAsAll() {
+    for news in [StoreNews(lanes: [4, 16]), StoreNews(hasCancelRequests: true), StoreNews(lanes: [5], hasCancelRequests: true)] {
+      #expect(StoreNews(payload: news.payload) == news)
+    }
+    let many = StoreNews(lanes: Set((0..<3000).map { Int64($0) << 20 }))
+    #expect(StoreNews(payload: many.payload) == StoreNews(isIncomplete: true))
+    #expect(StoreNews(payload: "what a newer version says").isIncomplete)
+  }
+}
+#endif
