@@ -64,24 +64,26 @@ import Testing
     try await queue.enqueue(Count(number: 1))
     await never.started.wait()
     try await server.stop()
-    while !queue.core.withLock({ $0.watch.outage.cause != nil }), !Task.isCancelled {
-      clock.advance(by: .milliseconds(50))
-      await Task.yield()
-    }
-    clock.advance(by: .seconds(61))
-    await never.cancelRequested.wait()
+    // That it is gone is noticed by a look, and the lease is counted from then.
+    try await advance(clock) { await never.cancelRequested.wait() }
     try await server.start()
-    let hasStopped = Flag()
-    let stop = Task {
-      await queue.stop(grace: .zero)
-      hasStopped.set()
-    }
     // What fails until the connections are back is tried again by the clock.
-    while !hasStopped.isSet, !Task.isCancelled {
+    try await advance(clock) { await queue.stop(grace: .zero) }
+  }
+
+  /// Has the time go on until something is over.
+  private func advance(_ clock: ManualClock, until body: @escaping @Sendable () async -> Void) async throws {
+    let isOver = Flag()
+    let task = Task {
+      await body()
+      isOver.set()
+    }
+    while !isOver.isSet {
+      try Task.checkCancellation()
       clock.advance(by: .milliseconds(50))
       await Task.yield()
     }
-    await stop.value
+    await task.value
   }
 
   // MARK: - Values
