@@ -1,109 +1,103 @@
 #if os(Linux) || os(macOS)
 import Foundation
 
-/// Stands between a client and a server on 127.0.0.1, and cuts the connection where a test wants it.
+/// Stands between clients and a server on 127.0.0.1, and disturbs what they say to each other: at a byte, behind a statement, at
+/// random, or for a while.
 public final class PostgresProxy: Sendable {
   /// Which bytes are counted.
-  public enum Side: Sendable {
+  public enum Side: Int, Sendable, CaseIterable {
     case fromClient, fromServer
   }
 
-  private struct State {
-    var cut: (side: Side, left: Int)?
-    var taken: [Side: Int] = [:]
-    var isOver = false
+  /// What happens at the place of a cut.
+  public enum Cut: Sendable {
+    /// Both ends are closed.
+    case closes
+    /// The client's end is closed. The server is told nothing, and waits for the rest.
+    case leavesServer
+    /// Nothing passes any more in either direction, as if the client stood still or the network were silent.
+    /// ``PostgresProxy/letPass()`` goes on.
+    case holds
   }
 
   /// Where clients connect to.
   public let port: UInt16
   private let descriptor: Int32
-  private let serverPort: UInt16
-  private let state = Locked(State())
+  let relay: PostgresRelay
 
   /// Starts a proxy.
   public init(to port: Int) throws {
     (descriptor, self.port) = try HTTPSocket.listen()
-    serverPort = UInt16(port)
-    let (descriptor, serverPort, state) = (descriptor, serverPort, state)
-    Thread.detachNewThread { Self.accept(descriptor, serverPort, state) }
+    relay = PostgresRelay(to: UInt16(port))
+    let (descriptor, relay) = (descriptor, relay)
+    Thread.detachNewThread { relay.accept(descriptor) }
   }
 
   deinit {
-    // The thread closes the socket.
-    state.withLock { $0.isOver = true }
+    // The threads close the sockets.
+    relay.end()
   }
 
+  // MARK: - At a place
+
   /// Lets some more bytes pass, and cuts the connection then. Also counts anew.
-  public func cut(_ side: Side, after count: Int) {
-    state.withLock {
-      $0.cut = (side, count)
-      $0.taken = [:]
+  ///
+  /// - Parameter refusing: whether new connections are refused from then on.
+  public func cut(_ side: Side, after count: Int, by cut: Cut = .closes, refusing isRefusing: Bool = false) {
+    relay.state.withLock {
+      $0.cut = PostgresRelay.PlannedCut(side: side, left: count, how: cut, isRefusing: isRefusing)
+      $0.countAnew()
     }
   }
 
-  /// Cuts nothing, and counts anew.
+  /// Holds what a client says behind the next statement whose name, or text, contains these words: the server has run it, and
+  /// waits for the rest of the transaction.
+  public func hold(behind words: String) {
+    relay.state.withLock { $0.words = Array(words.utf8) }
+  }
+
+  /// Cuts nothing, goes on with what is held, and counts anew.
   public func letPass() {
-    state.withLock {
-      $0.cut = nil
-      $0.taken = [:]
+    relay.state.withLock {
+      ($0.cut, $0.words, $0.isSilent, $0.isRefusing) = (nil, nil, false, false)
+      $0.held = []
+      $0.countAnew()
     }
   }
 
   /// How many bytes have passed since they are counted.
-  public func count(_ side: Side) -> Int { state.withLock { $0.taken[side] ?? 0 } }
+  public func count(_ side: Side) -> Int { relay.state.withLock { $0.taken[side] ?? 0 } }
 
-  private static func accept(_ descriptor: Int32, _ port: UInt16, _ state: Locked<State>) {
-    defer { HTTPSocket.closeDescriptor(descriptor) }
-    while !state.withLock({ $0.isOver }) {
-      var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      guard poll(&file, 1, 50) > 0, let client = HTTPSocket.accept(descriptor) else { continue }
-      guard let server = try? HTTPSocket.connect(to: port) else {
-        HTTPSocket.closeDescriptor(client)
-        continue
-      }
-      Thread.detachNewThread {
-        relay(client, server, state)
-        HTTPSocket.closeDescriptor(client)
-        HTTPSocket.closeDescriptor(server)
-      }
-    }
+  /// After how many bytes the messages ended that have passed since they are counted.
+  public func messageEnds(_ side: Side) -> [Int] { relay.state.withLock { $0.messageEnds[side] ?? [] } }
+
+  /// Whether a connection is held.
+  public var isHolding: Bool { relay.state.withLock { !$0.held.isEmpty } }
+
+  // MARK: - For a while
+
+  /// Lets nothing pass, neither from clients that are connected nor from new ones. What comes meanwhile passes later.
+  public func setSilent(_ isSilent: Bool) { relay.state.withLock { $0.isSilent = isSilent } }
+
+  /// Refuses new connections.
+  public func setRefusing(_ isRefusing: Bool) { relay.state.withLock { $0.isRefusing = isRefusing } }
+
+  /// Cuts all connections.
+  public func cutAll() { relay.state.withLock { $0.lastCutOfAll += 1 } }
+
+  // MARK: - At random
+
+  /// Cuts each connection, in each direction, after a random number of bytes, and so on with those that are made then.
+  ///
+  /// - Parameter mean: after how many bytes, on average.
+  public func cutAtRandom(seed: UInt64, every mean: Int) {
+    relay.state.withLock { $0.random = (SeededRandomNumberGenerator(seed: seed), mean) }
   }
 
-  private static func relay(_ client: Int32, _ server: Int32, _ state: Locked<State>) {
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while !state.withLock({ $0.isOver }) {
-      var files = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-      guard poll(&files, 2, 50) > 0 else { continue }
-      for (index, side) in [Side.fromClient, .fromServer].enumerated() where files[index].revents != 0 {
-        let (source, target) = index == 0 ? (client, server) : (server, client)
-        switch HTTPSocket.read(source, into: &buffer) {
-        case .wouldBlock: break
-        case .ended: return
-        case .bytes(let count):
-          let passing = state.withLock { state in
-            var passing = count
-            if let cut = state.cut, cut.side == side {
-              passing = min(count, cut.left)
-              state.cut = (side, cut.left - passing)
-            }
-            state.taken[side, default: 0] += passing
-            return passing
-          }
-          var rest = buffer[..<passing]
-          while !rest.isEmpty {
-            switch HTTPSocket.write(target, rest) {
-            case .bytes(let written): rest = rest.dropFirst(written)
-            case .ended: return
-            case .wouldBlock:
-              var file = pollfd(fd: target, events: Int16(POLLOUT), revents: 0)
-              _ = poll(&file, 1, 50)
-              if state.withLock({ $0.isOver }) { return }
-            }
-          }
-        }
-        if state.withLock({ $0.cut?.side == side && $0.cut?.left == 0 }) { return }
-      }
-    }
-  }
+  /// Cuts nothing at random any more.
+  public func endRandomCuts() { relay.state.withLock { $0.random = nil } }
+
+  /// How many connections were cut, in all.
+  public var cuts: Int { relay.state.withLock { $0.cuts } }
 }
 #endif
