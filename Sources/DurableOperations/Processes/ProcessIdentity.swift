@@ -2,7 +2,7 @@
 ///
 /// A process id alone does not say it: ids are used again, each container counts its own, and a database file may be seen
 /// from several machines.
-struct ProcessIdentity: Sendable, Equatable {
+package struct ProcessIdentity: Sendable, Equatable {
   /// What is known about the process from outside.
   enum Liveness: Sendable, Equatable {
     /// It is there.
@@ -14,18 +14,18 @@ struct ProcessIdentity: Sendable, Equatable {
   }
 
   /// The start of the machine that the process belongs to. Empty if it could not be read.
-  var bootID: String
+  package var bootID: String
   /// Among which processes its id is unique; empty on platforms where that is all of the machine, nil if it could not be
   /// read.
   var pidNamespace: String?
   /// The name of the machine, or of the container. Empty if it could not be read.
-  var hostName: String
+  package var hostName: String
   var processID: Int64
   /// When it started, in units of the platform's. Zero if it could not be read.
   var startTime: Int64
 
   /// This process, as it was when this was first read. Not meant for a process that goes on after a fork.
-  static let current = ProcessIdentity.readCurrent()
+  package static let current = ProcessIdentity.readCurrent()
 
   /// Whether the process is there, as far as it can be told by another one.
   ///

@@ -155,6 +155,8 @@ extension DurableQueue {
     public var clock: JobClock = .system
     /// Makes the generator that delays are spread with. The system's.
     public var randomNumberGenerator: @Sendable () -> any RandomNumberGenerator = { SystemRandomNumberGenerator() }
+    /// What other processes know this one by. Only tests have it be another one.
+    package var processIdentity: ProcessIdentity = .current
 
     /// Makes a configuration with the values that are given at each property.
     public init() {}

@@ -5,7 +5,7 @@ extension PostgresConnectionPool {
   /// Uses a connection on the thread of the caller, which is blocked until one is free and until the server has answered.
   @discardableResult
   func sync<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
-    let connection = try borrowIdle() ?? borrowBlocking()
+    let connection = try borrowNow()
     defer { giveBack(connection) }
     return try body(connection)
   }
@@ -29,6 +29,18 @@ extension PostgresConnectionPool {
         let result = Result { try body(connection) }
         // Before the task goes on: it finds the connection free.
         self.giveBack(connection)
+        reply.give(result)
+      }
+    }
+  }
+
+  /// The same, with another connection in the place of one that breaks meanwhile.
+  func runLending<R: Sendable>(_ body: @escaping @Sendable (PostgresLoan) throws -> R) async throws -> R {
+    try await lend { connection, reply in
+      self.working.async {
+        let loan = PostgresLoan(connection, from: self)
+        let result = Result { try body(loan) }
+        loan.end()
         reply.give(result)
       }
     }
@@ -70,10 +82,39 @@ extension PostgresConnectionPool {
     return try await reply.value()
   }
 
+  /// A connection, as soon as there is one. Blocks the thread of the caller until then.
+  func borrowNow() throws -> PostgresConnection { try borrowIdle() ?? borrowBlocking() }
+
   private func borrowBlocking() throws -> PostgresConnection {
     let reply = PostgresReply<PostgresConnection>()
     borrow { reply.give($0) }
     return try reply.wait()
+  }
+}
+
+/// A connection that is lent, and another one in its place when it breaks. Used by one thread at a time.
+final class PostgresLoan {
+  private let pool: PostgresConnectionPool
+  private var lent: PostgresConnection?
+
+  init(_ connection: PostgresConnection, from pool: PostgresConnectionPool) {
+    lent = connection
+    self.pool = pool
+  }
+
+  /// One that is in order, as far as is known. Those whose connections break at once must not wait for each other: what is broken
+  /// is given back before another one is asked for.
+  func connection() throws -> PostgresConnection {
+    if let lent, !lent.isBroken { return lent }
+    end()
+    let connection = try pool.borrowNow()
+    lent = connection
+    return connection
+  }
+
+  func end() {
+    if let lent { pool.giveBack(lent) }
+    lent = nil
   }
 }
 #endif

@@ -34,6 +34,9 @@ struct PostgresDeadline {
     }
   }
 
+  /// Waits on the thread of the caller, and for nothing.
+  static func pause(for duration: Duration) { _ = PostgresDeadline(after: duration).wait(for: 0, at: -1) }
+
   /// Whether there is something to read, or an end.
   static func isReadable(_ descriptor: Int32) -> Bool { poll(descriptor, POLLIN, 0) != 0 }
 

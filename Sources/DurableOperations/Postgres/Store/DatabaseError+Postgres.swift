@@ -39,6 +39,11 @@ extension DatabaseError.Code {
   }
 }
 
+extension DatabaseError.Code {
+  /// Whether a connection that there was is no more.
+  var isOfLostConnection: Bool { self == .connectionLost || self == .outcomeUnknown }
+}
+
 extension DatabaseError {
   /// The sentence, of an error of a server.
   var serverDescription: String {

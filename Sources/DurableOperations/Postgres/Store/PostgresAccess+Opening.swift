@@ -110,6 +110,8 @@ struct PostgresMigration {
       let lock = PostgresStatement.quoted("durable migrations \(name)")
       // Others may have many steps to go.
       try execute("SELECT pg_catalog.set_config('lock_timeout', '60000', true)")
+      // One that stands still meanwhile must not keep all others from starting.
+      try execute("SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '30000', true)")
       try execute("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(\(lock), 0))")
       let version = try storedVersion() ?? 0
       try refuseNewer(version)

@@ -31,8 +31,8 @@ final class PostgresAccess: StoreAccess {
   func run<R: Sendable>(_ body: @escaping @Sendable (any StoreSession) throws -> R) async throws -> R {
     try store.refuseWhileSuspended()
     do {
-      return try await store.callers.run { [store] connection in
-        try body(PostgresSession(store, pool: store.callers, lent: connection))
+      return try await store.callers.runLending { [store] loan in
+        try body(PostgresSession(store, pool: store.callers, loan: loan))
       }
     } catch let error as PostgresError {
       throw DatabaseError(error, place: place)

@@ -398,6 +398,9 @@ enum PostgresFunctions {
   /// Takes the jobs from a worker, which is one no more: they wait again. `how`: 0 if it crashed, 1 if its lease ran out, 2 if it
   /// stood still; `expected`: its lease as it was seen, null for a worker that is no more. Returns nothing if a round of it is under
   /// way, if it has come back, or if somebody else was faster.
+  ///
+  /// Nobody waits for it: what a transaction of the worker's has locked is taken later, when that has ended. The worker counts rounds
+  /// no more, and stays until then.
   private static func rescue(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).rescue(of_worker bigint, expected bigint, how int, most bigint, moment bigint)
@@ -409,20 +412,20 @@ enum PostgresFunctions {
       ELSE
         PERFORM 1 FROM \(schema).rounds WHERE worker = of_worker FOR UPDATE SKIP LOCKED;
         IF NOT FOUND AND EXISTS (SELECT 1 FROM \(schema).rounds WHERE worker = of_worker) THEN RETURN; END IF;
-        PERFORM 1 FROM \(schema).workers WHERE id = of_worker AND lease_until = expected FOR UPDATE;
+        PERFORM 1 FROM \(schema).workers WHERE id = of_worker AND lease_until = expected FOR UPDATE SKIP LOCKED;
         IF NOT FOUND THEN RETURN; END IF;
       END IF;
-      moment := coalesce(moment, \(schema).now_ms());
-      RETURN QUERY SELECT * FROM \(schema).take_jobs(of_worker, how, most, moment);
+      RETURN QUERY SELECT * FROM \(schema).take_jobs(of_worker, how, most, ARRAY(
+        SELECT id FROM \(schema).jobs WHERE state = 3 AND worker = of_worker ORDER BY id FOR UPDATE SKIP LOCKED), moment);
       DELETE FROM \(schema).rounds WHERE worker = of_worker;
-      DELETE FROM \(schema).workers WHERE id = of_worker;
+      DELETE FROM \(schema).workers WHERE id = of_worker
+        AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = 3 AND worker = of_worker);
     END $$;
-    CREATE FUNCTION \(schema).take_jobs(of_worker bigint, how int, most bigint, moment bigint)
+    CREATE FUNCTION \(schema).take_jobs(of_worker bigint, how int, most bigint, ids bigint[], moment bigint)
     RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) LANGUAGE plpgsql AS $$
     #variable_conflict use_column
     BEGIN
       moment := coalesce(moment, \(schema).now_ms());
-      PERFORM 1 FROM \(schema).jobs WHERE state = 3 AND worker = of_worker ORDER BY id FOR UPDATE;
       -- One that its process did not wait for any more is charged with nothing.
       RETURN QUERY UPDATE \(schema).jobs SET worker = NULL, flags = flags & ~130,
         crashes = crashes + CASE WHEN how = 0 AND flags & 128 = 0 THEN 1 ELSE 0 END,
@@ -433,7 +436,7 @@ enum PostgresFunctions {
           WHEN flags & 128 = 0 AND (how = 0 AND crashes + 1 >= most OR how = 1 AND lapses + 1 >= most) THEN 6 ELSE 0 END,
         finished_at = CASE WHEN flags & 2 <> 0 OR flags & 128 = 0
           AND (how = 0 AND crashes + 1 >= most OR how = 1 AND lapses + 1 >= most) THEN moment END
-        WHERE state = 3 AND worker = of_worker
+        WHERE id = ANY(ids) AND state = 3 AND worker = of_worker
         RETURNING id, lane, state::int, flags, CASE how WHEN 1 THEN lapses ELSE crashes END::bigint;
     END $$;
     """

@@ -173,6 +173,11 @@ struct PostgresClaim {
       occurrence: row.optionalInteger(first + 13).map { Date(milliseconds: $0) })
   }
 
+  /// Whether it has a checkpoint.
+  static func hasCheckpoint(_ row: PostgresRow, from first: Int32) -> Bool {
+    JobFlags(rawValue: row.integer(first + 10)).contains(.hasCheckpoint)
+  }
+
   /// What `job(_:from:)` reads, of jobs that a worker executes.
   static func executing(_ schema: SQL) -> SQL {
     "SELECT \(columns) FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 ORDER BY \("(~major), (~minor), attempts, id" as SQL)"

@@ -5,6 +5,8 @@ import Foundation
 extension PostgresSession {
   /// One round trip.
   func look(_ question: StoreLook) throws -> StoreLookAnswer {
+    // A round that failed may have taken the process in without that the queue knows.
+    let own = [question.worker, store.numbers.withLock { $0.counter?.worker }]
     var position: [String: Int] = [:]
     let results = try read { pipeline in
       func ask(
@@ -34,7 +36,7 @@ extension PostgresSession {
     var answer = StoreLookAnswer()
     answer.now = result("now").first { $0.integer(0) } ?? 0
     answer.nextDue = result("due").first { $0.integer(0) }
-    answer.others = result("workers").map(Self.worker).filter { $0.id != question.worker }
+    answer.others = result("workers").map(Self.worker).filter { !own.contains($0.id) }
     answer.orphaning = result("orphaning").map { $0.integer(0) }
     let next = result("occurrence").first { $0.optionalInteger(0) } ?? nil
     answer.arePeriodicJobsDue = next.map { $0 <= answer.now } ?? false
@@ -151,30 +153,23 @@ extension PostgresSession {
   // MARK: - What is due
 
   func promote() throws -> Bool {
-    try transaction { work in
-      let promoted = try work.run(
-        "promote",
-        """
-        UPDATE \(schema).jobs SET state = \(.waiting) WHERE id = ANY(ARRAY(
-          SELECT id FROM \(schema).jobs WHERE state = \(.scheduled) AND run_at <= coalesce($1::bigint, \(schema).now_ms())
-          ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING lane
-        """
-      ) { $0.bind(store.testTime) }
-      promoted.forEachRow { work.freedLanes.insert($0.integer(0)) }
-      return promoted.count > 0
-    }
+    let promoted = try change(
+      "promote",
+      """
+      UPDATE \(schema).jobs SET state = \(.waiting) WHERE id = ANY(ARRAY(
+        SELECT id FROM \(schema).jobs WHERE state = \(.scheduled) AND run_at <= coalesce($1::bigint, \(schema).now_ms())
+        ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING lane
+      """
+    ) { $0.bind(store.testTime) }
+    store.notifier.notify(Set(promoted.map { $0.integer(0) }), hasCancelRequests: false)
+    return promoted.count > 0
   }
 
   func prune(keeping time: Duration) throws -> Bool {
-    try transaction { work in
-      let count = try work.run(
-        "prune", "SELECT \(schema).prune(coalesce($1::bigint, \(schema).now_ms()) - $2::bigint, 1000)"
-      ) {
-        $0.bind(store.testTime)
-        $0.bind(time.milliseconds)
-      }.first { $0.integer(0) } ?? 0
-      return count == 1000
-    }
+    try change("prune", "SELECT \(schema).prune(coalesce($1::bigint, \(schema).now_ms()) - $2::bigint, 1000)") {
+      $0.bind(store.testTime)
+      $0.bind(time.milliseconds)
+    }.first { $0.integer(0) } ?? 0 == 1000
   }
 
   func giveUp(_ kind: UnknownKind, dueFor time: Duration) throws -> Bool {
@@ -214,37 +209,46 @@ extension PostgresSession {
   // MARK: - Workers
 
   func prolongLease(of worker: Int64?, by lease: Duration, knowing kinds: [Int64]) throws -> Bool {
-    try transaction { work in
-      try work.run(
-        "know_kinds",
-        """
-        UPDATE \(schema).kinds SET known_at = coalesce($2::bigint, \(schema).now_ms()) WHERE id = ANY(ARRAY(
-          SELECT id FROM \(schema).kinds WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE))
-        """
-      ) {
-        $0.bind(kinds)
-        $0.bind(store.testTime)
+    var position: Int?
+    let results = try transaction(isRepeatable: true) { work in
+      try work.run(commits: true) { pipeline in
+        // What others have locked they are about to note. One that stands still must not keep anybody's lease from being prolonged.
+        pipeline.add(
+          statement(
+            "know_kinds",
+            """
+            UPDATE \(schema).kinds SET known_at = coalesce($2::bigint, \(schema).now_ms()) WHERE id = ANY(ARRAY(
+              SELECT id FROM \(schema).kinds WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))
+            """)
+        ) {
+          $0.bind(kinds)
+          $0.bind(store.testTime)
+        }
+        guard let worker else { return }
+        position = pipeline.add(
+          statement(
+            "prolong_lease",
+            """
+            UPDATE \(schema).workers SET lease = $2, lease_until = coalesce($3::bigint, \(schema).now_ms()) + $2 WHERE id = $1
+              AND EXISTS (SELECT 1 FROM \(schema).rounds WHERE rounds.worker = $1)
+            RETURNING id
+            """)
+        ) {
+          $0.bind(worker)
+          $0.bind(lease.milliseconds)
+          $0.bind(store.testTime)
+        }
       }
-      guard let worker else { return true }
-      return try work.run(
-        "prolong_lease",
-        """
-        UPDATE \(schema).workers SET lease = $2, lease_until = coalesce($3::bigint, \(schema).now_ms()) + $2 WHERE id = $1
-        RETURNING id
-        """
-      ) {
-        $0.bind(worker)
-        $0.bind(lease.milliseconds)
-        $0.bind(store.testTime)
-      }.count == 1
     }
+    guard let worker, let position, results[position].count == 0 else { return true }
+    store.numbers.withLock { $0.end(worker) }
+    return false
   }
 
   func leave(_ worker: Int64) throws -> Bool {
     // A round whose answer was lost may have claimed something.
     try settleRounds()
-    let hasLeft = try transaction { work in
-      try work.run("lock_rounds", "SELECT 1 FROM \(schema).rounds WHERE worker = $1 FOR UPDATE") { $0.bind(worker) }
+    let hasLeft = try betweenRounds(of: worker) { work in
       let own = try work.run(
         "has_jobs", "SELECT 1 FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 LIMIT 1"
       ) { $0.bind(worker) }
@@ -265,6 +269,8 @@ extension PostgresSession {
         case .lapsed: (1, lost.maxLapses)
         case .stoodStill: (2, nil)
         }
+      // One that stood still in the middle of a round, or cannot be reached in it, would keep its number for ever.
+      try endSession(holding: worker.row.id, openFor: .milliseconds(worker.row.lease / 3))
       if try rescue(worker.row.id, expected: worker.row.leaseUntil, worker.loss, how, most) { hasRescued = true }
     }
     for worker in lost.orphaning where try rescue(worker, expected: nil, .stoodStill, 2, nil) { hasRescued = true }

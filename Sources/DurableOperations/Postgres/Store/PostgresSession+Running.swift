@@ -5,23 +5,20 @@ import Foundation
 extension PostgresSession {
   func begin(resuming worker: Int64?) throws {
     guard let worker else { return }
-    _ = try transaction { work in
-      try work.run(
-        "resume_attempts",
-        """
-        UPDATE \(schema).jobs SET flags = flags & ~\(flags: .isAbandoned)
-        WHERE state = \(.executing) AND worker = $1 AND flags & \(flags: .isAbandoned) <> 0
-        """
-      ) { $0.bind(worker) }
-    }
+    try change(
+      "resume_attempts",
+      """
+      UPDATE \(schema).jobs SET flags = flags & ~\(flags: .isAbandoned)
+      WHERE state = \(.executing) AND worker = $1 AND flags & \(flags: .isAbandoned) <> 0
+      """
+    ) { $0.bind(worker) }
   }
 
   // MARK: - Outside of rounds
 
   func write(_ ends: [Acknowledgement], keepsDone: Bool, abandoned: [ClaimedJob]) throws {
-    try settleRounds()
-    let ends = store.numbers.withLock { $0.unwritten(ends) }
-    try transaction { work in
+    try write(ends, keepsDone: keepsDone, within: nil) { work in
+      guard !abandoned.isEmpty else { return }
       try work.run(
         "abandon",
         """
@@ -33,22 +30,24 @@ extension PostgresSession {
         $0.bind(abandoned.map(\.id.rawValue))
         $0.bind(abandoned.map(\.claim))
       }
-      try work.acknowledge(ends, keepsDone: keepsDone)
     }
-    store.numbers.withLock { $0.take([], ends) }
   }
 
   func giveBackJobs(
     of worker: Int64?, after ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?
   ) throws {
+    if !ends.isEmpty { try write(ends, keepsDone: keepsDone, within: patience) }
+    guard let worker else { return }
+    // Not in one transaction: one that takes the process out has no number that could be asked for.
     try settleRounds()
-    let ends = store.numbers.withLock { $0.unwritten(ends) }
-    try transaction { work in
+    try betweenRounds(of: worker) { work in
       if let patience { try work.wait(for: patience) }
-      try work.acknowledge(ends, keepsDone: keepsDone)
-      guard let worker else { return }
       let taken = try work.run(
-        "take_back", "SELECT job, job_lane, job_state, job_flags FROM \(schema).take_jobs($1, 2, NULL, $2)"
+        "take_back",
+        """
+        SELECT job, job_lane, job_state, job_flags FROM \(schema).take_jobs($1, 2, NULL, ARRAY(
+          SELECT id FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 ORDER BY id FOR UPDATE), $2)
+        """
       ) {
         $0.bind(worker)
         $0.bind(store.testTime)
@@ -62,13 +61,61 @@ extension PostgresSession {
       try work.attemptsEnded(taken.map { JobID(rawValue: $0.integer(0)) })
       try work.remove(worker)
     }
-    if let worker { store.numbers.withLock { $0.end(worker) } }
+    store.numbers.withLock { $0.end(worker) }
+  }
+
+  /// Writes ends of attempts, with the number of a round: if the answer is lost they are not written again. Tried once more on
+  /// another connection if one breaks.
+  ///
+  /// - Parameter more: what else is done in the transaction.
+  private func write(
+    _ ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?,
+    more: (PostgresWork) throws -> Void = { _ in }
+  ) throws {
+    do {
+      try attemptToWrite(ends, keepsDone: keepsDone, within: patience, more)
+    } catch let error as DatabaseError where error.code.isOfLostConnection {
+      try attemptToWrite(ends, keepsDone: keepsDone, within: patience, more)
+    }
+  }
+
+  private func attemptToWrite(
+    _ all: [Acknowledgement], keepsDone: Bool, within patience: Duration?, _ more: (PostgresWork) throws -> Void
+  ) throws {
+    try settleRounds()
+    let ends = store.numbers.withLock { $0.unwritten(all) }
+    func write() throws -> PostgresWork {
+      try numbered(ends) { work in
+        if let patience { try work.wait(for: patience) }
+        if let counter = store.numbers.withLock(\.counter) {
+          try work.run { pipeline in
+            pipeline.add(beginningOfRound) { bind(counter, lease: store.configuration.leaseDuration, to: &$0) }
+          }
+        }
+        try more(work)
+        try work.acknowledge(ends, keepsDone: keepsDone)
+        return work
+      }
+    }
+    let work: PostgresWork
+    do {
+      work = try write()
+    } catch let error as DatabaseError where error.sqlState == "DQ001" {
+      // The others have taken this process out. What is still its own is told by the numbers of the claims.
+      store.numbers.withLock { $0.workerWasLost() }
+      work = try write()
+    }
+    store.numbers.withLock { numbers in
+      numbers.answered([], withCheckpoint: [], acknowledged: ends)
+      numbers.acknowledged(all)
+    }
+    work.tellAll()
   }
 
   // MARK: - Attempts
 
   func setCheckpoint(_ data: Data?, of id: JobID, claim: Int64) throws -> Bool {
-    try transaction { work in
+    try transaction(isRepeatable: true) { work in
       let current = try work.run(
         "mark_checkpoint",
         """
@@ -98,23 +145,21 @@ extension PostgresSession {
   }
 
   func heartbeat(of id: JobID, claim: Int64, worker: Int64, lease: Duration) throws -> Bool {
-    try transaction { work in
-      try work.run(
-        "heartbeat",
-        """
-        UPDATE \(schema).workers SET lease = $4, lease_until = coalesce($5::bigint, \(schema).now_ms()) + $4
-        WHERE id = $1 AND EXISTS (
-          SELECT 1 FROM \(schema).jobs WHERE jobs.id = $2 AND claim = $3 AND state + 0 = \(.executing))
-        RETURNING id
-        """
-      ) {
-        $0.bind(worker)
-        $0.bind(id.rawValue)
-        $0.bind(claim)
-        $0.bind(lease.milliseconds)
-        $0.bind(store.testTime)
-      }.count == 1
-    }
+    try change(
+      "heartbeat",
+      """
+      UPDATE \(schema).workers SET lease = $4, lease_until = coalesce($5::bigint, \(schema).now_ms()) + $4
+      WHERE id = $1 AND EXISTS (SELECT 1 FROM \(schema).rounds WHERE rounds.worker = $1) AND EXISTS (
+        SELECT 1 FROM \(schema).jobs WHERE jobs.id = $2 AND claim = $3 AND state + 0 = \(.executing))
+      RETURNING id
+      """
+    ) {
+      $0.bind(worker)
+      $0.bind(id.rawValue)
+      $0.bind(claim)
+      $0.bind(lease.milliseconds)
+      $0.bind(store.testTime)
+    }.count == 1
   }
 }
 
@@ -127,10 +172,7 @@ extension PostgresWork {
 
   /// How long this transaction waits for a lock of others.
   func wait(for patience: Duration) throws {
-    try run("patience", "SELECT pg_catalog.set_config('lock_timeout', $1, true)") {
-      try $0.bind(String(max(patience.milliseconds, 1)))
-    }
+    try run { try store.add(waitFor: patience, to: &$0) }
   }
 }
-
 #endif

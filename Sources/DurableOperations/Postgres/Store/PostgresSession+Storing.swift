@@ -24,32 +24,48 @@ extension PostgresSession {
   func complete<R>(_ done: Acknowledgement, keepsDone: Bool, _ body: (any StoreTransaction) throws -> R) throws -> R? {
     var result: R?
     do {
-      let ended = try transact(beginningWith: done, keepsDone: keepsDone) {
-        let value = try body($0)
+      let value = try transact(beginningWith: done, keepsDone: keepsDone) { transaction in
+        let value = try body(transaction)
         result = value
         return value
-      }
-      return ended.result
+      }.result
+      store.numbers.withLock { $0.acknowledged([done]) }
+      return value
     } catch is NoLongerOurs {
       return nil
     } catch let error as DatabaseError where error.code == .outcomeUnknown {
       // The job's own row tells.
-      guard let result, try !isStillExecuting(done) else { throw error }
-      store.events.tell(all: [done.event])
-      return result
+      switch try? outcome(of: done, keepsDone: keepsDone) {
+      case .written:
+        store.numbers.withLock { $0.acknowledged([done]) }
+        store.events.tell(all: [done.event])
+        return result
+      case .unwritten:
+        throw DatabaseError(
+          .connectionLost, engine: .postgres, sqlState: error.sqlState, message: error.message, path: error.path)
+      case .somebodyElses: return nil
+      case .unknown, nil: throw error
+      }
     }
   }
 
-  /// Whether an attempt has not ended. Waits for a transaction that may be about to end it.
-  private func isStillExecuting(_ end: Acknowledgement) throws -> Bool {
-    try transaction { work in
-      try work.run(
-        "is_executing",
-        "SELECT 1 FROM \(schema).jobs WHERE id = $1 AND claim = $2 AND state = \(.executing) FOR UPDATE"
-      ) {
+  private enum Outcome { case written, unwritten, somebodyElses, unknown }
+
+  /// Whether an attempt was ended. Waits for a transaction that may be about to end it.
+  private func outcome(of end: Acknowledgement, keepsDone: Bool) throws -> Outcome {
+    let (worker, isHeld) = store.numbers.withLock { ($0.counter?.worker, $0.held[end.id] == end.claim) }
+    return try transaction { work in
+      let job = try work.run("state_and_claim", "SELECT state, claim FROM \(schema).jobs WHERE id = $1 FOR UPDATE") {
         $0.bind(end.id.rawValue)
-        $0.bind(end.claim)
-      }.count == 1
+      }.first { (state: JobState(rawValue: Int(clamping: $0.integer(0))), claim: $0.integer(1)) }
+      if let job {
+        guard job.claim == end.claim else { return .somebodyElses }
+        return job.state == .executing ? .unwritten : keepsDone && job.state == .done ? .written : .somebodyElses
+      }
+      // Only a process that has lost its worker has lost the job, so that another one may have deleted it.
+      guard !keepsDone, isHeld, let worker else { return .unknown }
+      let isThere = try work.run("is_worker", "SELECT 1 FROM \(schema).rounds WHERE worker = $1") { $0.bind(worker) }
+      return isThere.count == 1 ? .written : .unknown
     }
   }
 

@@ -6,17 +6,17 @@ import Foundation
 final class PostgresSession: StoreSession {
   let store: PostgresStore
   private let pool: PostgresConnectionPool
-  /// One that was borrowed before.
-  private let lent: PostgresConnection?
+  /// What was borrowed before.
+  private let loan: PostgresLoan?
   private let ignoresSuspension: Bool
 
   init(
-    _ store: PostgresStore, pool: PostgresConnectionPool, lent: PostgresConnection? = nil,
+    _ store: PostgresStore, pool: PostgresConnectionPool, loan: PostgresLoan? = nil,
     ignoresSuspension: Bool = false
   ) {
     self.store = store
     self.pool = pool
-    self.lent = lent
+    self.loan = loan
     self.ignoresSuspension = ignoresSuspension
   }
 
@@ -30,7 +30,7 @@ final class PostgresSession: StoreSession {
   func use<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
     if !ignoresSuspension { try store.refuseWhileSuspended() }
     do {
-      if let lent, !lent.isBroken { return try use(lent, body) }
+      if let loan { return try use(try loan.connection(), body) }
       return try pool.sync { try use($0, body) }
     } catch let error as PostgresError {
       // It was interrupted.
@@ -53,22 +53,37 @@ final class PostgresSession: StoreSession {
 
   /// Does something in a transaction of the queue's own. It is done again if the server had a conflict, or if the connection was
   /// lost before anything was stored.
-  func transaction<R>(_ body: (PostgresWork) throws -> R) throws -> R {
-    var (conflicts, losses) = (0, 0)
+  ///
+  /// - Parameter isRepeatable: whether it may be done twice, so that it is done again as well if nobody knows whether it was stored.
+  func transaction<R>(isRepeatable: Bool = false, _ body: (PostgresWork) throws -> R) throws -> R {
+    var hasLostConnection = false
     while true {
       do {
-        return try once(body)
-      } catch let error as DatabaseError where error.code == .conflict && conflicts < 5 {
-        // From 5 to 80 ms: those that were in conflict should not meet again.
-        Thread.sleep(forTimeInterval: 0.005 * Double(1 << conflicts) * .random(in: 0.5...1))
-        conflicts += 1
-      } catch let error as DatabaseError where error.code == .connectionLost && losses < 1 {
-        losses += 1
+        return try withoutConflicts(body)
+      } catch let error as DatabaseError where error.code.isOfLostConnection && !hasLostConnection {
+        guard isRepeatable || error.code == .connectionLost else { throw error }
+        hasLostConnection = true
       }
     }
   }
 
-  private func once<R>(_ body: (PostgresWork) throws -> R) throws -> R {
+  /// Does something in a transaction, and again if the server had a conflict.
+  ///
+  /// - Parameter tells: whether what it has done is told.
+  func withoutConflicts<R>(tells: Bool = true, _ body: (PostgresWork) throws -> R) throws -> R {
+    var conflicts = 0
+    while true {
+      do {
+        return try once(tells: tells, body)
+      } catch let error as DatabaseError where error.code == .conflict && conflicts < 5 {
+        // From 5 to 80 ms: those that were in conflict should not meet again.
+        PostgresDeadline.pause(for: .milliseconds(5 << conflicts) * Double.random(in: 0.5...1))
+        conflicts += 1
+      }
+    }
+  }
+
+  private func once<R>(tells: Bool, _ body: (PostgresWork) throws -> R) throws -> R {
     let (result, work) = try use { connection in
       let work = PostgresWork(store, connection)
       do {
@@ -80,8 +95,22 @@ final class PostgresSession: StoreSession {
         throw error
       }
     }
-    work.tellAll()
+    if tells { work.tellAll() }
     return result
+  }
+
+  /// Does with one statement what may be done twice, in one round trip: a process that stands still in between would keep what it
+  /// has locked.
+  @discardableResult
+  func change(
+    _ name: String, _ sql: @autoclosure () -> SQL,
+    _ bind: (inout PostgresParameters) throws -> Void = { _ in }
+  ) throws -> PostgresResult {
+    let statement = statement(name, sql())
+    return try transaction(isRepeatable: true) { work in
+      var position = 0
+      return try work.run(commits: true) { position = try $0.add(statement, bind) }[position]
+    }
   }
 
   /// Asks questions, in one round trip. Asked again if the connection was lost. The results are in the order of the pipeline, to
@@ -114,7 +143,7 @@ final class PostgresSession: StoreSession {
   func kindNumber(_ name: String) throws -> Int64 {
     if let number = store.state.withLock({ $0.kindNumbers[KindName(name)] }) { return number }
     if let number = try knownKindNumber(name) { return number }
-    let number = try transaction { work in
+    let number = try transaction(isRepeatable: true) { work in
       try work.run(
         "new_kind", "INSERT INTO \(schema).kinds (name) VALUES ($1) ON CONFLICT (name) DO NOTHING"
       ) { try $0.bind(name) }

@@ -96,8 +96,10 @@ final class PostgresStore: Sendable {
   func settings(isGuest: Bool) -> PostgresStatement? {
     let ofSession = options.pooler == .transaction ? sessionSettings : []
     if isGuest { return ofSession.isEmpty ? nil : .settingLocally(ofSession, name: "composite_operations_guest") }
+    // A process that stands still between two statements would keep its locks for ever.
+    let patience = ("idle_in_transaction_session_timeout", Self.timeout(options.statementTimeout))
     return .settingLocally(
-      Self.plans.map { ($0, "off") } + ofSession, name: "composite_operations_settings")
+      Self.plans.map { ($0, "off") } + ofSession + [patience], name: "composite_operations_settings")
   }
 
   /// What holds for each connection, or, behind a pooler, for each transaction.
@@ -110,10 +112,22 @@ final class PostgresStore: Sendable {
   ) -> [(name: String, value: String)] {
     [
       ("synchronous_commit", configuration.durability == .full ? "on" : "off"),
-      // Zero would be for ever.
-      ("lock_timeout", String(min(max(configuration.busyTimeout.milliseconds, 1), Int64(Int32.max)))),
-      ("statement_timeout", String(min(max(options.statementTimeout.milliseconds, 1), Int64(Int32.max)))),
+      ("lock_timeout", timeout(configuration.busyTimeout)),
+      // The server has to be the first to give up: otherwise a statement that is slow would look like a lost connection.
+      ("statement_timeout", timeout(options.statementTimeout * 9 / 10)),
     ]
+  }
+
+  /// As a setting. Zero would be for ever.
+  private static func timeout(_ duration: Duration) -> String {
+    String(min(max(duration.milliseconds, 1), Int64(Int32.max)))
+  }
+
+  /// Adds a statement that says how long the transaction waits for a lock of others from then on.
+  func add(waitFor patience: Duration, to pipeline: inout PostgresPipeline) throws {
+    try pipeline.add(statement("patience", "SELECT pg_catalog.set_config('lock_timeout', $1, true)")) {
+      try $0.bind(Self.timeout(patience))
+    }
   }
 
   // MARK: - Time

@@ -9,12 +9,16 @@ extension PostgresWork {
     guard !ends.isEmpty else { return [] }
     var batch = PostgresAcknowledgements(ends, keepsDone: keepsDone, in: store)
     let results = try run { try batch.add(to: &$0) }
-    return try tellOf(batch, results)
+    return try tellOf(batch, results) { try kindName($0) }
   }
 
   /// Tells what was written. Returns the jobs whose attempts were the last ones.
+  ///
+  /// - Parameter nameOf: gives the name of a kind.
   @discardableResult
-  func tellOf(_ batch: PostgresAcknowledgements, _ results: [PostgresResult]) throws -> Set<JobID> {
+  func tellOf(
+    _ batch: PostgresAcknowledgements, _ results: [PostgresResult], nameOf: (Int64) throws -> String
+  ) rethrows -> Set<JobID> {
     var states: [JobID: JobState] = [:]
     for position in batch.positions {
       results[position].forEachRow { row in
@@ -32,7 +36,7 @@ extension PostgresWork {
       }
     }
     if states.values.contains(.waiting) { hasFreedJobs = true }
-    for position in batch.dependents { try tellDependents(results[position], from: 0) }
+    for position in batch.dependents { try tellDependents(results[position], from: 0, nameOf: nameOf) }
     return Set(states.keys)
   }
 
@@ -40,6 +44,12 @@ extension PostgresWork {
   ///
   /// - Parameter column: the first of: job, lane, state, and with which prerequisite it has failed.
   func tellDependents(_ result: PostgresResult, from column: Int32) throws {
+    try tellDependents(result, from: column) { try kindName($0) }
+  }
+
+  private func tellDependents(
+    _ result: PostgresResult, from column: Int32, nameOf: (Int64) throws -> String
+  ) rethrows {
     try result.forEachRow { row in
       guard let number = row.optionalInteger(column) else { return }
       let (id, lane) = (JobID(rawValue: number), row.integer(column + 1))
@@ -48,7 +58,7 @@ extension PostgresWork {
         if row.integer(column + 2) == JobState.waiting.number { freedLanes.insert(lane) }
         return
       }
-      let kind = try kindName(JobLane.kind(of: lane))
+      let kind = try nameOf(JobLane.kind(of: lane))
       if row.integer(column + 2) == JobState.dead.number {
         let error = JobError(.prerequisiteFailed(JobID(rawValue: prerequisite)), id: id, kind: kind)
         tellDead(id, kind: kind, error: error)

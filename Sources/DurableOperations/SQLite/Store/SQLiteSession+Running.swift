@@ -41,7 +41,7 @@ extension SQLiteSession {
     request.kinds.removeAll { paused.contains($0.kind) }
     // One that has nothing to do is not taken in: a queue that is idle does not write.
     if answer.worker == nil, try store.countClaimable(request) > 0 {
-      answer.worker = try store.addWorker(.current, lease: round.lease.milliseconds)
+      answer.worker = try store.addWorker(configuration.processIdentity, lease: round.lease.milliseconds)
     }
     if let worker = answer.worker {
       request.worker = worker

@@ -1,0 +1,77 @@
+#if os(macOS) || os(Linux)
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// A schema of one test, on a server of the tests.
+struct TestSchema {
+  let server: PostgresServer
+  let name: String
+
+  /// - Parameter server: that of the process unless given.
+  init(on server: PostgresServer? = nil) async throws {
+    if let server { self.server = server } else { self.server = try await .shared }
+    name = "test schema \(self.server.uniqueNumber())"
+  }
+
+  /// - Parameter port: that of a proxy.
+  func url(port: UInt16? = nil) -> String { port.map { server.addressURL(port: $0) } ?? server.url() }
+
+  func options(statementTimeout: Duration = .seconds(1200)) -> PostgresOptions {
+    // So long that no busy machine needs it.
+    PostgresOptions(schema: name, statementTimeout: statementTimeout)
+  }
+
+  func location(port: UInt16? = nil, statementTimeout: Duration = .seconds(1200)) -> DurableQueue.Location {
+    .postgres(url(port: port), options(statementTimeout: statementTimeout))
+  }
+
+  /// What a program is told of it.
+  func arguments(port: UInt16? = nil) -> [String] { ["store=\(url(port: port))", "schema=\(name)"] }
+
+  /// A look at it from outside, and not through a proxy.
+  func inspection() async throws -> SchemaInspection {
+    let (url, name) = (server.url(), name)
+    return try await onWorker { Result { try SchemaInspection(url, schema: name) } }.get()
+  }
+}
+
+/// A look at a schema from outside.
+final class SchemaInspection: Sendable {
+  private let connection: PostgresConnection
+
+  init(_ url: String, schema: String) throws {
+    var configuration = PostgresConfiguration(url: url)
+    // So long that no busy machine needs it.
+    configuration.statementTimeout = .seconds(1200)
+    configuration.connectTimeout = .seconds(1200)
+    configuration.settings = [("search_path", PostgresStatement.identifier(schema))]
+    connection = try PostgresConnection.connect(configuration)
+  }
+
+  func numbers(_ sql: String) throws -> [Int64] {
+    try connection.run(.reading, PostgresStatement(sql)).map { $0.optionalInteger(0) ?? .min }
+  }
+
+  func number(_ sql: String) throws -> Int64 { try numbers(sql).first ?? .min }
+
+  func text(_ sql: String) throws -> String? { try connection.text(sql) }
+
+  func execute(_ sql: String) throws { try connection.execute(sql) }
+
+  func ids(in state: JobState) throws -> Set<Int64> {
+    Set(try numbers("SELECT id FROM jobs WHERE state = \(state.rawValue)"))
+  }
+
+  func count(in state: JobState) throws -> Int {
+    Int(try number("SELECT count(*) FROM jobs WHERE state = \(state.rawValue)"))
+  }
+
+  /// Looks again and again, until something holds.
+  func wait(until condition: (SchemaInspection) throws -> Bool) async throws {
+    try await until(try condition(self))
+  }
+}
+#endif
