@@ -161,7 +161,7 @@ extension PostgresSession {
         ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING lane
       """
     ) { $0.bind(store.testTime) }
-    store.notifier.notify(Set(promoted.map { $0.integer(0) }), hasCancelRequests: false)
+    store.notifier.notify(StoreNews(lanes: Set(promoted.map { $0.integer(0) })))
     return promoted.count > 0
   }
 

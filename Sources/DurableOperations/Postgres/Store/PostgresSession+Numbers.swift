@@ -12,21 +12,22 @@ extension PostgresSession {
   func takeIn(lease: Duration) throws {
     let identity = store.configuration.processIdentity
     let worker = try transaction(isRepeatable: true) { work in
-      let worker = try work.run(
-        "take_in",
-        """
-        INSERT INTO \(schema).workers (boot, namespace, host, process, started, lease, lease_until)
-        VALUES ($1, $2, $3, $4, $5, $6, coalesce($7::bigint, \(schema).now_ms()) + $6) RETURNING id
-        """
-      ) {
-        try $0.bind(identity.bootID)
-        try $0.bind(identity.pidNamespace)
-        try $0.bind(identity.hostName)
-        $0.bind(identity.processID)
-        $0.bind(identity.startTime)
-        $0.bind(lease.milliseconds)
-        $0.bind(store.testTime)
-      }.first { $0.integer(0) } ?? 0
+      let worker =
+        try work.run(
+          "take_in",
+          """
+          INSERT INTO \(schema).workers (boot, namespace, host, process, started, lease, lease_until)
+          VALUES ($1, $2, $3, $4, $5, $6, coalesce($7::bigint, \(schema).now_ms()) + $6) RETURNING id
+          """
+        ) {
+          try $0.bind(identity.bootID)
+          try $0.bind(identity.pidNamespace)
+          try $0.bind(identity.hostName)
+          $0.bind(identity.processID)
+          $0.bind(identity.startTime)
+          $0.bind(lease.milliseconds)
+          $0.bind(store.testTime)
+        }.first { $0.integer(0) } ?? 0
       try work.run("first_round", "INSERT INTO \(schema).rounds (worker, epoch, number) VALUES ($1, 0, 0)") {
         $0.bind(worker)
       }
@@ -115,7 +116,9 @@ extension PostgresSession {
       return store.numbers.withLock { $0.settled(epoch: epoch, number: number) }
     }
     let own = try read("own_jobs", PostgresClaim.executing(schema)) { $0.bind(unsure.counter.worker) }
-    let jobs = own.map { (job: PostgresClaim.job($0, from: 0), hasCheckpoint: PostgresClaim.hasCheckpoint($0, from: 0)) }
+    let jobs = own.map {
+      (job: PostgresClaim.job($0, from: 0), hasCheckpoint: PostgresClaim.hasCheckpoint($0, from: 0))
+    }
     let told = try whatBecame(of: unsure.acknowledgements)
     store.numbers.withLock {
       $0.settled(
@@ -123,6 +126,8 @@ extension PostgresSession {
         withCheckpoint: Set(jobs.filter(\.hasCheckpoint).map(\.job.id)))
     }
     store.events.tell(all: told)
+    // What has become due by it others may run.
+    if !unsure.acknowledgements.isEmpty { store.notifier.notify(StoreNews(isIncomplete: true)) }
   }
 
   /// Nil if the worker is no more.

@@ -95,7 +95,9 @@ extension PostgresSession {
       $0.bind(ids.map(\.rawValue))
     }
     let data = Dictionary(rows.map { ($0.integer(0), $0.data(1)) }, uniquingKeysWith: { $1 })
-    for position in claim.jobs.indices { claim.jobs[position].checkpoint = data[claim.jobs[position].id.rawValue] ?? nil }
+    for position in claim.jobs.indices {
+      claim.jobs[position].checkpoint = data[claim.jobs[position].id.rawValue] ?? nil
+    }
   }
 
   /// How many jobs could be claimed, and whether one waits that must run alone.

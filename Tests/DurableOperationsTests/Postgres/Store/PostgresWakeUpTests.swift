@@ -24,6 +24,12 @@ import Testing
     try #require(queue.core.database as? PostgresAccess).store
   }
 
+  /// Asks how many sessions listen for a queue.
+  private func listening(_ queue: DurableQueue) throws -> String {
+    let schema = try store(of: queue).options.schema
+    return "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN \"\(schema)\"'"
+  }
+
   @Test func enqueuedByAnotherProcess_startsAtOnce() async throws {
     let queues = try queues(), ran = EventRecorder<Int>()
     try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
@@ -66,6 +72,10 @@ import Testing
     try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
     queues[0].start()
     #expect(try await queues[0].counts()[.waiting] == 1)
+    // It looks when it begins to listen, and not again.
+    let server = try await PostgresServer.shared, listening = try listening(queues[0])
+    await until((try? server.query(listening)) == "1")
+    await queues[0].hasPumped { !$0.paused.isEmpty && !$0.isInRound }
     try await queues[1].resume(kind: "count")
     await ran.wait(forCount: 1)
     await queues[0].stop()
@@ -75,8 +85,7 @@ import Testing
     let queues = try queues(), ran = EventRecorder<Int>()
     try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
     queues[0].start()
-    let server = try await PostgresServer.shared
-    let listening = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN \"\(try store(of: queues[0]).options.schema)\"'"
+    let server = try await PostgresServer.shared, listening = try listening(queues[0])
     for number in 0..<5 {
       await until((try? server.query(listening)) == "1")
       // The listener's last words may still be on their way when the job is enqueued.

@@ -24,8 +24,13 @@ final class RoundTrial: @unchecked Sendable {  // used by one thread at a time
     stream = events.stream(bufferingPolicy: .unbounded)
     var configuration = DurableQueue.Configuration()
     configuration.busyTimeout = .seconds(600)
-    access = try PostgresAccess.open(
-      schema.url(port: port), schema.options(), mustExist: false, configuration, events)
+    var options = schema.options()
+    // What others are told goes another way.
+    options.listens = .at(schema.url())
+    access = try PostgresAccess.open(schema.url(port: port), options, mustExist: false, configuration, events)
+    let listens = Gate()
+    access.listen { _ in listens.open() }
+    listens.waitBlocking()
     kind = try access.sync { try $0.number(ofKind: "a") }
   }
 
