@@ -34,7 +34,7 @@ final class Program: Sendable {
   init(_ options: ProgramOptions) throws {
     self.options = options
     log = AttemptLog(options)
-    queue = try DurableQueue(location: .file(options.file), configuration: options.configuration)
+    queue = try DurableQueue(location: options.location, configuration: options.configuration)
     try queue.register(Work.self) { [log, released] work, context in
       try await Self.perform(work, context, log, released)
     }

@@ -14,7 +14,17 @@ struct ProgramOptions {
     self.values = values
   }
 
-  var file: URL { URL(fileURLWithPath: values["file"] ?? "jobs.sqlite") }
+  /// A file, or `schema` of the server that `store` is the URL of.
+  var location: DurableQueue.Location {
+    #if os(macOS) || os(Linux)
+    if let url = values["store"] {
+      // So long that no busy machine needs it, unless it is told.
+      let timeout = Duration.milliseconds(number("statement") ?? 1_200_000)
+      return .postgres(url, PostgresOptions(schema: values["schema"] ?? "durable", statementTimeout: timeout))
+    }
+    #endif
+    return .file(URL(fileURLWithPath: values["file"] ?? "jobs.sqlite"))
+  }
   /// The file that attempts are noted in; nil for none.
   var log: String? { values["log"] }
   /// What this run is called there.
@@ -31,6 +41,9 @@ struct ProgramOptions {
     configuration.pollInterval = .milliseconds(number("poll") ?? 20)
     configuration.busyTimeout = .milliseconds(number("busy") ?? 60_000)
     configuration.retention = .forever
+    // Such as on another machine, or after another start of this one.
+    if let host = values["host"] { configuration.processIdentity.hostName = host }
+    if let boot = values["boot"] { configuration.processIdentity.bootID = boot }
     if let file = values["clock"] { configuration.clock = Self.clock(setBy: file) }
     return configuration
   }

@@ -28,7 +28,12 @@ final class DurableChild: Sendable {
   }
 
   /// - Parameter wrapper: what starts the program, with its path and arguments behind; nothing for itself.
-  init(_ file: URL, arguments: [String], wrapper: [String] = []) throws {
+  convenience init(_ file: URL, arguments: [String], wrapper: [String] = []) throws {
+    try self.init(arguments: ["file=\(file.path)"] + arguments, wrapper: wrapper)
+  }
+
+  /// - Parameter arguments: `name=value` each, where the jobs are stored among them.
+  init(arguments: [String], wrapper: [String] = []) throws {
     let program = try BuiltExecutable.url(of: "DurableProgram").path
     // A program that traps would be looked at for long.
     let environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
@@ -43,7 +48,7 @@ final class DurableChild: Sendable {
         close(childOutput)
       }
       let processID = try Self.spawn(
-        wrapper + [program, "file=\(file.path)"] + arguments, environment.map { "\($0)=\($1)" },
+        wrapper + [program] + arguments, environment.map { "\($0)=\($1)" },
         [childInput, childOutput])
       return (processID, input, output)
     }

@@ -10,48 +10,65 @@ import Testing
   /// `DURABLE_KILLS`: how often a process is killed in each case. 12 unless it is set; 200 in full.
   static let kills = ProcessInfo.processInfo.environment["DURABLE_KILLS"].flatMap { Int($0) } ?? 12
 
-  @Test(
-    "Killed at random moments: the file stays sound, all that was stored runs, nothing acknowledged runs again",
-    arguments: [1, 3], ["full", "normal"])
-  func killedAtRandomMoments_losesAndRepeatsNothing(processes: Int, durability: String) async throws {
-    let seed = ProcessInfo.processInfo.environment["DURABLE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...999_999)
-    print("kill test, \(processes) at once, \(durability): DURABLE_KILLS=\(Self.kills) DURABLE_SEED=\(seed)")
-    try await withDatabaseFile { file in
-      let test = KillRound(file, durability, seed: seed)
-      await withTaskGroup(of: Void.self) { group in
-        for _ in 0..<processes { group.addTask { await test.killAgainAndAgain(Self.kills) } }
+  struct Case: CustomTestStringConvertible {
+    let engine: Engine
+    let processes: Int
+    let durability: String
+
+    var testDescription: String { "\(engine), \(processes) at once, \(durability)" }
+
+    static let all = Engine.available.flatMap { engine in
+      [1, 3].flatMap { processes in
+        ["full", "normal"].map { Case(engine: engine, processes: processes, durability: $0) }
       }
-      let children = try (0..<processes).map { try test.spawn(number: 1_000_000 + $0, death: nil) }
+    }
+  }
+
+  @Test(
+    "Killed at random moments: the place stays sound, all that was stored runs, nothing acknowledged runs again",
+    arguments: Case.all)
+  func killedAtRandomMoments_losesAndRepeatsNothing(_ killed: Case) async throws {
+    let seed = ProcessInfo.processInfo.environment["DURABLE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...999_999)
+    print("kill test, \(killed.testDescription): DURABLE_KILLS=\(Self.kills) DURABLE_SEED=\(seed)")
+    try await withDatabaseFile { file in
+      let folder = file.deletingLastPathComponent()
+      let test = KillRound(try await KilledPlace(killed.engine, in: folder), folder, killed.durability, seed: seed)
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<killed.processes { group.addTask { await test.killAgainAndAgain(Self.kills) } }
+      }
+      let children = try (0..<killed.processes).map { try test.spawn(number: 1_000_000 + $0, death: nil) }
       for child in children {
         child.tell("churn 100")
         await child.tell("start", until: "started")
       }
       for child in children { await child.tell("settle", until: "settled") }
+      for child in children { await child.tell("stop 0", until: "stopped") }
       for child in children { await child.exit() }
 
-      let file = try Inspection(file)
-      #expect(try file.integrity() == "ok")
-      #expect(try file.hasRightCounts())
+      let look = try #require(try test.place.look())
+      #expect(look.problems == [])
       let notes = AttemptNotes(test.log)
-      let all = Set(try file.numbers("SELECT id FROM durable_jobs"))
+      let all = Set(look.jobs.keys)
       let ran = notes.ids("S")
       #expect(notes.ids("E").subtracting(all).isEmpty, "a job that was stored is not there")
-      #expect(try file.ids(in: .done) == all, "a job is stuck")
+      #expect(look.ids(in: .done) == all, "a job is stuck")
+      #expect(look.doneOnce == all, "a job was acknowledged twice")
       #expect(all.subtracting(ran).isEmpty, "a job is done that never ran")
       #expect(notes.startsAfterDone().isEmpty)
       #expect(notes.startsWhileRunning().isEmpty)
-      #expect(try file.numbers("SELECT count(worker) FROM durable_jobs") == [0])
+      #expect(look.workers == 0)
       #expect(ran.count > Self.kills, "nothing to speak of ran")
       #expect(test.failures.withLock { $0 } == [])
       let early = test.seenEarly.withLock { $0 }
-      print("\(all.count) jobs, \(notes.notes.count { $0.what == "S" }) attempts, \(early) kills before it was open")
+      let attempts = notes.notes.count { $0.what == "S" }
+      print("\(killed.testDescription): \(all.count) jobs, \(attempts) attempts, \(early) kills before it was open")
     }
   }
 }
 
 /// The processes of one case.
 private final class KillRound: Sendable {
-  let file: URL
+  let place: KilledPlace
   let log: URL
   let failures = LockBox<[String]>([])
   let seenEarly = LockBox(0)
@@ -61,17 +78,19 @@ private final class KillRound: Sendable {
   private let noted = LockBox<Set<Int64>>([])
   private let count = LockBox((begun: 0, ended: 0))
 
-  init(_ file: URL, _ durability: String, seed: UInt64) {
-    self.file = file
+  init(_ place: KilledPlace, _ folder: URL, _ durability: String, seed: UInt64) {
+    self.place = place
     self.durability = durability
-    log = file.deletingLastPathComponent().appending(path: "attempts.log")
+    log = folder.appending(path: "attempts.log")
     random = LockBox(SeededRandomNumberGenerator(seed: seed))
   }
 
   func spawn(number: Int, death: Int?) throws -> DurableChild {
     try DurableChild(
-      file, "durability=\(durability)", "log=\(log.path)", "run=\(number)", "concurrent=8",
-      death.map { "death=\($0)" } ?? "lives=on")
+      arguments: place.arguments + [
+        "durability=\(durability)", "log=\(log.path)", "run=\(number)", "concurrent=8",
+        death.map { "death=\($0)" } ?? "lives=on",
+      ])
   }
 
   /// Has one process after the other killed, as long as there are kills left.
@@ -96,7 +115,10 @@ private final class KillRound: Sendable {
   private func kill(_ number: Int) async throws {
     // Some while the file is opened, most while there is work.
     let (death, jobs) = random.withLock { random in
-      (random.chance(10) ? random.number(100...20_000) : random.number(20_000...400_000), random.number(50...300))
+      (
+        random.chance(10) ? random.number(100...20_000) : random.number(20_000...place.longestLife),
+        random.number(50...300)
+      )
     }
     let child = try spawn(number: number, death: death)
     child.tell("churn \(jobs)")
@@ -105,18 +127,13 @@ private final class KillRound: Sendable {
     if signal != SIGKILL { fail(number, "the process ended with \(signal) by itself: \(child.lines.events.suffix(5))") }
     if !child.lines.contains("open") { seenEarly.withLock { $0 += 1 } }
     for line in child.lines.events where line.hasPrefix("error") || line.hasPrefix("failed") { fail(number, line) }
-    guard FileManager.default.fileExists(atPath: file.path) else { return }
-    let inspection = try Inspection(file)
-    if try inspection.integrity() != "ok" { fail(number, "the file is damaged") }
-    try checkDone(inspection, number)
+    guard let look = try await onWorker({ [place] in Result { try place.look() } }).get() else { return }
+    for problem in look.problems { fail(number, problem) }
+    noteDone(look.ids(in: .done), number)
   }
 
-  private func checkDone(_ inspection: Inspection, _ number: Int) throws {
-    let tables = try inspection.numbers("SELECT count(*) FROM sqlite_master WHERE name = 'durable_jobs'")
-    guard tables == [1] else { return }
-    if try !inspection.hasRightCounts() { fail(number, "the counts are wrong") }
-    // Whoever did it had noted its start before. So a start that is noted after this is one too many.
-    let done = try inspection.ids(in: .done)
+  /// Whoever did it had noted its start before. So a start that is noted after this is one too many.
+  private func noteDone(_ done: Set<Int64>, _ number: Int) {
     let new = noted.withLock { noted in
       defer { noted.formUnion(done) }
       return done.subtracting(noted)

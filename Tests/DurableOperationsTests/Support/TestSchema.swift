@@ -73,5 +73,31 @@ final class SchemaInspection: Sendable {
   func wait(until condition: (SchemaInspection) throws -> Bool) async throws {
     try await until(try condition(self))
   }
+
+  /// Whether there are tables.
+  func isMade() throws -> Bool {
+    try number("SELECT count(*) FROM pg_tables WHERE tablename = 'periodic' AND schemaname = current_schema()") == 1
+  }
+
+  /// What does not fit together.
+  func problems() throws -> [String] {
+    try connection.run(
+      .reading,
+      PostgresStatement(
+        """
+        SELECT 'job ' || id || ' has ' || blockers || ' blockers' FROM jobs
+          WHERE blockers <> (SELECT count(*) FROM dependencies WHERE dependent = id)
+        UNION ALL SELECT 'job ' || id || ' is blocked by nothing' FROM jobs WHERE state = 2 AND blockers = 0
+        UNION ALL SELECT 'job ' || id || ' in state ' || state || ' has the worker ' || coalesce(worker, 0) FROM jobs
+          WHERE (state = 3) <> (worker IS NOT NULL)
+        UNION ALL SELECT dependent || ' waits for ' || prerequisite || ', and one of them is not there' FROM dependencies
+          WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = prerequisite)
+            OR NOT EXISTS (SELECT 1 FROM jobs WHERE id = dependent)
+        UNION ALL SELECT 'a checkpoint of ' || job FROM checkpoints WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = job)
+        UNION ALL SELECT 'errors of ' || job FROM errors WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = job)
+        UNION ALL SELECT 'rounds of ' || worker FROM rounds WHERE NOT EXISTS (SELECT 1 FROM workers WHERE id = worker)
+        """)
+    ).map { $0.text(0) ?? "" }
+  }
 }
 #endif
