@@ -51,7 +51,7 @@ public struct JobContext: Sendable {
     try core.database.sync { try storeCheckpoint(data, in: $0) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func checkpoint(_ data: Data?) async throws {
     try await core.database.run { try storeCheckpoint(data, in: $0) }
   }
@@ -70,7 +70,7 @@ public struct JobContext: Sendable {
     try core.database.sync { try prolongLease(in: $0) }
   }
 
-  /// The same, without using the disk on the thread of the caller.
+  /// The same, without using the database on the thread of the caller.
   public func heartbeat() async throws {
     try await core.database.run { try prolongLease(in: $0) }
   }
@@ -93,7 +93,7 @@ public struct JobContext: Sendable {
     try enqueue(contentsOf: [JobRequest(job, options: options)])[0]
   }
 
-  /// The same, without using the disk on the thread of the caller.
+  /// The same, without using the database on the thread of the caller.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
     try await enqueue(contentsOf: [JobRequest(job, options: options)])[0]
@@ -105,7 +105,7 @@ public struct JobContext: Sendable {
     try core.enqueue(core.checked(requests))
   }
 
-  /// The same, without using the disk on the thread of the caller.
+  /// The same, without using the database on the thread of the caller.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) async throws -> [JobID] {
     try await core.enqueueLater(core.checked(requests))
@@ -132,6 +132,9 @@ public struct JobContext: Sendable {
   /// }
   /// ```
   ///
+  /// The rules of `transaction` of ``DurableQueue`` hold. If the answer of a server to the commit is lost, this looks whether
+  /// the job has ended.
+  ///
   /// - Parameter body: the writes, and jobs to be stored with them. Called once, on a thread of the database's.
   /// - Throws: what the closure throws, ``JobError/Code/leaseLost`` if another process was given the job, and
   ///   ``DatabaseError``. The job is not done then.
@@ -142,7 +145,7 @@ public struct JobContext: Sendable {
     return result
   }
 
-  /// The same, without using the disk on the thread of the caller.
+  /// The same, without using the database on the thread of the caller.
   @discardableResult
   public func complete<R: Sendable>(
     _ body: @escaping @Sendable (DatabaseTransaction) throws -> R

@@ -98,7 +98,7 @@ public enum JobStart: Sendable, Hashable, Codable {
   case atOnce
   /// So much later. A clock that is set anew does not change it.
   case after(Duration)
-  /// When the system's clock shows this.
+  /// When the system's clock, or that of the server, shows this.
   case at(Date)
 }
 

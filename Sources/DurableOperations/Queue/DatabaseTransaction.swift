@@ -25,7 +25,10 @@ public final class DatabaseTransaction {
     return transaction
   }
 
-  /// Runs a statement, or several if no values are given.
+  /// Runs a statement; in a file also several, if no values are given.
+  ///
+  /// On a server the statement may have `$1`, `$2` and so on in place of `?`. One that fails has ended the transaction, as
+  /// PostgreSQL has it, unless you go back to a savepoint: nothing is stored, whatever the closure makes of the error.
   ///
   /// - Parameters:
   ///   - sql: the statement, with a `?` for each value.
@@ -46,7 +49,7 @@ public final class DatabaseTransaction {
   /// How many rows the last statement that changes something has changed.
   public var changeCount: Int { transaction?.changeCount ?? 0 }
 
-  /// The number of the row that was inserted last.
+  /// The number of the row that was inserted last. 0 on a server: use `RETURNING`.
   public var lastInsertedRowID: Int64 { transaction?.lastInsertedRowID ?? 0 }
 
   /// Stores a job in this transaction. If it throws nothing of the job is stored, and the transaction can go on.

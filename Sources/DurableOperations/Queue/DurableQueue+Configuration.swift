@@ -36,14 +36,17 @@ extension DurableQueue {
 
   /// How sure it is that what was stored is there after the power went.
   public enum Durability: Sendable, Hashable {
-    /// Every transaction is on the disk when it returns.
+    /// Every transaction is on the disk when it returns. On a server that is `synchronous_commit = on`: on its disk, and on
+    /// that of a standby if its `synchronous_standby_names` says so.
     case full
     /// The last transactions may be missing after the power went, not after the process ended. The file is sound in both
-    /// cases. Several times faster.
+    /// cases. Several times faster. On a server that is `synchronous_commit = off`: they may be missing after the server has
+    /// crashed, too.
     case normal
   }
 
   /// Who may read and write a file that a queue makes, and the two beside it. One that is there keeps the permissions it has.
+  /// On a server the rights of the role count.
   public enum FileAccess: Sendable, Hashable {
     /// The user whose process made it: mode 0600.
     case owner
@@ -77,19 +80,20 @@ extension DurableQueue {
     case cancelAfterLease
   }
 
-  /// How a queue works. Processes on one file may differ in everything here.
+  /// How a queue works. Processes on one file, or one schema of a server, may differ in everything here.
   public struct Configuration: Sendable {
-    /// Full, unless you say so.
+    /// Full, unless you say so. On a server it counts for all transactions of the queue, yours included, whatever the server's
+    /// own setting is.
     public var durability: Durability = .full
     /// Whether foreign keys of tables of yours in the same file hold in `transaction` of the queue and
-    /// `complete` of ``JobContext``. Not, as SQLite has it.
+    /// `complete` of ``JobContext``. Not, as SQLite has it. On a server it changes nothing: they hold.
     public var enforcesForeignKeys: Bool = false
-    /// Who may read and write a file that is made: its owner.
+    /// Who may read and write a file that is made: its owner. Nothing on a server.
     public var fileAccess: FileAccess = .owner
     /// How many bytes are kept free for managing jobs on a full disk, in a file with `-reserve` at the end of its name: it is
     /// deleted when `delete`, `cancel`, `hold` or another of their kind finds no room, and made again when there is some: the
     /// queue looks once a minute, while it runs or is managed. Who may write the database may write it. It goes with the queue if
-    /// the database was deleted. Zero for none. One mebibyte.
+    /// the database was deleted. Zero for none. One mebibyte. Nothing on a server.
     public var diskReserve: Int = 1 << 20
     /// How the system protects the files while the device is locked, where it does: on iOS, iPadOS, tvOS, watchOS and
     /// visionOS. Nil for what the app's other files have. Work in the background, when the device may be locked, needs
@@ -104,7 +108,7 @@ extension DurableQueue {
     /// The queue that the jobs' operations run in; nil for worker threads.
     public var operationQueue: OperationQueue?
     /// How long other processes wait until they take the jobs of one that is no longer heard of. It is heard of three
-    /// times as often. One that has ended is noticed at the next look, where that can be known. A minute.
+    /// times as often. One that has ended is noticed at the next look, where that can be known: on the same machine. A minute.
     public var leaseDuration: Duration = .seconds(60)
     /// What becomes of running jobs while a server cannot be reached. They go on. It means nothing for a file.
     public var whenDisconnected: WhenDisconnected = .goOn
@@ -113,6 +117,9 @@ extension DurableQueue {
     /// With nil, an idle queue does nothing at all: it wakes when a job is due, and when something is asked of it. Only for a
     /// file that this process alone uses, such as that of an app without extensions: what others store is seen when something
     /// else wakes the queue.
+    ///
+    /// On a server the queue also hears of what others have stored, unless `listens` of its options says otherwise. What it
+    /// did not hear, and what was enqueued by SQL, it sees when it looks, so leave it.
     public var pollInterval: Duration? = .seconds(1)
     /// After how many processes ended while it ran, without an attempt that came to an end in between, a job is dead; nil
     /// for never. Three.
@@ -136,7 +143,8 @@ extension DurableQueue {
     public var unknownKinds: UnknownKinds = .leave
     /// How many bytes of JSON a job may take. One mebibyte.
     public var maxPayloadSize: Int = 1 << 20
-    /// How long to wait for another process that has the database locked. Five seconds.
+    /// How long to wait for another process that has the database locked. Five seconds. On a server that is `lock_timeout`: how
+    /// long a statement waits for what another transaction has locked.
     public var busyTimeout: Duration = .seconds(5)
     /// For how long ``DurableQueue/stop(grace:givingUpAfter:)`` lets running jobs go on, unless it is told. Ten seconds.
     public var stopGrace: Duration = .seconds(10)
@@ -148,10 +156,10 @@ extension DurableQueue {
     /// log: ``DatabaseError/Code/logLost``. Called when it is stored, on a
     /// thread that the queue waits for: it must not block. By default a line on standard error; nil for nothing.
     public var logHandler: (@Sendable (JobEvent) -> Void)? = DurableQueue.writeToStandardError
-    /// Knows whether there is a network. Until it has said something, there is none. The system's, which is always online
-    /// on Linux.
+    /// Knows whether there is a network, for jobs that require one. Until it has said something, there is none. The system's,
+    /// which is always online on Linux. Whether a server of jobs can be reached is not asked of it.
     public var networkMonitor: any ReachabilityMonitor = SystemReachabilityMonitor()
-    /// What the time is taken from.
+    /// What the time is taken from. On a server, the date is the server's unless this is a clock of yours, as for tests.
     public var clock: JobClock = .system
     /// Makes the generator that delays are spread with. The system's.
     public var randomNumberGenerator: @Sendable () -> any RandomNumberGenerator = { SystemRandomNumberGenerator() }

@@ -2,7 +2,7 @@ import Foundation
 
 extension DurableQueue {
   /// Gives each job as a line of JSON, in the order of their numbers: see ``JobRecord/jsonLine``. What changes in between
-  /// may be seen or not.
+  /// may be seen or not; on a server, nor may a job that is being stored.
   ///
   /// - Parameters:
   ///   - kind: only those of a kind; nil for all.
@@ -24,7 +24,7 @@ extension DurableQueue {
     }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   ///
   /// `write` is called where the caller is.
   @discardableResult

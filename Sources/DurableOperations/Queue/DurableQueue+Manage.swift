@@ -9,12 +9,13 @@ extension DurableQueue {
     try core.reader.sync { try $0.record(id) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func job(_ id: JobID) async throws -> JobRecord? {
     try await core.reader.run { try $0.record(id) }
   }
 
-  /// Jobs in the order of their numbers, a page at a time.
+  /// Jobs in the order of their numbers, a page at a time. On a server a job may become visible after one with a larger number:
+  /// a walk through the pages may pass one that is being stored.
   ///
   /// - Parameters:
   ///   - kind: only those of a kind; nil for all.
@@ -28,7 +29,7 @@ extension DurableQueue {
     return try core.reader.sync { try $0.records(JobFilter(kind: kind, states: states), after: last, limit: limit) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func jobs(
     kind: String? = nil, in states: Set<JobState>? = nil, after last: JobID? = nil, limit: Int = 100
   ) async throws -> [JobRecord] {
@@ -43,20 +44,20 @@ extension DurableQueue {
     try core.reader.sync { try $0.records(uniqueKey: uniqueKey, kind: J.kind) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func jobs<J: Job>(_ type: J.Type, uniqueKey: String) async throws -> [JobRecord] {
     let kind = J.kind
     return try await core.reader.run { try $0.records(uniqueKey: uniqueKey, kind: kind) }
   }
 
-  /// How many jobs there are, by kind and state. It takes the same time however many there are: the numbers are kept. What
-  /// another program has changed of the jobs is counted when the file is compacted.
+  /// How many jobs there are, by kind and state. In a file it takes the same time however many there are: the numbers are kept,
+  /// and what another program has changed of the jobs is counted when the file is compacted. On a server it reads all jobs.
   public func counts() throws -> JobCounts {
     let registered = registeredKinds
     return try core.reader.sync { try $0.counts(registered: registered) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func counts() async throws -> JobCounts {
     let registered = registeredKinds
     return try await core.reader.run { try $0.counts(registered: registered) }
@@ -73,7 +74,7 @@ extension DurableQueue {
     if state == .executing { core.interrupt(id, .cancelRequest) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func cancel(_ id: JobID) async throws {
     let state = try await write { try $0.cancel(id) }
     if state == .executing { core.interrupt(id, .cancelRequest) }
@@ -88,7 +89,7 @@ extension DurableQueue {
     try write { try $0.retry(id) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func retry(_ id: JobID) async throws {
     try await write { try $0.retry(id) }
   }
@@ -106,7 +107,7 @@ extension DurableQueue {
     return try writeInParts(ids) { store, part, _ in try store.retry(part, in: state) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func retryAll(_ state: RetriableState, kind: String? = nil) async throws -> Int {
     let state: JobState = state == .held ? .held : .dead
@@ -129,7 +130,7 @@ extension DurableQueue {
     try write { try $0.hold(id) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func hold(_ id: JobID) async throws {
     try await write { try $0.hold(id) }
   }
@@ -139,7 +140,7 @@ extension DurableQueue {
     try write { try $0.setPriority(priority, of: id) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func setPriority(_ priority: JobPriority, of id: JobID) async throws {
     try await write { try $0.setPriority(priority, of: id) }
   }
@@ -152,7 +153,7 @@ extension DurableQueue {
     try setPriority(PriorityChange(major: priority.major, minor: priority.minor), kind: kind)
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func setPriority(_ priority: JobPriority, kind: String) async throws -> Int {
     try await setPriority(PriorityChange(major: priority.major, minor: priority.minor), kind: kind)
@@ -167,7 +168,7 @@ extension DurableQueue {
     try setPriority(PriorityChange(major: major, minor: nil), kind: kind)
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func setMajorPriority(_ major: Int, kind: String) async throws -> Int {
     try await setPriority(PriorityChange(major: major, minor: nil), kind: kind)
@@ -185,7 +186,7 @@ extension DurableQueue {
     return try await writeInParts(ids) { store, part, _ in try store.setPriority(change, of: part) }
   }
 
-  /// Deletes a job. Those that depend on it are cancelled, or as their options say. On a full disk, see
+  /// Deletes a job. Those that depend on it are cancelled, or as their options say. On a full disk of this machine, see
   /// ``Configuration/diskReserve``.
   ///
   /// - Throws: ``JobError`` if there is no such job, or it executes.
@@ -193,7 +194,7 @@ extension DurableQueue {
     try write { try $0.delete(id) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func delete(_ id: JobID) async throws {
     try await write { try $0.delete(id) }
   }
@@ -210,7 +211,7 @@ extension DurableQueue {
     return try writeInParts(ids) { [core] store, part, _ in try core.cancel(part, in: store) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func cancelAll(kind: String) async throws -> Int {
     let ids = try await core.reader.run { try $0.ids(JobFilter(kind: kind, states: Self.cancellable)) }
@@ -228,7 +229,7 @@ extension DurableQueue {
     try deleteAll(kind: kind, in: Self.unstarted)
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func deleteUnstarted(kind: String? = nil) async throws -> Int {
     try await deleteAll(kind: kind, in: Self.unstarted)
@@ -254,7 +255,7 @@ extension DurableQueue {
     }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func deleteAll(kind: String? = nil, in states: Set<JobState>) async throws -> Int {
     let filter = JobFilter(kind: kind, states: states.subtracting([.executing]))
@@ -267,13 +268,13 @@ extension DurableQueue {
   // MARK: - Kinds
 
   /// Keeps jobs of a kind from being claimed, in all processes, until they are resumed. It is stored. What executes goes
-  /// on.
+  /// on, and so does a claim that another process of a server has begun.
   public func pause(kind: String) throws {
     try core.database.sync { try setPaused(true, kind: kind, in: $0) }
     core.pump()
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func pause(kind: String) async throws {
     try await core.database.run { [self] in try setPaused(true, kind: kind, in: $0) }
     core.pump()
@@ -285,7 +286,7 @@ extension DurableQueue {
     core.pump()
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func resume(kind: String) async throws {
     try await core.database.run { [self] in try setPaused(false, kind: kind, in: $0) }
     core.pump()

@@ -38,7 +38,7 @@ extension DurableQueue {
     try core.database.sync { try core.schedule(request, named: name, schedule, catchUp, in: $0) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func schedule<J: Job>(
     _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
     catchUp: JobCatchUp = .latest
@@ -55,7 +55,7 @@ extension DurableQueue {
     try core.database.sync { try $0.unschedule(name) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   @discardableResult
   public func unschedule(named name: String) async throws -> Bool {
     try await core.database.run { try $0.unschedule(name) }
@@ -69,7 +69,7 @@ extension DurableQueue {
     try core.reader.sync { try $0.periodicJobs() }.map { PeriodicJob(try $0.get()) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func periodicJobs() async throws -> [PeriodicJob] {
     try await core.reader.run { try $0.periodicJobs().map { PeriodicJob(try $0.get()) } }
   }
@@ -82,7 +82,7 @@ extension DurableQueue {
     Self.readable(try core.reader.sync { try $0.periodicJobs() }, onUnreadable: report)
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   ///
   /// `report` is called where the caller is.
   public func periodicJobs(

@@ -26,7 +26,7 @@ extension DurableQueue {
       Registration(type, limit: checked(maxConcurrent, J.kind), upgrade: upgrade, makeOperation: operation))
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func register<J: Job>(
     _ type: J.Type, maxConcurrent: Int? = nil, upgrade: (@Sendable (Data, _ version: Int) throws -> Data)? = nil,
     operation: @escaping @Sendable (J, JobContext) throws -> Operation
@@ -58,7 +58,7 @@ extension DurableQueue {
       })
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func register<J: Job>(
     _ type: J.Type, maxConcurrent: Int? = nil, upgrade: (@Sendable (Data, _ version: Int) throws -> Data)? = nil,
     perform: @escaping @Sendable (J, JobContext) async throws -> Void

@@ -1,7 +1,8 @@
 import CompositeOperations
 import Foundation
 
-/// A queue of jobs that survive the process: they are stored in SQLite, claimed, and run as operations.
+/// A queue of jobs that survive the process: they are stored in a SQLite file or on a PostgreSQL server, claimed, and run as
+/// operations.
 ///
 /// ```swift
 /// let queue = try DurableQueue(location: .file(folder.appending(path: "jobs.sqlite")))
@@ -15,11 +16,12 @@ import Foundation
 /// **At least once.** A job is acknowledged when its operation has succeeded. If the process ends between the two, the job
 /// runs again: make it so that running twice does no harm, or use `complete` of ``JobContext``.
 ///
-/// **Several processes** may use one file at the same time. Each claims jobs of the kinds that it has registered, as many
-/// as it has room for. If a process ends while it runs jobs, another, or the next, takes them over.
+/// **Several processes** may use one file, or one schema of a server, at the same time, those of a server on many machines: see
+/// <doc:SeveralMachines>. Each claims jobs of the kinds that it has registered, as many as it has room for. If a process ends
+/// while it runs jobs, another, or the next, takes them over.
 ///
-/// All methods may be called from any thread. Those that are not `async` use the disk on the thread of the caller. None
-/// may be called inside of the closure of `transaction`: use what the closure is given.
+/// All methods may be called from any thread. Those that are not `async` use the disk, or wait for the server, on the thread of
+/// the caller. None may be called inside of the closure of `transaction`: use what the closure is given.
 public final class DurableQueue: Sendable {
   let core: QueueCore
 
@@ -31,14 +33,15 @@ public final class DurableQueue: Sendable {
   /// Traps if the configuration makes no sense: a concurrency below 1, or an interval that is not positive.
   ///
   /// - Throws: ``DatabaseError`` if the file cannot be opened, is no database, is damaged, or was made by a newer version
-  ///   of the library. The file is left as it is then.
+  ///   of the library; if there is no connection to the server, its client library is missing, or a right of the role. What is
+  ///   there is left as it is then. A server that is away is not waited for: call it again.
   public init(location: Location, configuration: Configuration = Configuration()) throws {
     configuration.check()
     self.location = location
     core = try QueueCore(location: location, configuration: configuration)
   }
 
-  /// Opens a queue without using the disk on the thread of the caller: for `async` functions.
+  /// Opens a queue without using the database on the thread of the caller: for `async` functions.
   ///
   /// Traps and throws as ``init(location:configuration:)`` does. It is opened also if the task was cancelled.
   public static func open(
@@ -72,8 +75,8 @@ public final class DurableQueue: Sendable {
     core.start()
   }
 
-  /// Leaves the queue's files alone, before the system suspends the app: no lock is held when this returns, nothing is written,
-  /// and no timer is set, until ``resume()``.
+  /// Leaves the queue's files, or its tables on the server, alone, before the system suspends the app: no lock is held when this
+  /// returns, nothing is written, and no timer is set, until ``resume()``.
   ///
   /// What runs is cancelled. Its jobs wait again at once, and it costs them neither an attempt nor a crash, whether or not their
   /// operations end before the app is suspended: make them such that running twice does no harm. Another process may take them
@@ -81,7 +84,8 @@ public final class DurableQueue: Sendable {
   /// ``DatabaseError/Code/suspended``; ``waitUntilIdle()`` and ``waitUntilSettled(_:)`` go on waiting. ``start()`` and
   /// ``stop(grace:givingUpAfter:)`` are remembered: they count when the queue is resumed.
   ///
-  /// It waits a second at most for a process that has the file locked. Does nothing if the queue is suspended.
+  /// It waits a second at most for a process that has the file, or rows on the server, locked. Does nothing if the queue is
+  /// suspended.
   public func suspend() async {
     await core.suspend()
   }

@@ -24,8 +24,10 @@ public struct PostgresOptions: Sendable, Hashable {
 
   /// The schema that the tables are in. It is made if it is not there. One to 63 bytes.
   public var schema: String
-  /// How many connections there are at most. One is for running jobs, the rest for what is asked of the queue; the one that listens
-  /// is one more. With a single one, a transaction of yours keeps jobs from being claimed. At least 1.
+  /// How many connections there are at most. One is for running jobs, and for what is enqueued with `await`; the rest for all
+  /// else that is asked of the queue. The one that listens is one more, and so is one for a moment when the queue is opened or
+  /// suspended, and when a transaction enqueues the first job of a kind. With a single one, a transaction of yours keeps jobs
+  /// from being claimed. At least 1.
   public var maxConnections: Int
   /// What stands between the queue and the server.
   public var pooler: Pooler

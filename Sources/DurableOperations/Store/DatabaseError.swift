@@ -3,28 +3,30 @@ public import Foundation
 
 /// The database of a queue could not do what it was asked for.
 ///
-/// Switch on ``code``; ``description`` names the file, the cause and the remedy. Nothing that was stored before is lost: a
-/// transaction that fails leaves no trace.
+/// Switch on ``code``; ``description`` names the file or the server, the cause and the remedy. Nothing that was stored before is
+/// lost: a transaction that fails leaves no trace.
 public struct DatabaseError: Error, Sendable, Equatable {
   /// What was wrong.
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// Another connection held the lock for longer than ``DurableQueue/Configuration/busyTimeout``.
+    /// Another connection held a lock for longer than ``DurableQueue/Configuration/busyTimeout``, or a statement took longer than
+    /// `statementTimeout` of the options of a server.
     public static let busy = Code(value: .busy)
-    /// There is no room on the disk, or a limit of the file's size is reached.
+    /// There is no room on the disk, of this machine or of the server, or a limit of the file's size is reached.
     public static let diskFull = Code(value: .diskFull)
-    /// The file, or its folder, cannot be written to, or was opened to be read only.
+    /// The file, or its folder, cannot be written to, or was opened to be read only; or the role lacks a right on the server.
     public static let readOnly = Code(value: .readOnly)
-    /// The file cannot be opened, or made.
+    /// The file cannot be opened, or made; or the database of the server cannot hold a queue.
     public static let cannotOpen = Code(value: .cannotOpen)
     /// The file is not a database.
     public static let notADatabase = Code(value: .notADatabase)
-    /// The file was to be one of a queue's, but is not there, or is another database.
+    /// The file was to be one of a queue's, but is not there, or is another database; or the schema of the server has no tables
+    /// of a queue, or older ones.
     public static let notAQueue = Code(value: .notAQueue)
-    /// The file is a database that was damaged.
+    /// The file, or what the server has stored, was damaged.
     public static let corrupt = Code(value: .corrupt)
-    /// The file was made by a newer version of this library.
+    /// The file, or the tables of the server, were made by a newer version of this library.
     public static let newerSchema = Code(value: .newerSchema)
     /// The SQLite of this system is older than 3.35.
     public static let sqliteTooOld = Code(value: .sqliteTooOld)
@@ -43,7 +45,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
     public static let statement = Code(value: .statement)
     /// The closure of a transaction began or ended a transaction itself, or used its own when it was over.
     public static let transactionEnded = Code(value: .transactionEnded)
-    /// A statement inside of a transaction would have changed the connection for good: a PRAGMA with a value, or ATTACH.
+    /// A statement inside of a transaction would have changed the connection for good: a PRAGMA with a value, or ATTACH; on a
+    /// server SET without LOCAL, PREPARE, LISTEN and their kind.
     public static let settingOfTheQueue = Code(value: .settingOfTheQueue)
 
     /// The code in a word, such as `busy`.

@@ -1,6 +1,9 @@
 public import Foundation
 
-/// A value of SQLite: what a statement is given, and what a column holds.
+/// A value of SQLite or PostgreSQL: what a statement is given, and what a column holds.
+///
+/// What PostgreSQL has more types for is a ``text(_:)`` as the server prints it, such as a `numeric`, a `timestamptz` or a
+/// `uuid`; a `bool` is 1 or 0.
 ///
 /// ```swift
 /// try db.execute("INSERT INTO orders (id, total, note) VALUES (?, ?, ?)", 7, 12.5, .null)

@@ -118,7 +118,12 @@ final class PostgresSession: StoreSession {
   func read(_ build: (inout PostgresPipeline) throws -> Void) throws -> [PostgresResult] {
     var pipeline = PostgresPipeline(.reading)
     if let settings = store.settings(isGuest: false) { pipeline.add(settings) }
-    try build(&pipeline)
+    do {
+      try build(&pipeline)
+    } catch let error as PostgresError {
+      // A value that the server has no place for.
+      throw DatabaseError(error, place: store.place)
+    }
     do {
       return try use { try $0.run(pipeline) }
     } catch let error as DatabaseError where error.code == .connectionLost {
