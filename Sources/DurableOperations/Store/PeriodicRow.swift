@@ -51,6 +51,18 @@ extension PeriodicRow {
     }
   }
 
+  /// The clock was set back so far that a periodic job would stay away for long. Those of a clock line are waited for if it is a
+  /// few hours; intervals go on from the new time. What took place is remembered in both cases, and does not take place again.
+  func isFarAhead(of now: Int64) -> Bool {
+    switch schedule.rule {
+    case .interval: lastAt > now + Self.minute
+    case .cron: lastAt > now + 180 * Self.minute
+    }
+  }
+
+  /// By how much one that is far ahead is ahead at least.
+  static let minute: Int64 = 60_000
+
   func request(for time: Date) -> JobRequest {
     JobRequest(
       kind: kind, version: version, payload: payload, options: options, occurrence: time.milliseconds)

@@ -12,10 +12,12 @@ import Testing
     let needsNetwork: Bool
   }
 
-  @Test func randomJobs_comeInTheOrderOfTheirPriorities_withinTheLimits() throws {
-    for seed in 0..<60 {
+  @Test(arguments: Engine.available) func randomJobs_comeInTheOrderOfTheirPriorities_withinTheLimits(on engine: Engine)
+    throws
+  {
+    for seed in 0..<(engine == .sqlite ? 60 : 20) {
       var generator = SeededRandomNumberGenerator(seed: UInt64(seed))
-      let harness = try StoreHarness()
+      let harness = try StoreHarness(on: engine)
       let kinds = ["a", "b", "c"]
       var waiting: [Model] = []
       for _ in 0..<Int.random(in: 0...40, using: &generator) {
@@ -37,56 +39,48 @@ import Testing
           left[job.kind]! -= 1
           expected.append(job.id)
         }
-        let claim = try harness.store.transaction {
-          try harness.store.claim(
-            ClaimRequest(
-              kinds: limits.map { (kind: try harness.store.kindID($0.0), limit: $0.1) }, limit: limit,
-              isOnline: isOnline, mayRunAlone: true, worker: harness.worker))
-        }
+        let claim = try harness.claim(limits, limit: limit, isOnline: isOnline)
         #expect(claim.jobs.map(\.id) == expected, "seed \(seed)")
         waiting.removeAll { expected.contains($0.id) }
       }
     }
   }
 
-  @Test(arguments: [199, 200, 201, 450])
-  func manyKinds_priorityDecidesAmongAll(_ count: Int) throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available, [199, 200, 201, 450])
+  func manyKinds_priorityDecidesAmongAll(on engine: Engine, _ count: Int) throws {
+    let harness = try StoreHarness(on: engine)
     let jobs = (0..<count).flatMap { number in
       [number, number].map { StoreHarness.job("kind \(number)", JobOptions(priority: JobPriority(minor: $0))) }
     }
     let ids = try harness.enqueue(all: jobs)
-    let request = ClaimRequest(
-      kinds: try (0..<count).map { (kind: try harness.store.kindID("kind \($0)"), limit: 1) }, limit: 5, isOnline: true,
-      mayRunAlone: true, worker: harness.worker)
-    var claim = try harness.store.transaction { try harness.store.claim(request) }
+    let limits = (0..<count).map { ("kind \($0)", 1) }
+    var claim = try harness.claim(limits, limit: 5)
     #expect(claim.jobs.map(\.id) == (1...5).map { ids[2 * (count - $0)] })
     #expect(claim.jobs.allSatisfy { $0.claim == 1 && $0.payload == Data("{}".utf8) })
-    var all = request
-    all.limit = 10_000
-    claim = try harness.store.transaction { try harness.store.claim(all) }
+    // Those that run already are not counted here.
+    claim = try harness.claim(limits, limit: 10_000)
     #expect(claim.jobs.count == count)
     #expect(Set(claim.jobs.map(\.kind)).count == count)
   }
 
-  @Test func extremePriorities_areOrdered() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func extremePriorities_areOrdered(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let low = try harness.enqueue("a", JobOptions(priority: JobPriority(major: .min, minor: .min)))
     let high = try harness.enqueue("a", JobOptions(priority: JobPriority(major: .max, minor: .max)))
     let normal = try harness.enqueue("a")
     #expect(try harness.claimed() == [high, normal, low])
   }
 
-  @Test func fewerAttempts_comeFirst() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func fewerAttempts_comeFirst(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     try harness.run(first, .again(after: .zero, isCharged: true, error: "e"))
     let second = try harness.enqueue()
     #expect(try harness.claimed() == [second, first])
   }
 
-  @Test func rescued_runsAlone_andIsDeadAfterTooManyCrashes() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func rescued_runsAlone_andIsDeadAfterTooManyCrashes(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let id = try harness.enqueue()
     for crash in 1...3 {
       let claim = try harness.claim()
@@ -94,30 +88,25 @@ import Testing
       #expect(claim.jobs[0].isAlone == (crash > 1))
       #expect(claim.jobs[0].crashes == crash - 1)
       let neighbour = try harness.enqueue()
-      let next = try harness.store.transaction {
-        #expect(
-          try harness.store.rescue(from: harness.worker, after: .crashed, maxCrashes: 3))
-        return try harness.store.addWorker(.current, lease: 0)
-      }
-      #expect(next > 0)
+      #expect(try harness.lose(.crashed, maxCrashes: 3))
       #expect(try harness.state(id) == (crash == 3 ? .dead : .waiting))
       if crash < 3 {
         #expect(try harness.claim(mayRunAlone: false).waitsToRunAlone)
         #expect(try harness.state(neighbour) == .waiting)
       }
-      _ = try harness.change { try $0.delete(neighbour) }
+      _ = try harness.session { try $0.delete(neighbour) }
     }
     #expect(try harness.state(id) == .dead)
     #expect(try harness.record(id)?.attempts == 0)
-    try harness.change { try $0.retry(id) }
+    try harness.session { try $0.retry(id) }
     #expect(try harness.claim().jobs.first?.isAlone == false)
   }
 
-  @Test func returnedByAStop_stillRunsAlone() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func returnedByAStop_stillRunsAlone(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let id = try harness.enqueue()
     _ = try harness.claim()
-    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: 3) }
+    try harness.lose(.crashed, maxCrashes: 3)
     #expect(try harness.claim().jobs.first?.isAlone == true)
     try harness.end(id, .returned)
     #expect(try harness.claim().jobs.first?.isAlone == true)
@@ -125,12 +114,12 @@ import Testing
     #expect(try harness.claim().jobs.first?.isAlone == false)
   }
 
-  @Test func attemptEndedSinceTheLastCrash_crashesAreForgiven() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func attemptEndedSinceTheLastCrash_crashesAreForgiven(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let id = try harness.enqueue()
     func crash() throws {
       #expect(try harness.claimed() == [id])
-      _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: 3) }
+      try harness.lose(.crashed, maxCrashes: 3)
     }
     for isCharged in [true, false] {
       for _ in 0..<2 { try crash() }
@@ -145,46 +134,45 @@ import Testing
     #expect(record.lastError?.hasPrefix("Job \(id) of the kind “a” is dead: 3 processes ended") == true)
   }
 
-  @Test func takenFromAProcessThatIsThere_isChargedWithNothing() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func takenFromAProcessThatIsThere_isChargedWithNothing(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let id = try harness.enqueue(), wanted = try harness.enqueue()
     #expect(try harness.claimed() == [id, wanted])
-    _ = try harness.change { try $0.cancel(wanted) }
-    let hasRescued = try harness.change {
-      try $0.rescue(from: harness.worker, after: .stoodStill, maxCrashes: 1)
-    }
-    #expect(hasRescued)
+    _ = try harness.session { try $0.cancel(wanted) }
+    #expect(try harness.lose(.stoodStill, maxCrashes: 1))
     #expect(try harness.record(id)?.crashes == 0)
     #expect(try harness.state(wanted) == .cancelled)
     let again = try harness.claim().jobs
     #expect(again.map(\.id) == [id])
-    #expect(again[0].isAlone == false)
+    #expect(again.first?.isAlone == false)
   }
 
-  @Test func refusedAfterAnotherClaim() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func refusedAfterAnotherClaim(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let id = try harness.enqueue()
     let old = try harness.claim().jobs[0]
-    _ = try harness.change { try $0.rescue(from: harness.worker, after: .crashed, maxCrashes: nil) }
-    let stale = {
-      try harness.change {
-        try $0.acknowledge(StoreHarness.acknowledgement(of: id, claim: old.claim), keepsDone: true)
+    try harness.lose(.crashed)
+    func endTheOld() throws {
+      try harness.session {
+        _ = try harness.perform($0, ends: [StoreHarness.acknowledgement(of: id, claim: old.claim)])
       }
     }
-    #expect(try !stale())
+    try endTheOld()
+    #expect(try harness.state(id) == .waiting)
     _ = try harness.claim()
-    #expect(try !stale())
-    #expect(try harness.change { try $0.setCheckpoint(Data([1]), of: id, claim: old.claim) } == false)
+    try endTheOld()
+    #expect(try harness.state(id) == .executing)
+    #expect(try harness.session { try $0.setCheckpoint(Data([1]), of: id, claim: old.claim) } == false)
     #expect(try harness.end(id, .done))
   }
 
-  @Test(arguments: ["again", "dead", "held", "returned", "done"])
-  func cancelRequested_endsAsCancelledUnlessDone(_ end: String) throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available, ["again", "dead", "held", "returned", "done"])
+  func cancelRequested_endsAsCancelledUnlessDone(on engine: Engine, _ end: String) throws {
+    let harness = try StoreHarness(on: engine)
     let id = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [id], whenPrerequisiteFails: .cancel))
     _ = try harness.claim()
-    #expect(try harness.change { try $0.cancel(id) } == .executing)
+    #expect(try harness.session { try $0.cancel(id) } == .executing)
     #expect(try harness.record(id)?.isCancelRequested == true)
     let result: Acknowledgement.Result =
       switch end {

@@ -5,20 +5,23 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct PrerequisiteTests {
   /// A queue that does not poll sets its alarm by this, and would look again and again.
-  @Test func cancelledJob_thatOthersWaitFor_isNothingToDelete() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func cancelledJob_thatOthersWaitFor_isNothingToDelete(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     let second = try harness.enqueue("a", JobOptions(dependsOn: [first]))
-    _ = try harness.change { try $0.cancel(first) }
-    #expect(try harness.change { try $0.prune(finishedBefore: .max) } == false && harness.record(first) != nil)
-    #expect(try harness.store.firstFinish() == nil)
+    _ = try harness.session { try $0.cancel(first) }
+    func firstFinish() throws -> Int64? {
+      try harness.session { try $0.ahead(StoreAhead.Question(wantsFirstFinish: true)).firstFinish }
+    }
+    #expect(try harness.session { try $0.prune(keeping: .seconds(-1)) } == false && harness.record(first) != nil)
+    #expect(try firstFinish() == nil)
     harness.now += 5
-    _ = try harness.change { try $0.cancel(second) }
-    #expect(try harness.store.firstFinish() == harness.now)
+    _ = try harness.session { try $0.cancel(second) }
+    #expect(try firstFinish() == harness.now)
   }
 
-  @Test func allDone_isReleased() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func allDone_isReleased(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue(), second = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first, second, first]))
     #expect(try harness.record(dependent)?.unmetPrerequisites == 2)
@@ -31,15 +34,15 @@ import Testing
     #expect(try harness.record(dependent)?.prerequisites == [])
   }
 
-  @Test func doneBefore_doesNotBlock() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func doneBefore_doesNotBlock(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     try harness.run(first)
     #expect(try harness.state(harness.enqueue("b", JobOptions(dependsOn: [first]))) == .waiting)
   }
 
-  @Test func delayed_isScheduledWhenReleasedBeforeItsTime() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func delayed_isScheduledWhenReleasedBeforeItsTime(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     let later = try harness.enqueue("b", JobOptions(start: .after(.seconds(60)), dependsOn: [first]))
     let soon = try harness.enqueue("b", JobOptions(start: .after(.seconds(1)), dependsOn: [first]))
@@ -50,16 +53,19 @@ import Testing
     #expect(try harness.state(soon) == .waiting)
   }
 
-  @Test(arguments: [
-    (PrerequisiteFailure.wait, JobState.blocked, JobState.cancelled),
-    (.cancel, .cancelled, .cancelled), (.die, .dead, .dead), (.run, .waiting, .waiting),
-  ])
+  @Test(
+    arguments: Engine.available,
+    [
+      (policy: PrerequisiteFailure.wait, failed: JobState.blocked, deleted: JobState.cancelled),
+      (.cancel, .cancelled, .cancelled), (.die, .dead, .dead), (.run, .waiting, .waiting),
+    ])
   func failedOrDeleted_dependentDoesAsItsOptionsSay(
-    _ policy: PrerequisiteFailure, failed: JobState, deleted: JobState
+    on engine: Engine, _ ends: (policy: PrerequisiteFailure, failed: JobState, deleted: JobState)
   ) throws {
+    let (policy, failed, deleted) = ends
     let options = { (id: JobID) in JobOptions(dependsOn: [id], whenPrerequisiteFails: policy) }
     for end in ["dead", "cancelled", "deleted", "long ago"] {
-      let harness = try StoreHarness()
+      let harness = try StoreHarness(on: engine)
       let first = try harness.enqueue()
       var dependent = JobID(rawValue: 0), further = dependent
       let enqueue = {
@@ -68,8 +74,8 @@ import Testing
       }
       if end != "long ago" { try enqueue() }
       switch end {
-      case "cancelled": _ = try harness.change { try $0.cancel(first) }
-      case "deleted": try harness.change { try $0.delete(first) }
+      case "cancelled": _ = try harness.session { try $0.cancel(first) }
+      case "deleted": try harness.session { try $0.delete(first) }
       default: try harness.run(first, .dead("no"))
       }
       if end == "long ago" { try enqueue() }
@@ -83,123 +89,128 @@ import Testing
     }
   }
 
-  @Test func failedPrerequisiteRetried_waitingDependentRuns() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func failedPrerequisiteRetried_waitingDependentRuns(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
     try harness.run(first, .dead("no"))
-    try harness.change { try $0.retry(first) }
+    try harness.session { try $0.retry(first) }
     try harness.run(first)
     #expect(try harness.state(dependent) == .waiting)
   }
 
-  @Test func cancelledDependent_retried_waitsForItsPrerequisite() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func cancelledDependent_retried_waitsForItsPrerequisite(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
-    _ = try harness.change { try $0.cancel(dependent) }
-    try harness.change { try $0.retry(dependent) }
+    _ = try harness.session { try $0.cancel(dependent) }
+    try harness.session { try $0.retry(dependent) }
     #expect(try harness.state(dependent) == .blocked)
-    _ = try harness.change { try $0.cancel(dependent) }
+    _ = try harness.session { try $0.cancel(dependent) }
     try harness.run(first)
     #expect(try harness.state(dependent) == .cancelled)
-    try harness.change { try $0.retry(dependent) }
+    try harness.session { try $0.retry(dependent) }
     #expect(try harness.state(dependent) == .waiting)
   }
 
-  @Test func anotherDependsOnTheSameDeadJob_oneThatWasRetriedGoesOnWaiting() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func anotherDependsOnTheSameDeadJob_oneThatWasRetriedGoesOnWaiting(
+    on engine: Engine
+  ) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     let options = JobOptions(dependsOn: [first], whenPrerequisiteFails: .cancel)
     let retried = try harness.enqueue("b", options)
     try harness.run(first, .dead("no"))
-    try harness.change { try $0.retry(retried) }
+    try harness.session { try $0.retry(retried) }
     let other = try harness.enqueue("b", options)
     #expect(try harness.state(other) == .cancelled)
     #expect(try harness.state(retried) == .blocked)
   }
 
-  @Test func heldDependent_staysHeldWhenReleased() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func heldDependent_staysHeldWhenReleased(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
     let born = try harness.enqueue("b", JobOptions(dependsOn: [first], startsHeld: true))
-    try harness.change { try $0.hold(dependent) }
+    try harness.session { try $0.hold(dependent) }
     try harness.run(first)
     #expect(try harness.state(dependent) == .held)
     #expect(try harness.state(born) == .held)
-    try harness.change { try $0.retry(dependent) }
+    try harness.session { try $0.retry(dependent) }
     #expect(try harness.state(dependent) == .waiting)
   }
 
-  @Test func heldDependent_failsWithItsPrerequisite() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func heldDependent_failsWithItsPrerequisite(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue(), second = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: .cancel))
     let waiting = try harness.enqueue("b", JobOptions(dependsOn: [second]))
-    for id in [dependent, waiting] { try harness.change { try $0.hold(id) } }
+    for id in [dependent, waiting] { try harness.session { try $0.hold(id) } }
     try harness.run(first, .dead("no"))
     #expect(try harness.state(dependent) == .cancelled)
-    try harness.change { try $0.delete(second) }
+    try harness.session { try $0.delete(second) }
     #expect(try harness.state(waiting) == .cancelled)
   }
 
-  @Test func failedWithItsPrerequisite_isTold_afterThat() async throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func failedWithItsPrerequisite_isTold_afterThat(on engine: Engine) async throws {
+    let harness = try StoreHarness(on: engine)
     let events = harness.events.stream(bufferingPolicy: .unbounded)
     let first = try harness.enqueue()
     let second = try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: .cancel))
     let third = try harness.enqueue("c", JobOptions(dependsOn: [second], whenPrerequisiteFails: .die))
-    #expect(harness.reason { _ = try harness.change { try $0.cancel(JobID(rawValue: 9)) } } == .unknownJob)
-    _ = try harness.change { try $0.cancel(first) }
+    #expect(harness.reason { _ = try harness.session { try $0.cancel(JobID(rawValue: 9)) } } == .unknownJob)
+    _ = try harness.session { try $0.cancel(first) }
     // One that has failed already, and a transaction that does not succeed.
-    let late = try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: .die))
-    let undone = try harness.enqueue("b")
+    let options = JobOptions(dependsOn: [first], whenPrerequisiteFails: .die)
+    let late = try harness.enqueue("b", options)
     #expect(throws: TestFailure()) {
-      try harness.change {
-        _ = try $0.cancel(undone)
-        throw TestFailure()
+      try harness.session {
+        try $0.transact {
+          _ = try $0.enqueue([StoreHarness.job("b", options)])
+          throw TestFailure()
+        }
       }
     }
     let last = try harness.enqueue()
+    let told = await texts(of: events, through: "enqueued \(last)")
     #expect(
-      await texts(of: events, through: "enqueued \(last)") == [
+      told == [
         "enqueued \(first)", "enqueued \(second)", "enqueued \(third)", "cancelled \(first)", "cancelled \(second)",
-        "dead \(third)", "enqueued \(late)", "dead \(late)", "enqueued \(undone)", "enqueued \(last)",
+        "dead \(third)", "enqueued \(late)", "dead \(late)", "enqueued \(last)",
       ])
   }
 
-  @Test func cancelledWithDependents_isNotPruned() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func cancelledWithDependents_isNotPruned(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
-    _ = try harness.change { try $0.cancel(first) }
+    _ = try harness.session { try $0.cancel(first) }
     harness.now += 100_000
-    #expect(try !harness.change { try $0.prune(finishedBefore: harness.now - 50_000) })
+    #expect(try !harness.session { try $0.prune(keeping: .seconds(50)) })
     #expect(try harness.state(first) == .cancelled)
     #expect(try harness.state(dependent) == .blocked)
     // Deleted by hand it takes the other along, now.
-    try harness.change { try $0.delete(first) }
+    try harness.session { try $0.delete(first) }
     #expect(try harness.record(dependent)?.finishedAt == Date(milliseconds: harness.now))
   }
 
-  @Test func unknown_isRefusedAndNothingStored() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func unknown_isRefusedAndNothingStored(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     for unknown in [JobID(rawValue: 77), JobID(rawValue: 0), .inSameCall(2), .inSameCall(.max)] {
       let jobs = [StoreHarness.job(), StoreHarness.job("a", JobOptions(dependsOn: [unknown]))]
       #expect(harness.reason { _ = try harness.enqueue(all: jobs) } == .unknownPrerequisite(unknown))
     }
-    #expect(try harness.store.counts(registered: []).total == 0)
+    #expect(try harness.counts().total == 0)
   }
 
-  @Test func circleInOneCall_namesThePositions() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func circleInOneCall_namesThePositions(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     func jobs(_ prerequisites: [[Int]]) -> [JobRequest] {
       prerequisites.map { StoreHarness.job("a", JobOptions(dependsOn: $0.map { .inSameCall($0) })) }
     }
     #expect(harness.reason { _ = try harness.enqueue(all: jobs([[0]])) } == .cycle([0, 0]))
     #expect(harness.reason { _ = try harness.enqueue(all: jobs([[], [2], [3, 0], [1]])) } == .cycle([1, 2, 3, 1]))
-    #expect(try harness.store.counts(registered: []).total == 0)
+    #expect(try harness.counts().total == 0)
     let ids = try harness.enqueue(all: jobs([[1], [2], []]))
     #expect(try harness.claimed() == [ids[2]])
   }
@@ -222,15 +233,16 @@ import Testing
     }
   }
 
-  @Test func longChainInOneCall_isStored() throws {
-    let harness = try StoreHarness()
-    let jobs = (0..<20_000).map { number in
+  @Test(arguments: Engine.available) func longChainInOneCall_isStored(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
+    let count = engine == .sqlite ? 20_000 : 3000
+    let jobs = (0..<count).map { number in
       StoreHarness.job(
         "a",
         number == 0 ? JobOptions() : JobOptions(dependsOn: [.inSameCall(number - 1)], whenPrerequisiteFails: .cancel))
     }
     let ids = try harness.enqueue(all: jobs)
-    _ = try harness.change { try $0.cancel(ids[0]) }
-    #expect(try harness.store.counts(registered: [])[.cancelled] == 20_000)
+    _ = try harness.session { try $0.cancel(ids[0]) }
+    #expect(try harness.counts()[.cancelled] == count)
   }
 }

@@ -13,8 +13,8 @@ import Testing
     return options
   }
 
-  @Test func taken_isRejectedByNumber_untilItHasEnded() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func taken_isRejectedByNumber_untilItHasEnded(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue("a", options())
     #expect(harness.reason { try harness.enqueue("a", options()) } == .duplicate(first))
     // Another kind has keys of its own.
@@ -24,13 +24,13 @@ import Testing
     try harness.end(first, .done)
     let second = try harness.enqueue("a", options())
     #expect(second > first)
-    #expect(try harness.store.records(uniqueKey: "k", kind: "a").map(\.id) == [first, second])
+    #expect(try harness.session { try $0.records(uniqueKey: "k", kind: "a").map(\.id) } == [first, second])
   }
 
-  @Test(arguments: [JobState.waiting, .scheduled, .blocked, .executing, .held, .cancelled, .dead, .done])
-  func stateThatCounts_isTheOneGiven(_ state: JobState) throws {
+  @Test(arguments: Engine.available, JobState.allCases)
+  func stateThatCounts_isTheOneGiven(on engine: Engine, _ state: JobState) throws {
     for counts in [true, false] {
-      let harness = try StoreHarness()
+      let harness = try StoreHarness(on: engine)
       let other = try harness.enqueue("b")
       let first = try harness.enqueue(
         "a",
@@ -41,7 +41,7 @@ import Testing
         })
       switch state {
       case .executing: _ = try harness.claimed()
-      case .cancelled: _ = try harness.change { try $0.cancel(first) }
+      case .cancelled: _ = try harness.session { try $0.cancel(first) }
       case .dead: try harness.run(first, .dead("no"))
       case .done: try harness.run(first)
       default: break
@@ -53,8 +53,10 @@ import Testing
     }
   }
 
-  @Test func severalThatCount_theLastOneIsNamed_oneThatExecutesOnlyIfThereIsNoOther() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func severalThatCount_theLastOneIsNamed_oneThatExecutesOnlyIfThereIsNoOther(
+    on engine: Engine
+  ) throws {
+    let harness = try StoreHarness(on: engine)
     let states = Set(JobState.allCases)
     func named() -> JobError.Reason? {
       harness.reason { try harness.enqueue("a", options(states: states)) }
@@ -68,20 +70,20 @@ import Testing
     #expect(named() == .duplicate(last))
     #expect(try harness.claimed() == [last])
     #expect(named() == .duplicate(held))
-    for id in [done, held] { try harness.change { try $0.delete(id) } }
+    for id in [done, held] { try harness.session { try $0.delete(id) } }
     #expect(named() == .duplicate(last))
     #expect(other < last)
   }
 
-  @Test func takenWithinOneCall_namesThePosition() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func takenWithinOneCall_namesThePosition(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let jobs = [StoreHarness.job("a"), StoreHarness.job("a", options()), StoreHarness.job("a", options())]
     #expect(harness.reason { _ = try harness.enqueue(all: jobs) } == .duplicate(.inSameCall(1)))
-    #expect(try harness.store.counts(registered: []).total == 0)
+    #expect(try harness.counts().total == 0)
   }
 
-  @Test func replaced_takesNumberDependentsAndAllOptions() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func replaced_takesNumberDependentsAndAllOptions(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue("a", options(.replace) { $0.maxAttempts = 7 })
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
     try harness.run(first, .again(after: .seconds(1), isCharged: true, error: "e"))
@@ -103,17 +105,18 @@ import Testing
     #expect(try harness.state(dependent) == .waiting)
   }
 
+  /// A server's clock is believed, whatever it shows.
   @Test func replacedByALaterOne_keepsItsDelayWhenTheClockIsSetAnew() throws {
     let harness = try StoreHarness()
-    try harness.change { try $0.clockShows(offset: 0, boot: "b") }
     let id = try harness.enqueue("a", options(.replace))
     try harness.enqueue("a", options(.replace) { $0.start = .after(.seconds(60)) })
-    try harness.change { try $0.clockShows(offset: 3_600_000, boot: "b") }
-    #expect(try harness.record(id)?.runAt == Date(milliseconds: harness.now + 3_660_000))
+    harness.setDate(harness.now + 3_600_000)
+    _ = try harness.session { try $0.look(StoreLook(kinds: [])) }
+    #expect(try harness.record(id)?.runAt == Date(milliseconds: harness.now + 60_000))
   }
 
-  @Test func replacedByOneWithoutPrerequisites_waitsForNone() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func replacedByOneWithoutPrerequisites_waitsForNone(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let dead = try harness.enqueue("a")
     try harness.run(dead, .dead("failed"))
     let id = try harness.enqueue("a", options(.replace) { $0.dependsOn = [dead] })
@@ -123,8 +126,10 @@ import Testing
     #expect(try harness.record(id)?.prerequisites == [])
   }
 
-  @Test func replacedWhileExecuting_isNotTriedAgain_andItsDependentsWaitForTheNewOne() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func replacedWhileExecuting_isNotTriedAgain_andItsDependentsWaitForTheNewOne(
+    on engine: Engine
+  ) throws {
+    let harness = try StoreHarness(on: engine)
     let old = try harness.enqueue("a", options(.replace))
     #expect(try harness.claimed() == [old])
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old]))
@@ -137,14 +142,16 @@ import Testing
     try harness.end(new, .done)
     #expect(try harness.state(dependent) == .waiting)
     // Whoever retries it wants it all the same.
-    try harness.change { try $0.retry(old) }
+    try harness.session { try $0.retry(old) }
     #expect(try harness.claimed() == [old])
     try harness.end(old, .again(after: .zero, isCharged: true, error: "no network"))
     #expect(try harness.state(old) == .waiting)
   }
 
-  @Test func replacedWhileExecuting_lastAttemptFails_dependentsWaitForTheNewOne() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func replacedWhileExecuting_lastAttemptFails_dependentsWaitForTheNewOne(
+    on engine: Engine
+  ) throws {
+    let harness = try StoreHarness(on: engine)
     for result in [Acknowledgement.Result.dead("no"), .held("no")] {
       let old = try harness.enqueue("a", options(.replace))
       #expect(try harness.claimed() == [old])
@@ -160,8 +167,10 @@ import Testing
     }
   }
 
-  @Test func replacedWhileExecuting_whatTheNewOneSaysOfItsFailureCounts() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func replacedWhileExecuting_whatTheNewOneSaysOfItsFailureCounts(on engine: Engine)
+    throws
+  {
+    let harness = try StoreHarness(on: engine)
     let old = try harness.enqueue("a", options(.replace))
     #expect(try harness.claimed() == [old])
     let new = try harness.enqueue(
@@ -174,8 +183,10 @@ import Testing
     #expect(try harness.state(new) == .cancelled)
   }
 
-  @Test func replacedWhileExecuting_runsAfterIt_andIsReplacedItself() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func replacedWhileExecuting_runsAfterIt_andIsReplacedItself(on engine: Engine)
+    throws
+  {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue("a", options(.replace))
     #expect(try harness.claimed() == [first])
     let second = try harness.enqueue("a", options(.replace))
@@ -189,8 +200,8 @@ import Testing
     #expect(try harness.claimed() == [second])
   }
 
-  @Test func replacedByOneThatWaitsForItsOwnDependent_isRefused() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func replacedByOneThatWaitsForItsOwnDependent_isRefused(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue("a", options(.replace))
     let dependent = try harness.enqueue("b", JobOptions(dependsOn: [first]))
     let further = try harness.enqueue("b", JobOptions(dependsOn: [dependent]))
@@ -204,15 +215,15 @@ import Testing
       StoreHarness.job("c", options(.replace) { $0.dependsOn = [.inSameCall(1)] }),
     ]
     #expect(harness.reason { _ = try harness.enqueue(all: jobs) } != nil)
-    #expect(try harness.store.counts(registered: [])["c"] == nil)
+    #expect(try harness.counts()["c"] == nil)
   }
 
-  @Test func retriedWhileAnotherHasItsKey_isRefused() throws {
-    let harness = try StoreHarness()
+  @Test(arguments: Engine.available) func retriedWhileAnotherHasItsKey_isRefused(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue("a", options())
     try harness.run(first, .dead("no"))
     let second = try harness.enqueue("a", options())
-    #expect(harness.reason { try harness.change { try $0.retry(first) } } == .duplicate(second))
+    #expect(harness.reason { try harness.session { try $0.retry(first) } } == .duplicate(second))
     #expect(try harness.retryAll(.dead) == 0)
     try harness.run(second, .dead("no"))
     // Of two that could, the later one.

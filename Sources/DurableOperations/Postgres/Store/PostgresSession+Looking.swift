@@ -21,7 +21,7 @@ extension PostgresSession {
         SELECT DISTINCT worker FROM \(schema).jobs WHERE state = \(.executing) AND worker IS NOT NULL
           AND NOT EXISTS (SELECT 1 FROM \(schema).workers WHERE id = jobs.worker)
         """)
-      ask("occurrence", "SELECT min(next_at) FROM \(schema).periodic")
+      ask("occurrence", "SELECT min(next_at), max(last_at) FROM \(schema).periodic")
       ask("paused", "SELECT id FROM \(schema).kinds WHERE paused")
       ask(
         "requests",
@@ -38,8 +38,11 @@ extension PostgresSession {
     answer.nextDue = result("due").first { $0.integer(0) }
     answer.others = result("workers").map(Self.worker).filter { !own.contains($0.id) }
     answer.orphaning = result("orphaning").map { $0.integer(0) }
-    let next = result("occurrence").first { $0.optionalInteger(0) } ?? nil
-    answer.arePeriodicJobsDue = next.map { $0 <= answer.now } ?? false
+    let occurrences = result("occurrence").row(0)
+    // Or their clock was set back since the last one.
+    answer.arePeriodicJobsDue =
+      occurrences.optionalInteger(0).map { $0 <= answer.now } ?? false
+      || occurrences.optionalInteger(1).map { $0 > answer.now + PeriodicRow.minute } ?? false
     answer.wishes = StoreLookAnswer.Wishes(
       paused: Set(result("paused").map { $0.integer(0) }),
       cancelRequests: result("requests").map { JobID(rawValue: $0.integer(0)) },

@@ -55,7 +55,10 @@ extension PostgresSession {
   func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
     // Kinds get their numbers in transactions of their own.
     for row in try periodicJobs() { if case .success(let row) = row { _ = try kindNumber(row.kind) } }
-    return try transaction { try $0.enqueueOccurrences() }
+    return try transaction { work in
+      try work.bringBackPeriodicJobs()
+      return try work.enqueueOccurrences()
+    }
   }
 }
 
@@ -79,6 +82,25 @@ extension PostgresWork {
           catchUp: row.text(6) ?? "", lastAt: row.integer(7), nextAt: row.optionalInteger(8)))
     } catch {
       return .failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), underlying: error))
+    }
+  }
+
+  /// Has periodic jobs go on from now though their last time is yet to come: the server's clock was set back.
+  fileprivate func bringBackPeriodicJobs() throws {
+    let now = try now()
+    let ahead = try run(
+      "periodic_ahead", "\(Self.periodicRows(schema)) WHERE last_at > $1 ORDER BY name FOR UPDATE SKIP LOCKED"
+    ) { $0.bind(now + PeriodicRow.minute) }
+    for case .success(let row) in ahead.map(Self.periodicRow) where row.isFarAhead(of: now) {
+      try reach(Date(milliseconds: now), row)
+    }
+  }
+
+  private func reach(_ time: Date, _ row: PeriodicRow) throws {
+    try run("reach", "UPDATE \(schema).periodic SET last_at = $2, next_at = $3 WHERE name = $1") {
+      try $0.bind(row.name)
+      $0.bind(time.milliseconds)
+      $0.bind(row.schedule.next(after: time).map(\.milliseconds))
     }
   }
 
@@ -110,12 +132,7 @@ extension PostgresWork {
         }
         try run("release", "RELEASE SAVEPOINT composite_operations")
       }
-      let reached = times.last ?? Date(milliseconds: now)
-      try run("reach", "UPDATE \(schema).periodic SET last_at = $2, next_at = $3 WHERE name = $1") {
-        try $0.bind(row.name)
-        $0.bind(reached.milliseconds)
-        $0.bind(row.schedule.next(after: reached).map(\.milliseconds))
-      }
+      try reach(times.last ?? Date(milliseconds: now), row)
     }
     return (enqueued, unreadable)
   }

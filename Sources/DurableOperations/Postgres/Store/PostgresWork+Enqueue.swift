@@ -7,8 +7,9 @@ extension PostgresWork {
   func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
     try JobRequest.refuseCircles(jobs)
     let isSimple = jobs.allSatisfy { $0.options.uniqueKey == nil && $0.options.dependsOn.isEmpty }
-    let ids = isSimple ? try insert(jobs) : try enqueueEach(jobs)
+    let ids = isSimple ? try insert(jobs) : try insertEach(jobs)
     for (id, job) in zip(ids, jobs) { tell(.enqueued(id, kind: job.kind)) }
+    try block(ids, jobs)
     for job in jobs where job.options.start == .atOnce && !job.options.startsHeld { freedLanes.insert(lane(of: job)) }
     return ids
   }
@@ -79,7 +80,7 @@ extension PostgresWork {
 
   // MARK: - With keys and prerequisites
 
-  private func enqueueEach(_ jobs: [JobRequest]) throws -> [JobID] {
+  private func insertEach(_ jobs: [JobRequest]) throws -> [JobID] {
     let keys = jobs.compactMap { job in
       job.options.uniqueKey.map { (kind: lane(of: job) >> 2, key: $0.value) }
     }
@@ -102,7 +103,6 @@ extension PostgresWork {
         ids.append(JobID(rawValue: stored.integer(0)))
       }
     }
-    try block(ids, jobs)
     return ids
   }
 

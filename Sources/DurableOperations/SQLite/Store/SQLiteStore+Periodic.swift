@@ -96,16 +96,10 @@ extension SQLiteStore {
     }
   }
 
-  /// Those of a clock line are waited for if it is a few hours; intervals go on from the new time. What took place is remembered
-  /// in both cases, and does not take place again.
   private func periodicJobsFarAhead() throws -> [PeriodicRow] {
     let now = now
-    let minute: Int64 = 60_000, hours: Int64 = 3 * 3_600_000
-    return try periodicJobs(where: "last_at > \(now + minute)").compactMap { try? $0.get() }.filter { row in
-      switch row.schedule.rule {
-      case .interval: true
-      case .cron: row.lastAt > now + hours
-      }
+    return try periodicJobs(where: "last_at > \(now + PeriodicRow.minute)").compactMap { try? $0.get() }.filter {
+      $0.isFarAhead(of: now)
     }
   }
 
