@@ -118,7 +118,9 @@ extension QueueCore {
     let lost = others.compactMap { worker -> (row: WorkerRow, loss: WorkerLoss)? in
       let liveness = worker.identity.liveness(seenFrom: configuration.processIdentity)
       // Those that could not reach the server for as long as this process may be about to come back.
-      if liveness != .dead, let connected = seen.connectedFor, connected < .milliseconds(worker.lease / 3) { return nil }
+      if liveness != .dead, let connected = seen.connectedFor, connected < .milliseconds(worker.lease / 3) {
+        return nil
+      }
       let isOver = worker.hasRunOut(
         at: seen.areLeasesComparable ? seen.now : nil, unchangedFor: unchanged[worker.id] ?? .zero,
         // By a server's clock, which may be another one by now, the date alone says nothing of those that cannot be seen.

@@ -50,7 +50,9 @@ extension ZLTaskManagerTests {
     #expect(try await queue.job(id)?.state == .cancelled)
   }
 
-  @Test("13: a kind nobody makes operations of stays waiting; what is no JSON is a typed error", arguments: Engine.available)
+  @Test(
+    "13: a kind nobody makes operations of stays waiting; what is no JSON is a typed error", arguments: Engine.available
+  )
   func bug13(on engine: Engine) async throws {
     struct Odd: Job {
       static let kind = "odd"
@@ -108,7 +110,8 @@ extension ZLTaskManagerTests {
     await queue.stop(grace: .zero)
   }
 
-  @Test("19: jobs of one priority run in the order of their numbers, whatever the clock shows", arguments: Engine.available)
+  @Test(
+    "19: jobs of one priority run in the order of their numbers, whatever the clock shows", arguments: Engine.available)
   func bug19(on engine: Engine) async throws {
     let shift = Contested()
     var configuration = DurableQueue.Configuration()

@@ -62,7 +62,9 @@ import Testing
     }
   }
 
-  @Test("4: the queue may be used from within a job, and from the closure that makes its operation", arguments: Engine.available)
+  @Test(
+    "4: the queue may be used from within a job, and from the closure that makes its operation",
+    arguments: Engine.available)
   func bug4(on engine: Engine) async throws {
     let queue = try DurableQueue(location: engine.location())
     let compensated = EventRecorder<String>()

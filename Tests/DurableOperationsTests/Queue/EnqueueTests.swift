@@ -47,7 +47,8 @@ import Testing
     #expect(circle?.description.contains("0 → 1 → 0") == true)
   }
 
-  @Test(arguments: Engine.available) func aThousandTasksAtOnce_allAreStoredButTheBadOne(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func aThousandTasksAtOnce_allAreStoredButTheBadOne(on engine: Engine) async throws
+  {
     let queue = try DurableQueue(location: engine.location())
     let results = await withTaskGroup(of: (Int, Result<JobID, any Error>).self) { group in
       for number in 0..<1000 {

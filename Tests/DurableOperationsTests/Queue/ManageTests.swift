@@ -7,7 +7,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct ManageTests {
   /// A queue that runs nothing, and a job in each of the states that can be had without running.
-  private func queue(on engine: Engine) throws -> (DurableQueue, waiting: JobID, scheduled: JobID, blocked: JobID, held: JobID) {
+  private func queue(on engine: Engine) throws -> (
+    DurableQueue, waiting: JobID, scheduled: JobID, blocked: JobID, held: JobID
+  ) {
     let queue = try DurableQueue(location: engine.location())
     let waiting = try queue.enqueue(Count(number: 1))
     let scheduled = try queue.enqueue(Count(number: 2), options: JobOptions(start: .after(.seconds(9000))))
@@ -252,7 +254,9 @@ import Testing
     await #expect(throws: TestFailure()) { try await queue.export { _ in throw TestFailure() } }
   }
 
-  @Test(arguments: Engine.available) func retentionNone_nothingOfADoneOrCancelledJobIsKept(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func retentionNone_nothingOfADoneOrCancelledJobIsKept(on engine: Engine)
+    async throws
+  {
     let harness = try Harness(engine.location()) { $0.retention = .none }
     try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     let cancelled = try await harness.queue.enqueue(Count(number: 0))
@@ -287,7 +291,9 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test(arguments: Engine.available) func retentionOver_doneAndCancelledGo_deadAndHeldStay(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func retentionOver_doneAndCancelledGo_deadAndHeldStay(on engine: Engine)
+    async throws
+  {
     for isForever in [false, true] {
       let harness = try Harness(engine.location()) { $0.retention = isForever ? .forever : .keep(.seconds(3600)) }
       try await harness.queue.register(Count.self) { job, _ async throws in if job.number == 2 { throw TestFailure() } }

@@ -59,7 +59,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Engine.available) func undecodable_isDeadAtOnceThoughItWouldBeHeld_andRetriable(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func undecodable_isDeadAtOnceThoughItWouldBeHeld_andRetriable(on engine: Engine)
+    async throws
+  {
     let queue = try DurableQueue(location: engine.location())
     let isUpgraded = Flag()
     try await queue.register(
@@ -87,7 +89,9 @@ import Testing
     await queue.stop()
   }
 
-  @Test(arguments: Engine.available) func closureThatMakesTheOperationThrows_attemptFails(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func closureThatMakesTheOperationThrows_attemptFails(on engine: Engine)
+    async throws
+  {
     let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { job, _ -> Operation in throw TestFailure(text: "no \(job.number)") }
     harness.queue.start()

@@ -99,7 +99,9 @@ import Testing
     #expect(job.nextAt == harness.start.addingTimeInterval(4020))
   }
 
-  @Test(arguments: Engine.available) func uniqueKey_leavesTimesOutWhileTheOneBeforeHasNotEnded(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func uniqueKey_leavesTimesOutWhileTheOneBeforeHasNotEnded(on engine: Engine)
+    async throws
+  {
     let harness = try Harness(engine.location())
     harness.queue.start()
     try await harness.queue.schedule(
@@ -185,7 +187,8 @@ import Testing
     }
   }
 
-  @Test(arguments: Engine.available) func unreadablePeriodicJob_isTold_andTheOthersGoOn(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func unreadablePeriodicJob_isTold_andTheOthersGoOn(on engine: Engine) async throws
+  {
     let harness = try Harness(engine.location())
     let seen = try runner(harness)
     let events = harness.queue.events()
@@ -194,7 +197,8 @@ import Testing
         Count(number: 1), named: name, .interval(.seconds(60), startingAt: harness.start), catchUp: .all)
     }
     try await harness.queue.transaction {
-      _ = try $0.execute("UPDATE \(engine.table("periodic")) SET schedule = replace(schedule, 'every', 'eery') WHERE name = 'b'")
+      _ = try $0.execute(
+        "UPDATE \(engine.table("periodic")) SET schedule = replace(schedule, 'every', 'eery') WHERE name = 'b'")
     }
     try await harness.queue.register(Send.self) { _, _ in BlockOperation {} }
     let later = try await harness.queue.enqueue(Send(text: "x"), options: JobOptions(start: .after(.seconds(30))))

@@ -10,7 +10,9 @@ import Testing
   private struct Decomposed: Job { static let kind = "e\u{301}" }
 
   /// DUR-16
-  @Test(arguments: Engine.available) func kind_registeredTwice_isAnError_andTheFirstStays(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func kind_registeredTwice_isAnError_andTheFirstStays(on engine: Engine)
+    async throws
+  {
     let queue = try DurableQueue(location: engine.location())
     let first = Gate()
     try await queue.register(Count.self) { _, _ async throws in first.open() }
@@ -39,7 +41,9 @@ import Testing
   }
 
   /// Nothing else is claimed as long as a job waits to run alone.
-  @Test(arguments: Engine.available) func kind_unregisteredWhileItsJobWaitsToRunAlone_letsOthersGoOn(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func kind_unregisteredWhileItsJobWaitsToRunAlone_letsOthersGoOn(on engine: Engine)
+    async throws
+  {
     let harness = try Harness(engine.location()) {
       $0.pollInterval = nil
       $0.maxConcurrentJobs = 4

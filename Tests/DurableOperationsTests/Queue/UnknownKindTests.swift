@@ -36,7 +36,9 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test(arguments: Engine.available) func diesWithAnUnknownOne_dependentThatRunsAllTheSame_runs(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func diesWithAnUnknownOne_dependentThatRunsAllTheSame_runs(on engine: Engine)
+    async throws
+  {
     let harness = try Harness(engine.location()) { $0.unknownKinds = .dead(after: .seconds(60)) }
     try await harness.queue.register(Count.self) { _, _ in BlockOperation {} }
     let old = try await harness.queue.enqueue(Send(text: "x"))

@@ -91,7 +91,9 @@ import Testing
     return (harness, operation)
   }
 
-  @Test(arguments: Engine.available) func startedAgainMeanwhile_stopWithPatience_waitsNoLongerThanThat(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func startedAgainMeanwhile_stopWithPatience_waitsNoLongerThanThat(
+    on engine: Engine
+  ) async throws {
     let (harness, operation) = try await executing(on: engine)
     let stop = Task { await harness.queue.stop(grace: .zero, givingUpAfter: .seconds(5)) }
     await operation.cancelRequested.wait()
@@ -105,7 +107,8 @@ import Testing
   }
 
   /// The patience of one is not that of another.
-  @Test(arguments: Engine.available) func startedAgainTwice_stopWithoutPatience_waitsOn(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func startedAgainTwice_stopWithoutPatience_waitsOn(on engine: Engine) async throws
+  {
     let (harness, operation) = try await executing(on: engine)
     let stopped = Gate()
     let first = Task {
@@ -134,7 +137,9 @@ import Testing
   }
 
   /// DUR-10
-  @Test(arguments: Engine.available) func secondStop_withMorePatience_leavesTheFirstItsGrace(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func secondStop_withMorePatience_leavesTheFirstItsGrace(on engine: Engine)
+    async throws
+  {
     let harness = try Harness(engine.location())
     let started = Gate()
     try await harness.queue.register(Count.self) { _, _ async throws in

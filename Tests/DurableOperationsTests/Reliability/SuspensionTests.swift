@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  @Test(arguments: Engine.available) func operationThatDoesNotEnd_isGivenBackAllTheSame(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func operationThatDoesNotEnd_isGivenBackAllTheSame(on engine: Engine) async throws
+  {
     let harness = try Harness(engine.location())
     let queue = harness.queue, started = Gate(), operation = NeverFinishingOperation<Void>(holdsOn: true)
     try await queue.register(Count.self) { _, _ in
@@ -115,7 +116,9 @@ import Testing
     #expect(told.contains(.leaseLost) == !isSuspended)
   }
 
-  @Test(arguments: Engine.available) func operationThatDoesNotEnd_isToldOfOnce_whenTheQueueIsResumed(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func operationThatDoesNotEnd_isToldOfOnce_whenTheQueueIsResumed(on engine: Engine)
+    async throws
+  {
     let told = EventRecorder<String>(), operation = NeverFinishingOperation<Void>(holdsOn: true), isFirst = Flag()
     let harness = try Harness(engine.location()) { $0.logHandler = { told.record($0.description) } }
     let queue = harness.queue
@@ -148,7 +151,9 @@ import Testing
     #expect(told.events == ["unresponsive: job \(id) (count)"])
   }
 
-  @Test(arguments: Engine.available) func stoppedOrStartedWhileSuspended_countsWhenItIsResumed(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func stoppedOrStartedWhileSuspended_countsWhenItIsResumed(on engine: Engine)
+    async throws
+  {
     let harness = try Harness(engine.location())
     let queue = harness.queue
     try await queue.register(Count.self) { _, _ async throws in }

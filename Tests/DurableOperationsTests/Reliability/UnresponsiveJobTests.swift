@@ -7,7 +7,8 @@ import Testing
 
 /// DUR-6, DUR-7: jobs that do not end, and those that are dead.
 @Suite(.timeLimit(.minutes(30))) struct UnresponsiveJobTests {
-  @Test(arguments: Engine.available) func attemptThatDoesNotEnd_afterItsTimeout_isToldOf(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func attemptThatDoesNotEnd_afterItsTimeout_isToldOf(on engine: Engine) async throws
+  {
     let told = EventRecorder<String>(), operation = NeverFinishingOperation<Void>(holdsOn: true)
     let harness = try Harness(engine.location()) { $0.logHandler = { told.record($0.description) } }
     try await harness.queue.register(Count.self) { _, _ in operation }
@@ -57,7 +58,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test(arguments: Engine.available) func stop_withPatience_andJobsThatEnd_leavesNoTimer(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func stop_withPatience_andJobsThatEnd_leavesNoTimer(on engine: Engine) async throws
+  {
     let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { _, _ async throws in }
     harness.queue.start()

@@ -7,7 +7,9 @@ import Testing
 
 /// Checkpoints, heartbeats, and finishing a job together with writes of the user's.
 @Suite(.timeLimit(.minutes(30))) struct CompleteTests {
-  @Test(arguments: Engine.available) func completed_writesAndJobTogether_whateverTheOperationDoes(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func completed_writesAndJobTogether_whateverTheOperationDoes(on engine: Engine)
+    async throws
+  {
     let queue = try DurableQueue(location: engine.location())
     try await queue.transaction { _ = try $0.execute("CREATE TABLE sent (number INTEGER)") }
     try await queue.register(Count.self) { job, context async throws in

@@ -8,7 +8,9 @@ import Testing
 
 /// What an attempt is given besides the job, and gives back besides success: keys, further jobs, progress, wrapped errors.
 @Suite(.timeLimit(.minutes(30))) struct ContextTests {
-  @Test(arguments: Engine.available) func idempotencyKey_isThatOfTheJobInEachAttempt_andOfNoOther(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func idempotencyKey_isThatOfTheJobInEachAttempt_andOfNoOther(on engine: Engine)
+    async throws
+  {
     let seen = EventRecorder<String>()
     func run(_ body: (DurableQueue) async throws -> Void) async throws {
       let queue = try DurableQueue(location: engine.location())
@@ -111,7 +113,8 @@ import Testing
     await queue.stop()
   }
 
-  @Test(arguments: Engine.available) func operationThatHasRunBefore_isAFailureThatSaysSo(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func operationThatHasRunBefore_isAFailureThatSaysSo(on engine: Engine) async throws
+  {
     let queue = try DurableQueue(location: engine.location())
     let shared = BlockOperation {}
     try await queue.register(Count.self, maxConcurrent: 1) { _, _ in shared }

@@ -36,7 +36,8 @@ import Testing
     }
   }
 
-  @Test(arguments: Engine.available) func events_ofEachJobComeInOrder_andEndWithTheQueue(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func events_ofEachJobComeInOrder_andEndWithTheQueue(on engine: Engine) async throws
+  {
     var queue: DurableQueue? = try DurableQueue(location: engine.location())
     try await queue?.register(Count.self) { _, context async throws in context.reportProgress(2) }
     let events = try #require(queue?.events()), second = try #require(queue?.events())

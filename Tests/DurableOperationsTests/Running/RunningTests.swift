@@ -179,7 +179,9 @@ import Testing
     await queue.stop()
   }
 
-  @Test(arguments: Engine.available) func operationCancelledByOthers_countsAsFailedAttempt(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func operationCancelledByOthers_countsAsFailedAttempt(on engine: Engine)
+    async throws
+  {
     let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { _, _ in
       let operation = BlockOperation {}

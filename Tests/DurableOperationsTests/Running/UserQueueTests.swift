@@ -23,7 +23,9 @@ import Testing
     await until(queue.operationCount == count)
   }
 
-  @Test(arguments: Engine.available) func slotIsTaken_nothingIsClaimed_andWhatWaitsCanBeCancelledAndStopped(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func slotIsTaken_nothingIsClaimed_andWhatWaitsCanBeCancelledAndStopped(
+    on engine: Engine
+  ) async throws {
     let operations = narrow(), release = Gate()
     operations.addOperation(SimpleOperation<Void> { operation in release.whenOpen { operation.finish() } })
     let queue = try harness(operations, engine.location()).queue
@@ -51,7 +53,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Engine.available) func queueIsSuspended_nothingIsClaimed_stopReturns_andThePlacesLeave(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func queueIsSuspended_nothingIsClaimed_stopReturns_andThePlacesLeave(
+    on engine: Engine
+  ) async throws {
     let operations = narrow(3)
     operations.isSuspended = true
     let queue = try harness(operations, engine.location()).queue
@@ -90,7 +94,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Engine.available) func queueIsSuspended_betweenThePlaceAndTheClaim_nothingIsClaimed(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func queueIsSuspended_betweenThePlaceAndTheClaim_nothingIsClaimed(
+    on engine: Engine
+  ) async throws {
     try await withDatabaseFile { file in
       let operations = narrow()
       operations.isSuspended = true
@@ -119,7 +125,9 @@ import Testing
   }
 
   /// A job that was claimed in the moment in which the user's queue was suspended.
-  private func claimedTooLate(on engine: Engine, looks: Int = .max) async throws -> (Harness, SuspendedBehindTheBack, JobID) {
+  private func claimedTooLate(on engine: Engine, looks: Int = .max) async throws -> (
+    Harness, SuspendedBehindTheBack, JobID
+  ) {
     let operations = SuspendedBehindTheBack(looks: looks)
     let harness = try Harness(engine.location()) {
       $0.operationQueue = operations
@@ -135,7 +143,9 @@ import Testing
     return (harness, operations, id)
   }
 
-  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_jobIsCancelled_atOnce(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_jobIsCancelled_atOnce(on engine: Engine)
+    async throws
+  {
     let (harness, operations, id) = try await claimedTooLate(on: engine)
     await harness.wait(for: .executing, of: id)
     try await harness.queue.cancel(id)
@@ -157,7 +167,9 @@ import Testing
     #expect(try await harness.queue.job(id)?.attempts == 0)
   }
 
-  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_andItsOperationsAreCancelled_jobIsNotCharged(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_andItsOperationsAreCancelled_jobIsNotCharged(
+    on engine: Engine
+  ) async throws {
     let (harness, operations, id) = try await claimedTooLate(on: engine)
     await harness.wait(for: .executing, of: id)
     operations.looksLeft.withLock { $0 = 0 }
@@ -167,7 +179,9 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_durableQueueIsSuspended_andNothingStaysBehind(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func queueIsSuspended_afterTheClaim_durableQueueIsSuspended_andNothingStaysBehind(
+    on engine: Engine
+  ) async throws {
     let (harness, operations, id) = try await claimedTooLate(on: engine)
     await harness.wait(for: .executing, of: id)
     operations.looksLeft.withLock { $0 = 0 }
@@ -179,7 +193,9 @@ import Testing
   }
 
   /// At once, or when it looks around.
-  @Test(arguments: Engine.available, [1, 2]) func queueIsSuspended_afterTheClaim_jobIsLeftToOthers(on engine: Engine, looks: Int) async throws {
+  @Test(arguments: Engine.available, [1, 2]) func queueIsSuspended_afterTheClaim_jobIsLeftToOthers(
+    on engine: Engine, looks: Int
+  ) async throws {
     let (harness, operations, id) = try await claimedTooLate(on: engine, looks: looks)
     await until(operations.looksLeft.withLock { $0 == 0 })
     if looks == 2 {
@@ -192,7 +208,9 @@ import Testing
     await harness.queue.stop()
   }
 
-  @Test(arguments: Engine.available) func manyJobs_runAtTheLimitOfTheQueue_withForeignOperationsBetween(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func manyJobs_runAtTheLimitOfTheQueue_withForeignOperationsBetween(
+    on engine: Engine
+  ) async throws {
     let operations = narrow(2), peak = Peak(), foreign = EventRecorder<Int>()
     let queue = try harness(operations, engine.location()).queue
     try await queue.register(Count.self) { _, _ in

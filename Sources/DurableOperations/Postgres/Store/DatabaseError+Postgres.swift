@@ -55,7 +55,8 @@ extension DatabaseError {
     case .cannotOpen: "The database \(place) can not hold a queue (\(message)). Make another one."
     default:
       PostgresError(
-        code.ofClient ?? .statement, sqlState: sqlState, message: message, place: place).description
+        code.ofClient ?? .statement, sqlState: sqlState, message: message, place: place
+      ).description
     }
   }
 }

@@ -88,7 +88,8 @@ struct PostgresMigration {
     guard version < steps.count else { return }
     throw DatabaseError(
       .notAQueue, engine: .postgres,
-      message: "its tables are of version \(version), and have to be brought up to date to \(steps.count) by a role that may do that",
+      message:
+        "its tables are of version \(version), and have to be brought up to date to \(steps.count) by a role that may do that",
       path: place)
   }
 
@@ -101,11 +102,14 @@ struct PostgresMigration {
     guard connection.setting("server_encoding") == "UTF8" else {
       throw DatabaseError(
         .cannotOpen, engine: .postgres,
-        message: "its encoding is \(connection.setting("server_encoding") ?? "unknown"), and has to be UTF8", path: place)
+        message: "its encoding is \(connection.setting("server_encoding") ?? "unknown"), and has to be UTF8",
+        path: place)
     }
     try connection.transaction { connection in
       func execute(_ sql: String) throws {
-        for statement in PostgresScript.statements(in: sql) { try connection.run(.inside, PostgresStatement(statement)) }
+        for statement in PostgresScript.statements(in: sql) {
+          try connection.run(.inside, PostgresStatement(statement))
+        }
       }
       let lock = PostgresStatement.quoted("durable migrations \(name)")
       // Others may have many steps to go.

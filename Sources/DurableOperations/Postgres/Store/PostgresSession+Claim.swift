@@ -75,7 +75,7 @@ struct PostgresClaim {
         SELECT EXISTS (SELECT 1 FROM lanes AS l CROSS JOIN LATERAL (SELECT 1 \(ofLane) LIMIT 1) AS first
           WHERE l.lane & \(lane: .alone) <> 0) AS waits
       ), wanted AS MATERIALIZED (
-        SELECT l.*, CASE WHEN alone.waits THEN 1 ELSE $7::bigint END AS most FROM lanes AS l CROSS JOIN alone
+        SELECT l.*, CASE WHEN alone.waits THEN least(1, $7::bigint) ELSE $7::bigint END AS most FROM lanes AS l CROSS JOIN alone
         WHERE (l.lane & \(lane: .alone) <> 0) = alone.waits AND ($9::boolean OR NOT alone.waits)
       ), heads AS (
         SELECT l.lane, l.room, l.most, h.rank, h.subrank, h.attempts, h.id,

@@ -7,7 +7,9 @@ extension PostgresSession {
     try transaction { work in
       let now = try work.now()
       let next = schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
-      let known = try work.run("periodic_schedule", "SELECT schedule FROM \(schema).periodic WHERE name = $1 FOR UPDATE") {
+      let known = try work.run(
+        "periodic_schedule", "SELECT schedule FROM \(schema).periodic WHERE name = $1 FOR UPDATE"
+      ) {
         try $0.bind(name)
       }.first { $0.text(0) ?? "" }
       if let known, known != text { try work.forgetOccurrences(of: name) }
@@ -48,7 +50,8 @@ extension PostgresSession {
   }
 
   func periodicJobs() throws -> [Result<PeriodicRow, JobError>] {
-    try read("periodic_jobs", "\(PostgresWork.periodicRows(schema)) ORDER BY name COLLATE \"C\"").map(PostgresWork.periodicRow)
+    try read("periodic_jobs", "\(PostgresWork.periodicRows(schema)) ORDER BY name COLLATE \"C\"").map(
+      PostgresWork.periodicRow)
   }
 
   /// No process is the one that does it: each takes those that no other has locked.

@@ -94,7 +94,8 @@ extension PostgresSession {
   private func failures(of ids: [Int64]) throws -> [Int64: [JobRecord.Failure]] {
     var failures: [Int64: [JobRecord.Failure]] = [:]
     try read(
-      "errors", "SELECT job, attempt, at, error FROM \(schema).errors WHERE job = ANY($1::bigint[]) ORDER BY job, number"
+      "errors",
+      "SELECT job, attempt, at, error FROM \(schema).errors WHERE job = ANY($1::bigint[]) ORDER BY job, number"
     ) { $0.bind(ids) }.forEachRow { row in
       failures[row.integer(0), default: []].append(
         JobRecord.Failure(

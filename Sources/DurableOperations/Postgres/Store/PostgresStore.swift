@@ -53,7 +53,9 @@ final class PostgresStore: Sendable {
   }
 
   /// Where to listen; nil for nowhere.
-  private static func listener(_ connection: PostgresConfiguration, _ options: PostgresOptions) -> PostgresConfiguration? {
+  private static func listener(_ connection: PostgresConfiguration, _ options: PostgresOptions)
+    -> PostgresConfiguration?
+  {
     var listener = connection
     switch options.listens {
     case .no: return nil

@@ -21,7 +21,8 @@ extension SQLiteStore {
         schedule = excluded.schedule
       """,
       [
-        .text(name), .text(job.kind), SQLValue(job.version), .blob(try job.payload), .text(try PeriodicRow.storedOptions(of: job)),
+        .text(name), .text(job.kind), SQLValue(job.version), .blob(try job.payload),
+        .text(try PeriodicRow.storedOptions(of: job)),
         .text(text), .text(catchUp.rawValue), .integer(now), next.map { .integer($0) } ?? .null,
       ])
   }

@@ -24,7 +24,9 @@ import Testing
     let told = EventRecorder<JobEvent.Kind>()
     let events = queue.events()
     let reader = Task {
-      for await event in events where [.databaseFailed, .databaseBack, .done].contains(event.kind) { told.record(event.kind) }
+      for await event in events where [.databaseFailed, .databaseBack, .done].contains(event.kind) {
+        told.record(event.kind)
+      }
     }
     try await queue.register(Count.self) { job, _ async throws in
       started.open()

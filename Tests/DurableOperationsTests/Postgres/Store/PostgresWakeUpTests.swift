@@ -123,7 +123,9 @@ import Testing
   }
 
   @Test func payload_comesBackAsItWas_orAsAll() {
-    for news in [StoreNews(lanes: [4, 16]), StoreNews(hasCancelRequests: true), StoreNews(lanes: [5], hasCancelRequests: true)] {
+    for news in [
+      StoreNews(lanes: [4, 16]), StoreNews(hasCancelRequests: true), StoreNews(lanes: [5], hasCancelRequests: true),
+    ] {
       #expect(StoreNews(payload: news.payload) == news)
     }
     let many = StoreNews(lanes: Set((0..<3000).map { Int64($0) << 20 }))
