@@ -292,9 +292,9 @@ import Testing
     let reported = EventRecorder<JobError?>()
     let harness = try StoreHarness { reported.record($0.error as? JobError) }
     let id = try harness.enqueue()
-    let worker = harness.worker
     for lapse in 1...3 {
       #expect(try harness.claimed().count == 1)
+      let worker = harness.worker
       _ = try harness.change {
         try $0.rescue(from: worker, after: .lapsed, maxCrashes: 1, maxLapses: 3)
       }

@@ -118,12 +118,12 @@ final class StoreHarness {
   /// Has this process lost, as another one sees it. Returns whether jobs were taken from it.
   @discardableResult
   func lose(_ loss: WorkerLoss, maxCrashes: Int? = nil, maxLapses: Int? = nil) throws -> Bool {
-    try session { session in
-      let rows = try session.look(StoreLook(kinds: [])).others ?? []
-      return try session.rescue(
-        LostWorkers(
-          workers: rows.filter { $0.id == worker }.map { ($0, loss) }, orphaning: [], maxCrashes: maxCrashes,
-          maxLapses: maxLapses))
+    let until = try number("SELECT lease_until FROM \(engine.table("workers")) WHERE id = ?", .integer(worker))
+    guard let until else { return false }
+    let row = WorkerRow(id: worker, identity: .current, lease: 60_000, leaseUntil: until)
+    return try session {
+      try $0.rescue(
+        LostWorkers(workers: [(row, loss)], orphaning: [], maxCrashes: maxCrashes, maxLapses: maxLapses))
     }
   }
 

@@ -136,20 +136,6 @@ struct PostgresMigration {
         """)
     }
   }
-
-  /// What makes the tables, for an administrator.
-  static func script(schema name: String) -> String {
-    let schema = SQL(stringLiteral: PostgresStatement.identifier(name))
-    let steps = PostgresSchema.migrations(schema)
-    return """
-      BEGIN;
-      CREATE SCHEMA IF NOT EXISTS \(schema.text);
-      CREATE TABLE \(schema.text).meta (key text PRIMARY KEY, value text NOT NULL);
-      \(steps.joined(separator: "\n"))
-      INSERT INTO \(schema.text).meta (key, value) VALUES ('schema', '\(steps.count)');
-      COMMIT;
-      """
-  }
 }
 
 /// Several statements in one text, such as the steps of a migration.
