@@ -63,7 +63,12 @@ final class Program: Sendable {
     case "fail": throw PermanentJobFailure(CancellationError())
     case "hold":
       say("holds \(context.id.rawValue)")
-      try await released.waitUnlessCancelled()
+      do {
+        try await released.waitUnlessCancelled()
+      } catch {
+        say("interrupted \(context.id.rawValue)")
+        throw error
+      }
     case "deaf":
       say("holds \(context.id.rawValue)")
       await released.wait()

@@ -116,20 +116,11 @@ extension QueueCore {
       storage.watch.leases.ages(of: others, at: clock.uptime(), longest: longest)
     }
     let lost = others.compactMap { worker -> (row: WorkerRow, loss: WorkerLoss)? in
-      let liveness = worker.identity.liveness(seenFrom: configuration.processIdentity)
-      // Those that could not reach the server for as long as this process may be about to come back.
-      if liveness != .dead, let connected = seen.connectedFor, connected < .milliseconds(worker.lease / 3) {
-        return nil
-      }
-      let isOver = worker.hasRunOut(
+      let loss = worker.loss(
+        worker.identity.liveness(seenFrom: configuration.processIdentity),
         at: seen.areLeasesComparable ? seen.now : nil, unchangedFor: unchanged[worker.id] ?? .zero,
-        // By a server's clock, which may be another one by now, the date alone says nothing of those that cannot be seen.
-        isAlive: liveness == .alive || seen.connectedFor != nil)
-      return switch liveness {
-      case .dead: (worker, .ofDeadProcess)
-      case .unknown: isOver ? (worker, .lapsed) : nil
-      case .alive: isOver ? (worker, .stoodStill) : nil
-      }
+        connectedFor: seen.connectedFor)
+      return loss.map { (worker, $0) }
     }
     guard !lost.isEmpty || !seen.orphaning.isEmpty else { return }
     let hasRescued = try store.rescue(

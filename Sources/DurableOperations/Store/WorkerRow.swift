@@ -6,6 +6,24 @@ struct WorkerRow: Sendable {
   let lease: Int64
   let leaseUntil: Int64
 
+  /// What has become of its process; nil if its jobs are still its own.
+  ///
+  /// - Parameters:
+  ///   - now: the date; nil if leases cannot be compared with it.
+  ///   - age: for how long its lease has not been prolonged, at least.
+  ///   - connected: for how long this process could see what the others do; nil if nothing comes between them.
+  func loss(
+    _ liveness: ProcessIdentity.Liveness, at now: Int64?, unchangedFor age: Duration, connectedFor connected: Duration?
+  ) -> WorkerLoss? {
+    if liveness == .dead { return .ofDeadProcess }
+    // Those that could not reach the server for as long as this process may be about to come back.
+    if let connected, connected < .milliseconds(lease / 3) { return nil }
+    // The date is that of a server, which may be set, or be another server's by now: alone it says nothing.
+    let isOver = hasRunOut(at: now, unchangedFor: age, isAlive: liveness == .alive || connected != nil)
+    guard isOver else { return nil }
+    return liveness == .alive ? .stoodStill : .lapsed
+  }
+
   /// Whether its lease is over.
   ///
   /// - Parameters:

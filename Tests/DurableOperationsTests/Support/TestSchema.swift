@@ -74,6 +74,15 @@ final class SchemaInspection: Sendable {
     try await until(try condition(self))
   }
 
+  /// Sets the server's clock, as far as queues of the schema see it.
+  func setClock(ahead duration: Duration) throws {
+    try execute(
+      """
+      CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS
+        $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + \(duration.milliseconds) $$
+      """)
+  }
+
   /// Whether there are tables.
   func isMade() throws -> Bool {
     try number("SELECT count(*) FROM pg_tables WHERE tablename = 'periodic' AND schemaname = current_schema()") == 1
