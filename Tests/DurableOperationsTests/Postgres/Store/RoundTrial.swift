@@ -20,11 +20,11 @@ final class RoundTrial: @unchecked Sendable {  // used by one thread at a time
   /// Called after a round that failed.
   var whenFailed: () -> Void = {}
 
-  init(_ schema: TestSchema, port: UInt16) throws {
+  init(_ schema: TestSchema, port: UInt16, timeout: Duration = .seconds(1200)) throws {
     stream = events.stream(bufferingPolicy: .unbounded)
     var configuration = DurableQueue.Configuration()
     configuration.busyTimeout = .seconds(600)
-    var options = schema.options()
+    var options = schema.options(statementTimeout: timeout)
     // What others are told goes another way.
     options.listens = .at(schema.url())
     access = try PostgresAccess.open(schema.url(port: port), options, mustExist: false, configuration, events)

@@ -1,0 +1,289 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// Connections that break, servers that say nothing, and others that keep locks.
+@Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresFaultTests {
+  private func queue(
+    _ schema: TestSchema, port: UInt16? = nil, maxConnections: Int = 4, timeout: Duration = .seconds(1200),
+    _ change: (inout DurableQueue.Configuration) -> Void = { _ in }
+  ) async throws -> DurableQueue {
+    var options = schema.options(statementTimeout: timeout)
+    options.maxConnections = maxConnections
+    var configuration = DurableQueue.Configuration()
+    configuration.busyTimeout = .seconds(600)
+    configuration.retention = .forever
+    change(&configuration)
+    let location = DurableQueue.Location.postgres(schema.url(port: port), options)
+    return try await onWorker { [configuration] in
+      Result { try DurableQueue(location: location, configuration: configuration) }
+    }.get()
+  }
+
+  private func access(
+    _ schema: TestSchema, port: UInt16? = nil, timeout: Duration = .seconds(1200)
+  ) async throws -> PostgresAccess {
+    let queue = try await queue(schema, port: port, timeout: timeout)
+    return try #require(queue.core.database as? PostgresAccess)
+  }
+
+  // MARK: - Connections that break
+
+  @Test(arguments: 1...3)
+  func connectionsBreak_duringCallsThatHoldAllOfThem_areReplaced(maxConnections: Int) async throws {
+    let schema = try await TestSchema()
+    let proxy = try PostgresProxy(to: schema.server.port)
+    let queue = try await queue(schema, port: proxy.port, maxConnections: maxConnections)
+    let id = try await queue.enqueue(Count(number: 1))
+    let held = max(maxConnections - 1, 1)
+    // All of them are in use when they break: each call needs another one.
+    let started = Gate(), proceed = Gate(), count = Locked(0)
+    try await withThrowingTaskGroup(of: JobState?.self) { group in
+      for _ in 0..<held {
+        group.addTask {
+          try await queue.core.reader.run { session in
+            // It borrows, and does not give back before it is over.
+            _ = try session.state(of: id)
+            if count.increment() == held { started.open() }
+            proceed.waitBlocking()
+            return try session.state(of: id)
+          }
+        }
+      }
+      await started.wait()
+      proxy.cutAll()
+      proceed.open()
+      for try await state in group { #expect(state == .waiting) }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func completion_whoseCommitIsCutAnywhere_isSaidTruly(keepsDone: Bool) async throws {
+    let schema = try await TestSchema()
+    let proxy = try PostgresProxy(to: schema.server.port)
+    let inspection = try await schema.inspection()
+    let queue = try await queue(schema, port: proxy.port) {
+      $0.retention = keepsDone ? .forever : .none
+      $0.maxConcurrentJobs = 1
+    }
+    try inspection.execute("CREATE TABLE effects (number bigint NOT NULL)")
+    let effects = "INSERT INTO \(PostgresStatement.identifier(schema.name)).effects VALUES (?)"
+    let runs = Locked<[Int: Int]>([:])
+    try await queue.register(Count.self) { job, context async throws in
+      let isFirst = runs.withLock { runs in
+        runs[job.number, default: 0] += 1
+        return runs[job.number] == 1
+      }
+      do {
+        try await context.complete { db in
+          try db.execute(effects, .integer(Int64(job.number)))
+          let (side, place): (PostgresProxy.Side, Int) =
+            job.number < 1000 ? (.fromClient, job.number) : (.fromServer, job.number - 1000)
+          if isFirst { proxy.cut(side, after: place) }
+        }
+        proxy.letPass()
+      } catch {
+        proxy.letPass()
+        throw error
+      }
+    }
+    let events = queue.events()
+    queue.start()
+    // Through all that comes behind the closure.
+    let numbers = Array(stride(from: 0, to: 420, by: 20)) + Array(stride(from: 1000, to: 1260, by: 6))
+    for number in numbers {
+      // One after the other: the cut is for its connection.
+      let id = try await queue.enqueue(Count(number: number), options: JobOptions(backoff: .noDelay))
+      _ = try await queue.waitUntilSettled(id)
+    }
+    await queue.stop()
+    queue.core.events.end()
+    var lost = 0
+    for await event in events where event.kind == .leaseLost { lost += 1 }
+    #expect(lost == 0)
+    // Once, also where it was said that it was not done, and it ran again.
+    #expect(try inspection.numbers("SELECT number FROM effects ORDER BY number") == numbers.map(Int64.init))
+    let again = runs.withLock { $0.values.count { $0 > 1 } }
+    #expect(again > 0 && again < numbers.count, "some of the cuts came before it was stored, and some after")
+    if keepsDone { #expect(try inspection.count(in: .done) == numbers.count) }
+  }
+
+  // MARK: - What comes late
+
+  @Test func roundThatComesLate_isRefused() async throws {
+    let schema = try await TestSchema()
+    let proxy = try PostgresProxy(to: schema.server.port)
+    let inspection = try await schema.inspection()
+    let trial = try await onWorker { Result { try RoundTrial(schema, port: proxy.port, timeout: .seconds(2)) } }.get()
+    let process = try await onWorker {
+      Result {
+        let ids = try trial.enqueue(JobOptions(), JobOptions(), JobOptions())
+        trial.round(limit: 1)
+        let process = try trial.access.store.rounds.sync { $0.serverProcess }
+        // Not a byte of it arrives, for now.
+        proxy.cut(.fromClient, after: 0, by: .holds)
+        trial.round([trial.end(ids[0])], limit: 1)
+        trial.round([trial.end(ids[1])], limit: 1)
+        return process
+      }
+    }.get()
+    #expect(proxy.isHolding)
+    let before = try inspection.text("SELECT string_agg(jobs::text, ' ' ORDER BY id) FROM jobs")
+    #expect(try inspection.number("SELECT count(*) FROM pg_stat_activity WHERE pid = \(process)") == 1)
+    proxy.letPass()
+    // The server has done with it when it has seen that the client is gone.
+    try await inspection.wait { try $0.number("SELECT count(*) FROM pg_stat_activity WHERE pid = \(process)") == 0 }
+    #expect(try inspection.text("SELECT string_agg(jobs::text, ' ' ORDER BY id) FROM jobs") == before)
+    #expect(trial.lostWorkers == 0)
+    #expect(trial.claimed.map(\.id.rawValue) == [1, 2, 3])
+    let told = await trial.told()
+    #expect(told == [JobID(rawValue: 1): [.done], JobID(rawValue: 2): [.done]])
+  }
+
+  @Test func networkIsSilent_callsEndAfterTheTimeout_andAllGoesOnAfterwards() async throws {
+    let schema = try await TestSchema()
+    let proxy = try PostgresProxy(to: schema.server.port)
+    var options = schema.options(statementTimeout: .seconds(2))
+    options.listens = .no
+    var configuration = DurableQueue.Configuration()
+    configuration.pollInterval = .milliseconds(50)
+    let url = schema.url(port: proxy.port) + "&connect_timeout=1"
+    let queue = try await onWorker { [configuration, options] in
+      Result { try DurableQueue(location: .postgres(url, options), configuration: configuration) }
+    }.get()
+    let runs = Locked<[Int: Int]>([:]), proceed = Gate(), started = Gate()
+    try await queue.register(Count.self) { job, _ async throws in
+      runs.withLock { $0[job.number, default: 0] += 1 }
+      started.open()
+      await proceed.wait()
+    }
+    let told = EventRecorder<JobEvent.Kind>()
+    let events = queue.events()
+    let reader = Task { for await event in events { told.record(event.kind) } }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await started.wait()
+    proxy.setSilent(true)
+    // What runs ends meanwhile.
+    proceed.open()
+    let codes = Locked<[DatabaseError.Code]>([])
+    for number in 2...3 {
+      do {
+        try await queue.enqueue(Count(number: number))
+      } catch let error as DatabaseError {
+        codes.withLock { $0.append(error.code) }
+      }
+    }
+    #expect(codes.current.count == 2)
+    #expect(
+      codes.current.allSatisfy { [.connectionLost, .outcomeUnknown, .cannotConnect].contains($0) }, "\(codes.current)")
+    await told.wait { $0.contains(.databaseFailed) }
+    proxy.letPass()
+    await told.wait { $0.contains(.done) && $0.contains(.databaseBack) }
+    while (try? await queue.enqueue(Count(number: 4))) == nil { await Task.yield() }
+    await told.wait { $0.count { $0 == .done } >= 2 }
+    while (try? await queue.waitUntilIdle()) == nil { await Task.yield() }
+    await queue.stop()
+    reader.cancel()
+    #expect(runs.withLock { $0[1] } == 1)
+    #expect(!told.events.contains(.leaseLost))
+    let inspection = try await schema.inspection()
+    #expect(try inspection.problems() == [])
+    #expect(try inspection.count(in: .done) == Int(inspection.number("SELECT count(*) FROM jobs")))
+  }
+
+  @Test func slowStatement_isNoLostConnection() async throws {
+    let schema = try await TestSchema()
+    let queue = try await queue(schema, timeout: .seconds(5))
+    await #expect {
+      try await queue.transaction { db in try db.execute("SELECT pg_sleep(1000)") }
+    } throws: {
+      ($0 as? DatabaseError)?.code == .busy
+    }
+  }
+
+  // MARK: - Locks that others keep
+
+  @Test func othersKeepKinds_leaseIsProlongedAllTheSame() async throws {
+    let schema = try await TestSchema()
+    let trial = try await onWorker {
+      Result { try RoundTrial(schema, port: UInt16(schema.server.port)) }
+    }.get()
+    try await onWorker {
+      Result {
+        _ = try trial.enqueue(JobOptions())
+        trial.round(limit: 1)
+      }
+    }.get()
+    let inspection = try await schema.inspection(), other = try await schema.inspection()
+    let before = try inspection.number("SELECT lease_until FROM workers")
+    try other.execute("BEGIN")
+    try other.execute("SELECT 1 FROM kinds FOR UPDATE")
+    let (access, worker, kind) = (trial.access, trial.worker, trial.kind)
+    let isKept = try await access.run { try $0.prolongLease(of: worker, by: .seconds(3600), knowing: [kind]) }
+    #expect(isKept)
+    #expect(try inspection.number("SELECT lease_until FROM workers") > before)
+    try other.execute("ROLLBACK")
+  }
+
+  @Test func jobOfALostWorkerIsLocked_theOthersAreTakenOver_andItLater() async throws {
+    let schema = try await TestSchema()
+    let trial = try await onWorker {
+      Result { try RoundTrial(schema, port: UInt16(schema.server.port)) }
+    }.get()
+    try await onWorker {
+      Result {
+        _ = try trial.enqueue(JobOptions(), JobOptions())
+        trial.round(limit: 2)
+      }
+    }.get()
+    let inspection = try await schema.inspection(), transaction = try await schema.inspection()
+    // As by a transaction of the process that is under way, of which nobody knows when it ends.
+    try transaction.execute("BEGIN")
+    try transaction.execute("SELECT 1 FROM jobs WHERE id = 1 FOR UPDATE")
+    let other = try await access(schema)
+    func rescue() async throws -> Bool {
+      try await other.run { session in
+        let workers = try session.look(StoreLook(worker: nil, kinds: [])).others ?? []
+        return try session.rescue(
+          LostWorkers(workers: workers.map { ($0, .crashed) }, orphaning: [], maxCrashes: 3, maxLapses: 3))
+      }
+    }
+    #expect(try await rescue())
+    #expect(try inspection.ids(in: .executing) == [1] && inspection.ids(in: .waiting) == [2])
+    #expect(try await !rescue())
+    try transaction.execute("ROLLBACK")
+    #expect(try await rescue())
+    #expect(try inspection.numbers("SELECT crashes FROM jobs ORDER BY id") == [1, 1])
+    #expect(try inspection.number("SELECT count(*) FROM workers") == 0)
+    // The process has lost both, and hears of it.
+    let last = await onWorker { trial.round([1, 2].map { trial.end(JobID(rawValue: $0)) }, limit: 0) }
+    #expect(last.isEmpty && trial.lostWorkers == 1)
+    #expect(await trial.told().values.allSatisfy { $0 == [.leaseLost] })
+  }
+
+  @Test func standsStillInsideOfATransaction_isEndedByTheServer() async throws {
+    let schema = try await TestSchema()
+    let frozen = try await access(schema, timeout: .seconds(2))
+    let inspection = try await schema.inspection()
+    _ = try await frozen.run { try $0.number(ofKind: "a") }
+    let error = await onWorker {
+      Result {
+        try PostgresSession(frozen.store, pool: frozen.store.callers).withoutConflicts { work in
+          try work.run("lock", "SELECT 1 FROM \(work.schema).kinds FOR UPDATE")
+          // As if it stood still. The server ends it, and what it has locked is free.
+          try inspection.execute("SELECT 1 FROM kinds FOR UPDATE")
+          try work.run("again", "SELECT 1 FROM \(work.schema).kinds")
+        }
+      }
+    }
+    #expect(throws: DatabaseError.self) { try error.get() }
+    if case .failure(let error as DatabaseError) = error { #expect(error.code == .connectionLost) }
+  }
+}
+#endif
