@@ -19,13 +19,15 @@ struct TestSchema {
   /// - Parameter port: that of a proxy.
   func url(port: UInt16? = nil) -> String { port.map { server.addressURL(port: $0) } ?? server.url() }
 
-  func options(statementTimeout: Duration = .seconds(1200)) -> PostgresOptions {
+  func options(
+    statementTimeout: Duration = .seconds(1200), pooler: PostgresOptions.Pooler = .none
+  ) -> PostgresOptions {
     // So long that no busy machine needs it.
-    PostgresOptions(schema: name, statementTimeout: statementTimeout)
+    PostgresOptions(schema: name, pooler: pooler, statementTimeout: statementTimeout)
   }
 
-  func location(port: UInt16? = nil, statementTimeout: Duration = .seconds(1200)) -> DurableQueue.Location {
-    .postgres(url(port: port), options(statementTimeout: statementTimeout))
+  func location(port: UInt16? = nil, pooler: PostgresOptions.Pooler = .none) -> DurableQueue.Location {
+    .postgres(url(port: port), options(pooler: pooler))
   }
 
   /// What a program is told of it.

@@ -19,10 +19,22 @@ import Testing
   @Test(arguments: seeds)
   func connectionsAreCutAtRandom_losesAndRepeatsNothing(seed: UInt64) async throws {
     let schema = try await TestSchema()
-    let proxy = try PostgresProxy(to: schema.server.port)
     // 400 for all seeds together, in full.
-    let cuts = Int(100 * Self.scale) + 1
-    let round = try await ChaosRound(schema, port: proxy.port, seed: seed)
+    try await run(schema, to: schema.server.port, .none, seed: seed, cuts: Int(100 * Self.scale) + 1)
+  }
+
+  @Test(.enabled(if: PgBouncer.isAvailable, "\(PgBouncer.missing)"))
+  func connectionsToAPoolerAreCutAtRandom_losesAndRepeatsNothing() async throws {
+    let schema = try await TestSchema()
+    let pooler = try await PgBouncer(to: schema.server, sessions: 4)
+    try await run(schema, to: Int(pooler.port), .transaction, seed: Self.seeds[0], cuts: Int(100 * Self.scale) + 1)
+  }
+
+  private func run(
+    _ schema: TestSchema, to port: Int, _ pooler: PostgresOptions.Pooler, seed: UInt64, cuts: Int
+  ) async throws {
+    let proxy = try PostgresProxy(to: port)
+    let round = try await ChaosRound(schema, port: proxy.port, pooler, seed: seed)
     proxy.cutAtRandom(seed: seed, every: 24_000)
     for queue in round.queues { queue.start() }
     await withTaskGroup(of: Void.self) { group in
@@ -35,7 +47,7 @@ import Testing
     try await inspection.wait { try $0.count(in: .done) == $0.number("SELECT count(*) FROM jobs") }
     for queue in round.queues { await queue.stop() }
     try await round.check(inspection)
-    print("FIGURES chaos, seed \(seed): \(proxy.cuts) cuts, \(round.figures)")
+    print("FIGURES chaos, pooler \(pooler), seed \(seed): \(proxy.cuts) cuts, \(round.figures)")
   }
 }
 
@@ -74,7 +86,7 @@ private final class ChaosRound: Sendable {
   private let state: Locked<State>
   private let readers: [Task<Void, Never>]
 
-  init(_ schema: TestSchema, port: UInt16, seed: UInt64) async throws {
+  init(_ schema: TestSchema, port: UInt16, _ pooler: PostgresOptions.Pooler, seed: UInt64) async throws {
     self.schema = schema
     state = Locked(State(random: SeededRandomNumberGenerator(seed: seed)))
     var configuration = DurableQueue.Configuration()
@@ -83,7 +95,7 @@ private final class ChaosRound: Sendable {
     configuration.busyTimeout = .seconds(1200)
     configuration.retention = .forever
     configuration.maxConcurrentJobs = 4
-    let location = schema.location(port: port)
+    let location = schema.location(port: port, pooler: pooler)
     queues = try await onWorker { [configuration] in
       Result { try (0..<3).map { _ in try DurableQueue(location: location, configuration: configuration) } }
     }.get()
