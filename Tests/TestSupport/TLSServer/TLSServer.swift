@@ -136,7 +136,7 @@ public final class TLSServer: Sendable {
     return process
   }
 
-  private static func run(_ arguments: String...) throws {
+  static func run(_ arguments: String...) throws {
     let process = process(arguments)
     try process.run()
     process.waitUntilExit()
