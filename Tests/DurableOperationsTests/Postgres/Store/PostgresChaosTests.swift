@@ -41,6 +41,7 @@ import Testing
       for number in round.queues.indices {
         group.addTask { await round.enqueue(in: number, while: { proxy.cuts < cuts }) }
       }
+      group.addTask { await round.stopAndStart(round.queues[0], while: { proxy.cuts < cuts }) }
     }
     proxy.endRandomCuts()
     let inspection = try await schema.inspection()
@@ -70,6 +71,7 @@ private final class ChaosRound: Sendable {
     /// Those without a key that are stored for sure, and those that may be.
     var sure = 0
     var unsure = 0
+    var stops = 0
     /// How many calls that stored something ended without that anybody knew whether they did.
     var unknownCalls = 0
     /// Starts and successful ends, in their order.
@@ -139,6 +141,17 @@ private final class ChaosRound: Sendable {
       }
     }
     if !work.completes { state.withLock { $0.notes.append(("F", id)) } }
+  }
+
+  /// Stops a queue and starts it again, each time that some more has run.
+  func stopAndStart(_ queue: DurableQueue, while goesOn: () -> Bool) async {
+    while goesOn() {
+      let count = state.withLock { $0.notes.count } + 40
+      await until(state.withLock { $0.notes.count } >= count || !goesOn())
+      await queue.stop(grace: .seconds(1200))
+      queue.start()
+      state.withLock { $0.stops += 1 }
+    }
   }
 
   // MARK: - Storing
@@ -249,7 +262,7 @@ private final class ChaosRound: Sendable {
 
   var figures: String {
     state.withLock { state in
-      "\(state.runs.count) jobs, \(state.runs.values.reduce(0, +)) attempts, \(state.unknownCalls) calls and "
+      "\(state.runs.count) jobs, \(state.runs.values.reduce(0, +)) attempts, \(state.stops) stops, \(state.unknownCalls) calls and "
         + "\(state.unknown.count) completions of which nobody could say whether they were stored"
     }
   }
