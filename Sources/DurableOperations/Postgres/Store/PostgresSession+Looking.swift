@@ -164,8 +164,10 @@ extension PostgresSession {
         ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING lane
       """
     ) { $0.bind(store.testTime) }
+    guard promoted.count > 0 else { return false }
+    store.cursors.withLock { $0.workHasCome() }
     store.notifier.notify(StoreNews(lanes: Set(promoted.map { $0.integer(0) })))
-    return promoted.count > 0
+    return true
   }
 
   func prune(keeping time: Duration) throws -> Bool {

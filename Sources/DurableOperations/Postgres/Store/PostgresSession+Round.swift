@@ -69,12 +69,18 @@ extension PostgresSession {
       var batch = PostgresAcknowledgements(ends, keepsDone: keepsDone, in: store)
       var claim = request.map { PostgresClaim($0, in: store) }
       let counter = store.numbers.withLock(\.counter)
-      let results = try work.run(commits: true) { pipeline in
-        if let counter { pipeline.add(beginningOfRound) { bind(counter, lease: lease, to: &$0) } }
-        if !ends.isEmpty { try batch.add(to: &pipeline) }
-        if let counter { claim?.add(to: &pipeline, worker: counter.worker) }
+      do {
+        let results = try work.run(commits: true) { pipeline in
+          if let counter { pipeline.add(beginningOfRound) { bind(counter, lease: lease, to: &$0) } }
+          if !ends.isEmpty { try batch.add(to: &pipeline) }
+          if let counter { claim?.add(to: &pipeline, worker: counter.worker) }
+        }
+        return (batch, claim, results, work)
+      } catch {
+        // What was to be claimed from the front was not.
+        store.cursors.withLock { $0.workHasCome() }
+        throw error
       }
-      return (batch, claim, results, work)
     }
     let claimed = claim?.answer(results)
     let jobs = claimed?.claim.jobs ?? []
@@ -85,7 +91,7 @@ extension PostgresSession {
     answer.claim.waitsToRunAlone = claimed?.claim.waitsToRunAlone ?? false
     // The connection is somebody else's by now.
     if !ends.isEmpty { work.tellOf(batch, results) { (try? kindName($0)) ?? "" } }
-    work.tellAll()
+    work.tellAll(isRound: true)
     if work.hasFreedJobs || claimed?.wasOvertaken == true { answer.hasFreed = true }
   }
 

@@ -1,4 +1,6 @@
 #if os(macOS) || os(Linux)
+import CompositeOperations
+
 /// A transaction that is under way. What it has done is told when it has succeeded.
 final class PostgresWork {
   let store: PostgresStore
@@ -80,8 +82,11 @@ final class PostgresWork {
   func keepEvents(_ isKept: (JobEvent.Content) throws -> Bool) rethrows { events = try events.filter(isKept) }
 
   /// The transaction has succeeded.
-  func tellAll() {
+  ///
+  /// - Parameter isRound: whether it was one, whose acknowledgements bring nothing before what it has claimed.
+  func tellAll(isRound: Bool = false) {
     store.events.tell(all: events)
+    if !isRound, !freedLanes.isEmpty { store.cursors.withLock { $0.workHasCome() } }
     store.notifier.notify(StoreNews(lanes: freedLanes, hasCancelRequests: hasCancelRequests))
   }
 }
