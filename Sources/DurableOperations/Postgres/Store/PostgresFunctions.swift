@@ -22,6 +22,13 @@ enum PostgresFunctions {
     """
   }
 
+  /// With settings of its own: plans are kept for the session, and the first call may come from anybody's, with whatever settings, on
+  /// an empty table.
+  private static let language: SQL = {
+    let settings: [SQL] = PostgresStore.plans.map { "SET \(SQL(stringLiteral: $0)) = off" }
+    return "LANGUAGE plpgsql \(SQL(stringLiteral: settings.map(\.text).joined(separator: " ")))"
+  }()
+
   // MARK: - Time and rounds
 
   private static func time(_ schema: SQL) -> SQL {
@@ -36,7 +43,7 @@ enum PostgresFunctions {
     """
     CREATE FUNCTION \(schema).begin_round(
       of_worker bigint, of_epoch bigint, expected bigint, lease_ms bigint, moment bigint
-    ) RETURNS void LANGUAGE plpgsql AS $$
+    ) RETURNS void \(language) AS $$
     BEGIN
       UPDATE \(schema).rounds SET number = expected + 1
         WHERE worker = of_worker AND epoch = of_epoch AND number = expected;
@@ -57,7 +64,7 @@ enum PostgresFunctions {
   private static func prerequisitesEnded(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).prerequisites_ended(ended bigint[], how int, only_dependent bigint, moment bigint)
-    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
       failed bigint[];
@@ -126,7 +133,7 @@ enum PostgresFunctions {
   private static func attemptsEnded(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).attempts_ended(ids bigint[], moment bigint)
-    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
       replaced record;
@@ -173,7 +180,7 @@ enum PostgresFunctions {
   /// Deletes jobs that nothing waits for.
   private static func removeJobs(_ schema: SQL) -> SQL {
     """
-    CREATE FUNCTION \(schema).remove_jobs(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+    CREATE FUNCTION \(schema).remove_jobs(ids bigint[]) RETURNS void \(language) AS $$
     BEGIN
       DELETE FROM \(schema).dependencies WHERE dependent = ANY(ids);
       DELETE FROM \(schema).checkpoints WHERE job = ANY(ids);
@@ -189,7 +196,7 @@ enum PostgresFunctions {
     """
     CREATE FUNCTION \(schema).delete_jobs(ids bigint[], states bigint[], failed bigint[], moment bigint)
     RETURNS TABLE (deleted bigint, job bigint, job_lane bigint, job_state int, failed_with bigint)
-    LANGUAGE plpgsql AS $$
+    \(language) AS $$
     #variable_conflict use_column
     DECLARE
       one bigint;
@@ -215,21 +222,27 @@ enum PostgresFunctions {
     """
   }
 
-  /// Deletes a batch of jobs that ended before a time, but for those that others wait for: somebody may retry them. Returns how many.
+  /// Deletes a batch of jobs that ended before a time, but for those that others wait for: somebody may retry them. Returns whether
+  /// there may be more, and up to which time there are no others.
   private static func prune(_ schema: SQL) -> SQL {
     """
-    CREATE FUNCTION \(schema).prune(finished_before bigint, most int) RETURNS int LANGUAGE plpgsql AS $$
+    CREATE FUNCTION \(schema).prune(finished_from bigint, finished_before bigint, most int)
+    RETURNS TABLE (may_have_more boolean, reached bigint) \(language) AS $$
     DECLARE
       ids bigint[];
     BEGIN
-      ids := ARRAY(SELECT id FROM \(schema).jobs WHERE state IN (5, 7) AND finished_at < finished_before
-        AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id))
+      ids := ARRAY(SELECT id FROM \(schema).jobs
+        WHERE state IN (5, 7) AND finished_at >= finished_from AND finished_at < finished_before
+          AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id))
         ORDER BY finished_at LIMIT most FOR UPDATE SKIP LOCKED);
+      may_have_more := cardinality(ids) = most;
+      reached := CASE WHEN may_have_more THEN (SELECT finished_at FROM \(schema).jobs WHERE id = ids[most])
+        ELSE finished_before END;
       -- Once more, now that nobody can make one of them a prerequisite.
       ids := ARRAY(SELECT id FROM unnest(ids) AS id
         WHERE NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id));
       PERFORM \(schema).remove_jobs(ids);
-      RETURN cardinality(ids);
+      RETURN NEXT;
     END $$;
     """
   }
@@ -243,7 +256,7 @@ enum PostgresFunctions {
       of_lane bigint, of_major bigint, of_minor bigint, of_flags bigint, of_max_attempts bigint, of_timeout bigint,
       starts_at bigint, delay bigint, is_held boolean, of_version bigint, of_backoff text, of_key text,
       key_states bigint[], replaces boolean, of_payload json, of_occurrence bigint, moment bigint
-    ) RETURNS TABLE (job bigint, problem int, other bigint) LANGUAGE plpgsql AS $$
+    ) RETURNS TABLE (job bigint, problem int, other bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
       holder_state int;
@@ -312,7 +325,7 @@ enum PostgresFunctions {
     """
     CREATE FUNCTION \(schema).block_job(of_job bigint, prerequisites bigint[], of_failing bigint, moment bigint)
     RETURNS TABLE (problem int, other bigint, job bigint, job_lane bigint, job_state int, failed_with bigint)
-    LANGUAGE plpgsql AS $$
+    \(language) AS $$
     #variable_conflict use_column
     DECLARE
       unmet bigint[];
@@ -366,7 +379,7 @@ enum PostgresFunctions {
   private static func retryJob(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).retry_job(of_job bigint, states bigint[], moment bigint)
-    RETURNS TABLE (problem int, other bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (problem int, other bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
       found_job record;
@@ -404,7 +417,7 @@ enum PostgresFunctions {
   private static func rescue(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).rescue(of_worker bigint, expected bigint, how int, most bigint, moment bigint)
-    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) \(language) AS $$
     #variable_conflict use_column
     BEGIN
       IF expected IS NULL THEN
@@ -422,7 +435,7 @@ enum PostgresFunctions {
         AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = 3 AND worker = of_worker);
     END $$;
     CREATE FUNCTION \(schema).take_jobs(of_worker bigint, how int, most bigint, ids bigint[], moment bigint)
-    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) \(language) AS $$
     #variable_conflict use_column
     BEGIN
       moment := coalesce(moment, \(schema).now_ms());
@@ -448,7 +461,7 @@ enum PostgresFunctions {
   private static func enqueue(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).enqueue(kind text, payload json, options jsonb DEFAULT '{}') RETURNS bigint
-    LANGUAGE plpgsql AS $$
+    \(language) AS $$
     #variable_conflict use_variable
     DECLARE
       number bigint;

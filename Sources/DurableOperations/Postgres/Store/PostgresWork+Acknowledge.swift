@@ -7,7 +7,7 @@ extension PostgresWork {
   @discardableResult
   func acknowledge(_ ends: [Acknowledgement], keepsDone: Bool) throws -> Set<JobID> {
     guard !ends.isEmpty else { return [] }
-    var batch = PostgresAcknowledgements(ends, keepsDone: keepsDone, in: store)
+    var batch = PostgresAcknowledgements(ends, keepsDone: keepsDone, in: store, besideGuests: isGuest)
     let results = try run { try batch.add(to: &$0) }
     return try tellOf(batch, results) { try kindName($0) }
   }
@@ -36,6 +36,12 @@ extension PostgresWork {
       }
     }
     if states.values.contains(.waiting) { hasFreedJobs = true }
+    for position in batch.others {
+      results[position].forEachRow { row in
+        guard row.integer(1) == JobState.waiting.number else { return }
+        free(row.integer(2), at: PostgresClaimCursors.Key(row, from: 3))
+      }
+    }
     for position in batch.dependents { try tellDependents(results[position], from: 0, nameOf: nameOf) }
     return Set(states.keys)
   }
@@ -55,7 +61,7 @@ extension PostgresWork {
       let (id, lane) = (JobID(rawValue: number), row.integer(column + 1))
       guard let prerequisite = row.optionalInteger(column + 3) else {
         hasFreedJobs = true
-        if row.integer(column + 2) == JobState.waiting.number { freedLanes.insert(lane) }
+        if row.integer(column + 2) == JobState.waiting.number { free(lane) }
         return
       }
       let kind = try nameOf(JobLane.kind(of: lane))
@@ -91,23 +97,32 @@ struct PostgresAcknowledgements {
   let ends: [Acknowledgement]
   private let keepsDone: Bool
   private let store: PostgresStore
+  /// Whether statements of the user's run in the transaction.
+  private let isBesideGuests: Bool
   /// Which results tell what was written: the number of each job, and its state.
   private(set) var positions: [Int] = []
+  /// Which of them tell of jobs that are not done, with their lanes, and their places in them.
+  private(set) var others: [Int] = []
   /// Which results tell of dependents.
   private(set) var dependents: [Int] = []
 
-  init(_ ends: [Acknowledgement], keepsDone: Bool, in store: PostgresStore) {
+  init(_ ends: [Acknowledgement], keepsDone: Bool, in store: PostgresStore, besideGuests: Bool = false) {
     // In the order of their numbers, as all locks are taken.
     self.ends = ends.sorted { $0.id < $1.id }
     self.keepsDone = keepsDone
     self.store = store
+    isBesideGuests = besideGuests
   }
 
   private var schema: SQL { store.schema }
 
+  private func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
+    isBesideGuests ? PostgresStatement(sql().text) : store.statement(name, sql())
+  }
+
   mutating func add(to pipeline: inout PostgresPipeline) throws {
     for part in Self.parts(ends.filter(\.isDone)) {
-      let statement = keepsDone ? store.statement("keep_done", keeping) : store.statement("done", deleting)
+      let statement = keepsDone ? statement("keep_done", keeping) : statement("done", deleting)
       positions.append(
         pipeline.add(statement) {
           $0.bind(part.map(\.id.rawValue))
@@ -116,11 +131,12 @@ struct PostgresAcknowledgements {
         })
     }
     for part in Self.parts(ends.filter { !$0.isDone }) {
-      positions.append(try pipeline.add(store.statement("acknowledge", others)) { try bind(part, to: &$0) })
+      others.append(try pipeline.add(statement("acknowledge", acknowledging)) { try bind(part, to: &$0) })
     }
+    positions += others
     for part in Self.parts(ends) {
       dependents.append(
-        pipeline.add(store.statement("attempts_ended", Self.ending(schema))) {
+        pipeline.add(statement("attempts_ended", Self.ending(schema))) {
           $0.bind(part.map(\.id.rawValue))
           $0.bind(store.testTime)
         })
@@ -158,7 +174,7 @@ struct PostgresAcknowledgements {
   }
 
   /// A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
-  private var others: SQL {
+  private var acknowledging: SQL {
     let isCancelled: SQL =
       "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ends_if_replaced)"
     return """
@@ -176,11 +192,11 @@ struct PostgresAcknowledgements {
             $9::boolean[], $10::bigint[])
             AS attempt (job, its_claim, becomes, delay, charge, keeps_lane, failure, is_further, ends_if_replaced, number)
         WHERE id = job AND claim = its_claim AND state + 0 = \(.executing)
-        RETURNING id, state, flags, failure, number, moment
+        RETURNING id, state, failure, number, moment, lane, (~major) AS rank, (~minor) AS subrank, attempts
       ), noted AS (
         INSERT INTO \(schema).errors (job, at, attempt, error)
         SELECT id, moment, number, failure FROM ended WHERE failure IS NOT NULL)
-      SELECT id, state FROM ended
+      SELECT id, state, lane, rank, subrank, attempts::bigint, id FROM ended
       """
   }
 
