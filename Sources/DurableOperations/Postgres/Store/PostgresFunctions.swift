@@ -2,6 +2,9 @@
 /// What the server does with several statements that depend on each other: a round trip for all of them, and the same for those who
 /// enqueue jobs by SQL.
 ///
+/// Jobs are looked up by their numbers, one by one or by an array of them, and their states by subqueries that give one value: joins, and
+/// `EXISTS`, which may become one, or a table in memory, read all jobs if the plan was made while there were few.
+///
 /// Each statement in a function sees what was committed before it began, so a decision comes after the lock that it needs. Locks are
 /// taken in one order everywhere: the number of a round, unique keys, prerequisites, the job itself, dependents; each by number.
 enum PostgresFunctions {
@@ -68,6 +71,8 @@ enum PostgresFunctions {
     #variable_conflict use_column
     DECLARE
       failed bigint[];
+      released record;
+      hit record;
     BEGIN
       moment := coalesce(moment, \(schema).now_ms());
       WHILE cardinality(ended) > 0 LOOP
@@ -76,42 +81,50 @@ enum PostgresFunctions {
           WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)))
         ORDER BY id FOR UPDATE;
         EXIT WHEN NOT FOUND;
-        RETURN QUERY
-          WITH released AS MATERIALIZED (
+        FOR released IN
+          WITH gone AS (
             DELETE FROM \(schema).dependencies
             WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
               AND (how = 0 OR failing = 3)
-            RETURNING dependent
-          ), n AS MATERIALIZED (SELECT dependent, count(*)::int AS n FROM released GROUP BY dependent)
-          UPDATE \(schema).jobs SET blockers = blockers - n.n,
-            state = CASE WHEN state <> 2 OR blockers > n.n THEN state WHEN run_at > moment THEN 1 ELSE 0 END
-          FROM n WHERE id = n.dependent
-          RETURNING id, lane, state::int, NULL::bigint;
+            RETURNING dependent)
+          SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent
+        LOOP
+          UPDATE \(schema).jobs SET blockers = blockers - released.n,
+            state = CASE WHEN state <> 2 OR blockers > released.n THEN state WHEN run_at > moment THEN 1 ELSE 0 END
+          WHERE id = released.dependent RETURNING id, lane, state INTO job, job_lane, job_state;
+          failed_with := NULL;
+          RETURN NEXT;
+        END LOOP;
         failed := '{}';
         IF how <> 0 THEN
-          FOR job, job_lane, job_state, failed_with IN
-            WITH hit AS MATERIALIZED (
-              SELECT DISTINCT ON (dependent) dependent, prerequisite, failing FROM \(schema).dependencies
+          FOR hit IN
+            -- The OFFSET keeps the server from reading an index that has this order already, from one end to the other.
+            SELECT DISTINCT ON (dependent) dependent, prerequisite, failing FROM (
+              SELECT dependent, prerequisite, failing FROM \(schema).dependencies
               WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
-                AND (how = 2 OR failing IN (1, 2))
-              ORDER BY dependent, prerequisite)
+                AND (how = 2 OR failing IN (1, 2)) OFFSET 0) AS those
+            ORDER BY dependent, prerequisite
+          LOOP
             UPDATE \(schema).jobs SET finished_at = moment, state = CASE hit.failing WHEN 2 THEN 6 ELSE 5 END,
               error = \(prerequisiteFailed)
-            FROM hit WHERE id = hit.dependent AND state IN (2, 4)
-            RETURNING id, lane, state::int, hit.prerequisite
-          LOOP
+            WHERE id = hit.dependent AND state IN (2, 4) RETURNING id, lane, state INTO job, job_lane, job_state;
+            CONTINUE WHEN NOT FOUND;
+            failed_with := hit.prerequisite;
             failed := failed || job;
             RETURN NEXT;
           END LOOP;
         END IF;
         IF how = 2 THEN
           -- What was deleted will never be done: nobody waits for it any more.
-          WITH gone AS MATERIALIZED (
-            DELETE FROM \(schema).dependencies
-            WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
-            RETURNING dependent
-          ), n AS MATERIALIZED (SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent)
-          UPDATE \(schema).jobs SET blockers = blockers - n.n FROM n WHERE id = n.dependent;
+          FOR released IN
+            WITH gone AS (
+              DELETE FROM \(schema).dependencies
+              WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
+              RETURNING dependent)
+            SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent
+          LOOP
+            UPDATE \(schema).jobs SET blockers = blockers - released.n WHERE id = released.dependent;
+          END LOOP;
         END IF;
         ended := failed;
         how := 1;
@@ -141,11 +154,11 @@ enum PostgresFunctions {
     BEGIN
       IF EXISTS (SELECT 1 FROM \(schema).checkpoints WHERE job = ANY(ids)) THEN
         DELETE FROM \(schema).checkpoints WHERE job = ANY(ids)
-          AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = checkpoints.job AND state <> 7);
+          AND coalesce((SELECT state FROM \(schema).jobs WHERE id = checkpoints.job), 7) = 7;
       END IF;
       IF EXISTS (SELECT 1 FROM \(schema).errors WHERE job = ANY(ids)) THEN
         DELETE FROM \(schema).errors WHERE job = ANY(ids)
-          AND (NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = errors.job)
+          AND ((SELECT state FROM \(schema).jobs WHERE id = errors.job) IS NULL
             OR number <= (SELECT older.number FROM \(schema).errors AS older WHERE older.job = errors.job
               ORDER BY older.number DESC OFFSET 20 LIMIT 1));
       END IF;
@@ -167,10 +180,10 @@ enum PostgresFunctions {
       END LOOP;
       RETURN QUERY SELECT * FROM \(schema).prerequisites_ended(ARRAY(
         SELECT DISTINCT prerequisite FROM \(schema).dependencies WHERE prerequisite = ANY(ids)
-          AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = prerequisite AND state <> 7)), 0, NULL, moment);
+          AND coalesce((SELECT state FROM \(schema).jobs WHERE id = prerequisite), 7) = 7), 0, NULL, moment);
       RETURN QUERY SELECT * FROM \(schema).prerequisites_ended(ARRAY(
         SELECT DISTINCT prerequisite FROM \(schema).dependencies WHERE prerequisite = ANY(ids)
-          AND EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = prerequisite AND state IN (5, 6))), 1, NULL, moment);
+          AND (SELECT state FROM \(schema).jobs WHERE id = prerequisite) IN (5, 6)), 1, NULL, moment);
     END $$;
     """
   }
@@ -233,14 +246,14 @@ enum PostgresFunctions {
     BEGIN
       ids := ARRAY(SELECT id FROM \(schema).jobs
         WHERE state IN (5, 7) AND finished_at >= finished_from AND finished_at < finished_before
-          AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id))
+          AND (flags & 1 = 0 OR (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = id LIMIT 1) IS NULL)
         ORDER BY finished_at LIMIT most FOR UPDATE SKIP LOCKED);
       may_have_more := cardinality(ids) = most;
       reached := CASE WHEN may_have_more THEN (SELECT finished_at FROM \(schema).jobs WHERE id = ids[most])
         ELSE finished_before END;
       -- Once more, now that nobody can make one of them a prerequisite.
       ids := ARRAY(SELECT id FROM unnest(ids) AS id
-        WHERE NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id));
+        WHERE (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = id LIMIT 1) IS NULL);
       PERFORM \(schema).remove_jobs(ids);
       RETURN NEXT;
     END $$;
@@ -337,7 +350,7 @@ enum PostgresFunctions {
       END IF;
       PERFORM 1 FROM \(schema).jobs WHERE id = ANY(prerequisites) ORDER BY id FOR NO KEY UPDATE;
       SELECT p INTO other FROM unnest(prerequisites) AS p
-        WHERE p = of_job OR NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = p) ORDER BY p LIMIT 1;
+        WHERE p = of_job OR (SELECT state FROM \(schema).jobs WHERE id = p) IS NULL ORDER BY p LIMIT 1;
       IF FOUND THEN
         problem := 2;
         RETURN NEXT;

@@ -131,7 +131,7 @@ extension PostgresSession {
         (SELECT min(next_at) FROM \(schema).periodic),
         CASE WHEN $2::boolean THEN (SELECT finished_at FROM \(schema).jobs
           WHERE state IN (\(.cancelled, .done)) AND finished_at >= $4 AND (flags & \(flags: .hasDependents) = 0
-            OR NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = jobs.id))
+            OR (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = jobs.id LIMIT 1) IS NULL)
           ORDER BY finished_at LIMIT 1) END
       """
     ) {

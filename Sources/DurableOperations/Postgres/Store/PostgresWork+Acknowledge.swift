@@ -174,28 +174,30 @@ struct PostgresAcknowledgements {
   }
 
   /// A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
+  ///
+  /// What becomes of each is looked up by its position: with a join the server may read all jobs, if the plan was made while there
+  /// were few.
   private var acknowledging: SQL {
     let isCancelled: SQL =
-      "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ends_if_replaced)"
+      "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ($9::boolean[])[n])"
+    let moment: SQL = "(SELECT moment FROM time)"
     return """
-      WITH ended AS (
-        UPDATE \(schema).jobs SET state = CASE WHEN \(isCancelled) THEN \(.cancelled) ELSE becomes END, worker = NULL,
-          lane = CASE WHEN keeps_lane THEN lane ELSE lane & ~\(lane: .alone) END,
-          run_at = CASE WHEN \(isCancelled) THEN NULL ELSE moment + delay END,
-          flags = flags & ~\(flags: .isCancelRequested, .isAbandoned) | \(flags: .runsAfterDelay)
-            | CASE WHEN failure IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
-          attempts = attempts + charge, crashes = CASE WHEN is_further THEN 0 ELSE crashes END,
-          lapses = CASE WHEN is_further THEN 0 ELSE lapses END, error = coalesce(failure, error),
-          finished_at = CASE WHEN \(isCancelled) OR becomes IN (\(.cancelled, .dead)) THEN moment END
-        FROM (SELECT coalesce($11::bigint, \(schema).now_ms()) AS moment OFFSET 0) AS time,
-          unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[], $7::text[], $8::boolean[],
-            $9::boolean[], $10::bigint[])
-            AS attempt (job, its_claim, becomes, delay, charge, keeps_lane, failure, is_further, ends_if_replaced, number)
-        WHERE id = job AND claim = its_claim AND state + 0 = \(.executing)
-        RETURNING id, state, failure, number, moment, lane, (~major) AS rank, (~minor) AS subrank, attempts
+      WITH time AS MATERIALIZED (SELECT coalesce($11::bigint, \(schema).now_ms()) AS moment), ended AS (
+        UPDATE \(schema).jobs SET (state, worker, lane, run_at, flags, attempts, crashes, lapses, error, finished_at) = (
+          SELECT CASE WHEN \(isCancelled) THEN \(.cancelled) ELSE ($3::bigint[])[n] END, NULL::bigint,
+            CASE WHEN ($6::boolean[])[n] THEN lane ELSE lane & ~\(lane: .alone) END,
+            CASE WHEN \(isCancelled) THEN NULL ELSE \(moment) + ($4::bigint[])[n] END,
+            flags & ~\(flags: .isCancelRequested, .isAbandoned) | \(flags: .runsAfterDelay)
+              | CASE WHEN ($7::text[])[n] IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
+            attempts + ($5::bigint[])[n], CASE WHEN ($8::boolean[])[n] THEN 0 ELSE crashes END,
+            CASE WHEN ($8::boolean[])[n] THEN 0 ELSE lapses END, coalesce(($7::text[])[n], error),
+            CASE WHEN \(isCancelled) OR ($3::bigint[])[n] IN (\(.cancelled, .dead)) THEN \(moment) END
+          FROM (SELECT array_position($1::bigint[], id) AS n OFFSET 0) AS place)
+        WHERE \(Self.isCurrent)
+        RETURNING id, state, lane, (~major) AS rank, (~minor) AS subrank, attempts, array_position($1::bigint[], id) AS n
       ), noted AS (
         INSERT INTO \(schema).errors (job, at, attempt, error)
-        SELECT id, moment, number, failure FROM ended WHERE failure IS NOT NULL)
+        SELECT id, \(moment), ($10::bigint[])[n], ($7::text[])[n] FROM ended WHERE ($7::text[])[n] IS NOT NULL)
       SELECT id, state, lane, rank, subrank, attempts::bigint, id FROM ended
       """
   }
