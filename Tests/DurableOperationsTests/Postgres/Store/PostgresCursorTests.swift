@@ -1,4 +1,5 @@
 #if os(macOS) || os(Linux)
+import TestSupport
 import Testing
 
 @testable import DurableOperations
@@ -94,6 +95,57 @@ import Testing
     cursors.claimed(
       PostgresClaimCursors.Claimed(lanes: [4], last: [4: key(8)], exhausted: [], duration: fast, isFromFront: true))
     #expect(!cursors.isSlow && cursors.key(of: 4) == .first)
+  }
+
+  /// Jobs are enqueued, with any priority, retried, released, and claimed, before, behind and while a claim is under way.
+  @Test(arguments: 0..<50) func whatThisProcessMadeDue_atRandom_isNeverPassed(seed: Int) {
+    var random = SeededRandomNumberGenerator(seed: UInt64(seed))
+    var cursors = PostgresClaimCursors(slow: .milliseconds(5))
+    var waiting: [Int64: Set<Key>] = [:]
+    var now = start, last: Int64 = 0
+    func enqueue() {
+      let lane = Int64(random.number(1...3))
+      last += 1
+      let key = Key(
+        rank: Int64(random.number(0...2)), subrank: 0, attempts: Int64(random.number(0...1)), id: last)
+      waiting[lane, default: []].insert(key)
+      cursors.free([lane: random.chance(80) ? key : .first])
+    }
+    for _ in 0..<300 {
+      for _ in 0..<random.number(0...3) { enqueue() }
+      now += .milliseconds(random.number(0...300))
+      if random.chance(5) { cursors.workHasCome() }
+      let isFromFront = cursors.begin(at: now, every: .seconds(1))
+      let lanes = (Int64(1)...3).filter { _ in random.chance(70) }
+      var claimed = PostgresClaimCursors.Claimed(
+        lanes: lanes, last: [:], exhausted: [], duration: .milliseconds(random.number(0...9)), isFromFront: isFromFront)
+      for lane in lanes {
+        let from = isFromFront ? .first : cursors.key(of: lane)
+        let limit = random.number(0...4)
+        let jobs = waiting[lane, default: []].sorted().filter { $0 >= from }.prefix(limit)
+        if let key = jobs.last { claimed.last[lane] = key }
+        if jobs.count < limit { claimed.exhausted.insert(lane) }
+        waiting[lane]?.subtract(jobs)
+      }
+      // Committed after the server looked, and told before its answer came.
+      if random.chance(30) { enqueue() }
+      cursors.claimed(claimed)
+      for (lane, keys) in waiting {
+        #expect(keys.allSatisfy { $0 >= cursors.key(of: lane) }, "lane \(lane)")
+      }
+    }
+  }
+
+  @Test func tooSlow_isToldOnceAMinute_untilItIsNot() {
+    var cursors = cursors([:], took: .milliseconds(50))
+    let isTold = [0, 59, 60].map { cursors.isToBeTold(at: start + .seconds($0)) }
+    #expect(isTold == [true, false, true])
+    _ = cursors.begin(at: start + .seconds(100), every: .seconds(1))
+    cursors.claimed(
+      PostgresClaimCursors.Claimed(
+        lanes: [4], last: [:], exhausted: [], duration: .milliseconds(49), isFromFront: true))
+    let isToldAgain = cursors.isToBeTold(at: start + .seconds(1000))
+    #expect(!isToldAgain)
   }
 
   // MARK: - Times
