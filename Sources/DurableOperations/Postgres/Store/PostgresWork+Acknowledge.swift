@@ -35,6 +35,7 @@ extension PostgresWork {
       case (_, let event): tell(event)
       }
     }
+    for end in batch.overtaken where !end.isGivenBack { tell(.leaseLost(end.id, kind: end.kind)) }
     if states.values.contains(.waiting) { hasFreedJobs = true }
     for position in batch.others {
       results[position].forEachRow { row in
@@ -94,7 +95,10 @@ extension PostgresWork {
 
 /// The ends of some attempts, as statements: one for those that are done, one for the others, and one for what follows.
 struct PostgresAcknowledgements {
-  let ends: [Acknowledgement]
+  private(set) var ends: [Acknowledgement] = []
+  /// Those of jobs that were claimed again, of which a later attempt has ended as well: a statement looks up what becomes of a job by its
+  /// number.
+  private(set) var overtaken: [Acknowledgement] = []
   private let keepsDone: Bool
   private let store: PostgresStore
   /// Whether statements of the user's run in the transaction.
@@ -108,7 +112,10 @@ struct PostgresAcknowledgements {
 
   init(_ ends: [Acknowledgement], keepsDone: Bool, in store: PostgresStore, besideGuests: Bool = false) {
     // In the order of their numbers, as all locks are taken.
-    self.ends = ends.sorted { $0.id < $1.id }
+    for end in ends.sorted(by: { ($0.id, $0.claim) < ($1.id, $1.claim) }) {
+      if self.ends.last?.id == end.id { overtaken.append(self.ends.removeLast()) }
+      self.ends.append(end)
+    }
     self.keepsDone = keepsDone
     self.store = store
     isBesideGuests = besideGuests
