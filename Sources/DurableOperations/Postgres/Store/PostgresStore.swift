@@ -94,6 +94,9 @@ final class PostgresStore: Sendable {
     }
   }
 
+  /// Those that were made, for tests of how the server runs them.
+  var madeStatements: [PostgresStatement] { statements.withLock { Array($0.values) } }
+
   /// Makes plans independent of what is known of the tables when they are made: a plan for an empty table is kept.
   static let plans = [
     "enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit",

@@ -117,7 +117,8 @@ import Testing
       let lines = plan.split(separator: "\n").map(String.init)
       for (line, next) in zip(lines, lines.dropFirst() + [""]) {
         let words = line.split(separator: " ")
-        guard let on = words.lastIndex(of: "on"), on + 1 < words.count, Self.large.contains(String(words[on + 1])) else {
+        guard let on = words.lastIndex(of: "on"), on + 1 < words.count, Self.large.contains(String(words[on + 1]))
+        else {
           continue
         }
         let isWholeIndex = line.contains(#/Index.*_(pkey|unique|dependent) /#) && !next.contains("Index Cond")
@@ -182,9 +183,11 @@ private struct PlanStage {
       INSERT INTO dependencies (prerequisite, dependent, failing)
       SELECT id - 1, id, id % 4 FROM jobs WHERE id % 8 IN (2, 4) ON CONFLICT DO NOTHING
       """)
-    statements.append("INSERT INTO checkpoints (job, data) SELECT id, '' FROM jobs WHERE id % 5 = 0 ON CONFLICT DO NOTHING")
     statements.append(
-      "INSERT INTO errors (job, at, attempt, error) SELECT id, 1, 1, 'no' FROM jobs, generate_series(1, 2) WHERE id % 4 = 0")
+      "INSERT INTO checkpoints (job, data) SELECT id, '' FROM jobs WHERE id % 5 = 0 ON CONFLICT DO NOTHING")
+    statements.append(
+      "INSERT INTO errors (job, at, attempt, error) SELECT id, 1, 1, 'no' FROM jobs, generate_series(1, 2) WHERE id % 4 = 0"
+    )
     try execute(statements)
   }
 
