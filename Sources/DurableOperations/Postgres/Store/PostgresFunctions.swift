@@ -479,18 +479,42 @@ enum PostgresFunctions {
     DECLARE
       number bigint;
       unknown text;
+      failing int;
+      key_states bigint[] := ARRAY[0, 1, 2, 3, 4];
       stored record;
       blocked record;
     BEGIN
+      options := coalesce(options, '{}');
       SELECT key INTO unknown FROM jsonb_object_keys(options) AS key WHERE key <> ALL(ARRAY['version', 'major', 'minor',
-        'runAfter', 'runAt', 'maxAttempts', 'timeout', 'requiresNetwork', 'uniqueKey', 'whenTaken', 'dependsOn',
-        'whenPrerequisiteFails', 'holdsAfterLastAttempt', 'startsHeld']) LIMIT 1;
+        'runAfter', 'runAt', 'maxAttempts', 'timeout', 'requiresNetwork', 'uniqueKey', 'uniqueKeyStates', 'whenTaken',
+        'dependsOn', 'whenPrerequisiteFails', 'holdsAfterLastAttempt', 'startsHeld', 'backoff']) LIMIT 1;
       IF unknown IS NOT NULL THEN
         RAISE EXCEPTION 'enqueue: there is no option %', unknown USING ERRCODE = '22023',
           HINT = 'The options stand in the article “Several machines”.';
       END IF;
       IF coalesce(kind, '') = '' THEN
         RAISE EXCEPTION 'enqueue: the kind is empty' USING ERRCODE = '22023';
+      END IF;
+      IF payload IS NULL THEN
+        RAISE EXCEPTION 'enqueue: there is no job' USING ERRCODE = '22023';
+      END IF;
+      IF (options->>'maxAttempts')::bigint < 1 OR (options->>'timeout')::numeric <= 0 THEN
+        RAISE EXCEPTION 'enqueue: maxAttempts is below 1, or timeout is not positive' USING ERRCODE = '22023';
+      END IF;
+      IF options->>'whenTaken' NOT IN ('reject', 'replace') THEN
+        RAISE EXCEPTION 'enqueue: whenTaken is neither reject nor replace' USING ERRCODE = '22023';
+      END IF;
+      failing := array_position(ARRAY['wait', 'cancel', 'die', 'run'], coalesce(options->>'whenPrerequisiteFails', 'wait')) - 1;
+      IF failing IS NULL THEN
+        RAISE EXCEPTION 'enqueue: whenPrerequisiteFails is none of wait, cancel, die and run' USING ERRCODE = '22023';
+      END IF;
+      IF options->>'uniqueKeyStates' IS NOT NULL THEN
+        key_states := ARRAY(SELECT array_position(
+          ARRAY['waiting', 'scheduled', 'blocked', 'executing', 'held', 'cancelled', 'dead', 'done'], name) - 1
+          FROM jsonb_array_elements_text(options->'uniqueKeyStates') AS name);
+        IF array_position(key_states, NULL) IS NOT NULL THEN
+          RAISE EXCEPTION 'enqueue: uniqueKeyStates names a state that there is not' USING ERRCODE = '22023';
+        END IF;
       END IF;
       SELECT id INTO number FROM \(schema).kinds AS k WHERE k.name = kind;
       IF number IS NULL THEN
@@ -506,18 +530,17 @@ enum PostgresFunctions {
         ceil((options->>'timeout')::numeric * 1000)::bigint,
         ceil(extract(epoch FROM (options->>'runAt')::timestamptz) * 1000)::bigint,
         ceil(nullif(greatest((options->>'runAfter')::numeric, 0), 0) * 1000)::bigint,
-        coalesce((options->>'startsHeld')::boolean, false), coalesce((options->>'version')::bigint, 1), NULL,
-        options->>'uniqueKey', ARRAY[0, 1, 2, 3, 4]::bigint[], coalesce(options->>'whenTaken', 'reject') = 'replace',
+        coalesce((options->>'startsHeld')::boolean, false), coalesce((options->>'version')::bigint, 1), options->>'backoff',
+        options->>'uniqueKey', key_states, coalesce(options->>'whenTaken', 'reject') = 'replace',
         payload, NULL, NULL);
       IF stored.problem = 1 THEN
         RAISE EXCEPTION 'enqueue: job % has the unique key %', stored.other, options->>'uniqueKey'
           USING ERRCODE = '23505';
       END IF;
-      IF options ? 'dependsOn' THEN
+      IF options->>'dependsOn' IS NOT NULL THEN
         FOR blocked IN SELECT * FROM \(schema).block_job(stored.job,
           ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(options->'dependsOn')),
-          CASE coalesce(options->>'whenPrerequisiteFails', 'wait')
-            WHEN 'wait' THEN 0 WHEN 'cancel' THEN 1 WHEN 'die' THEN 2 WHEN 'run' THEN 3 END, NULL)
+          failing, NULL)
         LOOP
           IF blocked.problem IS NOT NULL THEN
             RAISE EXCEPTION 'enqueue: the prerequisite % %', blocked.other,

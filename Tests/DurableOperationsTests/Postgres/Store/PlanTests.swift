@@ -35,39 +35,52 @@ import Testing
     "are_there",
   ]
 
-  // MARK: - Statements
-
-  @Test(arguments: Tables.all) func statements_readNoTableAtLength(_ tables: Tables) throws {
+  @Test(arguments: Tables.all) func plans_readNoTableAtLength(_ tables: Tables) throws {
     let stage = try PlanStage(tables)
-    let statements = try stage.statements()
-    #expect(statements.count > 60)
-    for (name, plan) in try stage.plans(of: statements) where Self.readsAll[name] == nil {
+    let plans = try stage.plans(of: stage.statements())
+    #expect(plans.count > 60)
+    for (name, plan) in plans where Self.readsAll[name] == nil {
       for node in plan.nodes where Self.large.contains(node.table) {
         #expect(!node.readsAll, "\(name) reads all of \(node.table): \(node)")
       }
     }
+    try expectWhatIsCurrent_isNotLookedForAmongWhatExecutes(plans)
+    try expectClaims_beginAtTheirCursors(plans)
+    try expectFunctions_readNoTableAtLength(stage.plansOfFunctions())
   }
 
   /// While anybody keeps an old snapshot, entries of all that was claimed stand there.
-  @Test(arguments: Tables.all)
-  func whatIsCurrent_isNotLookedForAmongWhatExecutes(_ tables: Tables) throws {
-    let stage = try PlanStage(tables)
-    let names: Set = ["acknowledge", "done", "keep_done", "mark_checkpoint", "heartbeat", "abandon"]
-    let statements = try stage.statements().filter { names.contains($0.name) }
-    #expect(Set(statements.map(\.name)) == names)
-    for (name, plan) in try stage.plans(of: statements) {
+  private func expectWhatIsCurrent_isNotLookedForAmongWhatExecutes(_ plans: [String: Plan]) throws {
+    for name in ["acknowledge", "done", "keep_done", "mark_checkpoint", "heartbeat", "abandon"] {
+      let plan = try #require(plans[name])
       #expect(!plan.nodes.contains { $0.index == "jobs_executing" }, "\(name)")
     }
   }
 
-  @Test(arguments: Tables.all) func claim_beginsAtItsCursor_andSortsNoLane(_ tables: Tables) throws {
-    let stage = try PlanStage(tables)
-    let claims = try stage.statements().filter { ["claim", "count_claimable"].contains($0.name) }
-    #expect(claims.count == 2)
-    for (name, plan) in try stage.plans(of: claims) {
-      let ofLanes = plan.nodes.filter { $0.index == "jobs_order" }
+  private func expectClaims_beginAtTheirCursors(_ plans: [String: Plan]) throws {
+    for name in ["claim", "count_claimable"] {
+      let ofLanes = try #require(plans[name]).nodes.filter { $0.index == "jobs_order" }
       #expect(!ofLanes.isEmpty)
       for node in ofLanes { #expect(node.condition?.contains("ROW(") == true, "\(name): \(node)") }
+    }
+  }
+
+  /// - Parameter text: what `auto_explain` says of a session with settings of its own, such as another program's: what is planned first
+  ///   is kept.
+  private func expectFunctions_readNoTableAtLength(_ text: String) throws {
+    let plans = text.components(separatedBy: "WARNING:  duration: ").dropFirst()
+    #expect(plans.count > 60)
+    for plan in plans {
+      let lines = plan.split(separator: "\n").map(String.init)
+      for (line, next) in zip(lines, lines.dropFirst() + [""]) {
+        let words = line.split(separator: " ")
+        guard let on = words.lastIndex(of: "on"), on + 1 < words.count, Self.large.contains(String(words[on + 1]))
+        else {
+          continue
+        }
+        let isWholeIndex = line.contains(#/Index.*_(pkey|unique|dependent) /#) && !next.contains("Index Cond")
+        #expect(!line.contains("Seq Scan") && !isWholeIndex, "\(plan)")
+      }
     }
   }
 
@@ -105,27 +118,6 @@ import Testing
     }
     #expect(written.count > 80)
     #expect(written.subtracting(made).subtracting(Self.besideTheTour) == [])
-  }
-
-  // MARK: - Functions
-
-  /// Called in a session with settings of its own, such as another program's: what is planned first is kept.
-  @Test(arguments: Tables.all) func functions_readNoTableAtLength(_ tables: Tables) throws {
-    let stage = try PlanStage(tables)
-    let plans = try stage.plansOfFunctions().components(separatedBy: "WARNING:  duration: ").dropFirst()
-    #expect(plans.count > 60)
-    for plan in plans {
-      let lines = plan.split(separator: "\n").map(String.init)
-      for (line, next) in zip(lines, lines.dropFirst() + [""]) {
-        let words = line.split(separator: " ")
-        guard let on = words.lastIndex(of: "on"), on + 1 < words.count, Self.large.contains(String(words[on + 1]))
-        else {
-          continue
-        }
-        let isWholeIndex = line.contains(#/Index.*_(pkey|unique|dependent) /#) && !next.contains("Index Cond")
-        #expect(!line.contains("Seq Scan") && !isWholeIndex, "\(plan)")
-      }
-    }
   }
 }
 
@@ -209,12 +201,12 @@ private struct PlanStage {
   }
 
   /// The plans for any values, as they are kept, with the settings of the store.
-  func plans(of statements: [Statement]) throws -> [(name: String, plan: Plan)] {
+  func plans(of statements: [Statement]) throws -> [String: Plan] {
     let connection = try connect()
     defer { connection.close() }
     for setting in PostgresStore.plans { try connection.execute("SET \(setting) = off") }
     try connection.execute("SET plan_cache_mode = force_generic_plan")
-    return try statements.filter(\.hasPlan).map { statement in
+    let plans = try statements.filter(\.hasPlan).map { statement in
       let types = statement.types.isEmpty ? "" : "(\(statement.types.joined(separator: ", ")))"
       let values = statement.types.isEmpty ? "" : "(\(statement.types.map { _ in "NULL" }.joined(separator: ", ")))"
       try connection.execute("PREPARE plan \(types) AS \(statement.sql)")
@@ -224,6 +216,7 @@ private struct PlanStage {
       }
       return (statement.name, try Plan(text))
     }
+    return Dictionary(plans, uniquingKeysWith: { $1 })
   }
 
   // MARK: - Functions
