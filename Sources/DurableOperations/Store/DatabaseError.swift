@@ -57,8 +57,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
 
     /// The connection to the server was lost. Nothing of what was asked for is stored.
     public static let connectionLost = Code(value: .connectionLost)
-    /// There is no connection to the server: it is not there, refuses this role, or has none left. Also that of a queue that waits
-    /// until it is back.
+    /// There is no connection to the server: it is not there, refuses this role, or has none left. Also that of a queue that
+    /// waits until it is back.
     public static let cannotConnect = Code(value: .cannotConnect)
     /// The connection went while the transaction was committed: it is stored, or it is not.
     public static let outcomeUnknown = Code(value: .outcomeUnknown)

@@ -1,9 +1,9 @@
 #if os(macOS) || os(Linux)
 /// Where the next claim of each lane begins: at its front as long as that is fast, else where the jobs begin that may still wait.
 ///
-/// While anybody keeps an old snapshot, entries of jobs that were claimed stay at the front of the index, and each claim from there
-/// passes all of them. What this process makes due itself moves the beginning back to it; what others do is seen from the front, at
-/// each look.
+/// While anybody keeps an old snapshot, entries of jobs that were claimed stay at the front of the index, and each claim from
+/// there passes all of them. What this process makes due itself moves the beginning back to it; what others do is seen from the
+/// front, at each look.
 struct PostgresClaimCursors {
   /// A place in the order of the jobs of a lane.
   struct Key: Hashable, Comparable {

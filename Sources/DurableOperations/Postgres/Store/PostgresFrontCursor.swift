@@ -1,9 +1,9 @@
 #if os(macOS) || os(Linux)
-/// Where an index of times is read from: its front as long as that is fast, else the time before which nothing was seen, and its front
-/// once a minute.
+/// Where an index of times is read from: its front as long as that is fast, else the time before which nothing was seen, and its
+/// front once a minute.
 ///
-/// While anybody keeps an old snapshot, entries of jobs that had their turn stay at the front. What is written later has a later time,
-/// unless its transaction took long.
+/// While anybody keeps an old snapshot, entries of jobs that had their turn stay at the front. What is written later has a later
+/// time, unless its transaction took long.
 struct PostgresFrontCursor {
   /// How long what stands before the cursor may stay unseen.
   static let pause = Duration.seconds(60)

@@ -1,12 +1,13 @@
 #if os(macOS) || os(Linux)
-/// What the server does with several statements that depend on each other: a round trip for all of them, and the same for those who
-/// enqueue jobs by SQL.
+/// What the server does with several statements that depend on each other: a round trip for all of them, and the same for those
+/// who enqueue jobs by SQL.
 ///
-/// Jobs are looked up by their numbers, one by one or by an array of them, and their states by subqueries that give one value: joins, and
-/// `EXISTS`, which may become one, or a table in memory, read all jobs if the plan was made while there were few.
+/// Jobs are looked up by their numbers, one by one or by an array of them, and their states by subqueries that give one value:
+/// joins, and `EXISTS`, which may become one, or a table in memory, read all jobs if the plan was made while there were few.
 ///
-/// Each statement in a function sees what was committed before it began, so a decision comes after the lock that it needs. Locks are
-/// taken in one order everywhere: the number of a round, unique keys, prerequisites, the job itself, dependents; each by number.
+/// Each statement in a function sees what was committed before it began, so a decision comes after the lock that it needs. Locks
+/// are taken in one order everywhere: the number of a round, unique keys, prerequisites, the job itself, dependents; each by
+/// number.
 enum PostgresFunctions {
   static func all(_ schema: SQL) -> SQL {
     """
@@ -25,8 +26,8 @@ enum PostgresFunctions {
     """
   }
 
-  /// With settings of its own: plans are kept for the session, and the first call may come from anybody's, with whatever settings, on
-  /// an empty table.
+  /// With settings of its own: plans are kept for the session, and the first call may come from anybody's, with whatever
+  /// settings, on an empty table.
   private static let language: SQL = {
     let settings: [SQL] = PostgresStore.plans.map { "SET \(SQL(stringLiteral: $0)) = off" }
     return "LANGUAGE plpgsql \(SQL(stringLiteral: settings.map(\.text).joined(separator: " ")))"
@@ -62,8 +63,8 @@ enum PostgresFunctions {
 
   // MARK: - Prerequisites
 
-  /// Lets dependents go on, or fail, and theirs in turn. `how`: 0 for done, 1 for failed, 2 for deleted; `only_dependent`: the one
-  /// that is meant, or null. Returns what was changed: those that failed with the prerequisite that they failed with.
+  /// Lets dependents go on, or fail, and theirs in turn. `how`: 0 for done, 1 for failed, 2 for deleted; `only_dependent`: the
+  /// one that is meant, or null. Returns what was changed: those that failed with the prerequisite that they failed with.
   private static func prerequisitesEnded(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).prerequisites_ended(ended bigint[], how int, only_dependent bigint, moment bigint)
@@ -235,8 +236,8 @@ enum PostgresFunctions {
     """
   }
 
-  /// Deletes a batch of jobs that ended before a time, but for those that others wait for: somebody may retry them. Returns whether
-  /// there may be more, and up to which time there are no others.
+  /// Deletes a batch of jobs that ended before a time, but for those that others wait for: somebody may retry them. Returns
+  /// whether there may be more, and up to which time there are no others.
   private static func prune(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).prune(finished_from bigint, finished_before bigint, most int)
@@ -332,8 +333,8 @@ enum PostgresFunctions {
     """
   }
 
-  /// Has a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this one. Otherwise the rows are those of
-  /// `prerequisites_ended`: one of them may have failed long ago.
+  /// Has a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this one. Otherwise the rows are those
+  /// of `prerequisites_ended`: one of them may have failed long ago.
   private static func blockJob(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).block_job(of_job bigint, prerequisites bigint[], of_failing bigint, moment bigint)
@@ -422,11 +423,11 @@ enum PostgresFunctions {
   // MARK: - Workers
 
   /// Takes the jobs from a worker, which is one no more: they wait again. `how`: 0 if it crashed, 1 if its lease ran out, 2 if it
-  /// stood still; `expected`: its lease as it was seen, null for a worker that is no more. Returns nothing if a round of it is under
-  /// way, if it has come back, or if somebody else was faster.
+  /// stood still; `expected`: its lease as it was seen, null for a worker that is no more. Returns nothing if a round of it is
+  /// under way, if it has come back, or if somebody else was faster.
   ///
-  /// Nobody waits for it: what a transaction of the worker's has locked is taken later, when that has ended. The worker counts rounds
-  /// no more, and stays until then.
+  /// Nobody waits for it: what a transaction of the worker's has locked is taken later, when that has ended. The worker counts
+  /// rounds no more, and stays until then.
   private static func rescue(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).rescue(of_worker bigint, expected bigint, how int, most bigint, moment bigint)

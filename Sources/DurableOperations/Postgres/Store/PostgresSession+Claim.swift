@@ -75,8 +75,8 @@ struct PostgresClaim {
     AS l (lane, room, rank, subrank, attempts, id)
     """
 
-  /// How many of each lane are among the first is found out without locks; then exactly those are locked, so no row is locked that
-  /// is not taken. While a job waits that must run alone nothing else is claimed. Each row says how many were meant, and
+  /// How many of each lane are among the first is found out without locks; then exactly those are locked, so no row is locked
+  /// that is not taken. While a job waits that must run alone nothing else is claimed. Each row says how many were meant, and
   /// whether such a one waits.
   private static func statement(_ schema: SQL) -> SQL {
     let ofLane: SQL = "\(waiting(schema)) ORDER BY \(order)"

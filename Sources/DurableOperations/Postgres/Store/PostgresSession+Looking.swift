@@ -258,7 +258,8 @@ extension PostgresSession {
     var position: Int?
     let results = try transaction(isRepeatable: true) { work in
       try work.run(commits: true) { pipeline in
-        // What others have locked they are about to note. One that stands still must not keep anybody's lease from being prolonged.
+        // What others have locked they are about to note. One that stands still must not keep anybody's lease from being
+        // prolonged.
         pipeline.add(
           statement(
             "know_kinds",

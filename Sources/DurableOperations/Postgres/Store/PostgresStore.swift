@@ -83,8 +83,8 @@ final class PostgresStore: Sendable {
 
   // MARK: - Statements
 
-  /// A statement that is prepared once for each connection, by a name that says what it does. What its text depends on is the same
-  /// for the whole life of this.
+  /// A statement that is prepared once for each connection, by a name that says what it does. What its text depends on is the
+  /// same for the whole life of this.
   func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
     statements.withLock { statements in
       if let known = statements[name] { return known }
@@ -142,8 +142,8 @@ final class PostgresStore: Sendable {
     }
   }
 
-  /// From here on, reading the front of an index is slow. Not by a test's clock: a machine that is busy for a moment does not change
-  /// then when something is seen.
+  /// From here on, reading the front of an index is slow. Not by a test's clock: a machine that is busy for a moment does not
+  /// change then when something is seen.
   private static func slow(_ configuration: DurableQueue.Configuration) -> Duration {
     configuration.clock.isMachines ? .milliseconds(5) : .seconds(1_000_000)
   }

@@ -96,8 +96,8 @@ extension PostgresWork {
 /// The ends of some attempts, as statements: one for those that are done, one for the others, and one for what follows.
 struct PostgresAcknowledgements {
   private(set) var ends: [Acknowledgement] = []
-  /// Those of jobs that were claimed again, of which a later attempt has ended as well: a statement looks up what becomes of a job by its
-  /// number.
+  /// Those of jobs that were claimed again, of which a later attempt has ended as well: a statement looks up what becomes of a
+  /// job by its number.
   private(set) var overtaken: [Acknowledgement] = []
   private let keepsDone: Bool
   private let store: PostgresStore
@@ -182,8 +182,8 @@ struct PostgresAcknowledgements {
 
   /// A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
   ///
-  /// What becomes of each is looked up by its position: with a join the server may read all jobs, if the plan was made while there
-  /// were few.
+  /// What becomes of each is looked up by its position: with a join the server may read all jobs, if the plan was made while
+  /// there were few.
   private var acknowledging: SQL {
     let isCancelled: SQL =
       "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ($9::boolean[])[n])"

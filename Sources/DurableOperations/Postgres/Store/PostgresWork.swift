@@ -27,8 +27,8 @@ final class PostgresWork {
 
   // MARK: - Statements
 
-  /// A statement that is prepared once for each connection; beside statements of the user's, whose settings may be any, it is planned
-  /// anew each time, so that no bad plan is kept.
+  /// A statement that is prepared once for each connection; beside statements of the user's, whose settings may be any, it is
+  /// planned anew each time, so that no bad plan is kept.
   func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
     isGuest ? PostgresStatement(sql().text) : store.statement(name, sql())
   }

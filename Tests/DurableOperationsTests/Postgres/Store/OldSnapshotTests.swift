@@ -6,8 +6,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// Somebody keeps an old snapshot, and no entry of a job that had its turn can go: what the server reads for each question, in pages,
-/// stays what it is for healthy tables.
+/// Somebody keeps an old snapshot, and no entry of a job that had its turn can go: what the server reads for each question, in
+/// pages, stays what it is for healthy tables.
 @Suite(.needsPostgres, .timeLimit(.minutes(30))) struct OldSnapshotTests {
   private static let dead = 100_000
 

@@ -6,7 +6,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// How the server runs the statements of the store, whatever it knows of the tables: a plan that is made on an empty table is kept.
+/// How the server runs the statements of the store, whatever it knows of the tables: a plan that is made on an empty table is
+/// kept.
 @Suite(.needsPostgres, .timeLimit(.minutes(30))) struct PlanTests {
   /// How many jobs there are when the plans are made, and whether the server has looked at them.
   struct Tables: Sendable, CustomTestStringConvertible {
@@ -28,8 +29,8 @@ import Testing
     "counts": "each job is counted; `isApproximate` is to come"
   ]
 
-  /// What the tour does not lead to: what runs after an answer was lost, each of which finds jobs by their numbers, or by their worker;
-  /// what reads no table of the queue's; and what runs beside the user's, which is planned anew each time.
+  /// What the tour does not lead to: what runs after an answer was lost, each of which finds jobs by their numbers, or by their
+  /// worker; what reads no table of the queue's; and what runs beside the user's, which is planned anew each time.
   private static let besideTheTour: Set = [
     "raise_epoch", "own_jobs", "states", "state_and_claim", "is_worker", "end_session", "oldest_snapshot", "patience",
     "are_there",
