@@ -129,7 +129,7 @@ import Testing
     Harness, SuspendedBehindTheBack, JobID
   ) {
     let operations = SuspendedBehindTheBack(looks: looks)
-    let harness = try Harness(engine.location()) {
+    let harness = try Harness(engine.location(listens: false)) {
       $0.operationQueue = operations
       // Otherwise there would be a further round, with a look of its own, when it says that there is a network.
       $0.networkMonitor = ManualReachabilityMonitor(isReachable: false)

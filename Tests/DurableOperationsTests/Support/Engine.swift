@@ -26,7 +26,9 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
   }
 
   /// A place that nothing else uses: in memory, or a schema of the server of this process.
-  func location() throws -> DurableQueue.Location {
+  ///
+  /// - Parameter listens: whether a queue hears of others' jobs. It looks around when it begins to, whenever that is.
+  func location(listens: Bool = true) throws -> DurableQueue.Location {
     switch self {
     case .sqlite: return .memory
     case .postgres:
@@ -36,7 +38,8 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
       // Tables of the test's are made there, too.
       let url = server.url() + "&options=-csearch_path%3D\(schema)"
       // So long that no busy machine needs it.
-      return .postgres(url, PostgresOptions(schema: schema, statementTimeout: .seconds(1200)))
+      return .postgres(
+        url, PostgresOptions(schema: schema, listens: listens ? .yes : .no, statementTimeout: .seconds(1200)))
       #else
       throw TestFailure(text: "there is no such engine on this platform")
       #endif
