@@ -49,13 +49,16 @@ public struct DatabaseError: Error, Sendable, Equatable {
     /// server SET without LOCAL, PREPARE, LISTEN and their kind.
     public static let settingOfTheQueue = Code(value: .settingOfTheQueue)
 
+    /// What was asked for needs a server, and the jobs are stored in a file.
+    public static let needsServer = Code(value: .needsServer)
+
     /// The code in a word, such as `busy`.
     public var description: String { value.rawValue }
 
     /// The connection to the server was lost. Nothing of what was asked for is stored.
     public static let connectionLost = Code(value: .connectionLost)
-    /// There is no connection to the server: it is not there, refuses this role, or has none left. Also that of a queue that waits
-    /// until it is back.
+    /// There is no connection to the server: it is not there, refuses this role, or has none left. Also that of a queue that
+    /// waits until it is back.
     public static let cannotConnect = Code(value: .cannotConnect)
     /// The connection went while the transaction was committed: it is stored, or it is not.
     public static let outcomeUnknown = Code(value: .outcomeUnknown)
@@ -75,7 +78,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
       case busy, diskFull, readOnly, cannotOpen, notADatabase, notAQueue, corrupt, newerSchema, sqliteTooOld,
         logLost, inputOutput, deviceLocked, suspended, constraint, statement, transactionEnded, settingOfTheQueue,
         connectionLost, cannotConnect, outcomeUnknown, clientLibraryMissing, clientLibraryTooOld, serverTooOld,
-        serverReadOnly, conflict
+        serverReadOnly, conflict, needsServer
     }
 
     let value: Value
@@ -229,6 +232,8 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
     case .settingOfTheQueue:
       "A transaction of \(path) must leave the settings of the connection as they are (\(cause)). Use a connection of your "
         + "own." + statement
+    case .needsServer:
+      "The jobs of \(path) are not on a server (\(cause)). Use a queue whose location is .postgres."
     // Only of a server.
     case .connectionLost, .cannotConnect, .outcomeUnknown, .clientLibraryMissing, .clientLibraryTooOld, .serverTooOld,
       .serverReadOnly, .conflict:

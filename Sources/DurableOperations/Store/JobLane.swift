@@ -8,5 +8,6 @@ enum JobLane {
   }
 
   static func number(ofKind kind: Int64) -> Int64 { kind << 2 }
+  static func all(ofKind kind: Int64) -> ClosedRange<Int64> { number(ofKind: kind)...number(ofKind: kind) + 3 }
   static func kind(of lane: Int64) -> Int64 { lane >> 2 }
 }

@@ -166,6 +166,35 @@ import Testing
     #expect(try harness.end(id, .done))
   }
 
+  /// A process that was thought to be lost got its job again, and both attempts end before the next round.
+  @Test(arguments: Engine.available, [(true, true), (true, false), (false, true), (false, false)])
+  func twoAttemptsOfOneJob_endInOneRound_theLastOneCounts(
+    on engine: Engine, _ areDone: (first: Bool, last: Bool)
+  ) async throws {
+    let harness = try StoreHarness(on: engine)
+    let events = harness.events.stream(bufferingPolicy: .unbounded)
+    let id = try harness.enqueue()
+    let old = try #require(try harness.claim().jobs.first)
+    try harness.lose(.stoodStill)
+    let new = try #require(try harness.claim().jobs.first)
+    #expect(new.id == id && new.claim == old.claim + 1)
+    let failure = Acknowledgement.Result.again(after: .zero, isCharged: true, error: "failed")
+    try harness.session {
+      _ = try harness.perform(
+        $0,
+        ends: [
+          StoreHarness.acknowledgement(of: id, claim: old.claim, areDone.first ? .done : failure),
+          StoreHarness.acknowledgement(of: id, claim: new.claim, areDone.last ? .done : failure),
+        ])
+    }
+    let record = try #require(try harness.record(id))
+    #expect(record.state == (areDone.last ? .done : .waiting) && record.attempts == 1)
+    #expect(record.failures.count == (areDone.last ? 0 : 1))
+    let last = try harness.enqueue()
+    let told = await texts(of: events, through: "enqueued \(last)")
+    #expect(told.filter { $0 == "leaseLost \(id)" }.count == 1 && told.filter { $0 == "done \(id)" }.count == 1)
+  }
+
   @Test(arguments: Engine.available, ["again", "dead", "held", "returned", "done"])
   func cancelRequested_endsAsCancelledUnlessDone(on engine: Engine, _ end: String) throws {
     let harness = try StoreHarness(on: engine)

@@ -14,8 +14,13 @@ final class StoreHarness {
   private let clock = ManualClock()
   private let date: LockBox<Int64>
 
-  /// - Parameter log: gets what is reported.
-  init(on engine: Engine = .sqlite, log: (@Sendable (JobEvent) -> Void)? = nil) throws {
+  /// - Parameters:
+  ///   - location: a place of the engine's; nil for a new one.
+  ///   - log: gets what is reported.
+  init(
+    on engine: Engine = .sqlite, at location: DurableQueue.Location? = nil,
+    log: (@Sendable (JobEvent) -> Void)? = nil
+  ) throws {
     self.engine = engine
     events = EventHub(log: log)
     let date = LockBox<Int64>(1_800_000_000_000)
@@ -23,7 +28,7 @@ final class StoreHarness {
     var configuration = DurableQueue.Configuration()
     configuration.busyTimeout = .seconds(60)
     configuration.clock = JobClock(clock, now: { Date(milliseconds: date.withLock { $0 }) })
-    access = try engine.location().openStore(configuration, events).writer
+    access = try (location ?? engine.location()).openStore(configuration, events).writer
     worker = try takeIn()
   }
 

@@ -1,47 +1,100 @@
 #if os(macOS) || os(Linux)
-/// Where the next claim of each lane begins: at its front as long as that is fast, else at the last job that was claimed.
+/// Where the next claim of each lane begins: at its front as long as that is fast, else where the jobs begin that may still wait.
 ///
-/// While anybody keeps an old snapshot, entries of jobs that were claimed stay at the front of the index, and each claim from there
-/// passes all of them.
+/// While anybody keeps an old snapshot, entries of jobs that were claimed stay at the front of the index, and each claim from
+/// there passes all of them. What this process makes due itself moves the beginning back to it; what others do is seen from the
+/// front, at each look.
 struct PostgresClaimCursors {
   /// A place in the order of the jobs of a lane.
-  struct Key: Equatable {
+  struct Key: Hashable, Comparable {
     let rank: Int64
     let subrank: Int64
     let attempts: Int64
     let id: Int64
 
+    /// - Parameter column: the first of four.
+    init(_ row: PostgresRow, from column: Int32) {
+      self.init(
+        rank: row.integer(column), subrank: row.integer(column + 1), attempts: row.integer(column + 2),
+        id: row.integer(column + 3))
+    }
+
+    init(rank: Int64, subrank: Int64, attempts: Int64, id: Int64) {
+      self.rank = rank
+      self.subrank = subrank
+      self.attempts = attempts
+      self.id = id
+    }
+
     static let first = Key(rank: .min, subrank: .min, attempts: 0, id: 0)
+    /// Behind all jobs.
+    static let last = Key(rank: .max, subrank: .max, attempts: .max, id: .max)
+
+    static func < (left: Key, right: Key) -> Bool {
+      (left.rank, left.subrank, left.attempts, left.id) < (right.rank, right.subrank, right.attempts, right.id)
+    }
   }
 
-  /// From here on a claim is slow, and one from the front is made now and then only.
-  static let slow = Duration.milliseconds(5)
   /// From here on somebody should know of it.
   static let tooSlow = Duration.milliseconds(50)
   /// So often at most.
   private static let patience = Duration.seconds(60)
 
+  /// What a claim gave.
+  struct Claimed {
+    /// Those that it was about.
+    var lanes: [Int64]
+    /// The last job of each lane.
+    var last: [Int64: Key]
+    /// Lanes that hold no further job.
+    var exhausted: Set<Int64>
+    var duration: Duration
+    /// Whether it began at their fronts.
+    var isFromFront: Bool
+  }
+
+  /// From here on a claim is slow.
+  private let slow: Duration
+  /// Of lanes whose front is not to be read.
   private var keys: [Int64: Key] = [:]
+  /// What became due while a claim is under way.
+  private var freed: [Int64: Key] = [:]
   private(set) var isSlow = false
   private var lastFromFront: ContinuousClock.Instant?
   private var isTooSlow = false
   private var lastTold: ContinuousClock.Instant?
 
-  /// Whether the next claim begins at the front.
-  mutating func beginsAtFront(at now: ContinuousClock.Instant, every interval: Duration) -> Bool {
-    if isSlow, let lastFromFront, now - lastFromFront < interval { return false }
+  init(slow: Duration) {
+    self.slow = slow
+  }
+
+  /// A claim begins. Returns whether at the fronts of its lanes.
+  mutating func begin(at now: ContinuousClock.Instant, every interval: Duration) -> Bool {
+    freed = [:]
+    guard beginsAtFront(at: now, every: interval) else { return false }
     lastFromFront = now
     return true
   }
 
-  func key(of lane: Int64) -> Key { keys[lane] ?? .first }
+  /// Whether a claim would.
+  func beginsAtFront(at now: ContinuousClock.Instant, every interval: Duration) -> Bool {
+    guard isSlow, let lastFromFront else { return true }
+    return now - lastFromFront >= interval
+  }
 
-  /// Jobs were claimed, in the order of their lanes.
-  mutating func claimed(_ last: [Int64: Key], took duration: Duration, fromFront: Bool) {
-    keys.merge(last) { $1 }
-    if fromFront { (isSlow, isTooSlow) = (duration >= Self.slow, duration >= Self.tooSlow) }
+  func key(of lane: Int64) -> Key { isSlow ? keys[lane] ?? .first : .first }
+
+  /// A claim is over.
+  mutating func claimed(_ claimed: Claimed) {
+    if claimed.isFromFront {
+      (isSlow, isTooSlow) = (claimed.duration >= slow, claimed.duration >= Self.tooSlow)
+      for lane in claimed.lanes { keys[lane] = nil }
+    }
     // An exact order costs nothing then.
-    if !isSlow { keys = last }
+    guard isSlow else { return keys = [:] }
+    for lane in claimed.exhausted where key(of: lane) == .first { keys[lane] = .last }
+    keys.merge(claimed.last) { $1 }
+    free(freed)
   }
 
   /// Whether it is to be told now that claims are too slow.
@@ -51,7 +104,13 @@ struct PostgresClaimCursors {
     return true
   }
 
-  /// Something may stand before where the claims are.
+  /// Jobs have become due, in each lane from a place on.
+  mutating func free(_ jobs: [Int64: Key]) {
+    freed.merge(jobs, uniquingKeysWith: min)
+    for (lane, key) in jobs { keys[lane] = keys[lane].map { min($0, key) } }
+  }
+
+  /// Others may have made something due.
   mutating func workHasCome() { lastFromFront = nil }
 }
 #endif

@@ -1,9 +1,13 @@
 #if os(macOS) || os(Linux)
-/// What the server does with several statements that depend on each other: a round trip for all of them, and the same for those who
-/// enqueue jobs by SQL.
+/// What the server does with several statements that depend on each other: a round trip for all of them, and the same for those
+/// who enqueue jobs by SQL.
 ///
-/// Each statement in a function sees what was committed before it began, so a decision comes after the lock that it needs. Locks are
-/// taken in one order everywhere: the number of a round, unique keys, prerequisites, the job itself, dependents; each by number.
+/// Jobs are looked up by their numbers, one by one or by an array of them, and their states by subqueries that give one value:
+/// joins, and `EXISTS`, which may become one, or a table in memory, read all jobs if the plan was made while there were few.
+///
+/// Each statement in a function sees what was committed before it began, so a decision comes after the lock that it needs. Locks
+/// are taken in one order everywhere: the number of a round, unique keys, prerequisites, the job itself, dependents; each by
+/// number.
 enum PostgresFunctions {
   static func all(_ schema: SQL) -> SQL {
     """
@@ -22,6 +26,13 @@ enum PostgresFunctions {
     """
   }
 
+  /// With settings of its own: plans are kept for the session, and the first call may come from anybody's, with whatever
+  /// settings, on an empty table.
+  private static let language: SQL = {
+    let settings: [SQL] = PostgresStore.plans.map { "SET \(SQL(stringLiteral: $0)) = off" }
+    return "LANGUAGE plpgsql \(SQL(stringLiteral: settings.map(\.text).joined(separator: " ")))"
+  }()
+
   // MARK: - Time and rounds
 
   private static func time(_ schema: SQL) -> SQL {
@@ -36,7 +47,7 @@ enum PostgresFunctions {
     """
     CREATE FUNCTION \(schema).begin_round(
       of_worker bigint, of_epoch bigint, expected bigint, lease_ms bigint, moment bigint
-    ) RETURNS void LANGUAGE plpgsql AS $$
+    ) RETURNS void \(language) AS $$
     BEGIN
       UPDATE \(schema).rounds SET number = expected + 1
         WHERE worker = of_worker AND epoch = of_epoch AND number = expected;
@@ -52,15 +63,17 @@ enum PostgresFunctions {
 
   // MARK: - Prerequisites
 
-  /// Lets dependents go on, or fail, and theirs in turn. `how`: 0 for done, 1 for failed, 2 for deleted; `only_dependent`: the one
-  /// that is meant, or null. Returns what was changed: those that failed with the prerequisite that they failed with.
+  /// Lets dependents go on, or fail, and theirs in turn. `how`: 0 for done, 1 for failed, 2 for deleted; `only_dependent`: the
+  /// one that is meant, or null. Returns what was changed: those that failed with the prerequisite that they failed with.
   private static func prerequisitesEnded(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).prerequisites_ended(ended bigint[], how int, only_dependent bigint, moment bigint)
-    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
       failed bigint[];
+      released record;
+      hit record;
     BEGIN
       moment := coalesce(moment, \(schema).now_ms());
       WHILE cardinality(ended) > 0 LOOP
@@ -69,42 +82,50 @@ enum PostgresFunctions {
           WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)))
         ORDER BY id FOR UPDATE;
         EXIT WHEN NOT FOUND;
-        RETURN QUERY
-          WITH released AS MATERIALIZED (
+        FOR released IN
+          WITH gone AS (
             DELETE FROM \(schema).dependencies
             WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
               AND (how = 0 OR failing = 3)
-            RETURNING dependent
-          ), n AS MATERIALIZED (SELECT dependent, count(*)::int AS n FROM released GROUP BY dependent)
-          UPDATE \(schema).jobs SET blockers = blockers - n.n,
-            state = CASE WHEN state <> 2 OR blockers > n.n THEN state WHEN run_at > moment THEN 1 ELSE 0 END
-          FROM n WHERE id = n.dependent
-          RETURNING id, lane, state::int, NULL::bigint;
+            RETURNING dependent)
+          SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent
+        LOOP
+          UPDATE \(schema).jobs SET blockers = blockers - released.n,
+            state = CASE WHEN state <> 2 OR blockers > released.n THEN state WHEN run_at > moment THEN 1 ELSE 0 END
+          WHERE id = released.dependent RETURNING id, lane, state INTO job, job_lane, job_state;
+          failed_with := NULL;
+          RETURN NEXT;
+        END LOOP;
         failed := '{}';
         IF how <> 0 THEN
-          FOR job, job_lane, job_state, failed_with IN
-            WITH hit AS MATERIALIZED (
-              SELECT DISTINCT ON (dependent) dependent, prerequisite, failing FROM \(schema).dependencies
+          FOR hit IN
+            -- The OFFSET keeps the server from reading an index that has this order already, from one end to the other.
+            SELECT DISTINCT ON (dependent) dependent, prerequisite, failing FROM (
+              SELECT dependent, prerequisite, failing FROM \(schema).dependencies
               WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
-                AND (how = 2 OR failing IN (1, 2))
-              ORDER BY dependent, prerequisite)
+                AND (how = 2 OR failing IN (1, 2)) OFFSET 0) AS those
+            ORDER BY dependent, prerequisite
+          LOOP
             UPDATE \(schema).jobs SET finished_at = moment, state = CASE hit.failing WHEN 2 THEN 6 ELSE 5 END,
               error = \(prerequisiteFailed)
-            FROM hit WHERE id = hit.dependent AND state IN (2, 4)
-            RETURNING id, lane, state::int, hit.prerequisite
-          LOOP
+            WHERE id = hit.dependent AND state IN (2, 4) RETURNING id, lane, state INTO job, job_lane, job_state;
+            CONTINUE WHEN NOT FOUND;
+            failed_with := hit.prerequisite;
             failed := failed || job;
             RETURN NEXT;
           END LOOP;
         END IF;
         IF how = 2 THEN
           -- What was deleted will never be done: nobody waits for it any more.
-          WITH gone AS MATERIALIZED (
-            DELETE FROM \(schema).dependencies
-            WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
-            RETURNING dependent
-          ), n AS MATERIALIZED (SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent)
-          UPDATE \(schema).jobs SET blockers = blockers - n.n FROM n WHERE id = n.dependent;
+          FOR released IN
+            WITH gone AS (
+              DELETE FROM \(schema).dependencies
+              WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
+              RETURNING dependent)
+            SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent
+          LOOP
+            UPDATE \(schema).jobs SET blockers = blockers - released.n WHERE id = released.dependent;
+          END LOOP;
         END IF;
         ended := failed;
         how := 1;
@@ -126,7 +147,7 @@ enum PostgresFunctions {
   private static func attemptsEnded(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).attempts_ended(ids bigint[], moment bigint)
-    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
       replaced record;
@@ -134,11 +155,11 @@ enum PostgresFunctions {
     BEGIN
       IF EXISTS (SELECT 1 FROM \(schema).checkpoints WHERE job = ANY(ids)) THEN
         DELETE FROM \(schema).checkpoints WHERE job = ANY(ids)
-          AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = checkpoints.job AND state <> 7);
+          AND coalesce((SELECT state FROM \(schema).jobs WHERE id = checkpoints.job), 7) = 7;
       END IF;
       IF EXISTS (SELECT 1 FROM \(schema).errors WHERE job = ANY(ids)) THEN
         DELETE FROM \(schema).errors WHERE job = ANY(ids)
-          AND (NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = errors.job)
+          AND ((SELECT state FROM \(schema).jobs WHERE id = errors.job) IS NULL
             OR number <= (SELECT older.number FROM \(schema).errors AS older WHERE older.job = errors.job
               ORDER BY older.number DESC OFFSET 20 LIMIT 1));
       END IF;
@@ -160,10 +181,10 @@ enum PostgresFunctions {
       END LOOP;
       RETURN QUERY SELECT * FROM \(schema).prerequisites_ended(ARRAY(
         SELECT DISTINCT prerequisite FROM \(schema).dependencies WHERE prerequisite = ANY(ids)
-          AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = prerequisite AND state <> 7)), 0, NULL, moment);
+          AND coalesce((SELECT state FROM \(schema).jobs WHERE id = prerequisite), 7) = 7), 0, NULL, moment);
       RETURN QUERY SELECT * FROM \(schema).prerequisites_ended(ARRAY(
         SELECT DISTINCT prerequisite FROM \(schema).dependencies WHERE prerequisite = ANY(ids)
-          AND EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = prerequisite AND state IN (5, 6))), 1, NULL, moment);
+          AND (SELECT state FROM \(schema).jobs WHERE id = prerequisite) IN (5, 6)), 1, NULL, moment);
     END $$;
     """
   }
@@ -173,7 +194,7 @@ enum PostgresFunctions {
   /// Deletes jobs that nothing waits for.
   private static func removeJobs(_ schema: SQL) -> SQL {
     """
-    CREATE FUNCTION \(schema).remove_jobs(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+    CREATE FUNCTION \(schema).remove_jobs(ids bigint[]) RETURNS void \(language) AS $$
     BEGIN
       DELETE FROM \(schema).dependencies WHERE dependent = ANY(ids);
       DELETE FROM \(schema).checkpoints WHERE job = ANY(ids);
@@ -189,7 +210,7 @@ enum PostgresFunctions {
     """
     CREATE FUNCTION \(schema).delete_jobs(ids bigint[], states bigint[], failed bigint[], moment bigint)
     RETURNS TABLE (deleted bigint, job bigint, job_lane bigint, job_state int, failed_with bigint)
-    LANGUAGE plpgsql AS $$
+    \(language) AS $$
     #variable_conflict use_column
     DECLARE
       one bigint;
@@ -215,21 +236,27 @@ enum PostgresFunctions {
     """
   }
 
-  /// Deletes a batch of jobs that ended before a time, but for those that others wait for: somebody may retry them. Returns how many.
+  /// Deletes a batch of jobs that ended before a time, but for those that others wait for: somebody may retry them. Returns
+  /// whether there may be more, and up to which time there are no others.
   private static func prune(_ schema: SQL) -> SQL {
     """
-    CREATE FUNCTION \(schema).prune(finished_before bigint, most int) RETURNS int LANGUAGE plpgsql AS $$
+    CREATE FUNCTION \(schema).prune(finished_from bigint, finished_before bigint, most int)
+    RETURNS TABLE (may_have_more boolean, reached bigint) \(language) AS $$
     DECLARE
       ids bigint[];
     BEGIN
-      ids := ARRAY(SELECT id FROM \(schema).jobs WHERE state IN (5, 7) AND finished_at < finished_before
-        AND (flags & 1 = 0 OR NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id))
+      ids := ARRAY(SELECT id FROM \(schema).jobs
+        WHERE state IN (5, 7) AND finished_at >= finished_from AND finished_at < finished_before
+          AND (flags & 1 = 0 OR (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = id LIMIT 1) IS NULL)
         ORDER BY finished_at LIMIT most FOR UPDATE SKIP LOCKED);
+      may_have_more := cardinality(ids) = most;
+      reached := CASE WHEN may_have_more THEN (SELECT finished_at FROM \(schema).jobs WHERE id = ids[most])
+        ELSE finished_before END;
       -- Once more, now that nobody can make one of them a prerequisite.
       ids := ARRAY(SELECT id FROM unnest(ids) AS id
-        WHERE NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = id));
+        WHERE (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = id LIMIT 1) IS NULL);
       PERFORM \(schema).remove_jobs(ids);
-      RETURN cardinality(ids);
+      RETURN NEXT;
     END $$;
     """
   }
@@ -243,7 +270,7 @@ enum PostgresFunctions {
       of_lane bigint, of_major bigint, of_minor bigint, of_flags bigint, of_max_attempts bigint, of_timeout bigint,
       starts_at bigint, delay bigint, is_held boolean, of_version bigint, of_backoff text, of_key text,
       key_states bigint[], replaces boolean, of_payload json, of_occurrence bigint, moment bigint
-    ) RETURNS TABLE (job bigint, problem int, other bigint) LANGUAGE plpgsql AS $$
+    ) RETURNS TABLE (job bigint, problem int, other bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
       holder_state int;
@@ -306,13 +333,13 @@ enum PostgresFunctions {
     """
   }
 
-  /// Has a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this one. Otherwise the rows are those of
-  /// `prerequisites_ended`: one of them may have failed long ago.
+  /// Has a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this one. Otherwise the rows are those
+  /// of `prerequisites_ended`: one of them may have failed long ago.
   private static func blockJob(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).block_job(of_job bigint, prerequisites bigint[], of_failing bigint, moment bigint)
     RETURNS TABLE (problem int, other bigint, job bigint, job_lane bigint, job_state int, failed_with bigint)
-    LANGUAGE plpgsql AS $$
+    \(language) AS $$
     #variable_conflict use_column
     DECLARE
       unmet bigint[];
@@ -324,7 +351,7 @@ enum PostgresFunctions {
       END IF;
       PERFORM 1 FROM \(schema).jobs WHERE id = ANY(prerequisites) ORDER BY id FOR NO KEY UPDATE;
       SELECT p INTO other FROM unnest(prerequisites) AS p
-        WHERE p = of_job OR NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = p) ORDER BY p LIMIT 1;
+        WHERE p = of_job OR (SELECT state FROM \(schema).jobs WHERE id = p) IS NULL ORDER BY p LIMIT 1;
       IF FOUND THEN
         problem := 2;
         RETURN NEXT;
@@ -366,7 +393,7 @@ enum PostgresFunctions {
   private static func retryJob(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).retry_job(of_job bigint, states bigint[], moment bigint)
-    RETURNS TABLE (problem int, other bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (problem int, other bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
       found_job record;
@@ -396,15 +423,15 @@ enum PostgresFunctions {
   // MARK: - Workers
 
   /// Takes the jobs from a worker, which is one no more: they wait again. `how`: 0 if it crashed, 1 if its lease ran out, 2 if it
-  /// stood still; `expected`: its lease as it was seen, null for a worker that is no more. Returns nothing if a round of it is under
-  /// way, if it has come back, or if somebody else was faster.
+  /// stood still; `expected`: its lease as it was seen, null for a worker that is no more. Returns nothing if a round of it is
+  /// under way, if it has come back, or if somebody else was faster.
   ///
-  /// Nobody waits for it: what a transaction of the worker's has locked is taken later, when that has ended. The worker counts rounds
-  /// no more, and stays until then.
+  /// Nobody waits for it: what a transaction of the worker's has locked is taken later, when that has ended. The worker counts
+  /// rounds no more, and stays until then.
   private static func rescue(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).rescue(of_worker bigint, expected bigint, how int, most bigint, moment bigint)
-    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) \(language) AS $$
     #variable_conflict use_column
     BEGIN
       IF expected IS NULL THEN
@@ -422,7 +449,7 @@ enum PostgresFunctions {
         AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = 3 AND worker = of_worker);
     END $$;
     CREATE FUNCTION \(schema).take_jobs(of_worker bigint, how int, most bigint, ids bigint[], moment bigint)
-    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (job bigint, job_lane bigint, job_state int, job_flags int, losses bigint) \(language) AS $$
     #variable_conflict use_column
     BEGIN
       moment := coalesce(moment, \(schema).now_ms());
@@ -448,23 +475,47 @@ enum PostgresFunctions {
   private static func enqueue(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).enqueue(kind text, payload json, options jsonb DEFAULT '{}') RETURNS bigint
-    LANGUAGE plpgsql AS $$
+    \(language) AS $$
     #variable_conflict use_variable
     DECLARE
       number bigint;
       unknown text;
+      failing int;
+      key_states bigint[] := ARRAY[0, 1, 2, 3, 4];
       stored record;
       blocked record;
     BEGIN
+      options := coalesce(options, '{}');
       SELECT key INTO unknown FROM jsonb_object_keys(options) AS key WHERE key <> ALL(ARRAY['version', 'major', 'minor',
-        'runAfter', 'runAt', 'maxAttempts', 'timeout', 'requiresNetwork', 'uniqueKey', 'whenTaken', 'dependsOn',
-        'whenPrerequisiteFails', 'holdsAfterLastAttempt', 'startsHeld']) LIMIT 1;
+        'runAfter', 'runAt', 'maxAttempts', 'timeout', 'requiresNetwork', 'uniqueKey', 'uniqueKeyStates', 'whenTaken',
+        'dependsOn', 'whenPrerequisiteFails', 'holdsAfterLastAttempt', 'startsHeld', 'backoff']) LIMIT 1;
       IF unknown IS NOT NULL THEN
         RAISE EXCEPTION 'enqueue: there is no option %', unknown USING ERRCODE = '22023',
           HINT = 'The options stand in the article “Several machines”.';
       END IF;
       IF coalesce(kind, '') = '' THEN
         RAISE EXCEPTION 'enqueue: the kind is empty' USING ERRCODE = '22023';
+      END IF;
+      IF payload IS NULL THEN
+        RAISE EXCEPTION 'enqueue: there is no job' USING ERRCODE = '22023';
+      END IF;
+      IF (options->>'maxAttempts')::bigint < 1 OR (options->>'timeout')::numeric <= 0 THEN
+        RAISE EXCEPTION 'enqueue: maxAttempts is below 1, or timeout is not positive' USING ERRCODE = '22023';
+      END IF;
+      IF options->>'whenTaken' NOT IN ('reject', 'replace') THEN
+        RAISE EXCEPTION 'enqueue: whenTaken is neither reject nor replace' USING ERRCODE = '22023';
+      END IF;
+      failing := array_position(ARRAY['wait', 'cancel', 'die', 'run'], coalesce(options->>'whenPrerequisiteFails', 'wait')) - 1;
+      IF failing IS NULL THEN
+        RAISE EXCEPTION 'enqueue: whenPrerequisiteFails is none of wait, cancel, die and run' USING ERRCODE = '22023';
+      END IF;
+      IF options->>'uniqueKeyStates' IS NOT NULL THEN
+        key_states := ARRAY(SELECT array_position(
+          ARRAY['waiting', 'scheduled', 'blocked', 'executing', 'held', 'cancelled', 'dead', 'done'], name) - 1
+          FROM jsonb_array_elements_text(options->'uniqueKeyStates') AS name);
+        IF array_position(key_states, NULL) IS NOT NULL THEN
+          RAISE EXCEPTION 'enqueue: uniqueKeyStates names a state that there is not' USING ERRCODE = '22023';
+        END IF;
       END IF;
       SELECT id INTO number FROM \(schema).kinds AS k WHERE k.name = kind;
       IF number IS NULL THEN
@@ -480,18 +531,17 @@ enum PostgresFunctions {
         ceil((options->>'timeout')::numeric * 1000)::bigint,
         ceil(extract(epoch FROM (options->>'runAt')::timestamptz) * 1000)::bigint,
         ceil(nullif(greatest((options->>'runAfter')::numeric, 0), 0) * 1000)::bigint,
-        coalesce((options->>'startsHeld')::boolean, false), coalesce((options->>'version')::bigint, 1), NULL,
-        options->>'uniqueKey', ARRAY[0, 1, 2, 3, 4]::bigint[], coalesce(options->>'whenTaken', 'reject') = 'replace',
+        coalesce((options->>'startsHeld')::boolean, false), coalesce((options->>'version')::bigint, 1), options->>'backoff',
+        options->>'uniqueKey', key_states, coalesce(options->>'whenTaken', 'reject') = 'replace',
         payload, NULL, NULL);
       IF stored.problem = 1 THEN
         RAISE EXCEPTION 'enqueue: job % has the unique key %', stored.other, options->>'uniqueKey'
           USING ERRCODE = '23505';
       END IF;
-      IF options ? 'dependsOn' THEN
+      IF options->>'dependsOn' IS NOT NULL THEN
         FOR blocked IN SELECT * FROM \(schema).block_job(stored.job,
           ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(options->'dependsOn')),
-          CASE coalesce(options->>'whenPrerequisiteFails', 'wait')
-            WHEN 'wait' THEN 0 WHEN 'cancel' THEN 1 WHEN 'die' THEN 2 WHEN 'run' THEN 3 END, NULL)
+          failing, NULL)
         LOOP
           IF blocked.problem IS NOT NULL THEN
             RAISE EXCEPTION 'enqueue: the prerequisite % %', blocked.other,

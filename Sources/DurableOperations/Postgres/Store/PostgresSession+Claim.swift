@@ -12,9 +12,7 @@ struct PostgresClaim {
   init(_ request: ClaimRequest, in store: PostgresStore) {
     self.request = request
     self.store = store
-    fromFront = store.cursors.withLock {
-      $0.beginsAtFront(at: .now, every: store.configuration.pollInterval ?? .seconds(1))
-    }
+    fromFront = store.cursors.withLock { $0.begin(at: .now, every: store.timeBetweenFronts) }
   }
 
   private var schema: SQL { store.schema }
@@ -31,25 +29,31 @@ struct PostgresClaim {
 
   /// - Parameter worker: whose the jobs are to be.
   mutating func add(to pipeline: inout PostgresPipeline, worker: Int64) {
-    let clock = store.statement("clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-    let lanes = Self.lanes(of: request)
-    let keys = store.cursors.withLock { cursors in
-      lanes.map { fromFront ? PostgresClaimCursors.Key.first : cursors.key(of: $0.lane) }
-    }
-    positions.begin = pipeline.add(clock)
+    positions.begin = pipeline.add(store.clock)
     positions.claim = pipeline.add(store.statement("claim", Self.statement(schema))) { parameters in
-      parameters.bind(lanes.map(\.lane))
-      parameters.bind(lanes.map(\.room))
-      parameters.bind(keys.map(\.rank))
-      parameters.bind(keys.map(\.subrank))
-      parameters.bind(keys.map(\.attempts))
-      parameters.bind(keys.map(\.id))
+      Self.bind(Self.lanes(of: request), fromFront: fromFront, in: store, to: &parameters)
       parameters.bind(request.limit)
       parameters.bind(worker)
       parameters.bind(request.mayRunAlone)
       parameters.bind(store.testTime)
     }
-    positions.end = pipeline.add(clock)
+    positions.end = pipeline.add(store.clock)
+  }
+
+  /// Parameters 1 to 6: lanes, their rooms, and where to begin in each.
+  static func bind(
+    _ lanes: [(lane: Int64, room: Int64)], fromFront: Bool, in store: PostgresStore,
+    to parameters: inout PostgresParameters
+  ) {
+    let keys = store.cursors.withLock { cursors in
+      lanes.map { fromFront ? PostgresClaimCursors.Key.first : cursors.key(of: $0.lane) }
+    }
+    parameters.bind(lanes.map(\.lane))
+    parameters.bind(lanes.map(\.room))
+    parameters.bind(keys.map(\.rank))
+    parameters.bind(keys.map(\.subrank))
+    parameters.bind(keys.map(\.attempts))
+    parameters.bind(keys.map(\.id))
   }
 
   private static let columns: SQL = """
@@ -57,19 +61,28 @@ struct PostgresClaim {
     revision, enqueued_at
     """
 
-  /// How many of each lane are among the first is found out without locks; then exactly those are locked, so no row is locked that
-  /// is not taken. While a job waits that must run alone nothing else is claimed. Each row says how many were meant, and
+  private static let order: SQL = "(~major), (~minor), attempts, id"
+
+  /// Those of a lane from its key on.
+  private static func waiting(_ schema: SQL) -> SQL {
+    """
+    FROM \(schema).jobs WHERE state = \(.waiting) AND lane = l.lane AND (\(order)) >= (l.rank, l.subrank, l.attempts, l.id)
+    """
+  }
+
+  private static let lanes: SQL = """
+    unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) \
+    AS l (lane, room, rank, subrank, attempts, id)
+    """
+
+  /// How many of each lane are among the first is found out without locks; then exactly those are locked, so no row is locked
+  /// that is not taken. While a job waits that must run alone nothing else is claimed. Each row says how many were meant, and
   /// whether such a one waits.
   private static func statement(_ schema: SQL) -> SQL {
-    let order: SQL = "(~major), (~minor), attempts, id"
-    let ofLane: SQL = """
-      FROM \(schema).jobs WHERE state = \(.waiting) AND lane = l.lane
-        AND (\(order)) >= (l.rank, l.subrank, l.attempts, l.id) ORDER BY \(order)
-      """
+    let ofLane: SQL = "\(waiting(schema)) ORDER BY \(order)"
     return """
       WITH lanes AS MATERIALIZED (
-        SELECT l.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-          AS l (lane, room, rank, subrank, attempts, id)
+        SELECT l.* FROM \(lanes)
         WHERE NOT EXISTS (SELECT 1 FROM \(schema).kinds WHERE kinds.id = l.lane >> 2 AND kinds.paused)
       ), alone AS MATERIALIZED (
         SELECT EXISTS (SELECT 1 FROM lanes AS l CROSS JOIN LATERAL (SELECT 1 \(ofLane) LIMIT 1) AS first
@@ -103,14 +116,13 @@ struct PostgresClaim {
   static func count(_ schema: SQL) -> SQL {
     """
     WITH lanes AS MATERIALIZED (
-      SELECT l.* FROM unnest($1::bigint[], $2::bigint[]) AS l (lane, room)
+      SELECT l.* FROM \(lanes)
       WHERE NOT EXISTS (SELECT 1 FROM \(schema).kinds WHERE kinds.id = l.lane >> 2 AND kinds.paused)
     ), found AS MATERIALIZED (
       SELECT l.lane, l.room, h.n FROM lanes AS l CROSS JOIN LATERAL (
-        SELECT count(*) AS n FROM (SELECT 1 FROM \(schema).jobs WHERE state = \(.waiting) AND lane = l.lane
-          LIMIT least(l.room, $3::bigint)) AS first) AS h
+        SELECT count(*) AS n FROM (SELECT 1 \(waiting(schema)) LIMIT least(l.room, $7::bigint)) AS first) AS h
     )
-    SELECT least($3::bigint, coalesce(sum(ofkind.n), 0))::bigint,
+    SELECT least($7::bigint, coalesce(sum(ofkind.n), 0))::bigint,
       coalesce((SELECT bool_or(n > 0) FROM found WHERE lane & \(lane: .alone) <> 0), false)
     FROM (SELECT least(sum(n), max(room)) AS n FROM found WHERE lane & \(lane: .alone) = 0 GROUP BY lane >> 2) AS ofkind
     """
@@ -140,23 +152,28 @@ struct PostgresClaim {
       jobs.append((row.integer(3), key, job, flags.contains(.hasCheckpoint)))
     }
     // In which order rows are returned is not promised.
-    jobs.sort {
-      ($0.key.rank, $0.key.subrank, $0.key.attempts, $0.key.id)
-        < ($1.key.rank, $1.key.subrank, $1.key.attempts, $1.key.id)
-    }
+    jobs.sort { $0.key < $1.key }
     answer.claim.jobs = jobs.map(\.job)
     answer.withCheckpoint = jobs.indices.filter { jobs[$0].hasCheckpoint }
     answer.claim.waitsToRunAlone = waits && jobs.isEmpty && !request.mayRunAlone
     answer.wasOvertaken = Int64(jobs.count) < planned
-    let duration = Duration.microseconds(time(results[positions.end]) - time(results[positions.begin]))
-    store.cursors.withLock {
-      $0.claimed(
-        Dictionary(jobs.map { ($0.lane, $0.key) }, uniquingKeysWith: { $1 }), took: duration, fromFront: fromFront)
-    }
+    let claimed = PostgresClaimCursors.Claimed(
+      lanes: Self.lanes(of: request).map(\.lane),
+      last: Dictionary(jobs.map { ($0.lane, $0.key) }, uniquingKeysWith: { $1 }),
+      exhausted: waits || answer.wasOvertaken ? [] : exhaustedLanes(answer.claim.jobs),
+      duration: store.duration(from: results[positions.begin], to: results[positions.end]), isFromFront: fromFront)
+    store.cursors.withLock { $0.claimed(claimed) }
     return answer
   }
 
-  private func time(_ result: PostgresResult) -> Int64 { result.first { $0.integer(0) } ?? 0 }
+  /// Where there was room for more.
+  private func exhaustedLanes(_ jobs: [ClaimedJob]) -> Set<Int64> {
+    guard jobs.count < request.limit else { return [] }
+    var counts: [Int64: Int64] = [:]
+    for job in jobs { counts[job.kind, default: 0] += 1 }
+    return Set(
+      Self.lanes(of: request).filter { counts[JobLane.kind(of: $0.lane), default: 0] < $0.room }.map(\.lane))
+  }
 
   /// - Parameter first: the column of the number.
   static func job(_ row: PostgresRow, from first: Int32) -> ClaimedJob {
@@ -180,7 +197,7 @@ struct PostgresClaim {
 
   /// What `job(_:from:)` reads, of jobs that a worker executes.
   static func executing(_ schema: SQL) -> SQL {
-    "SELECT \(columns) FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 ORDER BY \("(~major), (~minor), attempts, id" as SQL)"
+    "SELECT \(columns) FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 ORDER BY \(order)"
   }
 }
 #endif

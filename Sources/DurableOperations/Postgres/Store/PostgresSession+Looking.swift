@@ -7,13 +7,19 @@ extension PostgresSession {
   func look(_ question: StoreLook) throws -> StoreLookAnswer {
     // A round that failed may have taken the process in without that the queue knows.
     let own = [question.worker, store.numbers.withLock { $0.counter?.worker }]
+    let start = store.scheduled.withLock { $0.begin(at: .now) }
+    // The front is read by the claim that follows.
+    let isSlow = store.cursors.withLock(\.isSlow)
     var position: [String: Int] = [:]
+    var clocks: [Int] = []
     let results = try read { pipeline in
       func ask(
         _ name: String, _ sql: @autoclosure () -> SQL, _ bind: (inout PostgresParameters) -> Void = { _ in }
       ) { position[name] = pipeline.add(statement("look_\(name)", sql()), bind) }
       ask("now", "SELECT coalesce($1::bigint, \(schema).now_ms())") { $0.bind(store.testTime) }
-      ask("due", "SELECT run_at FROM \(schema).jobs WHERE state = \(.scheduled) ORDER BY run_at LIMIT 1")
+      clocks.append(pipeline.add(store.clock))
+      ask("due", Self.nextDue(schema)) { $0.bind(start) }
+      clocks.append(pipeline.add(store.clock))
       ask("workers", Self.workers(schema))
       ask(
         "orphaning",
@@ -30,12 +36,15 @@ extension PostgresSession {
           AND flags & \(flags: .isCancelRequested) <> 0
         """
       ) { $0.bind(question.worker) }
-      ask("waiting", Self.isAnyWaiting(schema)) { $0.bind(question.kinds) }
+      if !isSlow { ask("waiting", Self.isAnyWaiting(schema)) { $0.bind(question.kinds) } }
     }
     func result(_ name: String) -> PostgresResult { results[position[name] ?? 0] }
     var answer = StoreLookAnswer()
     answer.now = result("now").first { $0.integer(0) } ?? 0
     answer.nextDue = result("due").first { $0.integer(0) }
+    let duration = store.duration(from: results[clocks[0]], to: results[clocks[1]])
+    let reached = min(answer.nextDue ?? answer.now, answer.now)
+    store.scheduled.withLock { $0.read(from: start, to: reached, took: duration) }
     answer.others = result("workers").map(Self.worker).filter { !own.contains($0.id) }
     answer.orphaning = result("orphaning").map { $0.integer(0) }
     let occurrences = result("occurrence").row(0)
@@ -46,7 +55,8 @@ extension PostgresSession {
     answer.wishes = StoreLookAnswer.Wishes(
       paused: Set(result("paused").map { $0.integer(0) }),
       cancelRequests: result("requests").map { JobID(rawValue: $0.integer(0)) },
-      mayHaveWork: result("waiting").count > 0)
+      mayHaveWork: isSlow ? !question.kinds.isEmpty : result("waiting").count > 0)
+    if answer.wishes?.mayHaveWork == true { store.cursors.withLock { $0.workHasCome() } }
     answer.connectedFor = store.state.withLock { $0.connectedSince }.map { .now - $0 }
     return answer
   }
@@ -66,6 +76,10 @@ extension PostgresSession {
         oldest?.first {
           JobEvent.OldSnapshot(age: .milliseconds($0.integer(1)), serverProcess: Int($0.integer(0)))
         }))
+  }
+
+  private static func nextDue(_ schema: SQL) -> SQL {
+    "SELECT run_at FROM \(schema).jobs WHERE state = \(.scheduled) AND run_at >= $1 ORDER BY run_at LIMIT 1"
   }
 
   private static func workers(_ schema: SQL) -> SQL {
@@ -113,16 +127,18 @@ extension PostgresSession {
       "ahead",
       """
       SELECT coalesce($1::bigint, \(schema).now_ms()),
-        (SELECT run_at FROM \(schema).jobs WHERE state = \(.scheduled) ORDER BY run_at LIMIT 1),
+        (SELECT run_at FROM \(schema).jobs WHERE state = \(.scheduled) AND run_at >= $3 ORDER BY run_at LIMIT 1),
         (SELECT min(next_at) FROM \(schema).periodic),
-        CASE WHEN $2::boolean THEN (SELECT finished_at FROM \(schema).jobs WHERE state IN (\(.cancelled, .done))
-          AND (flags & \(flags: .hasDependents) = 0
-            OR NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = jobs.id))
+        CASE WHEN $2::boolean THEN (SELECT finished_at FROM \(schema).jobs
+          WHERE state IN (\(.cancelled, .done)) AND finished_at >= $4 AND (flags & \(flags: .hasDependents) = 0
+            OR (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = jobs.id LIMIT 1) IS NULL)
           ORDER BY finished_at LIMIT 1) END
       """
     ) {
       $0.bind(store.testTime)
       $0.bind(question.wantsFirstFinish)
+      $0.bind(store.scheduled.withLock(\.start))
+      $0.bind(store.finished.withLock(\.start))
     }.row(0)
     return StoreAhead(
       now: row.integer(0), nextDue: row.optionalInteger(1), nextOccurrence: row.optionalInteger(2),
@@ -156,25 +172,50 @@ extension PostgresSession {
   // MARK: - What is due
 
   func promote() throws -> Bool {
-    let promoted = try change(
-      "promote",
-      """
-      UPDATE \(schema).jobs SET state = \(.waiting) WHERE id = ANY(ARRAY(
-        SELECT id FROM \(schema).jobs WHERE state = \(.scheduled) AND run_at <= coalesce($1::bigint, \(schema).now_ms())
-        ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING lane
-      """
-    ) { $0.bind(store.testTime) }
-    guard promoted.count > 0 else { return false }
-    store.cursors.withLock { $0.workHasCome() }
-    store.notifier.notify(StoreNews(lanes: Set(promoted.map { $0.integer(0) })))
-    return true
+    try transaction(isRepeatable: true) { work in
+      let statement = statement(
+        "promote",
+        """
+        UPDATE \(schema).jobs SET state = \(.waiting) WHERE id = ANY(ARRAY(
+          SELECT id FROM \(schema).jobs
+          WHERE state = \(.scheduled) AND run_at >= $2 AND run_at <= coalesce($1::bigint, \(schema).now_ms())
+          ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED))
+        RETURNING lane, (~major), (~minor), attempts::bigint, id
+        """)
+      var position = 0
+      let promoted = try work.run(commits: true) { pipeline in
+        position = pipeline.add(statement) {
+          $0.bind(store.testTime)
+          $0.bind(store.scheduled.withLock(\.start))
+        }
+      }[position]
+      promoted.forEachRow { work.free($0.integer(0), at: PostgresClaimCursors.Key($0, from: 1)) }
+      return promoted.count > 0
+    }
   }
 
   func prune(keeping time: Duration) throws -> Bool {
-    try change("prune", "SELECT \(schema).prune(coalesce($1::bigint, \(schema).now_ms()) - $2::bigint, 1000)") {
-      $0.bind(store.testTime)
-      $0.bind(time.milliseconds)
-    }.first { $0.integer(0) } ?? 0 == 1000
+    let start = store.finished.withLock { $0.begin(at: .now) }
+    let statement = statement(
+      "prune",
+      """
+      SELECT may_have_more, reached FROM \(schema).prune($3, coalesce($1::bigint, \(schema).now_ms()) - $2::bigint, 1000)
+      """)
+    return try transaction(isRepeatable: true) { work in
+      var clocks: [Int] = [], position = 0
+      let results = try work.run(commits: true) { pipeline in
+        clocks.append(pipeline.add(store.clock))
+        position = pipeline.add(statement) {
+          $0.bind(store.testTime)
+          $0.bind(time.milliseconds)
+          $0.bind(start)
+        }
+        clocks.append(pipeline.add(store.clock))
+      }
+      let row = results[position].row(0), duration = store.duration(from: results[clocks[0]], to: results[clocks[1]])
+      store.finished.withLock { $0.read(from: start, to: row.integer(1), took: duration) }
+      return row.bool(0)
+    }
   }
 
   func giveUp(_ kind: UnknownKind, dueFor time: Duration) throws -> Bool {
@@ -217,7 +258,8 @@ extension PostgresSession {
     var position: Int?
     let results = try transaction(isRepeatable: true) { work in
       try work.run(commits: true) { pipeline in
-        // What others have locked they are about to note. One that stands still must not keep anybody's lease from being prolonged.
+        // What others have locked they are about to note. One that stands still must not keep anybody's lease from being
+        // prolonged.
         pipeline.add(
           statement(
             "know_kinds",
@@ -311,7 +353,7 @@ extension PostgresSession {
           }
           work.tellDead(id, kind: kind, error: error)
         case .cancelled: work.tell(.cancelled(id, kind: kind))
-        default: work.freedLanes.insert(row.integer(1))
+        default: work.free(row.integer(1))
         }
       }
       try work.attemptsEnded(ids)

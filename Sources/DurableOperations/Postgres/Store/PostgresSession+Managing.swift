@@ -45,7 +45,7 @@ extension PostgresSession {
         $0.bind(priority.minor)
       }
       guard changed.count == 1 else { throw JobError(.unknownJob, id: id) }
-      work.freedLanes.formUnion(changed.map { $0.integer(0) })
+      changed.forEachRow { work.free($0.integer(0)) }
     }
   }
 
@@ -108,7 +108,7 @@ extension PostgresSession {
         $0.bind(change.major)
         $0.bind(change.minor.map(Int64.init))
       }
-      work.freedLanes.formUnion(changed.map { $0.integer(0) })
+      changed.forEachRow { work.free($0.integer(0)) }
       return changed.count
     }
   }
@@ -133,7 +133,7 @@ extension PostgresSession {
         $0.bind(number)
         $0.bind(isPaused)
       }
-      if !isPaused { work.freedLanes.insert(JobLane.number(ofKind: number)) }
+      if !isPaused { for lane in JobLane.all(ofKind: number) { work.free(lane) } }
     }
     return try pausedKinds()
   }
@@ -240,7 +240,7 @@ extension PostgresWork {
 
   /// Has jobs run at once. For each in order: 1 if another has its key, 2 if it is in none of the states.
   func retry(_ ids: [JobID], in states: [JobState]) throws -> [(problem: Int64?, other: JobID)] {
-    let statement = store.statement("retry", "SELECT problem, other FROM \(schema).retry_job($1, $2, $3)")
+    let statement = statement("retry", "SELECT problem, other FROM \(schema).retry_job($1, $2, $3)")
     let results = try run { pipeline in
       for id in ids {
         pipeline.add(statement) {
@@ -253,7 +253,7 @@ extension PostgresWork {
     let lanes = try run("lanes", "SELECT DISTINCT lane FROM \(schema).jobs WHERE id = ANY($1)") {
       $0.bind(ids.map(\.rawValue))
     }
-    freedLanes.formUnion(lanes.map { $0.integer(0) })
+    lanes.forEachRow { free($0.integer(0)) }
     return results.map { ($0.row(0).optionalInteger(0), JobID(rawValue: $0.row(0).integer(1))) }
   }
 

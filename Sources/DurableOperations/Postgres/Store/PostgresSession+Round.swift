@@ -91,7 +91,7 @@ extension PostgresSession {
     answer.claim.waitsToRunAlone = claimed?.claim.waitsToRunAlone ?? false
     // The connection is somebody else's by now.
     if !ends.isEmpty { work.tellOf(batch, results) { (try? kindName($0)) ?? "" } }
-    work.tellAll(isRound: true)
+    work.tellAll()
     if work.hasFreedJobs || claimed?.wasOvertaken == true { answer.hasFreed = true }
   }
 
@@ -110,9 +110,9 @@ extension PostgresSession {
   private func countClaimable(_ request: ClaimRequest) throws -> (count: Int, waits: Bool) {
     let lanes = PostgresClaim.lanes(of: request)
     guard !lanes.isEmpty, request.limit > 0 else { return (0, false) }
+    let fromFront = store.cursors.withLock { $0.beginsAtFront(at: .now, every: store.timeBetweenFronts) }
     let row = try read("count_claimable", PostgresClaim.count(schema)) {
-      $0.bind(lanes.map(\.lane))
-      $0.bind(lanes.map(\.room))
+      PostgresClaim.bind(lanes, fromFront: fromFront, in: store, to: &$0)
       $0.bind(request.limit)
     }.row(0)
     let waits = row.bool(1)

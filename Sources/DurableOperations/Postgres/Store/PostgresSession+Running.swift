@@ -56,7 +56,7 @@ extension PostgresSession {
         let (id, kind) = (JobID(rawValue: row.integer(0)), try work.kindName(JobLane.kind(of: row.integer(1))))
         work.tell(
           row.integer(2) == JobState.cancelled.number ? .cancelled(id, kind: kind) : .returned(id, kind: kind))
-        work.freedLanes.insert(row.integer(1))
+        work.free(row.integer(1))
       }
       try work.attemptsEnded(taken.map { JobID(rawValue: $0.integer(0)) })
       try work.remove(worker)

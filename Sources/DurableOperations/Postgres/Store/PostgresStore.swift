@@ -20,7 +20,10 @@ final class PostgresStore: Sendable {
   /// What is known of the rounds of this process.
   let numbers = LockBox(PostgresRoundState())
   /// Where claims begin.
-  let cursors = LockBox(PostgresClaimCursors())
+  let cursors: LockBox<PostgresClaimCursors>
+  /// Where jobs that become due begin, and those that have ended.
+  let scheduled: LockBox<PostgresFrontCursor>
+  let finished: LockBox<PostgresFrontCursor>
   /// Tells other processes what they could do.
   let notifier: PostgresNotifier
 
@@ -38,7 +41,7 @@ final class PostgresStore: Sendable {
 
   init(
     _ connection: PostgresConfiguration, place: String, options: PostgresOptions,
-    configuration: DurableQueue.Configuration, events: EventHub
+    configuration: DurableQueue.Configuration, events: EventHub, slow: Duration? = nil
   ) {
     let others = options.maxConnections - 1
     rounds = PostgresConnectionPool(connection, maxConnections: 1)
@@ -48,6 +51,10 @@ final class PostgresStore: Sendable {
     self.events = events
     self.place = place
     schema = SQL(stringLiteral: PostgresStatement.identifier(options.schema))
+    let slow = slow ?? Self.slow(configuration)
+    cursors = LockBox(PostgresClaimCursors(slow: slow))
+    scheduled = LockBox(PostgresFrontCursor(slow: slow))
+    finished = LockBox(PostgresFrontCursor(slow: slow))
     notifier = PostgresNotifier(
       channel: options.schema, pool: callers, listener: Self.listener(connection, options))
   }
@@ -76,8 +83,8 @@ final class PostgresStore: Sendable {
 
   // MARK: - Statements
 
-  /// A statement that is prepared once for each connection, by a name that says what it does. What its text depends on is the same
-  /// for the whole life of this.
+  /// A statement that is prepared once for each connection, by a name that says what it does. What its text depends on is the
+  /// same for the whole life of this.
   func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
     statements.withLock { statements in
       if let known = statements[name] { return known }
@@ -87,8 +94,11 @@ final class PostgresStore: Sendable {
     }
   }
 
+  /// Those that were made, for tests of how the server runs them.
+  var madeStatements: [PostgresStatement] { statements.withLock { Array($0.values) } }
+
   /// Makes plans independent of what is known of the tables when they are made: a plan for an empty table is kept.
-  private static let plans = [
+  static let plans = [
     "enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit",
   ]
 
@@ -132,7 +142,26 @@ final class PostgresStore: Sendable {
     }
   }
 
+  /// From here on, reading the front of an index is slow. Not by a test's clock: a machine that is busy for a moment does not
+  /// change then when something is seen.
+  private static func slow(_ configuration: DurableQueue.Configuration) -> Duration {
+    configuration.clock.isMachines ? .milliseconds(5) : .seconds(1_000_000)
+  }
+
+  /// How long it takes until claims begin at the front again though that is slow.
+  var timeBetweenFronts: Duration { configuration.pollInterval ?? .seconds(1) }
+
   // MARK: - Time
+
+  /// The time in microseconds. A server that is far away is not slow.
+  var clock: PostgresStatement {
+    statement("clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+  }
+
+  /// What ran between two questions for the time took so long.
+  func duration(from begin: PostgresResult, to end: PostgresResult) -> Duration {
+    .microseconds((end.first { $0.integer(0) } ?? 0) - (begin.first { $0.integer(0) } ?? 0))
+  }
 
   /// What the time is by a test's clock; nil for the server's.
   var testTime: Int64? { configuration.clock.isMachines ? nil : configuration.clock.milliseconds }

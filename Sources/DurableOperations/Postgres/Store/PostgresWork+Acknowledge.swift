@@ -7,7 +7,7 @@ extension PostgresWork {
   @discardableResult
   func acknowledge(_ ends: [Acknowledgement], keepsDone: Bool) throws -> Set<JobID> {
     guard !ends.isEmpty else { return [] }
-    var batch = PostgresAcknowledgements(ends, keepsDone: keepsDone, in: store)
+    var batch = PostgresAcknowledgements(ends, keepsDone: keepsDone, in: store, besideGuests: isGuest)
     let results = try run { try batch.add(to: &$0) }
     return try tellOf(batch, results) { try kindName($0) }
   }
@@ -35,7 +35,14 @@ extension PostgresWork {
       case (_, let event): tell(event)
       }
     }
+    for end in batch.overtaken where !end.isGivenBack { tell(.leaseLost(end.id, kind: end.kind)) }
     if states.values.contains(.waiting) { hasFreedJobs = true }
+    for position in batch.others {
+      results[position].forEachRow { row in
+        guard row.integer(1) == JobState.waiting.number else { return }
+        free(row.integer(2), at: PostgresClaimCursors.Key(row, from: 3))
+      }
+    }
     for position in batch.dependents { try tellDependents(results[position], from: 0, nameOf: nameOf) }
     return Set(states.keys)
   }
@@ -55,7 +62,7 @@ extension PostgresWork {
       let (id, lane) = (JobID(rawValue: number), row.integer(column + 1))
       guard let prerequisite = row.optionalInteger(column + 3) else {
         hasFreedJobs = true
-        if row.integer(column + 2) == JobState.waiting.number { freedLanes.insert(lane) }
+        if row.integer(column + 2) == JobState.waiting.number { free(lane) }
         return
       }
       let kind = try nameOf(JobLane.kind(of: lane))
@@ -88,26 +95,41 @@ extension PostgresWork {
 
 /// The ends of some attempts, as statements: one for those that are done, one for the others, and one for what follows.
 struct PostgresAcknowledgements {
-  let ends: [Acknowledgement]
+  private(set) var ends: [Acknowledgement] = []
+  /// Those of jobs that were claimed again, of which a later attempt has ended as well: a statement looks up what becomes of a
+  /// job by its number.
+  private(set) var overtaken: [Acknowledgement] = []
   private let keepsDone: Bool
   private let store: PostgresStore
+  /// Whether statements of the user's run in the transaction.
+  private let isBesideGuests: Bool
   /// Which results tell what was written: the number of each job, and its state.
   private(set) var positions: [Int] = []
+  /// Which of them tell of jobs that are not done, with their lanes, and their places in them.
+  private(set) var others: [Int] = []
   /// Which results tell of dependents.
   private(set) var dependents: [Int] = []
 
-  init(_ ends: [Acknowledgement], keepsDone: Bool, in store: PostgresStore) {
+  init(_ ends: [Acknowledgement], keepsDone: Bool, in store: PostgresStore, besideGuests: Bool = false) {
     // In the order of their numbers, as all locks are taken.
-    self.ends = ends.sorted { $0.id < $1.id }
+    for end in ends.sorted(by: { ($0.id, $0.claim) < ($1.id, $1.claim) }) {
+      if self.ends.last?.id == end.id { overtaken.append(self.ends.removeLast()) }
+      self.ends.append(end)
+    }
     self.keepsDone = keepsDone
     self.store = store
+    isBesideGuests = besideGuests
   }
 
   private var schema: SQL { store.schema }
 
+  private func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
+    isBesideGuests ? PostgresStatement(sql().text) : store.statement(name, sql())
+  }
+
   mutating func add(to pipeline: inout PostgresPipeline) throws {
     for part in Self.parts(ends.filter(\.isDone)) {
-      let statement = keepsDone ? store.statement("keep_done", keeping) : store.statement("done", deleting)
+      let statement = keepsDone ? statement("keep_done", keeping) : statement("done", deleting)
       positions.append(
         pipeline.add(statement) {
           $0.bind(part.map(\.id.rawValue))
@@ -116,11 +138,12 @@ struct PostgresAcknowledgements {
         })
     }
     for part in Self.parts(ends.filter { !$0.isDone }) {
-      positions.append(try pipeline.add(store.statement("acknowledge", others)) { try bind(part, to: &$0) })
+      others.append(try pipeline.add(statement("acknowledge", acknowledging)) { try bind(part, to: &$0) })
     }
+    positions += others
     for part in Self.parts(ends) {
       dependents.append(
-        pipeline.add(store.statement("attempts_ended", Self.ending(schema))) {
+        pipeline.add(statement("attempts_ended", Self.ending(schema))) {
           $0.bind(part.map(\.id.rawValue))
           $0.bind(store.testTime)
         })
@@ -158,29 +181,31 @@ struct PostgresAcknowledgements {
   }
 
   /// A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
-  private var others: SQL {
+  ///
+  /// What becomes of each is looked up by its position: with a join the server may read all jobs, if the plan was made while
+  /// there were few.
+  private var acknowledging: SQL {
     let isCancelled: SQL =
-      "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ends_if_replaced)"
+      "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ($9::boolean[])[n])"
+    let moment: SQL = "(SELECT moment FROM time)"
     return """
-      WITH ended AS (
-        UPDATE \(schema).jobs SET state = CASE WHEN \(isCancelled) THEN \(.cancelled) ELSE becomes END, worker = NULL,
-          lane = CASE WHEN keeps_lane THEN lane ELSE lane & ~\(lane: .alone) END,
-          run_at = CASE WHEN \(isCancelled) THEN NULL ELSE moment + delay END,
-          flags = flags & ~\(flags: .isCancelRequested, .isAbandoned) | \(flags: .runsAfterDelay)
-            | CASE WHEN failure IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
-          attempts = attempts + charge, crashes = CASE WHEN is_further THEN 0 ELSE crashes END,
-          lapses = CASE WHEN is_further THEN 0 ELSE lapses END, error = coalesce(failure, error),
-          finished_at = CASE WHEN \(isCancelled) OR becomes IN (\(.cancelled, .dead)) THEN moment END
-        FROM (SELECT coalesce($11::bigint, \(schema).now_ms()) AS moment OFFSET 0) AS time,
-          unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[], $7::text[], $8::boolean[],
-            $9::boolean[], $10::bigint[])
-            AS attempt (job, its_claim, becomes, delay, charge, keeps_lane, failure, is_further, ends_if_replaced, number)
-        WHERE id = job AND claim = its_claim AND state + 0 = \(.executing)
-        RETURNING id, state, flags, failure, number, moment
+      WITH time AS MATERIALIZED (SELECT coalesce($11::bigint, \(schema).now_ms()) AS moment), ended AS (
+        UPDATE \(schema).jobs SET (state, worker, lane, run_at, flags, attempts, crashes, lapses, error, finished_at) = (
+          SELECT CASE WHEN \(isCancelled) THEN \(.cancelled) ELSE ($3::bigint[])[n] END, NULL::bigint,
+            CASE WHEN ($6::boolean[])[n] THEN lane ELSE lane & ~\(lane: .alone) END,
+            CASE WHEN \(isCancelled) THEN NULL ELSE \(moment) + ($4::bigint[])[n] END,
+            flags & ~\(flags: .isCancelRequested, .isAbandoned) | \(flags: .runsAfterDelay)
+              | CASE WHEN ($7::text[])[n] IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
+            attempts + ($5::bigint[])[n], CASE WHEN ($8::boolean[])[n] THEN 0 ELSE crashes END,
+            CASE WHEN ($8::boolean[])[n] THEN 0 ELSE lapses END, coalesce(($7::text[])[n], error),
+            CASE WHEN \(isCancelled) OR ($3::bigint[])[n] IN (\(.cancelled, .dead)) THEN \(moment) END
+          FROM (SELECT array_position($1::bigint[], id) AS n OFFSET 0) AS place)
+        WHERE \(Self.isCurrent)
+        RETURNING id, state, lane, (~major) AS rank, (~minor) AS subrank, attempts, array_position($1::bigint[], id) AS n
       ), noted AS (
         INSERT INTO \(schema).errors (job, at, attempt, error)
-        SELECT id, moment, number, failure FROM ended WHERE failure IS NOT NULL)
-      SELECT id, state FROM ended
+        SELECT id, \(moment), ($10::bigint[])[n], ($7::text[])[n] FROM ended WHERE ($7::text[])[n] IS NOT NULL)
+      SELECT id, state, lane, rank, subrank, attempts::bigint, id FROM ended
       """
   }
 

@@ -10,13 +10,23 @@ extension PostgresWork {
     let ids = isSimple ? try insert(jobs) : try insertEach(jobs)
     for (id, job) in zip(ids, jobs) { tell(.enqueued(id, kind: job.kind)) }
     try block(ids, jobs)
-    for job in jobs where job.options.start == .atOnce && !job.options.startsHeld { freedLanes.insert(lane(of: job)) }
+    for (id, job) in zip(ids, jobs) where mayBeDue(job) {
+      let (rank, subrank) = (~Int64(job.options.priority.major), ~Int64(job.options.priority.minor))
+      free(lane(of: job), at: PostgresClaimCursors.Key(rank: rank, subrank: subrank, attempts: 0, id: id.rawValue))
+    }
     return ids
   }
 
   private func lane(of job: JobRequest) -> Int64 {
     let kind = store.state.withLock { $0.kindNumbers[KindName(job.kind)] } ?? 0
     return JobLane.number(ofKind: kind) | (job.options.requiresNetwork ? JobLane.Bit.network.rawValue : 0)
+  }
+
+  /// Whether it may be due at once: by which clock is not known here.
+  private func mayBeDue(_ job: JobRequest) -> Bool {
+    if job.options.startsHeld { return false }
+    let (date, delay) = start(of: job)
+    return delay == nil && date ?? .min < (store.testTime ?? Date().milliseconds) + 60_000
   }
 
   private func flags(of job: JobRequest) -> JobFlags {
@@ -90,7 +100,7 @@ extension PostgresWork {
       let part = jobs[first..<min(first + PostgresStore.mostAtOnce, jobs.count)]
       let results = try run { pipeline in
         if first == 0, keys.count > 1 { try lock(keys, in: &pipeline) }
-        let statement = store.statement("enqueue_job", Self.enqueueing(schema))
+        let statement = statement("enqueue_job", Self.enqueueing(schema))
         for job in part { try pipeline.add(statement) { try bind(job, to: &$0) } }
       }
       for (job, result) in zip(part, results.suffix(part.count)) {
@@ -110,7 +120,7 @@ extension PostgresWork {
   private func lock(_ keys: [(kind: Int64, key: String)], in pipeline: inout PostgresPipeline) throws {
     let sorted = keys.sorted { ($0.kind, $0.key) < ($1.kind, $1.key) }
     try pipeline.add(
-      store.statement(
+      statement(
         "lock_keys",
         "SELECT \(schema).lock_key(kind, key) FROM unnest($1::bigint[], $2::text[]) AS keys (kind, key)")
     ) {
@@ -152,7 +162,7 @@ extension PostgresWork {
     let blocked = zip(ids, jobs).filter { !$1.options.dependsOn.isEmpty }
     guard !blocked.isEmpty else { return }
     let results = try run { pipeline in
-      let statement = store.statement(
+      let statement = statement(
         "block_job",
         """
         SELECT problem, other, job, job_lane, job_state, failed_with FROM \(schema).block_job($1, $2, $3, $4)

@@ -6,14 +6,14 @@ final class PostgresWork {
   let store: PostgresStore
   let connection: PostgresConnection
   /// Whether statements of the user's run in it.
-  private let isGuest: Bool
+  let isGuest: Bool
   private var hasBegun = false
   private var isCommitted = false
   private(set) var events: [JobEvent.Content] = []
   /// Set when a job became due by what was written.
   var hasFreedJobs = false
-  /// In which lanes.
-  var freedLanes: Set<Int64> = []
+  /// In which lanes, and from which place on.
+  private(set) var freed: [Int64: PostgresClaimCursors.Key] = [:]
   /// Set when a job that executes was asked to end.
   var hasCancelRequests = false
 
@@ -26,6 +26,12 @@ final class PostgresWork {
   var schema: SQL { store.schema }
 
   // MARK: - Statements
+
+  /// A statement that is prepared once for each connection; beside statements of the user's, whose settings may be any, it is
+  /// planned anew each time, so that no bad plan is kept.
+  func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
+    isGuest ? PostgresStatement(sql().text) : store.statement(name, sql())
+  }
 
   /// Sends statements at once: a round trip. The first of them begin the transaction.
   ///
@@ -51,7 +57,7 @@ final class PostgresWork {
   func run(
     _ name: String, _ sql: @autoclosure () -> SQL, _ bind: (inout PostgresParameters) throws -> Void = { _ in }
   ) throws -> PostgresResult {
-    let statement = store.statement(name, sql())
+    let statement = statement(name, sql())
     var position = 0
     return try run { position = try $0.add(statement, bind) }[position]
   }
@@ -60,6 +66,11 @@ final class PostgresWork {
     guard hasBegun, !isCommitted else { return }
     try connection.run(PostgresPipeline(.closing))
     isCommitted = true
+  }
+
+  /// A job of a lane has become due: any, or one whose place is known.
+  func free(_ lane: Int64, at key: PostgresClaimCursors.Key = .first) {
+    freed[lane] = min(freed[lane] ?? key, key)
   }
 
   // MARK: - Events
@@ -82,12 +93,10 @@ final class PostgresWork {
   func keepEvents(_ isKept: (JobEvent.Content) throws -> Bool) rethrows { events = try events.filter(isKept) }
 
   /// The transaction has succeeded.
-  ///
-  /// - Parameter isRound: whether it was one, whose acknowledgements bring nothing before what it has claimed.
-  func tellAll(isRound: Bool = false) {
+  func tellAll() {
+    if !freed.isEmpty { store.cursors.withLock { $0.free(freed) } }
     store.events.tell(all: events)
-    if !isRound, !freedLanes.isEmpty { store.cursors.withLock { $0.workHasCome() } }
-    store.notifier.notify(StoreNews(lanes: freedLanes, hasCancelRequests: hasCancelRequests))
+    store.notifier.notify(StoreNews(lanes: Set(freed.keys), hasCancelRequests: hasCancelRequests))
   }
 }
 

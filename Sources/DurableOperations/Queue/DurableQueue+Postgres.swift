@@ -1,0 +1,125 @@
+#if os(macOS) || os(Linux)
+import CompositeOperations
+import Foundation
+
+extension DurableQueue {
+  /// A statement that stores a job, for a PostgreSQL client of your own.
+  public struct EnqueueStatement: Sendable, Hashable {
+    /// The text, with `$1`, `$2` and `$3`.
+    ///
+    /// Its result is one row with one column: the number of the job, a `bigint`.
+    public let sql: String
+    /// What stands for `$1`, `$2` and `$3`, in this order. Bind each as a text.
+    public let values: [String]
+  }
+
+  /// Makes a statement that stores a job when you run it, in a transaction of your own, by another
+  /// client such as PostgresNIO.
+  ///
+  /// ```swift
+  /// let statement = try queue.enqueueStatement(for: SendReceipt(order: 7))
+  /// var binds = PostgresBindings()
+  /// for value in statement.values { binds.append(value) }
+  /// try await client.withTransaction(logger: logger) { connection in
+  ///   try await connection.query("INSERT INTO orders (id) VALUES (7)", logger: logger)
+  ///   try await connection.query(PostgresQuery(unsafeSQL: statement.sql, binds: binds), logger: logger)
+  /// }
+  /// ```
+  ///
+  /// The server is not asked here, and the thread does not wait. What the server refuses, it refuses
+  /// when you run the statement: with the SQLSTATE 23505 a unique key that is taken, with 22023 a
+  /// prerequisite that is not there or waits for this job. The transaction has failed then, as after
+  /// each error of PostgreSQL's. No event tells that the job was enqueued; a process claims it at its
+  /// next look.
+  ///
+  /// The statement locks the prerequisites of the job, its unique key, and a job that it replaces until
+  /// the transaction ends: keep it short. Register the kind before. Otherwise the transaction stores
+  /// the kind, and others who are the first to need it wait.
+  ///
+  /// - Throws: ``DatabaseError/Code/needsServer`` for a queue in a file; ``JobError`` if the job cannot
+  ///   be stored as it is, or names a prerequisite by its position in a call.
+  public func enqueueStatement<J: Job>(for job: J, options: JobOptions = JobOptions()) throws -> EnqueueStatement {
+    try enqueueStatement(for: core.requests(for: [job], options)[0])
+  }
+
+  /// The same, for a request.
+  public func enqueueStatement(for request: JobRequest) throws -> EnqueueStatement {
+    let schema: String
+    switch location {
+    case .postgres(_, let options), .existingPostgres(_, let options): schema = options.schema
+    case .memory, .file, .existingFile, .readOnlyFile:
+      throw DatabaseError(
+        .needsServer, message: "enqueueStatement is for other clients of one", path: core.database.place)
+    }
+    let request = try core.checked([request])[0]
+    return EnqueueStatement(
+      sql: "SELECT \(PostgresStatement.identifier(schema)).enqueue($1::text, $2::text::json, $3::text::jsonb)",
+      values: [
+        request.kind, String(decoding: try request.payload, as: UTF8.self),
+        try PeriodicRow.storedForm(of: SQLJobOptions(request)),
+      ])
+  }
+}
+
+/// The options of a job as the function of the server takes them. What is nil is not there, but for the number of attempts.
+private struct SQLJobOptions: Encodable {
+  private let version: Int
+  private let options: JobOptions
+
+  init(_ request: JobRequest) throws {
+    version = request.version
+    options = request.options
+    // There is no call that it could be of.
+    if let position = options.dependsOn.first(where: { $0.position != nil }) {
+      throw JobError(.unknownPrerequisite(position), kind: request.kind)
+    }
+  }
+
+  private enum Key: String, CodingKey {
+    case version, major, minor, runAfter, runAt, maxAttempts, timeout, requiresNetwork, uniqueKey, uniqueKeyStates,
+      whenTaken,
+      dependsOn, whenPrerequisiteFails, holdsAfterLastAttempt, startsHeld, backoff
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(version, forKey: .version)
+    try container.encode(options.priority.major, forKey: .major)
+    try container.encode(options.priority.minor, forKey: .minor)
+    switch options.start {
+    case .atOnce: break
+    case .after(let delay): try container.encode(Self.seconds(max(delay, .zero)), forKey: .runAfter)
+    case .at(let date): try container.encode(RFC3339.text(of: date), forKey: .runAt)
+    }
+    try container.encode(options.maxAttempts, forKey: .maxAttempts)
+    try container.encodeIfPresent(options.timeout.map(Self.seconds), forKey: .timeout)
+    try container.encode(options.requiresNetwork, forKey: .requiresNetwork)
+    if let key = options.uniqueKey {
+      try container.encode(key.value, forKey: .uniqueKey)
+      try container.encode(key.states.map(\.description).sorted(), forKey: .uniqueKeyStates)
+      try container.encode(key.conflict, forKey: .whenTaken)
+    }
+    if !options.dependsOn.isEmpty { try container.encode(options.dependsOn.map(\.rawValue), forKey: .dependsOn) }
+    try container.encode(options.whenPrerequisiteFails.name, forKey: .whenPrerequisiteFails)
+    try container.encode(options.holdsAfterLastAttempt, forKey: .holdsAfterLastAttempt)
+    try container.encode(options.startsHeld, forKey: .startsHeld)
+    try container.encodeIfPresent(options.backoff?.storedForm, forKey: .backoff)
+  }
+
+  /// In whole milliseconds, as they are stored.
+  private static func seconds(_ duration: Duration) -> Decimal {
+    Decimal(sign: .plus, exponent: -3, significand: Decimal(duration.milliseconds))
+  }
+}
+
+extension PrerequisiteFailure {
+  fileprivate var name: String {
+    switch self {
+    case .wait: "wait"
+    case .cancel: "cancel"
+    case .die: "die"
+    case .run: "run"
+    }
+  }
+}
+#endif

@@ -1,0 +1,290 @@
+#if os(macOS) || os(Linux)
+import CompositeOperationsTestKit
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DurableOperations
+
+/// Rows of the user's in one transaction with jobs, on a server.
+@Suite(.needsPostgres, .timeLimit(.minutes(30))) struct PostgresTransactionTests {
+  private func queue(at location: DurableQueue.Location? = nil) throws -> DurableQueue {
+    var configuration = DurableQueue.Configuration()
+    configuration.busyTimeout = .seconds(600)
+    let queue = try DurableQueue(location: location ?? Engine.postgres.location(), configuration: configuration)
+    try queue.transaction {
+      try $0.execute("CREATE TABLE IF NOT EXISTS orders (id bigint PRIMARY KEY, note text, data jsonb, paid boolean)")
+    }
+    return queue
+  }
+
+  private func orders(_ queue: DurableQueue) throws -> [Int64?] {
+    try queue.transaction { try $0.execute("SELECT id FROM orders ORDER BY id") }.map { $0[0].integerValue }
+  }
+
+  // MARK: - Statements
+
+  @Test func values_byQuestionMarkAndByNumber_andReturning() throws {
+    let queue = try queue()
+    try queue.transaction { db in
+      let inserted = try db.execute(
+        "INSERT INTO orders VALUES (?, ?, ?, ?) RETURNING id, note", 7, "it's ?", "{\"a\": 1}", SQLValue(true))
+      #expect(inserted[0][0] == 7 && inserted[0]["note"] == "it's ?")
+      #expect(db.changeCount == 1 && db.lastInsertedRowID == 0)
+      try db.execute("INSERT INTO orders VALUES ($2, $1, NULL, NULL), ($2 + 1, $1, NULL, NULL)", "twice", 8)
+      #expect(db.changeCount == 2)
+      // Operators and texts with question marks.
+      let found = try db.execute("SELECT count(*) FROM orders WHERE data ?? 'a' AND note = 'it''s ?' AND id = ?", 7)
+      #expect(found[0][0] == 1)
+      #expect(try db.execute("SELECT count(*) FROM orders WHERE data ? 'a' AND id = $1", 7)[0][0] == 1)
+    }
+    #expect(try orders(queue) == [7, 8, 9])
+  }
+
+  @Test(arguments: [
+    "BEGIN", "COMMIT", "END", "ROLLBACK", "ABORT", "START TRANSACTION", "PREPARE TRANSACTION 'a'", "COMMIT AND CHAIN",
+    "/* not seen? */ COMMIT", "-- a comment\n commit",
+  ])
+  func whatWouldEndTheTransaction_isRefused_andItGoesOn(_ sql: String) throws {
+    let queue = try queue()
+    try queue.transaction { db in
+      try db.execute("INSERT INTO orders (id) VALUES (1)")
+      #expect(databaseErrorCode { try db.execute(sql) } == .transactionEnded)
+      // It was not sent.
+      try db.execute("INSERT INTO orders (id) VALUES (2)")
+      try db.enqueue(Count(number: 1))
+    }
+    #expect(try orders(queue) == [1, 2])
+    #expect(try queue.counts().total == 1)
+  }
+
+  @Test(arguments: [
+    "SET enable_seqscan = off", "SET SESSION lock_timeout = 1", "RESET ALL", "LISTEN x", "UNLISTEN x", "DISCARD ALL",
+    "DEALLOCATE ALL", "PREPARE a AS SELECT 1",
+  ])
+  func whatWouldChangeTheSession_isRefused(_ sql: String) throws {
+    let queue = try queue()
+    try queue.transaction { db in
+      #expect(databaseErrorCode { try db.execute(sql) } == .settingOfTheQueue)
+      try db.execute("SET LOCAL lock_timeout = '7s'")
+      #expect(try db.execute("SHOW lock_timeout")[0][0] == "7s")
+    }
+    #expect(try queue.transaction { try $0.execute("SHOW lock_timeout")[0][0] } == "10min")
+  }
+
+  @Test(arguments: ["COPY orders TO STDOUT", "SELECT 1; SELECT 2", "", "SELECT ?", "SELECT 'a\0b'"])
+  func whatIsNoStatement_isRefused(_ sql: String) throws {
+    let queue = try queue()
+    #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute(sql) } } == .statement)
+    #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute("SELECT 1", 2) } } == .statement)
+  }
+
+  /// By a function, which no check of statements sees.
+  @Test func endedInside_isAnError_andTheQueueGoesOn() throws {
+    let queue = try queue()
+    try queue.transaction {
+      try $0.execute("CREATE PROCEDURE sly() LANGUAGE plpgsql AS $$ BEGIN COMMIT; END $$")
+    }
+    let code = databaseErrorCode {
+      try queue.transaction { db in
+        try db.execute("INSERT INTO orders (id) VALUES (1)")
+        try db.execute("CALL sly()")
+      }
+    }
+    #expect(code == .statement || code == .transactionEnded)
+    #expect(try orders(queue) == [])
+    try queue.enqueue(Count(number: 1))
+  }
+
+  // MARK: - Errors
+
+  @Test func constraint_isAnErrorOfItsOwn_andNothingIsStored() throws {
+    let queue = try queue()
+    try queue.transaction { try $0.execute("INSERT INTO orders (id) VALUES (1)") }
+    do {
+      try queue.transaction { db in
+        try db.enqueue(Count(number: 1))
+        try db.execute("INSERT INTO orders (id) VALUES (?)", 1)
+      }
+      Issue.record("there is such an order")
+    } catch let error as DatabaseError {
+      #expect(error.code == .constraint && error.sqlState == "23505" && error.engine == .postgres)
+      #expect(error.message.contains("orders_pkey"))
+    }
+    #expect(try queue.counts().total == 0)
+  }
+
+  /// PostgreSQL does nothing more in a transaction in which a statement has failed.
+  @Test func statementFails_andTheErrorIsCaught_nothingIsStored() throws {
+    let queue = try queue()
+    let events = queue.events()
+    let code = databaseErrorCode {
+      try queue.transaction { db in
+        try db.execute("INSERT INTO orders (id) VALUES (1)")
+        try db.enqueue(Count(number: 1))
+        #expect(databaseErrorCode { try db.execute("SELECT 1 / 0") } == .statement)
+        #expect(databaseErrorCode { try db.execute("SELECT 1") } == .statement)
+        #expect(databaseErrorCode { try db.enqueue(Count(number: 2)) } == .statement)
+      }
+    }
+    // The closure has returned, and was not told.
+    #expect(code != nil)
+    #expect(try orders(queue) == [])
+    #expect(try queue.counts().total == 0)
+    withExtendedLifetime(events) {}
+  }
+
+  @Test func statementFails_behindASavepoint_whatCameBeforeIsStored() async throws {
+    let queue = try queue()
+    let events = queue.events()
+    try await queue.transaction { db in
+      try db.execute("INSERT INTO orders (id) VALUES (1)")
+      try db.enqueue(Count(number: 1))
+      try db.execute("SAVEPOINT here")
+      try db.enqueue(Count(number: 2))
+      #expect(databaseErrorCode { try db.execute("INSERT INTO orders (id) VALUES (1)") } == .constraint)
+      try db.execute("ROLLBACK TO SAVEPOINT here")
+      try db.enqueue(Count(number: 3))
+    }
+    #expect(try await queue.jobs().map { try $0.decoded(as: Count.self).number } == [1, 3])
+    let last = try await queue.enqueue(Count(number: 4))
+    #expect(await texts(of: events, through: "enqueued \(last)").count == 3, "one of them was taken back")
+  }
+
+  @Test func refusedJob_caught_isNotStored_andTheTransactionGoesOn() throws {
+    let queue = try queue()
+    let taken = try queue.enqueue(Count(number: 0), options: JobOptions(uniqueKey: UniqueKey("taken")))
+    try queue.transaction { db in
+      try db.execute("INSERT INTO orders (id) VALUES (1)")
+      let reasons = [
+        jobErrorReason { try db.enqueue(Count(number: 1), options: JobOptions(dependsOn: [JobID(rawValue: 999)])) },
+        jobErrorReason { try db.enqueue(Count(number: 2), options: JobOptions(uniqueKey: UniqueKey("taken"))) },
+      ]
+      #expect(reasons == [.unknownPrerequisite(JobID(rawValue: 999)), .duplicate(taken)])
+      #expect(
+        jobErrorReason {
+          try db.enqueue(contentsOf: [
+            JobRequest(Send(text: "x")), JobRequest(Send(text: "y"), options: JobOptions(dependsOn: [.inSameCall(5)])),
+          ])
+        } != nil)
+      try db.enqueue(Count(number: 3), options: JobOptions(dependsOn: [taken]))
+      try db.execute("INSERT INTO orders (id) VALUES (2)")
+    }
+    #expect(try orders(queue) == [1, 2])
+    #expect(try queue.jobs().map { try $0.decoded(as: Count.self).number } == [0, 3])
+  }
+
+  @Test func closureThrows_nothingIsStored() throws {
+    let queue = try queue()
+    #expect(throws: TestFailure()) {
+      try queue.transaction { db in
+        try db.execute("INSERT INTO orders (id) VALUES (1)")
+        try db.enqueue(Count(number: 1))
+        throw TestFailure()
+      }
+    }
+    #expect(try orders(queue) == [])
+    #expect(try queue.counts().total == 0)
+  }
+
+  @Test func usedAfterItsEnd_isAnError() throws {
+    let queue = try queue()
+    var kept: DatabaseTransaction?
+    try queue.transaction { kept = $0 }
+    #expect(databaseErrorCode { _ = try kept?.execute("SELECT 1") } == .transactionEnded)
+    #expect(databaseErrorCode { _ = try kept?.enqueue(Count(number: 1)) } == .transactionEnded)
+  }
+
+  // MARK: - Beside the queue's own work
+
+  @Test func queueCalledInside_isAnError() throws {
+    let queue = try queue()
+    let id = try queue.enqueue(Count(number: 1))
+    try queue.transaction { _ in
+      let calls: [() throws -> Void] = [
+        { _ = try queue.enqueue(Count(number: 2)) }, { _ = try queue.job(id) }, { _ = try queue.counts() },
+        { try queue.cancel(id) }, { try queue.transaction { _ in } }, { try queue.pause(kind: "count") },
+        { _ = try queue.jobs() },
+      ]
+      for call in calls { #expect(jobErrorReason(call) == .insideTransaction) }
+    }
+    #expect(try queue.counts().total == 1)
+  }
+
+  /// They would ruin the plans of the user's statements.
+  @Test func settingsOfTheQueue_doNotHoldInside() throws {
+    let queue = try queue()
+    let names = PostgresStore.plans + ["idle_in_transaction_session_timeout"]
+    func settings(_ db: DatabaseTransaction) throws -> [SQLValue] {
+      try names.map { try db.execute("SELECT current_setting($1), $2::int", .text($0), 0)[0][0] }
+    }
+    let before = try queue.transaction { db in
+      let before = try settings(db)
+      // With functions, which have settings of their own.
+      let first = try db.enqueue(Count(number: 1), options: JobOptions(uniqueKey: UniqueKey("k")))
+      try db.enqueue(Count(number: 2), options: JobOptions(dependsOn: [first]))
+      #expect(try settings(db) == before)
+      return before
+    }
+    #expect(before.prefix(4) == ["on", "on", "on", "on"])
+    for _ in 0..<3 {
+      _ = try queue.counts()
+      try queue.enqueue(Count(number: 3))
+      #expect(try queue.transaction(settings) == before)
+    }
+  }
+
+  /// The number of a kind is not given in the user's transaction.
+  @Test func newKindInside_doesNotBlockOthers() throws {
+    struct New: Job {
+      static let kind = "new"
+    }
+    let location = try Engine.postgres.location()
+    let (queue, other) = (try queue(at: location), try queue(at: location))
+    try queue.transaction { db in
+      try db.enqueue(New())
+      // It would wait for this transaction.
+      try other.enqueue(New())
+      #expect(try other.counts().total == 1)
+    }
+    #expect(try other.counts().total == 2)
+  }
+
+  @Test func twoTransactions_runBesideEachOther() throws {
+    let location = try Engine.postgres.location()
+    let (queue, other) = (try queue(at: location), try queue(at: location))
+    try queue.transaction { db in
+      try db.execute("INSERT INTO orders (id) VALUES (1)")
+      try db.enqueue(Count(number: 1))
+      try other.transaction { db in
+        try db.execute("INSERT INTO orders (id) VALUES (2)")
+        try db.enqueue(Count(number: 2))
+        #expect(try db.execute("SELECT id FROM orders").count == 1)
+      }
+      #expect(try db.execute("SELECT id FROM orders").count == 2)
+    }
+    #expect(try orders(queue) == [1, 2])
+  }
+
+  // MARK: - The end of a job
+
+  @Test func complete_writesBoth_orNone() async throws {
+    let queue = try queue()
+    try await queue.register(Count.self) { job, context async throws in
+      try await context.complete { db in
+        try db.execute("INSERT INTO orders (id) VALUES (?)", SQLValue(job.number))
+        try db.enqueue(Send(text: "\(job.number)"))
+        if job.number == 2 { throw TestFailure() }
+      }
+    }
+    queue.start()
+    let good = try await queue.enqueue(Count(number: 1))
+    let bad = try await queue.enqueue(Count(number: 2), options: JobOptions(maxAttempts: 1))
+    #expect(try await queue.waitUntilSettled(good)?.state == .done)
+    #expect(try await queue.waitUntilSettled(bad)?.state == .dead)
+    await queue.stop()
+    #expect(try await queue.transaction { try $0.execute("SELECT id FROM orders")[0][0] } == 1)
+    #expect(try await queue.counts()["send"]?.total == 1)
+  }
+}
+#endif
