@@ -18,7 +18,7 @@ extension PostgresSession {
     return max(before - (try size()), 0)
   }
 
-  /// For anybody else the server skips the tables, and calls that a success.
+  /// For other roles the server skips the tables, and reports a success.
   private func requireOwner() throws {
     let mayVacuum = try question(
       """

@@ -6,7 +6,7 @@ import Testing
 @testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(30)), .enabled(if: PostgresServer.isAvailable)) struct PostgresCompactTests {
-  @Test func compact_bySomebodyWhoIsNotTheOwner_isRefused() async throws {
+  @Test func compact_byAnotherRoleThanTheOwner_isRefused() async throws {
     let server = try await PostgresServer.shared
     let schema = "compact\(server.uniqueNumber())"
     let options = PostgresOptions(schema: schema)
@@ -27,14 +27,21 @@ import Testing
     #expect(try await queue.compact() >= 0)
   }
 
-  /// The session is another's next.
-  @Test func compact_behindAPooler_leavesTheSessionAsItWas() async throws {
+  /// It is another's next.
+  @Test(.enabled(if: PostgresPooler.isAvailable)) func compact_behindAPooler_leavesTheSessionAsItWas() async throws {
     let server = try await PostgresServer.shared
-    let options = PostgresOptions(schema: "compact\(server.uniqueNumber())", pooler: .transaction)
-    let queue = try DurableQueue(location: .postgres(server.url(), options))
+    let database = try await server.makeDatabase()
+    try server.query("ALTER DATABASE \(database) SET statement_timeout = '1777s'")
+    let pooler = try await PostgresPooler(before: server, sessions: 1)
+    let options = PostgresOptions(pooler: .transaction, listens: .no)
+    let queue = try DurableQueue(location: .postgres(pooler.url(database), options))
     try await queue.enqueue(Count(number: 1))
     #expect(try await queue.compact() >= 0)
     #expect(try await queue.jobs().count == 1)
+    var configuration = PostgresConfiguration(url: pooler.url(database))
+    configuration.isPooled = true
+    let other = try PostgresConnection.connect(configuration)
+    #expect(try other.text("SHOW statement_timeout") == "1777s")
   }
 }
 #endif
