@@ -24,7 +24,8 @@ extension JobWorker {
     self.init(
       id: row.id, hostName: hasName ? identity.hostName : nil, processID: identity.processID,
       isOnThisMachine: identity.isNeighbour(of: .current), liveness: Liveness(identity.liveness()),
-      leaseEnd: Date(milliseconds: row.leaseUntil), leaseLeft: .milliseconds(row.leaseUntil.clampedDifference(to: stored.now)),
+      leaseEnd: Date(milliseconds: row.leaseUntil),
+      leaseLeft: .milliseconds(row.leaseUntil.clampedDifference(to: stored.now)),
       jobs: stored.jobs)
   }
 }
