@@ -56,6 +56,19 @@ package enum Wording {
   /// A text that moves no cursor and ends no line: what a terminal would obey is shown as spaces and marks.
   package static func plain(_ text: String) -> String { HarmlessText.line(text) }
 
+  /// The lines of a text, which have so many characters at most unless a word has more.
+  package static func lines(_ text: String, of width: Int) -> [String] {
+    var lines: [String] = []
+    for word in text.split(separator: " ") {
+      if let last = lines.last, last.count + 1 + word.count <= width {
+        lines[lines.count - 1] += " " + word
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
+  }
+
   /// A text of so many characters at most.
   package static func shortened(_ text: String, to length: Int) -> String {
     text.count <= length ? text : text.prefix(max(0, length - 1)) + "…"

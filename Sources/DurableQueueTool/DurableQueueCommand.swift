@@ -14,6 +14,8 @@ struct DurableQueueCommand {
   var width: Int?
   /// The time that ages are told at.
   var now = Date()
+  /// Where the usual place is named.
+  var environment: [String: String] = [:]
   /// Takes what was asked for.
   var output: (String) throws -> Void
   /// Takes complaints, and questions.
@@ -24,12 +26,15 @@ struct DurableQueueCommand {
   /// Does what arguments, without the name of the program, say. Returns the exit status.
   func run(_ arguments: [String]) -> Int32 {
     do {
-      switch try OptionParser.parse(arguments) {
+      switch try OptionParser.parse(arguments, environment: environment) {
       case .help(let verb):
         try output(verb.map(Help.text(of:)) ?? Help.text)
         return ExitStatus.good
       case .version:
         try output("durable-queue \(Version.current)\n")
+        return ExitStatus.good
+      case .printSchema(let script):
+        try output(try script.text)
         return ExitStatus.good
       case .run(let request): return try run(request)
       }
@@ -39,7 +44,7 @@ struct DurableQueueCommand {
     } catch let error as UsageError {
       complain("\(error.problem) \(error.remedy)")
       return ExitStatus.usage
-    } catch let error as DatabaseError where error.code == .busy {
+    } catch let error as DatabaseError where error.code == .busy && error.engine == .sqlite {
       complain("Another program has had \(error.path) locked for some seconds. Try again when it has finished.")
       return ExitStatus.failed
     } catch {
@@ -49,16 +54,19 @@ struct DurableQueueCommand {
   }
 
   private func run(_ request: Request) throws -> Int32 {
+    let place = request.place
     switch request.action {
-    case .list(let page): try list(page, of: QueueFile.look(request.file), request)
-    case .show(let ids): return try show(ids, of: QueueFile.look(request.file), request)
-    case .stats: try statistics(of: QueueFile.look(request.file), request)
-    case .periodic: return try periodic(of: QueueFile.look(request.file), request)
-    case .export(let filter): try export(filter, of: QueueFile.look(request.file))
-    case .compact: try compact(QueueFile.open(request.file), request)
+    case .list(let page): try list(page, of: place.look(), request)
+    case .show(let ids): return try show(ids, of: place.look(), request)
+    case .stats: try statistics(of: place.look(), request)
+    case .periodic: return try periodic(of: place.look(), request)
+    case .workers: try workers(of: place.look(), request)
+    case .export(let filter): try export(filter, of: place.look())
+    case .doctor: return try diagnose(request)
+    case .compact: try compact(place.open(), request)
     case .change(let change):
       if let status = try considerDeleting(change, request) { return status }
-      return try perform(change, on: QueueFile.open(request.file), request)
+      return try perform(change, on: place.open(), request)
     }
     return ExitStatus.good
   }

@@ -10,10 +10,13 @@ extension ProcessIdentity {
       bootID: bootID(), pidNamespace: pidNamespace(), hostName: hostName(), processID: processID, startTime: startTime)
   }
 
+  /// What stands for the name of a host that has none here.
+  static let namelessHost = "-"
+
   /// Nothing on Darwin: there the name changes with the network, and the start of a machine has a number of its own.
   private static func hostName() -> String {
     #if canImport(Darwin)
-    "-"
+    namelessHost
     #else
     var name = [CChar](repeating: 0, count: 256)
     // The last byte stays zero, which the system does not promise for a name that is too long.

@@ -32,7 +32,7 @@ package struct ProcessIdentity: Sendable, Equatable {
   /// - Parameter observer: who asks; the calling process.
   /// - Returns: `.dead` and `.alive` only if both are of the same boot, namespace and host.
   func liveness(seenFrom observer: ProcessIdentity = .current) -> Liveness {
-    guard isComplete, isNeighbour(of: observer) else { return .unknown }
+    guard isNeighbour(of: observer) else { return .unknown }
     switch ProcessStatus.of(processID) {
     case .absent, .ended:
       return .dead
@@ -45,13 +45,14 @@ package struct ProcessIdentity: Sendable, Equatable {
     }
   }
 
+  /// Whether both are known to be of the same boot, namespace and host.
+  func isNeighbour(of other: ProcessIdentity) -> Bool {
+    isComplete && bootID == other.bootID && pidNamespace == other.pidNamespace && hostName == other.hostName
+  }
+
   private var isComplete: Bool {
     // Ids from 0 down mean groups of processes to the system.
     !bootID.isEmpty && pidNamespace != nil && !hostName.isEmpty && processID > 0
-  }
-
-  private func isNeighbour(of other: ProcessIdentity) -> Bool {
-    bootID == other.bootID && pidNamespace == other.pidNamespace && hostName == other.hostName
   }
 }
 

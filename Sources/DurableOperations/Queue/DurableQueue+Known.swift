@@ -3,4 +3,9 @@ extension DurableQueue {
   package func knownKinds() throws -> [String] {
     try core.reader.sync { try $0.knownKinds() }
   }
+
+  /// How many bytes the jobs take, with all that is stored beside them.
+  package func storedSize() throws -> Int {
+    try core.reader.sync { try $0.size() }
+  }
 }

@@ -21,8 +21,9 @@ extension DurableQueue.Location: CustomStringConvertible, CustomDebugStringConve
   /// Without children, of which one would be the URL.
   public var customMirror: Mirror { Mirror(self, children: []) }
 
-  /// Only libpq knows where a password stands in a URL: without it nothing is shown.
-  private static func place(_ url: String) -> String {
+  /// What the server of a URL and its database are called, without a role and a password. Only libpq knows where a password stands:
+  /// without it nothing is shown.
+  package static func place(_ url: String) -> String {
     let environment = ProcessInfo.processInfo.environment
     guard let library = try? PostgresLibrary.shared,
       let address = try? PostgresAddress(url, library: library, environment: environment)

@@ -36,6 +36,7 @@ public struct PostgresOptions: Sendable, Hashable {
   /// How long a statement takes at most, and how long its answer is waited for. Ten seconds.
   public var statementTimeout: Duration
   /// Whether the tables are made, and brought up to date. Without it they have to be there: for a role that may not make them.
+  /// `durable-queue schema --print` prints what an administrator has to run.
   public var migrates: Bool
 
   /// Makes options. What is not given is as each property says.

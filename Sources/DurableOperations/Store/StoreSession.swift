@@ -144,6 +144,10 @@ protocol StoreSession: AnyObject {
   func isBusy(with kinds: [Int64]) throws -> Bool
   /// The names of all kinds that have a number, in order.
   func knownKinds() throws -> [String]
+  /// The processes that run jobs, and what they execute, each by number.
+  func workers() throws -> [StoredWorker]
+  /// How many bytes is taken by what is stored.
+  func size() throws -> Int
 }
 
 /// A transaction of the user's that is under way.

@@ -39,6 +39,24 @@ struct WorkerRow: Sendable {
   }
 }
 
+/// A process that runs jobs, and the jobs that it executes.
+struct StoredWorker: Sendable {
+  let row: WorkerRow
+  /// The date by the store's clock when this was read.
+  let now: Int64
+  var jobs: [JobWorker.RunningJob]
+}
+
+extension [StoredWorker] {
+  /// Adds a job to a worker: the last one, or one that comes behind it.
+  ///
+  /// - Parameter job: nil for a worker that executes nothing.
+  mutating func add(_ row: WorkerRow, _ job: JobWorker.RunningJob?, at now: Int64) {
+    if last?.row.id != row.id { append(StoredWorker(row: row, now: now, jobs: [])) }
+    if let job { self[count - 1].jobs.append(job) }
+  }
+}
+
 /// What has become of a process whose jobs are taken over.
 enum WorkerLoss {
   /// It has ended. Its jobs run alone the next time, or are dead after too many crashes.

@@ -6,7 +6,7 @@ extension DurableQueueCommand {
   /// Nothing is changed. Returns the exit status, or nil to go on.
   func considerDeleting(_ change: Change, _ request: Request) throws -> Int32? {
     guard change.deletes, request.isDryRun || !request.isConfirmed && answer != nil else { return nil }
-    let queue = try QueueFile.look(request.file)
+    let queue = try request.place.look()
     if request.isDryRun { return try tellOfDeleting(change, in: queue, request) }
     let casualties = try Casualties(of: change, in: queue)
     guard casualties.count > 0 else { return nil }
@@ -46,15 +46,15 @@ extension DurableQueueCommand {
     return try report.finish()
   }
 
-  /// Gives back the space that is free in a file.
+  /// Gives back the space that is free in a file, or at the ends of the tables of a server.
   func compact(_ queue: DurableQueue, _ request: Request) throws {
     let freed = try queue.compact()
-    let bytes = QueueFile.size(request.file)
+    let bytes = try queue.storedSize()
     if request.isJSON {
-      let json: JSONText = ["file": .string(request.file), "bytes": JSONText(bytes), "freed": JSONText(freed)]
+      let json = JSONText.object(request.place.json + [("bytes", JSONText(bytes)), ("freed", JSONText(freed))])
       try output(json.text + "\n")
     } else {
-      try output("\(request.file)  \(Wording.size(freed)) given back, \(Wording.size(bytes)) left\n")
+      try output("\(request.place.title)  \(Wording.size(freed)) given back, \(Wording.size(bytes)) left\n")
     }
   }
 }

@@ -7,7 +7,7 @@ extension DurableQueueCommand {
   func periodic(of queue: DurableQueue, _ request: Request) throws -> Int32 {
     var status = ExitStatus.good
     let jobs = try queue.periodicJobs { error in
-      complain("\(request.file): \(error)")
+      complain("\(request.place.title): \(error)")
       status = ExitStatus.failed
     }
     if request.isJSON {
@@ -46,7 +46,7 @@ extension DurableQueueCommand {
     let nearest = Suggestion.nearest(to: name, among: names)
     return ChangeReport.Failure(
       description: "There is no periodic job “\(name)”. "
-        + (nearest.map { "Did you mean “\($0)”?" } ?? "`durable-queue periodic FILE` lists those that there are."))
+        + (nearest.map { "Did you mean “\($0)”?" } ?? "`durable-queue periodic PLACE` lists those that there are."))
   }
 }
 

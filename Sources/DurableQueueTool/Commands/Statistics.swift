@@ -6,12 +6,12 @@ extension DurableQueueCommand {
   /// How many jobs there are.
   func statistics(of queue: DurableQueue, _ request: Request) throws {
     let counts = try queue.counts()
-    let bytes = QueueFile.size(request.file)
+    let bytes = try queue.storedSize()
     try output(request.isJSON ? json(counts, bytes, request).text + "\n" : text(counts, bytes, request))
   }
 
   private func text(_ counts: JobCounts, _ bytes: Int, _ request: Request) -> String {
-    let title = "\(request.file)  \(Wording.size(bytes)), \(Wording.count(counts.total, "job"))\n"
+    let title = "\(request.place.title)  \(Wording.size(bytes)), \(Wording.count(counts.total, "job"))\n"
     guard !counts.kinds.isEmpty else { return title }
     let states = JobState.allCases.filter { counts[$0] > 0 }
     var table = Table(sides: [.left] + states.map { _ in .right } + [.right], indentation: "")
@@ -28,16 +28,17 @@ extension DurableQueueCommand {
     func states(_ count: (JobState) -> Int) -> JSONText {
       .object(JobState.allCases.map { ($0.description, JSONText(count($0))) })
     }
-    return [
-      "file": .string(request.file), "bytes": JSONText(bytes), "total": JSONText(counts.total),
-      "states": states { counts[$0] },
-      "kinds": .array(
-        counts.kinds.map { kind in
-          [
-            "kind": .string(kind.kind), "paused": .bool(kind.isPaused), "total": JSONText(kind.total),
-            "states": states { kind[$0] },
-          ]
-        }),
-    ]
+    let kinds = JSONText.array(
+      counts.kinds.map { kind in
+        [
+          "kind": .string(kind.kind), "paused": .bool(kind.isPaused), "total": JSONText(kind.total),
+          "states": states { kind[$0] },
+        ]
+      })
+    return .object(
+      request.place.json + [
+        ("bytes", JSONText(bytes)), ("total", JSONText(counts.total)), ("states", states { counts[$0] }),
+        ("kinds", kinds),
+      ])
   }
 }

@@ -9,10 +9,15 @@ enum Help {
     return """
       durable-queue: looks at the jobs of a durable queue, and manages them.
 
-      usage: durable-queue COMMAND FILE [arguments] [options]
+      usage: durable-queue COMMAND PLACE [arguments] [options]
 
-      FILE is the database file of a queue. The programs that run its jobs may go on meanwhile. Their kinds need not be
-      known here. A file that is not there is an error; it is never made.
+      PLACE is the database file of a queue, or the URL of a PostgreSQL server: postgresql://app@db.example.org/shop. The
+      programs that run its jobs may go on meanwhile. Their kinds need not be known here. A place without a queue is an
+      error; none is made.
+
+      - stands for the place that $DURABLE_QUEUE names. Where no other word follows, it can be left out, too. The tables on a
+      server are in the schema durable, unless --schema says another one. A password is best kept in ~/.pgpass or
+      $PGPASSWORD: others may see a command line. What is printed never has it.
 
       commands:
       \(verbs.text)
@@ -24,25 +29,31 @@ enum Help {
 
   static func text(of verb: Verb) -> String {
     let name = "durable-queue \(verb.rawValue)"
-    let usage = verb.usage.map { "\(name) FILE \($0)\n" }.joined(separator: "       ")
+    let usage = verb.usage.map { "\(name)\(verb.takesPlace ? " PLACE" : "") \($0)\n" }.joined(separator: "       ")
     var options = Table(indentation: "  ")
     for (option, example) in verb.options {
       options.add(example == nil ? option : "\(option) \(placeholder(option))", meaning(option, of: verb))
     }
     let states = "states: \(JobState.allCases.map(\.description).joined(separator: ", "))\n"
     let parts = [
-      "\(name): \(verb.summary)\n", "usage: \(usage)", verb.note, "options:\n\(options.text)",
+      "\(name): \(verb.summary)\n", "usage: \(usage)", verb.takesPlace ? place : nil, verb.note,
+      "options:\n\(options.text)",
       verb.options.contains { $0.key == "--state" } ? states : nil, "for example: \(name) \(verb.example)\n",
       keys(verb), exitStatus,
     ]
     return parts.compactMap(\.self).joined(separator: "\n")
   }
 
+  private static let place = """
+    PLACE is a file, the URL of a server, or - for the place that $DURABLE_QUEUE names: see durable-queue --help.
+
+    """
+
   private static let exitStatus = """
     exit status:
       0   all was done
-      1   something could not be done: there is no such job, it is in another state, or the file can not be used; or
-          you were asked, and the answer was no
+      1   something could not be done: there is no such job, it is in another state, or the place can not be used; or
+          you were asked, and the answer was no; or doctor has found something that needs attention
       64  the command line is wrong
 
     """
@@ -51,6 +62,7 @@ enum Help {
     switch name {
     case "--limit": "N"
     case "--after": "ID"
+    case "--schema": "NAME"
     default: name.dropFirst(2).uppercased()
     }
   }
@@ -66,6 +78,9 @@ enum Help {
     case "--yes": "do not ask"
     case "--new": "also kinds that the queue does not know yet"
     case "--all": "jobs of all kinds"
+    case "--schema": "the schema of the tables on a server (default: \(QueuePlace.usualSchema))"
+    case "--print": "print the SQL; nothing else is done"
+    case "--role": "who is to use the tables: what that needs is granted"
     case "--all-dead": "all jobs that are dead"
     case "--all-held": "all jobs that are held"
     case "--json" where verb == .export: "makes no difference: JSON is what it prints"
@@ -75,7 +90,7 @@ enum Help {
   }
 
   /// The keys of what is printed as JSON.
-  private static func keys(_ verb: Verb) -> String {
+  private static func keys(_ verb: Verb) -> String? {
     switch verb {
     case .list, .show, .export:
       """
@@ -92,7 +107,8 @@ enum Help {
       """
     case .stats:
       """
-      JSON: file, bytes, total, states (the count of each state), kinds (for each: kind, paused, total, states).
+      JSON: file, or server and schema; bytes, total, states (the count of each state), kinds (for each: kind, paused,
+      total, states).
 
       """
     case .periodic:
@@ -109,9 +125,24 @@ enum Help {
       """
     case .compact:
       """
-      JSON: file, bytes (how many it takes now, with its log), freed (how many fewer than before).
+      JSON: file, or server and schema; bytes (how many it takes now, with its log, or its indexes), freed (how many fewer
+      than before).
 
       """
+    case .workers:
+      """
+      JSON: an object for each in an array: id, host (null if it is not known), process, onThisMachine, liveness (alive,
+      dead or unknown), leaseEnd, leaseLeft (seconds; negative if it is over), jobs (for each: id, kind, startedAt, null if
+      it is not known). Times are in ISO 8601, in UTC, by the clock of the server; for a file by that of this machine.
+
+      """
+    case .doctor:
+      """
+      JSON: file, or server and schema; attention (how many findings need it), findings (for each: subject, level, finding,
+      reason, remedy). The level is attention, unknown (it could not be seen) or fine; reason and remedy may be null.
+
+      """
+    case .schema: nil
     case .retry, .cancel, .hold, .priority:
       """
       JSON: command, count (how many were changed), jobs (their numbers; null for all of a state or kind), failures (for

@@ -37,10 +37,10 @@ extension OptionParser {
         ?? "The states are \(all.joined(separator: ", ")).")
   }
 
-  /// For a command that takes a file and nothing else.
+  /// For a command that takes a place and nothing else.
   func refuseWords() throws(UsageError) {
     guard let word = words.first else { return }
-    let problem = "\(verb.rawValue) takes one file, and “\(word)” was given after it."
+    let problem = "\(verb.rawValue) takes one place, and “\(word)” was given after it."
     if verb.options.contains(where: { $0.key == "--state" }), let state = JobState(name: word.lowercased()) {
       throw UsageError(problem: problem, remedy: "Did you mean --state \(state)?")
     }
@@ -50,14 +50,16 @@ extension OptionParser {
 
   func ids(_ words: ArraySlice<String>) throws(UsageError) -> [JobID] {
     let example = verb == .priority ? verb.example : "jobs.sqlite 7"
-    guard !words.isEmpty else { throw wrong("No number of a job was given.", "Give one or more", example: example) }
+    guard !words.isEmpty else {
+      throw wrong("No number of a job was given.", remedyForNone("Give one or more"), example: example)
+    }
     var ids: [JobID] = []
     for word in words {
       guard let id = Self.id(word) else {
-        // The file comes first.
-        if let file = arguments.words.first, Self.id(file) != nil {
+        // The place comes first.
+        if let place = arguments.words.first, Self.id(place) != nil {
           throw wrong(
-            "“\(file)” was taken for the file, and “\(word)” for a job.", "Give the file first", example: example)
+            "“\(place)” was taken for the place, and “\(word)” for a job.", "Give the place first", example: example)
         }
         throw wrong("“\(word)” is no number of a job.", "Give a whole number from 1 on", example: example)
       }
@@ -86,12 +88,17 @@ extension OptionParser {
     return try names(of: "kind")
   }
 
-  /// The words behind the file, each once.
+  /// The words behind the place, each once.
   func names(of thing: String) throws(UsageError) -> [String] {
-    guard !words.isEmpty else { throw wrong("No \(thing) was given.", "Name one or more") }
+    guard !words.isEmpty else { throw wrong("No \(thing) was given.", remedyForNone("Name one or more")) }
     var names: [String] = []
     for word in words where !names.contains(word) { names.append(word) }
     return names
+  }
+
+  /// The single word may have been meant for something else than the place.
+  private func remedyForNone(_ remedy: String) -> String {
+    hasUsualPlace ? "\(remedy) behind the place, which is - for the one in $\(Self.variable)" : remedy
   }
 
   /// - Parameter example: what follows the command; nil for the one of its help.

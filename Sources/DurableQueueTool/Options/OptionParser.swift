@@ -4,12 +4,20 @@ import DurableOperations
 /// Reads the command line.
 struct OptionParser {
   let verb: Verb
+  /// Without passwords, so that nothing that is told of them shows one.
   let arguments: Arguments
-  /// The words behind the file.
+  /// The words behind the place.
   let words: ArraySlice<String>
+  /// Whether the environment names a place.
+  var hasUsualPlace = false
 
-  /// What `arguments`, without the name of the program, ask for.
-  static func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
+  /// What a command line asks for.
+  ///
+  /// - Parameters:
+  ///   - given: the arguments, without the name of the program.
+  ///   - environment: may name the place that is used where none is given.
+  static func parse(_ given: [String], environment: [String: String] = [:]) throws(UsageError) -> Invocation {
+    let arguments = given.map(HiddenPassword.hiding)
     guard let first = arguments.first else {
       throw UsageError(problem: "No command was given.", remedy: "For example: durable-queue stats jobs.sqlite")
     }
@@ -22,16 +30,29 @@ struct OptionParser {
       arguments.dropFirst(), options: verb.options, command: verb.rawValue,
       help: "durable-queue \(verb.rawValue) --help lists the options.")
     if parsed.has("--help") { return .help(verb) }
-    guard let file = parsed.words.first, !file.isEmpty else {
-      throw UsageError(
-        problem: "No file was given to \(verb.rawValue).",
-        remedy: "For example: durable-queue \(verb.rawValue) \(verb.example)")
-    }
-    let parser = OptionParser(verb: verb, arguments: parsed, words: parsed.words.dropFirst())
+    let schema = try name("--schema", in: parsed)
+    guard verb != .schema else { return .printSchema(try schemaScript(parsed, schema ?? QueuePlace.usualSchema)) }
+    let usual = environment[variable]
+    // What opens it needs all of it.
+    let word = parsed.words.first.map { word in arguments.firstIndex(of: word).map { given[$0] } ?? word }
+    let place = try place(word, schema: schema, usual: usual, verb: verb)
+    let parser = OptionParser(
+      verb: verb, arguments: parsed, words: parsed.words.dropFirst(), hasUsualPlace: usual?.isEmpty == false)
     return .run(
       Request(
-        file: file, verb: verb, action: try parser.action(), isJSON: parsed.has("--json"),
+        place: place, verb: verb, action: try parser.action(), isJSON: parsed.has("--json"),
         isDryRun: parsed.has("--dry-run"), isConfirmed: parsed.has("--yes")))
+  }
+
+  private static func schemaScript(_ parsed: Arguments, _ schema: String) throws(UsageError) -> SchemaScript {
+    let parser = OptionParser(verb: .schema, arguments: parsed, words: parsed.words[...])
+    if let word = parsed.words.first {
+      throw parser.wrong("schema takes no place, and “\(word)” was given to it.", "Leave it out")
+    }
+    guard parsed.has("--print") else {
+      throw parser.wrong("schema prints SQL, and runs none.", "Say --print")
+    }
+    return SchemaScript(schema: schema, role: try name("--role", in: parsed))
   }
 
   private static func verb(_ word: String, then second: String?) throws(UsageError) -> Verb {
@@ -72,6 +93,13 @@ struct OptionParser {
     case .compact:
       try refuseWords()
       return .compact
+    case .workers:
+      try refuseWords()
+      return .workers
+    case .doctor:
+      try refuseWords()
+      return .doctor
+    case .schema: preconditionFailure("schema has no place, and does nothing to one")
     case .pause: return .change(.pause(kinds: try kinds(), evenNew: arguments.has("--new")))
     case .resume: return .change(.resume(kinds: try kinds()))
     case .unschedule: return .change(.unschedule(names: try names(of: "periodic job")))

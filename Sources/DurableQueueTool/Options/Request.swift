@@ -5,12 +5,20 @@ enum Invocation: Equatable, Sendable {
   /// The help for a verb; nil for all of it.
   case help(Verb?)
   case version
+  case printSchema(SchemaScript)
   case run(Request)
 }
 
-/// Something to be done with a file.
+/// SQL that makes the tables of a queue.
+struct SchemaScript: Equatable, Sendable {
+  var schema: String
+  /// Who is to use them; nil for nobody yet.
+  var role: String?
+}
+
+/// Something to be done with a queue.
 struct Request: Equatable, Sendable {
-  var file: String
+  var place: QueuePlace
   /// The command as it was written.
   var verb: Verb
   var action: Action
@@ -29,6 +37,8 @@ enum Action: Equatable, Sendable {
   case periodic
   case export(Filter)
   case compact
+  case workers
+  case doctor
   case change(Change)
 }
 

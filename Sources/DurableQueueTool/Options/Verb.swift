@@ -3,14 +3,17 @@ import CompositeOperationsCommandLine
 /// What the tool can do: the first word of its arguments.
 enum Verb: String, CaseIterable, Sendable {
   case list, show, stats, retry, cancel, hold, delete, priority, pause, resume, drain, periodic, unschedule, export,
-    compact
+    compact, workers, doctor, schema
 
-  /// What stands behind the file, in each of its forms.
+  /// Whether it is about a queue that is there.
+  var takesPlace: Bool { self != .schema }
+
+  /// What stands behind the place, in each of its forms.
   var usage: [String] {
     switch self {
     case .list: ["[--kind KIND] [--state STATE]… [--limit N] [--after ID] [--json]"]
     case .show, .cancel, .hold: ["ID… [--json]"]
-    case .stats, .periodic, .compact: ["[--json]"]
+    case .stats, .periodic, .compact, .workers, .doctor: ["[--json]"]
     case .retry: ["ID… [--json]", "--all-dead [--kind KIND] [--json]", "--all-held [--kind KIND] [--json]"]
     case .delete:
       ["ID… [--dry-run | --yes] [--json]", "--state STATE… [--kind KIND] [--dry-run | --yes] [--json]"]
@@ -20,6 +23,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .drain: ["--kind KIND [--dry-run | --yes] [--json]", "--all [--dry-run | --yes] [--json]"]
     case .unschedule: ["NAME… [--json]"]
     case .export: ["[--kind KIND] [--state STATE]… [--json]"]
+    case .schema: ["--print [--schema NAME] [--role ROLE]"]
     }
   }
 
@@ -40,7 +44,10 @@ enum Verb: String, CaseIterable, Sendable {
     case .periodic: "show the jobs that are enqueued again and again, and when next"
     case .unschedule: "have periodic jobs not enqueued any more; what was enqueued stays"
     case .export: "print jobs as JSON, each in a line"
-    case .compact: "give the space back that deleted jobs have left free in the file"
+    case .compact: "give the space back that deleted jobs have left free in the file, or on the server"
+    case .workers: "show the processes that run jobs: on which machines, until when, and which jobs"
+    case .doctor: "look for what keeps the queue from running well, and say what to do about it"
+    case .schema: "print the SQL that makes the tables on a server, for an administrator"
     }
   }
 
@@ -83,14 +90,37 @@ enum Verb: String, CaseIterable, Sendable {
       """
     case .compact:
       """
-      The file is written anew, with room for a copy of what is left in its folder and in that for temporary files. All jobs
+      A file is written anew, with room for a copy of what is left in its folder and in that for temporary files. All jobs
       stay. Until it is done no program can store or start jobs; what runs goes on. If a program is in the midst of a
       transaction for longer than some seconds, it is not compacted, and the exit status is 1.
+      On a server it is VACUUM (ANALYZE), by the owner of the tables. Nobody waits for it, and it gives back what is free
+      at their ends; the rest is used for further jobs.
 
       """
     case .list, .show, .stats, .export:
       """
-      The file stays as it is, so the right to read it is enough.
+      A file stays as it is, so the right to read it is enough.
+
+      """
+    case .workers:
+      """
+      A process that has had nothing to run for a while is not among them. Of one on this machine it is told whether it is
+      there, of others that is unknown: their leases tell. What belongs to a process whose lease is over is taken over by
+      the others. A file stays as it is.
+
+      """
+    case .doctor:
+      """
+      Of a server it looks at the tables and the rights of the role, the plans of the statements, old snapshots, dead rows,
+      autovacuum, connections, clocks, settings, and whether a pooler stands between; of a file at its pages, its log and
+      its tables. Nothing is changed. Other sessions' ages are seen with GRANT pg_read_all_stats. The exit status is 1 if
+      something needs attention.
+
+      """
+    case .schema:
+      """
+      For queues that open with PostgresOptions.migrates = false, as their role may make no tables: run it with psql as the
+      owner of the database. The GRANTs that a role needs stand in it as a comment, or for ROLE. Nothing is connected to.
 
       """
     case .retry, .cancel, .hold, .resume: nil
@@ -109,6 +139,8 @@ enum Verb: String, CaseIterable, Sendable {
     case .list: "jobs.sqlite --state dead"
     case .show, .cancel, .hold, .delete: "jobs.sqlite 7"
     case .stats, .periodic, .compact: "jobs.sqlite"
+    case .workers, .doctor: "postgresql://app@db.example.org/shop"
+    case .schema: "--print --role app | psql shop"
     case .retry: "jobs.sqlite --all-dead"
     case .priority: "jobs.sqlite 7 20"
     case .pause, .resume: "jobs.sqlite send-email"
@@ -122,17 +154,30 @@ enum Verb: String, CaseIterable, Sendable {
   var options: Arguments.Options {
     switch self {
     case .list:
-      ["--kind": "send-email", "--state": "dead", "--limit": "20", "--after": "100", "--json": nil, "--help": nil]
-    case .show, .stats, .cancel, .hold, .resume, .periodic, .unschedule, .compact: ["--json": nil, "--help": nil]
-    case .pause: ["--new": nil, "--json": nil, "--help": nil]
-    case .retry: ["--all-dead": nil, "--all-held": nil, "--kind": "send-email", "--json": nil, "--help": nil]
+      [
+        "--kind": "send-email", "--state": "dead", "--limit": "20", "--after": "100", "--schema": "jobs", "--json": nil,
+        "--help": nil,
+      ]
+    case .show, .stats, .cancel, .hold, .resume, .periodic, .unschedule, .compact, .workers, .doctor:
+      ["--schema": "jobs", "--json": nil, "--help": nil]
+    case .pause: ["--new": nil, "--schema": "jobs", "--json": nil, "--help": nil]
+    case .retry:
+      [
+        "--all-dead": nil, "--all-held": nil, "--kind": "send-email", "--schema": "jobs", "--json": nil, "--help": nil,
+      ]
     case .delete:
       [
-        "--state": "done", "--kind": "send-email", "--dry-run": nil, "--yes": nil, "--json": nil, "--help": nil,
+        "--state": "done", "--kind": "send-email", "--dry-run": nil, "--yes": nil, "--schema": "jobs", "--json": nil,
+        "--help": nil,
       ]
-    case .priority: ["--kind": "send-email", "--json": nil, "--help": nil]
-    case .drain: ["--kind": "send-email", "--all": nil, "--dry-run": nil, "--yes": nil, "--json": nil, "--help": nil]
-    case .export: ["--kind": "send-email", "--state": "dead", "--json": nil, "--help": nil]
+    case .priority: ["--kind": "send-email", "--schema": "jobs", "--json": nil, "--help": nil]
+    case .drain:
+      [
+        "--kind": "send-email", "--all": nil, "--dry-run": nil, "--yes": nil, "--schema": "jobs", "--json": nil,
+        "--help": nil,
+      ]
+    case .export: ["--kind": "send-email", "--state": "dead", "--schema": "jobs", "--json": nil, "--help": nil]
+    case .schema: ["--print": nil, "--schema": "jobs", "--role": "app", "--help": nil]
     }
   }
 }

@@ -16,11 +16,11 @@ import Testing
       try queue.hold(last)
       try queue.deleteAll(in: [.waiting])
     }
-    let before = QueueFile.size(sample.path)
+    let before = sample.size
     let ran = tool("compact", sample.path)
     #expect(ran.status == 0 && ran.errors == "")
     #expect(ran.output.hasPrefix("\(sample.path)  ") && ran.output.contains(" given back, "), "\(ran.output)")
-    let after = QueueFile.size(sample.path)
+    let after = sample.size
     #expect(after * 5 < before)
     #expect(try sample.queue().job(last)?.state == .held)
     let json = try #require(try tool("compact", sample.path, "--json").json() as? [String: Any])

@@ -76,7 +76,7 @@ import Testing
     #expect(
       ran.errors.split(separator: "\n") == [
         "durable-queue: There is no periodic job “nightli”. Did you mean “nightly”?",
-        "durable-queue: There is no periodic job “elsewhere”. `durable-queue periodic FILE` lists those that there are.",
+        "durable-queue: There is no periodic job “elsewhere”. `durable-queue periodic PLACE` lists those that there are.",
       ])
     let result = try #require(try ran.json() as? [String: Any])
     #expect(result["command"] as? String == "unschedule")

@@ -12,16 +12,44 @@ import Testing
     (
       ["jobs.sqlite", "list"], "“jobs.sqlite” is not a command. Write the command first: durable-queue list jobs.sqlite"
     ),
-    (["list"], "No file was given to list. For example: durable-queue list jobs.sqlite --state dead"),
-    (["list", ""], "No file was given to list."),
+    (
+      ["list"],
+      "No place was given to list, and $DURABLE_QUEUE is not set. For example: durable-queue list jobs.sqlite --state dead"
+    ),
+    (["list", "-"], "- stands for the place in $DURABLE_QUEUE, and $DURABLE_QUEUE is not set. For example: "),
+    (["list", ""], "The place that was given to list is empty."),
+    (["list", "mysql://app@db/shop"], "A place can not begin with mysql://. Give the path of a file, or the URL of a"),
+    (
+      ["list", "host=db dbname=shop"],
+      "“host=db dbname=shop” is no file. Give a server as a URL, for example: postgresql:"
+    ),
+    (
+      ["list", "f", "--schema", "jobs"], "--schema is for a server, and “f” is a file. Leave it out, or give a URL, for"
+    ),
+    (
+      ["list", "postgresql://db/shop", "--schema", "a$$b"],
+      "--schema can not be “a$$b”. Give a name of 63 bytes at most"
+    ),
+    (
+      ["list", "postgresql://db/shop", "--schema", String(repeating: "x", count: 64)],
+      "--schema can not be “xxxx"
+    ),
+    (["schema"], "schema prints SQL, and runs none. Say --print, for example: "),
+    (
+      ["schema", "--print", "postgresql://db/shop"],
+      "schema takes no place, and “postgresql://db/shop” was given to it."
+    ),
+    (["schema", "--print", "--role", "a\nb"], "--role can not be “a b”. Give a name of 63 bytes at most"),
+    (["workers", "f", "7"], "workers takes one place, and “7” was given after it. Leave it out, or write the option"),
+    (["show", "7", "x"], "“7” was taken for the place, and “x” for a job. Give the place first"),
     (
       ["list", "f", "g"],
-      "list takes one file, and “g” was given after it. Leave it out, or write the option that it belongs to before it"
+      "list takes one place, and “g” was given after it. Leave it out, or write the option that it belongs to before it"
     ),
-    (["list", "f", "dead"], "list takes one file, and “dead” was given after it. Did you mean --state dead?"),
+    (["list", "f", "dead"], "list takes one place, and “dead” was given after it. Did you mean --state dead?"),
     (
       ["stats", "f", "dead"],
-      "stats takes one file, and “dead” was given after it. Leave it out, for example: durable-queue stats"
+      "stats takes one place, and “dead” was given after it. Leave it out, or write the option that it belongs to before it"
     ),
     (["list", "f", "--stat", "dead"], "--stat is not an option of list. Did you mean --state?"),
     (["list", "f", "--state", "deed"], "“deed” is not a state. Did you mean dead?"),
@@ -60,8 +88,8 @@ import Testing
     (["pause", "f"], "No kind was given. Name one or more"),
     (["pause", "f", ""], "The name of a kind is empty. Name one or more"),
     (["unschedule", "f"], "No periodic job was given. Name one or more"),
-    (["periodic", "f", "nightly"], "periodic takes one file, and “nightly” was given after it."),
-    (["drain", "f", "mail"], "drain takes one file, and “mail” was given after it."),
+    (["periodic", "f", "nightly"], "periodic takes one place, and “nightly” was given after it."),
+    (["drain", "f", "mail"], "drain takes one place, and “mail” was given after it."),
     (
       ["drain", "f"],
       "drain deletes jobs for good, and was not told which. Give --kind KIND for those of one kind, or --all for those of"
@@ -113,8 +141,8 @@ import Testing
     let ran = tool(verb.rawValue, "--help")
     #expect(ran.status == 0)
     for (option, _) in verb.options { #expect(ran.output.contains(option)) }
-    #expect(ran.output.contains("usage: durable-queue \(verb.rawValue) FILE"))
-    #expect(ran.output.contains("JSON: "))
+    #expect(ran.output.contains("usage: durable-queue \(verb.rawValue) \(verb.takesPlace ? "PLACE" : "--print")"))
+    #expect(ran.output.contains("JSON: ") == verb.options.contains { $0.key == "--json" })
     #expect(ran.lines.allSatisfy { $0.count <= 120 })
     #expect(!ran.output.contains("\n\n\n"), "\(ran.output)")
     #expect(tool("help", verb.rawValue).output == ran.output)
@@ -127,7 +155,7 @@ import Testing
 
   @Test func examplesOfTheHelp_areRight() throws {
     for verb in Verb.allCases {
-      let words = verb.example.split(separator: " ").prefix { $0 != ">" }.map(String.init)
+      let words = verb.exampleWords
       #expect(throws: Never.self) { try OptionParser.parse([verb.rawValue] + words) }
     }
   }

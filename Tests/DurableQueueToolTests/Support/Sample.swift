@@ -29,6 +29,13 @@ final class Sample: Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
+  /// How many bytes the file and its log take.
+  var size: Int {
+    ["", "-wal"].reduce(0) { sum, end in
+      sum + ((try? FileManager.default.attributesOfItem(atPath: path + end))?[.size] as? Int ?? 0)
+    }
+  }
+
   /// A queue of the library's on the file.
   func queue() throws -> DurableQueue {
     var configuration = DurableQueue.Configuration()
@@ -88,14 +95,25 @@ struct Ran: Sendable {
 }
 
 /// Runs the tool in this process.
-func tool(_ arguments: String..., width: Int? = nil, now: Date = Date()) -> Ran {
-  tool(arguments, width: width, now: now)
+func tool(
+  _ arguments: String..., width: Int? = nil, now: Date = Date(), environment: [String: String] = [:]
+) -> Ran {
+  tool(arguments, width: width, now: now, environment: environment)
+}
+
+extension Verb {
+  /// The words behind it in its example, as far as they are its own.
+  var exampleWords: [String] {
+    example.split(separator: " ").prefix { $0 != ">" && $0 != "|" }.map(String.init)
+  }
 }
 
 /// Runs the tool in this process.
-func tool(_ arguments: [String], width: Int? = nil, now: Date = Date()) -> Ran {
+func tool(
+  _ arguments: [String], width: Int? = nil, now: Date = Date(), environment: [String: String] = [:]
+) -> Ran {
   let ran = Locked(Ran(status: -1))
-  let command = DurableQueueCommand(width: width, now: now) { text in
+  let command = DurableQueueCommand(width: width, now: now, environment: environment) { text in
     ran.withLock { $0.output += text }
   } errors: { text in
     ran.withLock { $0.errors += text }

@@ -20,6 +20,12 @@ struct PostgresAddress: Sendable {
   }
 
   init(_ url: String, library: PostgresLibrary, environment: [String: String]) throws(PostgresError) {
+    guard !Self.isMisread(url) else {
+      throw PostgresError(
+        .cannotConnect,
+        message: "the URL cannot be read: its user or password has a character that has to be encoded, "
+          + "as @ by %40 and / by %2F")
+    }
     var error: UnsafeMutablePointer<CChar>?
     guard let options = library.functions.conninfoParse(url, &error) else {
       let text = error.map { String(cString: $0) } ?? "there is no memory for it"
@@ -59,6 +65,20 @@ struct PostgresAddress: Sendable {
     place = Self.hiding(secrets, in: "\(shown.joined(separator: ","))/\(database)")
     connectTimeout = (values["connect_timeout"] ?? environment["PGCONNECT_TIMEOUT"]).flatMap { Int64($0) }
       .flatMap { $0 > 0 ? .seconds($0) : nil }
+  }
+
+  /// Whether libpq takes a part of a password for a host or a database, which are shown: the user ends at the first @, unless a / comes
+  /// before it.
+  private static func isMisread(_ url: String) -> Bool {
+    guard let scheme = url.firstRange(of: "://") else { return false }
+    let rest = url[scheme.upperBound...]
+    let beforeSlash = rest.prefix { $0 != "/" }
+    guard let at = beforeSlash.firstIndex(of: "@") else {
+      let host = rest.prefix { $0 != "/" && $0 != "?" }
+      // A colon may stand before a port, or in the address of a host in brackets.
+      return host.contains(":") && rest[host.endIndex...].prefix { $0 != "?" }.contains("@")
+    }
+    return rest[at...].dropFirst().prefix { $0 != "/" && $0 != "?" }.contains("@")
   }
 
   /// A message without passwords, in one line.

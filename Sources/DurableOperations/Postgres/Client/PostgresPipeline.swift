@@ -68,5 +68,14 @@ struct PostgresPipeline: Sendable {
     entries.append(Entry(statement: statement, parameters: first..<parameters.list.count))
     return entries.count - 1
   }
+
+  /// The same with other statements that take the same values.
+  func mapStatements(_ transform: (Int, PostgresStatement) -> PostgresStatement) -> PostgresPipeline {
+    var copy = self
+    copy.entries = entries.enumerated().map { index, entry in
+      Entry(statement: transform(index, entry.statement), parameters: entry.parameters)
+    }
+    return copy
+  }
 }
 #endif

@@ -49,10 +49,10 @@ struct PostgresMigration {
     schema = SQL(stringLiteral: PostgresStatement.identifier(name))
   }
 
-  private var steps: [String] { PostgresSchema.migrations(schema) }
+  var steps: [String] { PostgresSchema.migrations(schema) }
 
   /// Nil if there are no tables.
-  private func storedVersion() throws -> Int? {
+  func storedVersion() throws -> Int? {
     let isThere = try connection.run(
       .reading,
       PostgresStatement(

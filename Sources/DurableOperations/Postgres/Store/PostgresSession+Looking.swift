@@ -86,7 +86,7 @@ extension PostgresSession {
     "SELECT id, boot, namespace, host, process, started, lease, lease_until FROM \(schema).workers"
   }
 
-  private static func worker(_ row: PostgresRow) -> WorkerRow {
+  static func worker(_ row: PostgresRow) -> WorkerRow {
     let identity = ProcessIdentity(
       bootID: row.text(1) ?? "", pidNamespace: row.text(2), hostName: row.text(3) ?? "",
       processID: row.integer(4), startTime: row.integer(5))

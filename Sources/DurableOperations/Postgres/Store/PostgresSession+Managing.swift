@@ -138,33 +138,7 @@ extension PostgresSession {
     return try pausedKinds()
   }
 
-  // MARK: - Room
-
-  /// Others go on meanwhile: it is `VACUUM`, which gives back what is free at the ends of the tables.
-  func compact(worker: Int64?, lease: Duration) throws -> Int {
-    func size() throws -> Int64 {
-      try question(
-        """
-        SELECT coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)), 0)::bigint FROM pg_catalog.pg_class AS c
-        WHERE c.relnamespace = \(namespace)::regnamespace AND c.relkind = 'r'
-        """
-      ).first { $0.integer(0) } ?? 0
-    }
-    let before = try size()
-    try use { connection in
-      // The session is not used for anything else: its time limit is gone.
-      defer { connection.markBroken() }
-      try connection.run(.reading, PostgresStatement("SET statement_timeout = 0"))
-      for table in ["jobs", "dependencies", "checkpoints", "errors", "rounds", "workers", "occurrences"] {
-        let vacuum = PostgresPipeline(.reading, PostgresStatement("VACUUM (ANALYZE) \(schema.text).\(table)"))
-        try connection.run(vacuum, timeout: .seconds(24 * 3600))
-      }
-    }
-    return max(Int(before - (try size())), 0)
-  }
-
-  /// The schema as a text.
-  private var namespace: SQL { SQL(stringLiteral: PostgresStatement.quoted(schema.text)) }
+  // MARK: - Rare statements
 
   /// A statement that is run once.
   func question(

@@ -57,6 +57,29 @@ extension PostgresSession {
     return JobCounts(kinds: kinds.values.sorted { $0.kind < $1.kind })
   }
 
+  /// One statement, so that workers and jobs are of one moment.
+  func workers() throws -> [StoredWorker] {
+    var workers: [StoredWorker] = []
+    try read(
+      "workers",
+      """
+      SELECT w.id, boot, namespace, host, process, started, lease, lease_until, j.id, k.name, j.started_at,
+        coalesce($1::bigint, \(schema).now_ms())
+      FROM \(schema).workers AS w LEFT JOIN \(schema).jobs AS j ON j.worker = w.id AND j.state = \(.executing)
+        LEFT JOIN \(schema).kinds AS k ON k.id = j.lane >> 2
+      ORDER BY w.id, j.id
+      """
+    ) { $0.bind(store.testTime) }.forEachRow { row in
+      let job = row.optionalInteger(8).map { id in
+        JobWorker.RunningJob(
+          id: JobID(rawValue: id), kind: row.text(9) ?? "",
+          startedAt: row.optionalInteger(10).map { Date(milliseconds: $0) })
+      }
+      workers.add(Self.worker(row), job, at: row.integer(11))
+    }
+    return workers
+  }
+
   /// Nil if no job can be meant.
   func condition(_ filter: JobFilter) throws -> SQL? {
     var condition: SQL = "true"

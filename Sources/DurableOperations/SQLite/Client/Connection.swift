@@ -61,6 +61,9 @@ final class Connection {
     }
   }
 
+  /// Whether it is read as a file that no program has open, in write-ahead mode.
+  var isQuiet: Bool { quietFile != nil }
+
   /// Whether what is read from now on, and was read until now, is what the file holds.
   var isUpToDate: Bool { quietFile?.isQuiet ?? true }
 

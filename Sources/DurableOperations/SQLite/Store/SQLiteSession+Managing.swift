@@ -92,4 +92,8 @@ extension SQLiteSession {
   func isBusy(with kinds: [Int64]) throws -> Bool { try store.isBusy(with: kinds) }
 
   func knownKinds() throws -> [String] { try store.knownKinds() }
+
+  func workers() throws -> [StoredWorker] { try store.storedWorkers() }
+
+  func size() throws -> Int { store.fileSize }
 }

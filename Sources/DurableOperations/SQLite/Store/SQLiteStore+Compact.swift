@@ -31,11 +31,13 @@ extension SQLiteStore {
   }
 
   /// How many bytes the file and its log take.
-  var fileSize: Int {
+  var fileSize: Int { size(ofFileEndingIn: "") + logSize }
+
+  var logSize: Int { size(ofFileEndingIn: "-wal") }
+
+  private func size(ofFileEndingIn end: String) -> Int {
     let path = URL(fileURLWithPath: connection.path).resolvingSymlinksInPath().path
-    return [path, path + "-wal"].reduce(0) { sum, path in
-      sum + ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int ?? 0)
-    }
+    return (try? FileManager.default.attributesOfItem(atPath: path + end))?[.size] as? Int ?? 0
   }
 }
 

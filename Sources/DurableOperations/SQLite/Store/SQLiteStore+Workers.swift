@@ -62,14 +62,36 @@ extension SQLiteStore {
   func workers() throws -> [WorkerRow] {
     var workers: [WorkerRow] = []
     try statement("SELECT id, boot, namespace, host, process, started, lease, lease_until FROM durable_workers")
-      .forEachRow { row in
-        let identity = ProcessIdentity(
-          bootID: row.text(1) ?? "", pidNamespace: row.text(2), hostName: row.text(3) ?? "",
-          processID: row.integer(4), startTime: row.integer(5))
-        workers.append(
-          WorkerRow(id: row.integer(0), identity: identity, lease: row.integer(6), leaseUntil: row.integer(7)))
-      }
+      .forEachRow { workers.append(Self.worker($0)) }
     return workers
+  }
+
+  /// All of them, each with the jobs that it executes: one statement, so that both are of one moment. Only reads.
+  func storedWorkers() throws -> [StoredWorker] {
+    var workers: [StoredWorker] = []
+    try statement(
+      """
+      SELECT w.id, boot, namespace, host, process, started, lease, lease_until, j.id, k.name, j.started_at
+      FROM durable_workers AS w LEFT JOIN durable_jobs AS j ON j.worker = w.id AND j.state = \(.executing)
+        LEFT JOIN durable_kinds AS k ON k.id = j.lane >> 2
+      ORDER BY w.id, j.id
+      """
+    ).forEachRow { row in
+      let job = row.optionalInteger(8).map { id in
+        JobWorker.RunningJob(
+          id: JobID(rawValue: id), kind: row.text(9) ?? "",
+          startedAt: row.optionalInteger(10).map { Date(milliseconds: $0) })
+      }
+      workers.add(Self.worker(row), job, at: now)
+    }
+    return workers
+  }
+
+  private static func worker(_ row: Statement) -> WorkerRow {
+    let identity = ProcessIdentity(
+      bootID: row.text(1) ?? "", pidNamespace: row.text(2), hostName: row.text(3) ?? "",
+      processID: row.integer(4), startTime: row.integer(5))
+    return WorkerRow(id: row.integer(0), identity: identity, lease: row.integer(6), leaseUntil: row.integer(7))
   }
 
   /// Takes the jobs from a worker, which is one no more: they wait again. Returns whether there were any.

@@ -128,7 +128,8 @@ import Testing
 
   @Test(arguments: [
     "postgresql://u:se cret@h/d?nonsense=1", "postgresql://u:secret%ZZ@h/d", "postgres//u:secret@h", "host=h secret",
-    "password=secret port=x host=127.0.0.1",
+    "password=secret port=x host=127.0.0.1", "postgresql://u:s/ecret@h/d?host=127.0.0.1&port=1",
+    "postgresql://u:5/ecret@h/d", "postgresql://u:se@cret@h/d", "postgresql://u:?@cret@h/d",
   ])
   func connect_unreadableURL_doesNotShowThePassword(url: String) async {
     let error = await failure(url)
