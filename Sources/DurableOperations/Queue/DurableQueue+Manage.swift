@@ -71,13 +71,13 @@ extension DurableQueue {
   /// - Throws: ``JobError`` if there is no such job, or it is done or dead.
   public func cancel(_ id: JobID) throws {
     let state = try write { try $0.cancel(id) }
-    if state == .executing { core.interrupt(id, .cancelRequest) }
+    if state == .executing { core.cancelIsStored(of: id) }
   }
 
   /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func cancel(_ id: JobID) async throws {
     let state = try await write { try $0.cancel(id) }
-    if state == .executing { core.interrupt(id, .cancelRequest) }
+    if state == .executing { core.cancelIsStored(of: id) }
   }
 
   /// Has a job that is held, dead, cancelled or scheduled run as soon as there is room, with all its attempts before it.

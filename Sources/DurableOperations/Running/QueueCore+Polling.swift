@@ -69,14 +69,24 @@ extension QueueCore {
   /// Cancels some jobs, in a transaction. Operations of theirs are cancelled when it has succeeded.
   func cancel(_ ids: ArraySlice<JobID>, in store: any StoreSession) throws -> Int {
     let (count, isAnyExecuting) = try store.cancel(ids)
-    if isAnyExecuting { database.async { [weak self] store in try? self?.readCancelRequests(in: store) } }
+    if isAnyExecuting { followCancelRequests() }
     return count
   }
 
-  /// Cancels the operations of jobs whose cancel is stored.
-  func readCancelRequests(in store: any StoreSession) throws {
-    guard let worker = withLock({ $0.state.worker }) else { return }
-    for id in try store.cancelRequests(worker: worker) { interrupt(id, .cancelRequest) }
+  /// Cancels the operations of jobs whose cancel is stored: when a round that is under way is over, for what it has claimed is not
+  /// known before.
+  func followCancelRequests() {
+    database.async { [weak self] store in
+      guard let self, let worker = withLock({ $0.state.worker }) else { return }
+      // What cannot be read the next look sees.
+      for id in (try? store.cancelRequests(worker: worker)) ?? [] { interrupt(id, .cancelRequest) }
+    }
+  }
+
+  /// A job was asked to end. Its operation is cancelled at once if it is known by now.
+  func cancelIsStored(of id: JobID) {
+    interrupt(id, .cancelRequest)
+    followCancelRequests()
   }
 
   /// Cancels the operation of a job that runs here.

@@ -13,6 +13,6 @@ extension QueueCore {
       return true
     }
     if isForUs { pump() }
-    if news.hasCancelRequests { database.async { [weak self] store in try? self?.readCancelRequests(in: store) } }
+    if news.hasCancelRequests { followCancelRequests() }
   }
 }

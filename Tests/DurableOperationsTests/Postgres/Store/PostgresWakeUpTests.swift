@@ -1,4 +1,5 @@
 #if os(macOS) || os(Linux)
+import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
 import TestSupport
@@ -63,6 +64,36 @@ import Testing
     try await queues[1].cancel(id)
     await never.cancelRequested.wait()
     await queues[0].stop()
+  }
+
+  /// Calls beside a round may see what it has claimed before the queue does.
+  @Test func cancelledBeforeItsClaimIsTakenIn_operationIsCancelledAtOnce() async throws {
+    let cancels = LockBox<(@Sendable () -> Void)?>(nil)
+    var configuration = DurableQueue.Configuration()
+    configuration.clock = JobClock(ManualClock())
+    configuration.maxConcurrentJobs = 1
+    configuration.logHandler = { event in
+      guard event.kind == .dead, let cancel = cancels.withLock({ $0.take() }) else { return }
+      // The round that has written this is committed, and has claimed the other job.
+      let isOver = DispatchGroup()
+      DispatchQueue.global().async(group: isOver) { cancel() }
+      isOver.wait()
+    }
+    let queue = try DurableQueue(location: Engine.postgres.location(listens: false), configuration: configuration)
+    let never = NeverFinishingOperation<Void>()
+    try await queue.register(Send.self) { _, _ async throws in throw TestFailure() }
+    try await queue.register(Count.self) { _, _ in never }
+    try await queue.enqueue(
+      Send(text: "first"), options: JobOptions(priority: JobPriority(major: 20), maxAttempts: 1))
+    let id = try await queue.enqueue(Count(number: 1))
+    cancels.withLock {
+      $0 = {
+        do { try queue.cancel(id) } catch { Issue.record(error) }
+      }
+    }
+    queue.start()
+    await never.cancelRequested.wait()
+    await queue.stop(grace: .zero)
   }
 
   @Test func kindIsResumedByAnotherProcess_itsJobStartsAtOnce() async throws {

@@ -137,6 +137,7 @@ struct StoreTour {
       _ = try session.records(uniqueKey: "key", kind: "a")
       _ = try session.counts(registered: [])
       _ = try session.knownKinds()
+      _ = try session.workers()
     }
     // The names of kinds that another process has given numbers.
     if let access = harness.access as? PostgresAccess { access.store.state.withLock { $0.kindNames = [:] } }
