@@ -99,3 +99,21 @@ public struct JobCounts: Sendable, Hashable {
   /// How many there are at all.
   public var total: Int { kinds.reduce(0) { $0 + $1.total } }
 }
+
+extension JobCounts {
+  /// A kind that has a number, and how many jobs of it there are.
+  typealias StoredKind = (name: String, isPaused: Bool, states: [JobState: Int])
+
+  init(_ stored: [StoredKind], registered: [String]) {
+    var kinds: [KindName: Kind] = [:]
+    for name in registered {
+      kinds[KindName(name)] = Kind(kind: name, isRegistered: true, isPaused: false, states: [:])
+    }
+    for (name, isPaused, states) in stored {
+      let isRegistered = kinds[KindName(name)] != nil
+      guard isPaused || !states.isEmpty || isRegistered else { continue }
+      kinds[KindName(name)] = Kind(kind: name, isRegistered: isRegistered, isPaused: isPaused, states: states)
+    }
+    self.init(kinds: kinds.values.sorted { $0.kind < $1.kind })
+  }
+}

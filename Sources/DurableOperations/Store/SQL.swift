@@ -6,6 +6,8 @@ struct SQL: ExpressibleByStringInterpolation, Sendable {
 
   init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
 
+  init(joining parts: [SQL], by separator: String) { text = parts.map(\.text).joined(separator: separator) }
+
   struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var text = ""
 

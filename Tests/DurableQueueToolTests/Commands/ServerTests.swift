@@ -61,9 +61,10 @@ import Testing
     #expect(try sample.run("compact", "--json").json() is [String: Any])
   }
 
-  @Test(.enabled(if: PostgresPooler.isAvailable)) func commandsBehindAPooler_doTheSame() async throws {
+  @Test(.enabled(if: PgBouncer.isAvailable, "\(PgBouncer.missing)")) func commandsBehindAPooler_doTheSame() async throws
+  {
     let sample = try await ServerSample()
-    let pooler = try await PostgresPooler(before: sample.server, sessions: 2)
+    let pooler = try await PgBouncer(to: sample.server, sessions: 2)
     let queue = try sample.queue()
     let id = try await queue.enqueue(Mail(to: "ada"))
     // More than there are sessions, so that each meets what others have left.

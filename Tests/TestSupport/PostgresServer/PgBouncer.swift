@@ -15,11 +15,12 @@ public final class PgBouncer: Sendable {
     }
   }()
 
-  /// Whether there is one on this machine.
-  public static let isAvailable = path != nil
+  /// Whether there is one on this machine, and a server to run it before.
+  public static let isAvailable = path != nil && PostgresServer.isAvailable
 
   /// Where clients connect to, on 127.0.0.1.
   public let port: UInt16
+  private let server: PostgresServer
   private let shell: Process
   private let input: Pipe
 
@@ -27,6 +28,7 @@ public final class PgBouncer: Sendable {
   ///
   /// - Parameter sessions: how many sessions of the server all clients share.
   public init(to server: PostgresServer, sessions: Int) async throws {
+    self.server = server
     (port, shell, input) = try await onWorker {
       Result { () throws(any Error) -> (UInt16, Process, Pipe) in
         for _ in 0..<5 {
@@ -43,6 +45,9 @@ public final class PgBouncer: Sendable {
   deinit {
     try? input.fileHandleForWriting.close()
   }
+
+  /// The URL of a database behind it.
+  public func url(_ database: String = "postgres") -> String { server.addressURL(database, port: port) }
 
   /// Ends all connections, of clients as of the server, and starts it again on the same port.
   public func restart() throws {

@@ -64,15 +64,8 @@ extension PostgresSession {
   func retriable(_ state: JobState, kind: String?) throws -> [JobID] {
     let filter = JobFilter(kind: kind, states: [state])
     guard state != .held else { return try ids(filter) }
-    // Of several with the same key the last, if no other has it by now.
-    return try ids(
-      filter,
-      and: """
-        (unique_key IS NULL OR NOT EXISTS (
-          SELECT 1 FROM \(schema).jobs AS other
-          WHERE other.unique_key = jobs.unique_key AND other.lane >> 2 = jobs.lane >> 2
-            AND other.state = \(state) AND other.id > jobs.id))
-        """)
+    // If no other has it by now.
+    return try ids(filter, and: JobFilter.isLastOfItsKey(in: state, "jobs", of: "\(schema).jobs"))
   }
 
   private func ids(_ filter: JobFilter, and further: SQL) throws -> [JobID] {

@@ -38,23 +38,15 @@ extension PostgresSession {
   }
 
   func counts(registered: [String]) throws -> JobCounts {
-    var (kinds, states): ([KindName: JobCounts.Kind], [Int64: [JobState: Int]]) = ([:], [:])
+    var states: [Int64: [JobState: Int]] = [:]
     try read("counts", "SELECT lane >> 2, state, count(*) FROM \(schema).jobs GROUP BY 1, 2").forEachRow { row in
       guard let state = JobState(rawValue: Int(clamping: row.integer(1))) else { return }
       states[row.integer(0), default: [:]][state] = Int(row.integer(2))
     }
-    for name in registered {
-      kinds[KindName(name)] = JobCounts.Kind(kind: name, isRegistered: true, isPaused: false, states: [:])
+    let kinds = try read("all_kinds", "SELECT id, name, paused FROM \(schema).kinds").map { row in
+      (row.text(1) ?? "", row.bool(2), states[row.integer(0)] ?? [:]) as JobCounts.StoredKind
     }
-    try read("all_kinds", "SELECT id, name, paused FROM \(schema).kinds").forEachRow { row in
-      let (name, isPaused) = (row.text(1) ?? "", row.bool(2))
-      let counts = states[row.integer(0)] ?? [:]
-      let isRegistered = kinds[KindName(name)]?.isRegistered == true
-      guard isPaused || !counts.isEmpty || isRegistered else { return }
-      kinds[KindName(name)] = JobCounts.Kind(
-        kind: name, isRegistered: isRegistered, isPaused: isPaused, states: counts)
-    }
-    return JobCounts(kinds: kinds.values.sorted { $0.kind < $1.kind })
+    return JobCounts(kinds, registered: registered)
   }
 
   /// One statement, so that workers and jobs are of one moment.
@@ -81,19 +73,7 @@ extension PostgresSession {
   }
 
   /// Nil if no job can be meant.
-  func condition(_ filter: JobFilter) throws -> SQL? {
-    var condition: SQL = "true"
-    if let kind = filter.kind {
-      guard let number = try knownKindNumber(kind) else { return nil }
-      condition =
-        "\(condition) AND lane BETWEEN \(JobLane.number(ofKind: number)) AND \(JobLane.number(ofKind: number) + 3)"
-    }
-    if let states = filter.states {
-      if states.isEmpty { return nil }
-      condition = "\(condition) AND state IN (\(states))"
-    }
-    return condition
-  }
+  func condition(_ filter: JobFilter) throws -> SQL? { try filter.condition(numberOfKind: knownKindNumber) }
 
   // MARK: - Records
 

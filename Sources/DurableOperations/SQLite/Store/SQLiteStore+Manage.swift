@@ -155,34 +155,15 @@ extension SQLiteStore {
 
   func counts(registered: [String]) throws -> JobCounts {
     let states = try countsByKind()
-    var kinds: [KindName: JobCounts.Kind] = [:]
-    for name in registered {
-      kinds[KindName(name)] = JobCounts.Kind(kind: name, isRegistered: true, isPaused: false, states: [:])
-    }
+    var kinds: [JobCounts.StoredKind] = []
     try statement("SELECT id, name, paused FROM durable_kinds").forEachRow { row in
-      let name = row.text(1) ?? "", isPaused = row.integer(2) != 0
-      let counts = states[row.integer(0)] ?? [:]
-      let isRegistered = kinds[KindName(name)]?.isRegistered == true
-      guard isPaused || !counts.isEmpty || isRegistered else { return }
-      kinds[KindName(name)] = JobCounts.Kind(
-        kind: name, isRegistered: isRegistered, isPaused: isPaused, states: counts)
+      kinds.append((row.text(1) ?? "", row.integer(2) != 0, states[row.integer(0)] ?? [:]))
     }
-    return JobCounts(kinds: kinds.values.sorted { $0.kind < $1.kind })
+    return JobCounts(kinds, registered: registered)
   }
 
   /// Nil if no job can be meant.
-  func condition(_ filter: JobFilter) throws -> SQL? {
-    var condition: SQL = "1"
-    if let kind = filter.kind {
-      guard let number = try knownKindID(kind) else { return nil }
-      condition =
-        "\(condition) AND lane BETWEEN \(JobLane.number(ofKind: number)) AND \(JobLane.number(ofKind: number) + 3)"
-    }
-    if let states = filter.states {
-      condition = "\(condition) AND state IN (\(states))"
-    }
-    return condition
-  }
+  func condition(_ filter: JobFilter) throws -> SQL? { try filter.condition(numberOfKind: knownKindID) }
 
   private func record(_ row: Statement) throws -> JobRecord {
     let lane = row.integer(1)

@@ -10,15 +10,8 @@ extension SQLiteStore {
   func retriable(_ state: JobState, kind: String?) throws -> [JobID] {
     let filter = JobFilter(kind: kind, states: [state])
     guard state != .held else { return try ids(filter) }
-    // Of several with the same key the last, if no other has it by now.
-    return try ids(
-      filter,
-      and: """
-        (unique_key IS NULL OR NOT EXISTS (
-          SELECT 1 FROM durable_jobs AS other
-          WHERE other.unique_key = durable_jobs.unique_key AND other.lane >> 2 = durable_jobs.lane >> 2
-            AND other.state = \(state) AND other.id > durable_jobs.id))
-        """)
+    // If no other has it by now.
+    return try ids(filter, and: JobFilter.isLastOfItsKey(in: state, "durable_jobs", of: "durable_jobs"))
   }
 
   private func ids(_ filter: JobFilter, and further: SQL) throws -> [JobID] {

@@ -190,10 +190,12 @@ import Testing
     #expect(found.contains { $0.finding == "The encoding of the database is LATIN1, not UTF8." })
   }
 
-  @Test(.enabled(if: PostgresPooler.isAvailable), arguments: [(3, Diagnosis.Level.attention), (1, .unknown)])
+  @Test(
+    .enabled(if: PgBouncer.isAvailable, "\(PgBouncer.missing)"),
+    arguments: [(3, Diagnosis.Level.attention), (1, .unknown)])
   func pooler_isToldOf(_ sessions: Int, _ level: Diagnosis.Level) async throws {
     let patient = try await Patient()
-    let behind = try await PostgresPooler(before: patient.server, sessions: sessions)
+    let behind = try await PgBouncer(to: patient.server, sessions: sessions)
     let found = try DurableQueue.diagnose(.existingPostgres(behind.url(patient.database), patient.options))
     let pooler = try only(found, "pooler")
     #expect(pooler.level == level, "\(pooler)")

@@ -28,11 +28,12 @@ import Testing
   }
 
   /// It is another's next.
-  @Test(.enabled(if: PostgresPooler.isAvailable)) func compact_behindAPooler_leavesTheSessionAsItWas() async throws {
+  @Test(.enabled(if: PgBouncer.isAvailable, "\(PgBouncer.missing)"))
+  func compact_behindAPooler_leavesTheSessionAsItWas() async throws {
     let server = try await PostgresServer.shared
     let database = try await server.makeDatabase()
     try server.query("ALTER DATABASE \(database) SET statement_timeout = '1777s'")
-    let pooler = try await PostgresPooler(before: server, sessions: 1)
+    let pooler = try await PgBouncer(to: server, sessions: 1)
     let options = PostgresOptions(pooler: .transaction, listens: .no)
     let queue = try DurableQueue(location: .postgres(pooler.url(database), options))
     try await queue.enqueue(Count(number: 1))
