@@ -81,8 +81,7 @@ import Testing
     }
     let queue = try DurableQueue(location: Engine.postgres.location(listens: false), configuration: configuration)
     try await queue.register(Send.self) { _, _ async throws in throw TestFailure() }
-    // It ends when it is cancelled, unless it was before it began.
-    try await queue.register(Count.self) { _, _ async throws in try await Task.sleep(for: .seconds(3_600)) }
+    try await queue.register(Count.self) { _, _ in HeldOperation<Void>(settlesWhenCancelled: true) }
     try await queue.enqueue(
       Send(text: "first"), options: JobOptions(priority: JobPriority(major: 20), maxAttempts: 1))
     let id = try await queue.enqueue(Count(number: 1))
