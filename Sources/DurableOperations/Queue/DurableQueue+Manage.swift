@@ -270,31 +270,26 @@ extension DurableQueue {
   /// Keeps jobs of a kind from being claimed, in all processes, until they are resumed. It is stored. What executes goes
   /// on, and so does a claim that another process of a server has begun.
   public func pause(kind: String) throws {
-    try core.database.sync { try setPaused(true, kind: kind, in: $0) }
-    core.pump()
+    try core.database.sync { try $0.setPaused(true, kind: kind) }
+    core.followPausedKinds()
   }
 
   /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func pause(kind: String) async throws {
-    try await core.database.run { [self] in try setPaused(true, kind: kind, in: $0) }
-    core.pump()
+    try await core.database.run { try $0.setPaused(true, kind: kind) }
+    core.followPausedKinds()
   }
 
   /// Has jobs of a paused kind claimed again.
   public func resume(kind: String) throws {
-    try core.database.sync { try setPaused(false, kind: kind, in: $0) }
-    core.pump()
+    try core.database.sync { try $0.setPaused(false, kind: kind) }
+    core.followPausedKinds()
   }
 
   /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func resume(kind: String) async throws {
-    try await core.database.run { [self] in try setPaused(false, kind: kind, in: $0) }
-    core.pump()
-  }
-
-  private func setPaused(_ isPaused: Bool, kind: String, in store: any StoreSession) throws {
-    let paused = try store.setPaused(isPaused, kind: kind)
-    core.withLock { $0.state.setPaused(paused) }
+    try await core.database.run { try $0.setPaused(false, kind: kind) }
+    core.followPausedKinds()
   }
 
   // MARK: - Writing

@@ -66,6 +66,24 @@ extension QueueCore {
     for id in wishes.cancelRequests { interrupt(id, .cancelRequest) }
   }
 
+  /// Follows which kinds are paused, after this process changed it: behind what is under way, which may have read it before.
+  func followPausedKinds() {
+    database.async { [weak self] store in
+      guard let self else { return }
+      do {
+        let paused = try store.pausedKinds()
+        withLock { storage in
+          storage.state.setPaused(paused)
+          storage.state.workMayHaveCome()
+        }
+        pump()
+      } catch {
+        // The next look sees it.
+        setAlarm(in: Self.pauseAfterFailure)
+      }
+    }
+  }
+
   /// Cancels some jobs, in a transaction. Operations of theirs are cancelled when it has succeeded.
   func cancel(_ ids: ArraySlice<JobID>, in store: any StoreSession) throws -> Int {
     let (count, isAnyExecuting) = try store.cancel(ids)

@@ -120,8 +120,8 @@ protocol StoreSession: AnyObject {
 
   /// The number of a kind, which is given one if it has none.
   func number(ofKind name: String) throws -> Int64
-  /// Returns the kinds that are paused then.
-  func setPaused(_ isPaused: Bool, kind: String) throws -> Set<Int64>
+  func setPaused(_ isPaused: Bool, kind: String) throws
+  func pausedKinds() throws -> Set<Int64>
   func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws
   /// False if there is none.
   func unschedule(_ name: String) throws -> Bool

@@ -82,12 +82,16 @@ struct PostgresRoundState {
   }
 
   /// The round that was lost was written, and these jobs are the process's own.
-  mutating func settled(epoch: Int64, number: Int64, own: [ClaimedJob], withCheckpoint: Set<JobID>) {
+  ///
+  /// - Parameter known: what was held before they were read. A call beside rounds may have ended one since.
+  mutating func settled(
+    epoch: Int64, number: Int64, own: [ClaimedJob], withCheckpoint: Set<JobID>, known: [JobID: Int64]
+  ) {
     let ends = unsure?.acknowledgements ?? []
     settled(epoch: epoch, number: number)
-    // What it acknowledged it may have claimed again.
+    // What it acknowledged it may have claimed again, with another number.
     release(ends)
-    note(own.filter { held[$0.id] != $0.claim }, withCheckpoint, ends)
+    note(own.filter { known[$0.id] != $0.claim }, withCheckpoint, ends)
     if !ends.isEmpty { hasFreed = true }
   }
 

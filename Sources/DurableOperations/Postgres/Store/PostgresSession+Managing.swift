@@ -119,7 +119,7 @@ extension PostgresSession {
 
   // MARK: - Kinds
 
-  func setPaused(_ isPaused: Bool, kind: String) throws -> Set<Int64> {
+  func setPaused(_ isPaused: Bool, kind: String) throws {
     let number = try kindNumber(kind)
     try transaction { work in
       try work.run("set_paused", "UPDATE \(schema).kinds SET paused = $2 WHERE id = $1") {
@@ -128,7 +128,10 @@ extension PostgresSession {
       }
       if !isPaused { for lane in JobLane.all(ofKind: number) { work.free(lane) } }
     }
-    return try pausedKinds()
+  }
+
+  func pausedKinds() throws -> Set<Int64> {
+    Set(try read("paused", "SELECT id FROM \(schema).kinds WHERE paused").map { $0.integer(0) })
   }
 
   // MARK: - Rare statements

@@ -115,6 +115,7 @@ extension PostgresSession {
     guard number > unsure.counter.number else {
       return store.numbers.withLock { $0.settled(epoch: epoch, number: number) }
     }
+    let known = store.numbers.withLock(\.held)
     let own = try read("own_jobs", PostgresClaim.executing(schema)) { $0.bind(unsure.counter.worker) }
     let jobs = own.map {
       (job: PostgresClaim.job($0, from: 0), hasCheckpoint: PostgresClaim.hasCheckpoint($0, from: 0))
@@ -123,7 +124,7 @@ extension PostgresSession {
     store.numbers.withLock {
       $0.settled(
         epoch: epoch, number: number, own: jobs.map(\.job),
-        withCheckpoint: Set(jobs.filter(\.hasCheckpoint).map(\.job.id)))
+        withCheckpoint: Set(jobs.filter(\.hasCheckpoint).map(\.job.id)), known: known)
     }
     store.events.tell(all: told)
     // What has become due by it others may run.

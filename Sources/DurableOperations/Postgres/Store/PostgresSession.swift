@@ -187,10 +187,6 @@ final class PostgresSession: StoreSession {
     return StoreFacts(
       identity: identity.first { $0.text(0) ?? "" } ?? "", pausedKinds: try pausedKinds(), loss: nil)
   }
-
-  func pausedKinds() throws -> Set<Int64> {
-    Set(try read("paused", "SELECT id FROM \(schema).kinds WHERE paused").map { $0.integer(0) })
-  }
 }
 
 extension PostgresStore {

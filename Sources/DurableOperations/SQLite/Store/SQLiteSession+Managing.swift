@@ -43,10 +43,11 @@ extension SQLiteSession {
     try store.transaction { try store.kindID(name) }
   }
 
-  func setPaused(_ isPaused: Bool, kind: String) throws -> Set<Int64> {
+  func setPaused(_ isPaused: Bool, kind: String) throws {
     try managing { try store.setPaused(isPaused, kind: kind) }
-    return try store.pausedKinds()
   }
+
+  func pausedKinds() throws -> Set<Int64> { try store.pausedKinds() }
 
   func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws {
     try store.transaction { try store.schedule(job, named: name, schedule, catchUp) }

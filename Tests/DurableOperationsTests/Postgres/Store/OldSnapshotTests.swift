@@ -38,8 +38,8 @@ import Testing
     let snapshot = try stage.keepSnapshot()
     defer { snapshot.close() }
     try stage.countRounds(to: 20_000)
-    #expect(try stage.pagesOfRound() <= 3 * healthy)
-    #expect(healthy > 0)
+    let now = try stage.pagesOfRound()
+    #expect(healthy > 0 && now <= 3 * healthy, "\(healthy), now \(now)")
   }
 }
 
@@ -155,9 +155,10 @@ private final class SnapshotStage {
       })
   }
 
+  /// The least of some: catalogs are read the first time, and again when somebody else makes tables.
   func pagesOfRound() throws -> Int {
     let number = try connection.integer("SELECT number FROM rounds WHERE worker = \(worker)") ?? 0
-    return try pages(of: "SELECT begin_round(\(worker), 0, \(number), 1000, NULL)")
+    return try (0..<10).map { _ in try pages(of: "SELECT begin_round(\(worker), 0, \(number), 1000, NULL)") }.min() ?? 0
   }
 
   func countRounds(to number: Int) throws {

@@ -92,7 +92,7 @@ import Testing
     state.lost([Self.end(1)])
     state.settled(
       epoch: 1, number: 2, own: [Self.job(2), Self.job(3)],
-      withCheckpoint: [JobID(rawValue: 2), JobID(rawValue: 3)])
+      withCheckpoint: [JobID(rawValue: 2), JobID(rawValue: 3)], known: state.held)
     #expect(state.counter == .init(worker: 7, epoch: 1, number: 2))
     #expect(ids(state.found) == [3], "the other one runs")
     #expect(state.withCheckpoint == [JobID(rawValue: 3)])
@@ -106,11 +106,23 @@ import Testing
   @Test func lost_andWritten_whatItAcknowledgedItMayHaveClaimedAgain() {
     var state = started()
     state.lost([Self.end(1)])
-    state.settled(epoch: 1, number: 2, own: [Self.job(1, claim: 2), Self.job(2)], withCheckpoint: [])
+    state.settled(
+      epoch: 1, number: 2, own: [Self.job(1, claim: 2), Self.job(2)], withCheckpoint: [], known: state.held)
     #expect(state.found.map(\.claim) == [2])
     #expect(held(state) == [1: 2, 2: 1])
     // The end of the second attempt is another one.
     #expect(ids(state.unwritten([Self.end(1), Self.end(1, claim: 2)])) == [1])
+  }
+
+  @Test func lost_andACallEndsAJobAfterTheOwnOnesWereRead_itDoesNotRunAgain() {
+    var state = started()
+    state.lost([])
+    let known = state.held
+    state.acknowledged([Self.end(1)])
+    state.settled(
+      epoch: 1, number: 2, own: [Self.job(1), Self.job(2), Self.job(3)], withCheckpoint: [], known: known)
+    #expect(ids(state.found) == [3])
+    #expect(held(state) == [2: 1, 3: 1])
   }
 
   @Test func lost_andItsWorkerIsNoMore_keepsWhatItHadWritten() {
@@ -211,7 +223,7 @@ import Testing
           epoch += 1
           if number > unsure.counter.number {
             let own = executing.sorted { $0.key < $1.key }.map { PostgresRoundStateTests.job($0.key, claim: $0.value) }
-            state.settled(epoch: epoch, number: number, own: own, withCheckpoint: [])
+            state.settled(epoch: epoch, number: number, own: own, withCheckpoint: [], known: state.held)
           } else {
             state.settled(epoch: epoch, number: number)
           }

@@ -111,6 +111,47 @@ import Testing
     await queues[0].stop()
   }
 
+  /// What a look has read may be older than what calls beside it have written.
+  @Test func kindIsResumedBesideALook_itsJobStarts() async throws {
+    let schema = try await TestSchema(), proxy = try PostgresProxy(to: schema.server.port)
+    var options = schema.options()
+    options.listens = .no
+    var configuration = DurableQueue.Configuration()
+    configuration.clock = JobClock(ManualClock())
+    let queue = try await onWorker { [configuration, options] in
+      Result {
+        try DurableQueue(location: .postgres(schema.url(port: proxy.port), options), configuration: configuration)
+      }
+    }.get()
+    let ran = EventRecorder<Int>()
+    try await queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
+    try await queue.pause(kind: "count")
+    try await queue.enqueue(Count(number: 1))
+    proxy.hold(behind: "look_paused")
+    queue.start()
+    await until(proxy.isHolding)
+    try await queue.resume(kind: "count")
+    proxy.letPass()
+    await ran.wait(forCount: 1)
+    await queue.stop()
+  }
+
+  @Test func kindWasPausedElsewhereUnnoticed_andIsResumedHere_itsJobStarts() async throws {
+    let location = try Engine.postgres.location(listens: false), ran = EventRecorder<Int>()
+    var configuration = DurableQueue.Configuration()
+    configuration.clock = JobClock(ManualClock())
+    let queues = try (0..<2).map { _ in try DurableQueue(location: location, configuration: configuration) }
+    try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
+    queues[0].start()
+    await queues[0].hasLookedAround()
+    try await queues[1].pause(kind: "count")
+    try await queues[0].enqueue(Count(number: 1))
+    await queues[0].hasPumped { $0.kinds.values.allSatisfy { !$0.mayHaveWork } && !$0.isInRound }
+    try await queues[0].resume(kind: "count")
+    await ran.wait(forCount: 1)
+    await queues[0].stop()
+  }
+
   @Test func listenerIsLost_listensAgain_andLooksForWhatItMissed() async throws {
     let queues = try queues(), ran = EventRecorder<Int>()
     try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
