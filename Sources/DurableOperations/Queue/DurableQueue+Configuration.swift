@@ -119,7 +119,8 @@ extension DurableQueue {
     /// else wakes the queue.
     ///
     /// On a server the queue also hears of what others have stored, unless `listens` of its options says otherwise. What it
-    /// did not hear, and what was enqueued by SQL, it sees when it looks, so leave it.
+    /// did not hear, and what was enqueued by SQL, it sees when it looks, so leave it. There each pause is a fifth longer or
+    /// shorter, at random.
     public var pollInterval: Duration? = .seconds(1)
     /// After how many processes ended while it ran, without an attempt that came to an end in between, a job is dead; nil
     /// for never. Three.

@@ -16,7 +16,9 @@ extension QueueCore {
     }
     // What is due still could not be seen to, or is for others to see to: not at once again.
     if isFine { lookAhead(in: store) } else { wakeWaiters(in: store) }
-    if let pause = longestPause { setAlarm(in: pause) }
+    if let pause = longestPause {
+      setAlarm(in: database.spreadsLooks ? Self.spread(pause, by: .random(in: 0...1)) : pause)
+    }
     // A queue that does not poll would not look again.
     if !isFine, phase != .idle { setAlarm(in: Self.pauseAfterFailure) }
   }

@@ -7,6 +7,9 @@ protocol StoreAccess: AnyObject, Sendable {
   /// What the place is called in errors: the path of a file.
   var place: String { get }
 
+  /// Whether many processes may ask the place at the same moment, each for itself: their looks are spread.
+  var spreadsLooks: Bool { get }
+
   /// Whether the place is to be left alone: what is asked of a session fails with ``DatabaseError/Code/suspended``.
   var isSuspended: Bool { get set }
 
@@ -31,6 +34,8 @@ protocol StoreAccess: AnyObject, Sendable {
 }
 
 extension StoreAccess {
+  var spreadsLooks: Bool { false }
+
   func listen(_ heard: @escaping @Sendable (StoreNews) -> Void) {}
 }
 

@@ -3,7 +3,7 @@ import Foundation
 
 /// The same statements as the queue's, through SQLite's C functions in a bare loop: the least that a queue can take. Each
 /// transaction writes how many jobs more there are in which state, as the queue's do.
-final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
+final class SQLitePeer: DurablePeer, @unchecked Sendable {  // one row uses it at a time
   private let database: OpaquePointer
   private let begin: OpaquePointer
   private let commit: OpaquePointer
@@ -93,9 +93,8 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
     }
   }
 
-  /// Claims so many jobs in one transaction, and acknowledges them in another. Returns how many there were.
-  @discardableResult
-  func claimAndAcknowledge(_ size: Int, acknowledges: Bool = true) -> Int {
+  /// Claims so many jobs in one transaction, and acknowledges them in another.
+  func claimAndAcknowledge(_ size: Int) {
     var claimed: [(id: Int64, claim: Int64)] = []
     transaction {
       sqlite3_bind_int64(claim, 1, 1_800_000_000_000)
@@ -107,7 +106,6 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
       add(-claimed.count, inState: 0)
       add(claimed.count, inState: 3)
     }
-    guard acknowledges else { return claimed.count }
     transaction {
       for (id, number) in claimed {
         sqlite3_bind_int64(acknowledge, 1, id)
@@ -118,6 +116,5 @@ final class SQLitePeer: @unchecked Sendable {  // one row uses it at a time
       add(-claimed.count, inState: 3)
       add(claimed.count, inState: 7)
     }
-    return claimed.count
   }
 }

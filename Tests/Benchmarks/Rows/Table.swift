@@ -5,7 +5,7 @@ enum Table {
 
   static let rows: [Row] =
     parallel + recorded + sequential + single + bodies + nested + exclusion + time + workflows + pipelines + http
-    + managed + durable
+    + managed + durable + postgres
     + growth + memory
 
   static func name(_ count: Int, _ things: String) -> String {

@@ -1,6 +1,7 @@
 import CompositeOperations
 import DurableOperations
 import Foundation
+import TestSupport
 
 /// A job of about a hundred bytes.
 struct Letter: Job {
@@ -9,9 +10,11 @@ struct Letter: Job {
   var text = String(repeating: "x", count: 80)
 }
 
-/// The package's side of the rows about durable jobs: a queue on a file of its own, and a bare connection to another one
-/// that is like it.
+/// The package's side of the rows about durable jobs: a queue on a file of its own, or a schema, and a bare connection to
+/// another one that is like it.
 final class Durable: Sendable {
+  enum Engine { case sqlite, postgres }
+
   /// Made when it is needed, for that takes its time.
   final class Lazy: @unchecked Sendable {  // rows are measured one at a time
     private let make: @Sendable () throws -> Durable
@@ -19,8 +22,8 @@ final class Durable: Sendable {
       do { return try make() } catch { preconditionFailure("\(error)") }
     }()
 
-    init(_ mode: DurableQueue.Durability, stored: Int = 0) {
-      make = { try Durable(mode, stored: stored) }
+    init(_ mode: DurableQueue.Durability, on engine: Engine = .sqlite, stored: Int = 0) {
+      make = { try Durable(mode, on: engine, stored: stored) }
     }
 
     static let million = Lazy(.normal, stored: 1_000_000)
@@ -29,7 +32,7 @@ final class Durable: Sendable {
 
   private let folder: URL
   private let queue: DurableQueue
-  private let peer: SQLitePeer
+  private let peer: any DurablePeer
   private let payload: [UInt8]
   /// How many jobs have run, and whom to tell when it is so many.
   private let runs = LockBox((count: 0, target: 0, waiter: CheckedContinuation<Void, Never>?.none))
@@ -37,18 +40,18 @@ final class Durable: Sendable {
   private let waiting = LockBox(0)
   private let waitingAtPeer = LockBox(0)
 
-  init(_ mode: DurableQueue.Durability, stored: Int = 0) throws {
+  init(_ mode: DurableQueue.Durability, on engine: Engine = .sqlite, stored: Int = 0) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "Benchmarks-\(UUID().uuidString)")
     self.folder = folder
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     var configuration = DurableQueue.Configuration()
     configuration.durability = mode
     configuration.maxConcurrentJobs = 200
-    queue = try DurableQueue(location: .file(folder.appending(path: "queue.sqlite")), configuration: configuration)
+    let location = try Self.location("queue", engine, in: folder), other = try Self.location("peer", engine, in: folder)
+    queue = try DurableQueue(location: location, configuration: configuration)
     // The tables, with a kind whose lane is 4.
-    let other = try DurableQueue(location: .file(folder.appending(path: "peer.sqlite")), configuration: configuration)
-    try other.register(Letter.self) { _, _ in emptyOperation() }
-    peer = SQLitePeer(file: folder.appending(path: "peer.sqlite"), isFull: mode == .full)
+    try DurableQueue(location: other, configuration: configuration).register(Letter.self) { _, _ in emptyOperation() }
+    peer = try Self.peer(of: other, mode)
     payload = Array(try JSONEncoder().encode(Letter()))
     try queue.register(Letter.self) { [runs] _, _ in
       SimpleOperation {
@@ -61,6 +64,29 @@ final class Durable: Sendable {
       }
     }
     if stored > 0 { enqueue(stored, inBatchesOf: min(stored, 10_000)) }
+  }
+
+  private static func location(_ name: String, _ engine: Engine, in folder: URL) throws -> DurableQueue.Location {
+    #if os(macOS) || os(Linux)
+    if engine == .postgres {
+      let server = try PostgresServer.sharedBlocking()
+      return .postgres(server.url(), PostgresOptions(schema: "\(name)\(server.uniqueNumber())"))
+    }
+    #endif
+    return .file(folder.appending(path: "\(name).sqlite"))
+  }
+
+  private static func peer(of location: DurableQueue.Location, _ mode: DurableQueue.Durability) throws
+    -> any DurablePeer
+  {
+    switch location {
+    #if os(macOS) || os(Linux)
+    case .postgres(let url, let options):
+      return PostgresPeer(url: url, schema: options.schema, isDurable: mode == .full)
+    #endif
+    case .file(let url): return SQLitePeer(file: url, isFull: mode == .full)
+    default: throw BenchmarkError("there is no peer of \(location)")
+    }
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }

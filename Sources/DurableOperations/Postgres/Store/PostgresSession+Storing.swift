@@ -7,6 +7,14 @@ extension PostgresSession {
     do {
       // Before the transaction: a new kind has one of its own.
       for job in batches.joined() { _ = try kindNumber(job.kind) }
+      let jobs = batches.flatMap(\.self)
+      if !jobs.isEmpty, jobs.count <= PostgresStore.mostAtOnce, jobs.allSatisfy(\.standsAlone) {
+        var ids = try transaction { try $0.enqueueAtOnce(jobs) }[...]
+        return batches.map { batch in
+          defer { ids.removeFirst(batch.count) }
+          return .success(Array(ids.prefix(batch.count)))
+        }
+      }
       return try transaction { work in try batches.map { .success(try work.enqueue($0)) } }
     } catch let error as DatabaseError where error.code != .statement && error.code != .constraint {
       // Each of them alone would meet the same.

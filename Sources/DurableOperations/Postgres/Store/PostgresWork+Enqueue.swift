@@ -2,19 +2,39 @@
 import CompositeOperations
 import Foundation
 
+extension JobRequest {
+  /// Whether it has neither a key nor prerequisites, so that nothing is looked up to store it.
+  var standsAlone: Bool { options.uniqueKey == nil && options.dependsOn.isEmpty }
+}
+
 extension PostgresWork {
   /// Stores jobs, all of them or none. Their kinds have numbers by now.
   func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
     try JobRequest.refuseCircles(jobs)
-    let isSimple = jobs.allSatisfy { $0.options.uniqueKey == nil && $0.options.dependsOn.isEmpty }
-    let ids = isSimple ? try insert(jobs) : try insertEach(jobs)
+    let ids = jobs.allSatisfy(\.standsAlone) ? try insert(jobs) : try insertEach(jobs)
     for (id, job) in zip(ids, jobs) { tell(.enqueued(id, kind: job.kind)) }
     try block(ids, jobs)
+    noteDue(ids, jobs)
+    return ids
+  }
+
+  /// Stores a few jobs that stand alone, and does nothing else: one statement is the transaction, in one round trip.
+  func enqueueAtOnce(_ jobs: [JobRequest]) throws -> [JobID] {
+    let isOne = jobs.count == 1
+    let inserted = try runAlone(
+      isOne ? "insert_one" : "insert", isOne ? Self.insertionOfOne(schema) : Self.insertion(schema)
+    ) { try bind(jobs[...], to: &$0) }
+    let ids = Self.ids(inserted)
+    for (id, job) in zip(ids, jobs) { tell(.enqueued(id, kind: job.kind)) }
+    noteDue(ids, jobs)
+    return ids
+  }
+
+  private func noteDue(_ ids: [JobID], _ jobs: [JobRequest]) {
     for (id, job) in zip(ids, jobs) where mayBeDue(job) {
       let (rank, subrank) = (~Int64(job.options.priority.major), ~Int64(job.options.priority.minor))
       free(lane(of: job), at: PostgresClaimCursors.Key(rank: rank, subrank: subrank, attempts: 0, id: id.rawValue))
     }
-    return ids
   }
 
   private func lane(of job: JobRequest) -> Int64 {
@@ -52,39 +72,62 @@ extension PostgresWork {
     ids.reserveCapacity(jobs.count)
     for first in stride(from: 0, to: jobs.count, by: PostgresStore.mostAtOnce) {
       let part = jobs[first..<min(first + PostgresStore.mostAtOnce, jobs.count)]
-      let result = try run("insert", Self.insertion(schema)) { parameters in
-        parameters.bind(part.map { lane(of: $0) })
-        parameters.bind(part.map { Int64($0.options.priority.major) })
-        parameters.bind(part.map { Int64($0.options.priority.minor) })
-        parameters.bind(part.map { flags(of: $0).rawValue })
-        parameters.bind(part.map { $0.options.maxAttempts.map(Int64.init) })
-        parameters.bind(part.map { $0.options.timeout?.milliseconds })
-        parameters.bind(part.map { start(of: $0).date })
-        parameters.bind(part.map { start(of: $0).delay })
-        parameters.bind(part.map { $0.options.startsHeld as Bool? })
-        parameters.bind(part.map { Int64($0.version) })
-        try parameters.bind(part.map { $0.options.backoff?.storedForm })
-        parameters.bind(try part.map { try $0.payload as Data? }, as: .json)
-        parameters.bind(part.map(\.occurrence))
-        parameters.bind(store.testTime)
-      }
-      result.forEachRow { ids.append(JobID(rawValue: $0.integer(0))) }
+      ids += Self.ids(try run("insert", Self.insertion(schema)) { try bind(part, to: &$0) })
     }
     return ids
   }
 
+  private static func ids(_ result: PostgresResult) -> [JobID] { result.map { JobID(rawValue: $0.integer(0)) } }
+
+  private func bind(_ jobs: ArraySlice<JobRequest>, to parameters: inout PostgresParameters) throws {
+    parameters.bind(jobs.map { lane(of: $0) })
+    parameters.bind(jobs.map { Int64($0.options.priority.major) })
+    parameters.bind(jobs.map { Int64($0.options.priority.minor) })
+    parameters.bind(jobs.map { flags(of: $0).rawValue })
+    parameters.bind(jobs.map { $0.options.maxAttempts.map(Int64.init) })
+    parameters.bind(jobs.map { $0.options.timeout?.milliseconds })
+    parameters.bind(jobs.map { start(of: $0).date })
+    parameters.bind(jobs.map { start(of: $0).delay })
+    parameters.bind(jobs.map { $0.options.startsHeld as Bool? })
+    parameters.bind(jobs.map { Int64($0.version) })
+    try parameters.bind(jobs.map { $0.options.backoff?.storedForm })
+    parameters.bind(try jobs.map { try $0.payload as Data? }, as: .json)
+    parameters.bind(jobs.map(\.occurrence))
+    parameters.bind(store.testTime)
+  }
+
   private static func insertion(_ schema: SQL) -> SQL {
+    insertion(
+      schema,
+      from: """
+        unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+          $9::boolean[], $10::bigint[], $11::text[], $12::json[], $13::bigint[]) WITH ORDINALITY
+          AS job (lane, major, minor, flags, max_attempts, timeout, date, delay, is_held, version, backoff, payload, occurrence, n)
+        ORDER BY n
+        """)
+  }
+
+  /// The same for one job, which takes the server half of the time.
+  private static func insertionOfOne(_ schema: SQL) -> SQL {
+    insertion(
+      schema,
+      from: """
+        (SELECT ($1::bigint[])[1] AS lane, ($2::bigint[])[1] AS major, ($3::bigint[])[1] AS minor, ($4::bigint[])[1] AS flags,
+          ($5::bigint[])[1] AS max_attempts, ($6::bigint[])[1] AS timeout, ($7::bigint[])[1] AS date,
+          ($8::bigint[])[1] AS delay, ($9::boolean[])[1] AS is_held, ($10::bigint[])[1] AS version,
+          ($11::text[])[1] AS backoff, ($12::json[])[1] AS payload, ($13::bigint[])[1] AS occurrence) AS job
+        """)
+  }
+
+  private static func insertion(_ schema: SQL, from jobs: SQL) -> SQL {
     """
     INSERT INTO \(schema).jobs (lane, major, minor, flags, max_attempts, timeout, run_at, state, version, backoff, payload,
       occurrence, enqueued_at)
     SELECT lane, major, minor, flags, max_attempts, timeout, coalesce(date, moment + delay),
       CASE WHEN is_held THEN \(.held) WHEN coalesce(date, moment + delay) > moment THEN \(.scheduled) ELSE \(.waiting) END,
       version, backoff, payload, occurrence, moment
-    FROM (SELECT coalesce($14::bigint, \(schema).now_ms()) AS moment OFFSET 0) AS time,
-      unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-        $9::boolean[], $10::bigint[], $11::text[], $12::json[], $13::bigint[]) WITH ORDINALITY
-        AS job (lane, major, minor, flags, max_attempts, timeout, date, delay, is_held, version, backoff, payload, occurrence, n)
-    ORDER BY n RETURNING id
+    FROM (SELECT coalesce($14::bigint, \(schema).now_ms()) AS moment OFFSET 0) AS time, \(jobs)
+    RETURNING id
     """
   }
 

@@ -62,6 +62,23 @@ final class PostgresWork {
     return try run { position = try $0.add(statement, bind) }[position]
   }
 
+  /// Runs one statement that is all of the transaction, and needs no plan that lasts: nothing is sent but that.
+  func runAlone(
+    _ name: String, _ sql: @autoclosure () -> SQL, _ bind: (inout PostgresParameters) throws -> Void
+  ) throws -> PostgresResult {
+    let statement = statement(name, sql())
+    // Behind a pooler each transaction needs the settings of the session.
+    guard store.options.pooler == .none else {
+      var position = 0
+      return try run(commits: true) { position = try $0.add(statement, bind) }[position]
+    }
+    var pipeline = PostgresPipeline(.implicit)
+    try pipeline.add(statement, bind)
+    let results = try connection.run(pipeline)
+    (hasBegun, isCommitted) = (true, true)
+    return results[0]
+  }
+
   func commit() throws {
     guard hasBegun, !isCommitted else { return }
     try connection.run(PostgresPipeline(.closing))
