@@ -102,6 +102,38 @@ import Testing
     #expect(try await server.stop().status == 0)
   }
 
+  @Test(arguments: Engine.available, seeds)
+  func killedBesideARunThatGoesOn_whatTheyHadIsTakenOver(on engine: Engine, _ seed: UInt64) async throws {
+    print("OutboxTests: OUTBOX_KILLS=\(Self.kills) OUTBOX_SEED=\(seed) on \(engine.testDescription), beside a run")
+    var random = SeededRandomNumberGenerator(seed: seed)
+    let folder = try TemporaryFolder.withLetters(120)
+    let place = try await engine.place(in: folder)
+    let server = try await Server(in: folder)
+    _ = try await Program.run("enqueue", "letters", at: place, in: folder)
+    let arguments = ["run", "--server", server.url, "--pace", "0.05"]
+    // One at a time, so that much is left for the others.
+    let lasting = try Program(arguments + ["--width", "1"], at: place, in: folder)
+    for _ in 0..<Self.kills {
+      let run = try Program(arguments, at: place, in: folder)
+      await run.wait(forLines: Int.random(in: 0...6, using: &random), with: "  sent")
+      await run.kill(after: .milliseconds(100) * Double.random(in: 0...1, using: &random))
+      _ = try await run.result()
+    }
+    // It ends by itself only when nothing is left that a killed process had.
+    let last = try await lasting.result()
+    #expect(last.status == 0)
+    #expect(last.errors == "")
+    #expect(last.lines.contains("120 messages: 120 sent."))
+    let arrivals = try arrivals(in: folder)
+    let accepted = arrivals.filter { !$0.isDuplicate }
+    #expect(accepted.map(\.name).sorted() == (1...120).map { "\($0).txt" }.sorted())
+    #expect(Set(accepted.map(\.id)).count == 120)
+    // What came again was under way in a process that was killed: the run that goes on sends nothing twice itself.
+    let own = last.lines.filter { $0.contains("  sent") }.compactMap { $0.split(separator: " ").first }
+    #expect(Set(own).count == own.count, "\(own)")
+    _ = try await server.stop()
+  }
+
   @Test(arguments: Engine.available)
   func digestThatWasKilled_goesOnAfterItsFinishedTasks(on engine: Engine) async throws {
     let folder = try TemporaryFolder.withLetters(30)
