@@ -1,27 +1,43 @@
 import DurableOperations
 import Foundation
 
-/// The file that everything is stored in.
-enum Database {
+/// Where everything is stored.
+enum Database: Equatable, Sendable {
+  case file(String)
+  /// A schema of a PostgreSQL server. The URL may hold a password, and is never shown: see ``title`` and ``words``.
+  case server(url: String, schema: String)
+
+  static let usual = Database.file("outbox.sqlite")
+  /// That of the queue itself, so that `durable-queue` need not be told.
+  static let usualSchema = "durable"
+
   enum Failure: Error, CustomStringConvertible {
-    case isMissing(String)
+    case isMissing(Database)
     /// Of another program; or whoever made it was killed before it was complete.
-    case hasNoQueue(String)
+    case hasNoQueue(Database, DatabaseError)
+    /// Nothing is known of PostgreSQL on this platform.
+    case isNoServer
 
     var description: String {
       switch self {
-      case .isMissing(let path):
-        "There is no database \(path). Store messages first: Outbox enqueue FOLDER\(option(path))"
-      case .hasNoQueue(let path):
+      case .isMissing(let database):
+        "There is no database \(database.title). Store messages first: Outbox enqueue FOLDER\(database.options)"
+      case .hasNoQueue(.file(let path), _):
         "\(path) is no database of messages. If it should be one, `enqueue` was killed while it made it: run it again, "
-          + "Outbox enqueue FOLDER\(option(path)). Otherwise name another one with --database."
+          + "Outbox enqueue FOLDER\(Database.file(path).options). Otherwise name another one with --database."
+      case .hasNoQueue(let database, let error):
+        "There are no messages in \(error.place) (\(error.message)). Store some first: "
+          + "Outbox enqueue FOLDER\(database.options)"
+      case .isNoServer: "Messages are stored on a server on macOS and Linux alone. Name a file here, with --database."
       }
     }
   }
 
   /// Opens it. Only what stores messages makes it.
-  static func open(_ path: String, mayBeNew: Bool = false, width: Int = 4) throws -> DurableQueue {
-    guard mayBeNew || FileManager.default.fileExists(atPath: path) else { throw Failure.isMissing(path) }
+  func open(mayBeNew: Bool = false, width: Int = 4) throws -> DurableQueue {
+    if case .file(let path) = self, !mayBeNew, !FileManager.default.fileExists(atPath: path) {
+      throw Failure.isMissing(self)
+    }
     var configuration = DurableQueue.Configuration()
     // What happens to messages is told by the commands.
     configuration.logHandler = nil
@@ -33,11 +49,26 @@ enum Database {
     configuration.retention = .forever
     // Stored are four characters for three bytes, and twice as many at worst, for JSON escapes slashes.
     configuration.maxPayloadSize = 3 * Message.largestContent
-    let file = URL(fileURLWithPath: path)
     do {
-      return try DurableQueue(location: mayBeNew ? .file(file) : .existingFile(file), configuration: configuration)
+      return try DurableQueue(location: location(mayBeNew: mayBeNew), configuration: configuration)
     } catch let error as DatabaseError where error.code == .notAQueue {
-      throw Failure.hasNoQueue(path)
+      throw Failure.hasNoQueue(self, error)
+    }
+  }
+
+  private func location(mayBeNew: Bool) throws -> DurableQueue.Location {
+    switch self {
+    case .file(let path):
+      let file = URL(fileURLWithPath: path)
+      return mayBeNew ? .file(file) : .existingFile(file)
+    case .server(let url, let schema):
+      #if os(macOS) || os(Linux)
+      // A message may be three megabytes as it is stored, and the way to the server slow.
+      let options = PostgresOptions(schema: schema, statementTimeout: .seconds(60))
+      return mayBeNew ? .postgres(url, options) : .existingPostgres(url, options)
+      #else
+      throw Failure.isNoServer
+      #endif
     }
   }
 
@@ -53,14 +84,34 @@ enum Database {
 
   // MARK: - In advice
 
-  /// What names a database on the command line of Outbox: nothing for the one that it takes anyway.
-  static func option(_ path: String) -> String {
-    path == RunOptions.defaultDatabase ? "" : " --database \(word(path))"
+  /// What it is called: the file as it was written, or the schema.
+  var title: String {
+    switch self {
+    case .file(let path): path
+    case .server(_, let schema): "the schema \(schema) of the server"
+    }
   }
 
-  /// A path as a shell takes it.
-  static func word(_ path: String) -> String {
-    let isPlain = path.utf8.allSatisfy { byte in
+  /// What names it on the command line of Outbox, behind other words: nothing for the one that it takes anyway.
+  var options: String {
+    switch self {
+    case .usual: ""
+    case .file: " --database \(words)"
+    case .server: " --store \(words)"
+    }
+  }
+
+  /// What names it on the command line of `durable-queue`. The user knows the URL, and the password in it.
+  var words: String {
+    switch self {
+    case .file(let path): Self.word(path)
+    case .server(_, let schema): "URL" + (schema == Self.usualSchema ? "" : " --schema \(Self.word(schema))")
+    }
+  }
+
+  /// A word as a shell takes it.
+  private static func word(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...:
@@ -68,6 +119,6 @@ enum Database {
       default: "._-/+,@:".utf8.contains(byte)
       }
     }
-    return isPlain ? path : "'\(path.replacingOccurrences(of: "'", with: "'\\''"))'"
+    return isPlain ? text : "'\(text.replacingOccurrences(of: "'", with: "'\\''"))'"
   }
 }

@@ -4,12 +4,12 @@ import Foundation
 
 /// Stores messages, and digests of them.
 struct Enqueueing {
-  let database: String
+  let database: Database
 
   /// Stores the files of a folder, in one transaction. Returns the exit status.
   func enqueue(_ folder: String) throws -> Int32 {
     let files = try MessageFolder(folder)
-    let queue = try Database.open(database, mayBeNew: true)
+    let queue = try database.open(mayBeNew: true)
     var known = 0
     var refused: [String] = []
     let stored = try queue.transaction { db in
@@ -34,12 +34,12 @@ struct Enqueueing {
 
   /// Stores a digest of all messages. Returns the exit status.
   func enqueueDigest() throws -> Int32 {
-    let queue = try Database.open(database)
+    let queue = try database.open()
     let digest = Digest(messages: try Database.jobs(Message.kind, of: queue).map(\.id))
     guard !digest.messages.isEmpty else {
       throw MessageFolder.Failure(
-        description: "There are no messages in \(database). Store some: "
-          + "Outbox enqueue FOLDER\(Database.option(database))")
+        description: "There are no messages in \(database.title). Store some: "
+          + "Outbox enqueue FOLDER\(database.options)")
     }
     do {
       let id = try queue.enqueue(digest, options: digest.options)

@@ -8,7 +8,7 @@ struct Outlook {
   /// What will not be sent, and what to do about it: a line for each reason.
   let notes: [String]
 
-  init(of queue: DurableQueue, database: String) throws {
+  init(of queue: DurableQueue, database: Database) throws {
     let counts = try queue.counts()
     let stuck = try Self.digestsOfHeldMessages(queue)
     let states: [JobState] = [.waiting, .scheduled, .executing, .blocked]
@@ -24,7 +24,7 @@ struct Outlook {
       guard messages + digests > 0 else { return nil }
       let (verb, pronoun) = messages + digests == 1 ? ("is", "it") : ("are", "them")
       return "\(Self.list(messages, digests)) \(verb) \(state): "
-        + "durable-queue retry \(Database.word(database)) \(jobs) has \(pronoun) \(effect)"
+        + "durable-queue retry \(database.words) \(jobs) has \(pronoun) \(effect)"
     }
     if stuck > 0 { notes.append("\(Wording.count(stuck, "digest")) can not be sent before messages that are held") }
     self.notes = notes

@@ -7,10 +7,10 @@ struct Status {
   /// How many jobs are listed.
   static let longestList = 100
 
-  let database: String
+  let database: Database
 
   func print() throws -> Int32 {
-    let queue = try Database.open(database)
+    let queue = try database.open()
     let counts = try queue.counts()
     var text = Self.sentence(counts[Message.kind]) + "\n"
     if let digests = counts[Digest.kind], digests.total > 0 {
@@ -38,7 +38,7 @@ struct Status {
     // Others may have been sent since they were counted.
     let count = max(1, counts.total - counts[.done] - Self.longestList)
     let states = JobState.allCases.filter { Self.unsent.contains($0) && counts[$0] > 0 }.map(\.description)
-    return "… and \(count) more: durable-queue list \(Database.word(database)) --after \(last.id.rawValue) "
+    return "… and \(count) more: durable-queue list \(database.words) --after \(last.id.rawValue) "
       + "--state \(states.joined(separator: ","))"
   }
 

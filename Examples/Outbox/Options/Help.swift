@@ -41,7 +41,7 @@ enum Help {
   private static let exitStatus = """
     exit status:
       0   all was done, or the program was asked to end
-      1   a message can not be sent or read, or a file can not be used
+      1   a message can not be sent or read, or a file or a server can not be used
       64  the command line is wrong
 
     """
@@ -49,7 +49,8 @@ enum Help {
   private static func placeholder(_ name: String) -> String {
     switch name {
     case "--database", "--log": "FILE"
-    case "--server": "URL"
+    case "--server", "--store": "URL"
+    case "--schema": "NAME"
     case "--pace", "--grace": "SECONDS"
     case "--fail": "SHARE"
     default: "N"
@@ -59,6 +60,8 @@ enum Help {
   private static func meaning(_ name: String) -> String {
     switch name {
     case "--database": "where the messages are stored (default: outbox.sqlite)"
+    case "--store": "store them on a PostgreSQL server instead; a password is best kept in ~/.pgpass or $PGPASSWORD"
+    case "--schema": "the schema of the tables on that server (default: \(Database.usualSchema))"
     case "--server": "where to send them"
     case "--width": "how many are sent at the same time (default: 4)"
     case "--pace": "how long each step takes at least (default: 0)"

@@ -3,8 +3,10 @@ import Foundation
 
 /// Reads the command line.
 enum OptionParser {
-  /// What `arguments`, without the name of the program, ask for.
-  static func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
+  /// What arguments, without the name of the program, ask for.
+  static func parse(_ given: [String]) throws(UsageError) -> Invocation {
+    // Without passwords, so that nothing that is told of them shows one.
+    let arguments = given.map(HiddenPassword.hiding)
     guard let command = arguments.first else {
       throw UsageError(problem: "No command was given.", remedy: "For example: Outbox enqueue letters")
     }
@@ -12,9 +14,10 @@ enum OptionParser {
       return .help(arguments.count > 1 ? try verb(arguments[1]) : nil)
     }
     let verb = try verb(command)
-    let parsed = try Arguments(
-      arguments.dropFirst(), options: verb.options, command: command,
-      help: "Outbox \(command) --help lists the options.")
+    let help = "Outbox \(command) --help lists the options."
+    let parsed = try Arguments(arguments.dropFirst(), options: verb.options, command: command, help: help)
+    // What is opened, and what is sent to, needs all of it.
+    let whole = try Arguments(given.dropFirst(), options: verb.options, command: command, help: help)
     if parsed.has("--help") { return .help(verb) }
     let expected = verb == .enqueue ? 1 : 0
     if parsed.words.count > expected {
@@ -22,10 +25,10 @@ enum OptionParser {
         problem: "\(command) takes no “\(parsed.words[expected])”.",
         remedy: "Outbox \(command) --help lists what it takes.")
     }
-    let database = parsed.value("--database") ?? RunOptions.defaultDatabase
+    let database = try database(parsed, whole)
     switch verb {
     case .enqueue:
-      guard let folder = parsed.words.first, !folder.isEmpty else {
+      guard let folder = whole.words.first, !folder.isEmpty else {
         throw UsageError(
           problem: "No folder with messages was given.", remedy: "For example: Outbox enqueue letters")
       }
@@ -33,7 +36,7 @@ enum OptionParser {
     case .digest: return .digest(database: database)
     case .status: return .status(database: database)
     case .serve: return .serve(try serveOptions(parsed))
-    case .run: return .run(try runOptions(parsed, database: database))
+    case .run: return .run(try runOptions(parsed, whole, database: database))
     }
   }
 
@@ -45,12 +48,38 @@ enum OptionParser {
       remedy: nearest.map { "Did you mean \($0)?" } ?? "Outbox --help lists the commands.")
   }
 
-  private static func runOptions(_ parsed: Arguments, database: String) throws(UsageError) -> RunOptions {
-    guard let server = try parsed.webAddress("--server") else {
+  /// Where the messages are.
+  private static func database(_ parsed: Arguments, _ whole: Arguments) throws(UsageError) -> Database {
+    let schema = parsed.value("--schema")
+    guard let url = whole.value("--store") else {
+      if schema != nil {
+        throw UsageError(
+          problem: "--schema is for a server, and the messages are in a file.",
+          remedy: "Leave it out, or name the server, for example: --store postgresql://app@db.example.org/shop")
+      }
+      return whole.value("--database").map(Database.file) ?? .usual
+    }
+    guard !parsed.has("--database") else {
+      throw UsageError(problem: "Both --database and --store were given.", remedy: "Give one of the two.")
+    }
+    guard let scheme = url.firstMatch(of: /^([A-Za-z]+):\/\//)?.1,
+      ["postgresql", "postgres"].contains(scheme.lowercased())
+    else { throw parsed.wrong("--store", "Give the URL of a PostgreSQL server, or a file with --database") }
+    if let schema, schema.utf8.count > 63 || schema.contains("$$") || schema.contains(where: \.isNewline) {
+      throw parsed.wrong("--schema", "Give a name of 63 bytes at most, without line breaks and $$")
+    }
+    return .server(url: scheme.lowercased() + url.dropFirst(scheme.count), schema: schema ?? Database.usualSchema)
+  }
+
+  private static func runOptions(
+    _ parsed: Arguments, _ whole: Arguments, database: Database
+  ) throws(UsageError) -> RunOptions {
+    guard let shown = try parsed.webAddress("--server") else {
       throw UsageError(
         problem: "No server was given.",
         remedy: "Start one with `Outbox serve`, and name it, for example: --server http://127.0.0.1:8025")
     }
+    let server = whole.value("--server").flatMap { URL(string: $0) } ?? shown
     var options = RunOptions(database: database, server: server)
     options.width = try parsed.integer("--width", in: 1...1_000) ?? options.width
     options.pace = try parsed.number("--pace", in: 0...3_600).map { .seconds($0) } ?? options.pace

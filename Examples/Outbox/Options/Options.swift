@@ -4,18 +4,16 @@ import Foundation
 enum Invocation: Equatable, Sendable {
   /// The help for a command; nil for all of it.
   case help(Verb?)
-  case enqueue(folder: String, database: String)
-  case digest(database: String)
+  case enqueue(folder: String, database: Database)
+  case digest(database: Database)
   case run(RunOptions)
-  case status(database: String)
+  case status(database: Database)
   case serve(ServeOptions)
 }
 
 /// How messages are sent.
 struct RunOptions: Equatable, Sendable {
-  static let defaultDatabase = "outbox.sqlite"
-
-  var database = RunOptions.defaultDatabase
+  var database = Database.usual
   var server: URL
   /// How many messages are sent at the same time.
   var width = 4

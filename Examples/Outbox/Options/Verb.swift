@@ -59,10 +59,15 @@ enum Verb: String, CaseIterable, Sendable {
   /// The options that it knows, each with an example of its value.
   var options: Arguments.Options {
     switch self {
-    case .enqueue, .digest, .status: ["--database": "outbox.sqlite", "--help": nil]
+    case .enqueue, .digest, .status:
+      [
+        "--database": "outbox.sqlite", "--store": "postgresql://app@db.example.org/shop", "--schema": "outbox",
+        "--help": nil,
+      ]
     case .run:
       [
-        "--server": "http://127.0.0.1:8025", "--database": "outbox.sqlite", "--width": "4", "--pace": "0.5",
+        "--server": "http://127.0.0.1:8025", "--database": "outbox.sqlite",
+        "--store": "postgresql://app@db.example.org/shop", "--schema": "outbox", "--width": "4", "--pace": "0.5",
         "--grace": "5", "--stay": nil, "--until-input-ends": nil, "--help": nil,
       ]
     case .serve:

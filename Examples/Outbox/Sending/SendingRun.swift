@@ -21,16 +21,16 @@ struct SendingRun {
   func run() async throws -> Int32 {
     // Servers of this machine are asked directly, whatever the environment says about other addresses.
     setenv("no_proxy", "127.0.0.1,localhost", 1)
-    let queue = try Database.open(options.database, width: options.width)
+    let queue = try options.database.open(width: options.width)
     let sender = Sender(options)
     try await queue.register(Message.self) { message, context in sender.operation(sending: message, context) }
     try await queue.register(Digest.self, maxConcurrent: 1) { [weak queue] digest, context in
       guard let queue else { throw CancellationError() }
       return try DigestWorkflow(of: digest, from: queue, context, sender).makeOperation()
     }
-    let path = Database.word(options.database)
+    let place = options.database.words
     for kind in try await queue.counts().kinds where kind.isPaused {
-      OutboxCommand.tell("The kind “\(kind.kind)” is paused: durable-queue resume \(path) \(kind.kind)")
+      OutboxCommand.tell("The kind “\(kind.kind)” is paused: durable-queue resume \(place) \(kind.kind)")
     }
     tellOfRescues(queue.events())
 
@@ -59,14 +59,19 @@ struct SendingRun {
   /// Returns when no message will be sent any more, neither now nor later.
   private static func waitUntilSettled(_ queue: DurableQueue) async throws {
     while true {
-      try await queue.waitUntilIdle()
-      let later = try [Message.kind, Digest.kind].flatMap { kind in
-        try queue.jobs(kind: kind, in: [.scheduled, .waiting, .executing], limit: 100)
+      do {
+        try await queue.waitUntilIdle()
+        let later = try [Message.kind, Digest.kind].flatMap { kind in
+          try queue.jobs(kind: kind, in: [.scheduled, .waiting, .executing], limit: 100)
+        }
+        if later.isEmpty { return }
+        // Those that are put off are idle until their time comes.
+        let next = later.compactMap(\.runAt).min().map { $0.timeIntervalSinceNow } ?? 0
+        try await Task.sleep(for: .seconds(min(max(next, 0.02), 1)))
+      } catch let error as DatabaseError where [.connectionLost, .cannotConnect].contains(error.code) {
+        // A server is away. The queue waits for it, and so does this: what is stored there is to be sent all the same.
+        try await Task.sleep(for: .seconds(1))
       }
-      if later.isEmpty { return }
-      // Those that are put off are idle until their time comes.
-      let next = later.compactMap(\.runAt).min().map { $0.timeIntervalSinceNow } ?? 0
-      try await Task.sleep(for: .seconds(min(max(next, 0.02), 1)))
     }
   }
 
@@ -76,6 +81,7 @@ struct SendingRun {
         switch event.kind {
         case .rescued:
           OutboxCommand.tell("Taken over from a process that has ended: \(Wording.count(event.jobIDs.count, "job")).")
+        case .databaseBack: OutboxCommand.tell("The server that the messages are stored on is there again.")
         case .databaseFailed: if let error = event.error { OutboxCommand.complain("\(error)") }
         default: break
         }
@@ -104,7 +110,7 @@ struct SendingRun {
     let unsent = all.total - all[.done]
     guard unsent > 0 else { return OutboxCommand.ExitStatus.good }
     OutboxCommand.complain(
-      "\(Wording.count(unsent, "job")) could not be done: Outbox status\(Database.option(options.database)) tells why.")
+      "\(Wording.count(unsent, "job")) could not be done: Outbox status\(options.database.options) tells why.")
     return OutboxCommand.ExitStatus.failed
   }
 }

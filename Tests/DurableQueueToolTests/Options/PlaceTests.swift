@@ -1,3 +1,4 @@
+import CompositeOperationsCommandLine
 import DurableOperations
 import Foundation
 import TestSupport

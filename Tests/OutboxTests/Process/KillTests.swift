@@ -22,39 +22,48 @@ import Testing
   }
 
   /// Stores the letters, but is killed at some moment before that is done, or soon after. Either all are there, or none.
-  private func enqueueAndKill(_ folder: TemporaryFolder, after delay: Duration, _ database: String) async throws {
-    let enqueueing = try Program(["enqueue", "letters", "--database", database], in: folder)
+  private func enqueueAndKill(
+    _ folder: TemporaryFolder, after delay: Duration, _ place: Place, on engine: Engine
+  ) async throws {
+    let enqueueing = try Program(["enqueue", "letters"], at: place, in: folder)
     await enqueueing.kill(after: delay)
     let wasKilled = try await enqueueing.result().wasKilled
-    let status = try await Program.run("status", "--database", database, in: folder)
+    let status = try await Program.run("status", at: place, in: folder)
     let isStored = status.lines.first == "40 messages: 40 waiting."
     #expect(isStored || wasKilled)
-    // The file may not be there yet, or not be complete.
+    // The file may not be there yet, or not be complete; the server may have no tables.
     let isEmpty = status.lines == ["There are no messages."] || status.errors.contains("Outbox enqueue FOLDER")
     #expect(isStored || isEmpty, "\(status)")
-    let again = try await Program.run("enqueue", "letters", "--database", database, in: folder)
-    #expect(again.lines == [isStored ? "0 messages stored, 40 were there already." : "40 messages stored."])
+    let again = try await Program.run("enqueue", "letters", at: place, in: folder)
+    let (stored, known) = ("40 messages stored.", "0 messages stored, 40 were there already.")
+    // A server goes on for a moment with what a process has sent that is gone: it may have committed after the look.
+    let possible = isStored ? [known] : engine == .postgres ? [stored, known] : [stored]
+    #expect(again.lines.count == 1 && possible.contains(again.lines.first ?? ""), "\(again) after \(status)")
   }
 
-  @Test(arguments: seeds)
-  func killedAtAnyMoment_everyMessageArrivesOnce_andDuplicatesAreRecognised(_ seed: UInt64) async throws {
-    print("OutboxTests: OUTBOX_KILLS=\(Self.kills) OUTBOX_SEED=\(seed)")
+  @Test(arguments: Engine.available, seeds)
+  func killedAtAnyMoment_everyMessageArrivesOnce_andDuplicatesAreRecognised(
+    on engine: Engine, _ seed: UInt64
+  ) async throws {
+    print("OutboxTests: OUTBOX_KILLS=\(Self.kills) OUTBOX_SEED=\(seed) on \(engine.testDescription)")
     var random = SeededRandomNumberGenerator(seed: seed)
     let folder = try TemporaryFolder.withLetters(40)
+    let other = try await engine.place("other.sqlite", in: folder)
     // Kills are spread over what `enqueue` takes here when nobody disturbs it, and over some more of `run`.
     let start = ContinuousClock.now
-    let undisturbed = try await Program.run("enqueue", "letters", "--database", "other.sqlite", in: folder)
+    let undisturbed = try await Program.run("enqueue", "letters", at: other, in: folder)
     // Not what it takes to be told of its end where many tests run at once.
     let time = min(start.duration(to: .now), .milliseconds(500))
     #expect(undisturbed.lines == ["40 messages stored."])
+    let place = try await engine.place(in: folder)
     for round in 1...Self.kills {
-      let database = round < Self.kills ? "\(round).sqlite" : "outbox.sqlite"
-      try await enqueueAndKill(folder, after: time * Double.random(in: 0...1.2, using: &random), database)
+      let place = round < Self.kills ? try await engine.place("\(round).sqlite", in: folder) : place
+      try await enqueueAndKill(folder, after: time * Double.random(in: 0...1.2, using: &random), place, on: engine)
     }
 
     var server = try await Server("--fail", "0.3", "--seed", "\(seed)", in: folder)
     for round in 0..<Self.kills {
-      let run = try Program(["run", "--server", server.url, "--pace", "0.02"], in: folder)
+      let run = try Program(["run", "--server", server.url, "--pace", "0.02"], at: place, in: folder)
       if round % 4 == 2 {
         // The server too may be killed; it comes back.
         let port = server.port
@@ -66,7 +75,7 @@ import Testing
       await run.kill(after: time * Double.random(in: 0...3, using: &random))
       _ = try await run.result()
     }
-    let last = try await Program.run("run", "--server", server.url, in: folder)
+    let last = try await Program.run("run", "--server", server.url, at: place, in: folder)
     #expect(last.status == 0)
     #expect(last.errors == "")
     #expect(last.lines.contains("40 messages: 40 sent."))
@@ -85,31 +94,65 @@ import Testing
         "The server has 40 messages, each once; \(duplicates.isEmpty ? "none" : "\(duplicates.count)") "))
 
     // What was acknowledged is never sent again, and never stored anew.
-    let again = try await Program.run("run", "--server", server.url, in: folder)
+    let again = try await Program.run("run", "--server", server.url, at: place, in: folder)
     #expect(again.lines.prefix(2) == ["Nothing to be sent to \(server.url)", "40 messages: 40 sent."])
     #expect(try self.arrivals(in: folder).count == arrivals.count)
-    let twice = try await Program.run("enqueue", "letters", in: folder)
+    let twice = try await Program.run("enqueue", "letters", at: place, in: folder)
     #expect(twice.lines == ["0 messages stored, 40 were there already."])
     #expect(try await server.stop().status == 0)
   }
 
-  @Test func digestThatWasKilled_goesOnAfterItsFinishedTasks() async throws {
-    let folder = try TemporaryFolder.withLetters(30)
+  @Test(arguments: Engine.available, seeds)
+  func killedBesideARunThatGoesOn_whatTheyHadIsTakenOver(on engine: Engine, _ seed: UInt64) async throws {
+    print("OutboxTests: OUTBOX_KILLS=\(Self.kills) OUTBOX_SEED=\(seed) on \(engine.testDescription), beside a run")
+    var random = SeededRandomNumberGenerator(seed: seed)
+    let folder = try TemporaryFolder.withLetters(120)
+    let place = try await engine.place(in: folder)
     let server = try await Server(in: folder)
-    _ = try await Program.run("enqueue", "letters", in: folder)
-    #expect(try await Program.run("run", "--server", server.url, in: folder).status == 0)
-    let enqueued = try await Program.run("digest", in: folder)
+    _ = try await Program.run("enqueue", "letters", at: place, in: folder)
+    let arguments = ["run", "--server", server.url, "--pace", "0.05"]
+    // One at a time, so that much is left for the others.
+    let lasting = try Program(arguments + ["--width", "1"], at: place, in: folder)
+    for _ in 0..<Self.kills {
+      let run = try Program(arguments, at: place, in: folder)
+      await run.wait(forLines: Int.random(in: 0...6, using: &random), with: "  sent")
+      await run.kill(after: .milliseconds(100) * Double.random(in: 0...1, using: &random))
+      _ = try await run.result()
+    }
+    // It ends by itself only when nothing is left that a killed process had.
+    let last = try await lasting.result()
+    #expect(last.status == 0)
+    #expect(last.errors == "")
+    #expect(last.lines.contains("120 messages: 120 sent."))
+    let arrivals = try arrivals(in: folder)
+    let accepted = arrivals.filter { !$0.isDuplicate }
+    #expect(accepted.map(\.name).sorted() == (1...120).map { "\($0).txt" }.sorted())
+    #expect(Set(accepted.map(\.id)).count == 120)
+    // What came again was under way in a process that was killed: the run that goes on sends nothing twice itself.
+    let own = last.lines.filter { $0.contains("  sent") }.compactMap { $0.split(separator: " ").first }
+    #expect(Set(own).count == own.count, "\(own)")
+    _ = try await server.stop()
+  }
+
+  @Test(arguments: Engine.available)
+  func digestThatWasKilled_goesOnAfterItsFinishedTasks(on engine: Engine) async throws {
+    let folder = try TemporaryFolder.withLetters(30)
+    let place = try await engine.place(in: folder)
+    let server = try await Server(in: folder)
+    _ = try await Program.run("enqueue", "letters", at: place, in: folder)
+    #expect(try await Program.run("run", "--server", server.url, at: place, in: folder).status == 0)
+    let enqueued = try await Program.run("digest", at: place, in: folder)
     #expect(enqueued.lines == ["Digest #31 of 30 messages stored."])
 
     // A task takes three seconds: this is killed long before the last.
-    let first = try Program(["run", "--server", server.url, "--pace", "3"], in: folder)
+    let first = try Program(["run", "--server", server.url, "--pace", "3"], at: place, in: folder)
     await first.wait(forLines: 3, with: "#31 digest  read ")
     first.send(SIGKILL)
     let killed = try await first.result()
     #expect(killed.wasKilled)
     let done = killed.lines.filter { $0.hasPrefix("#31 digest  read ") }
 
-    let second = try await Program.run("run", "--server", server.url, in: folder)
+    let second = try await Program.run("run", "--server", server.url, at: place, in: folder)
     #expect(second.status == 0)
     let sentence = try #require(second.lines.first { $0.hasPrefix("#31 digest  goes on after ") })
     let count = try #require(Int(sentence.split(separator: " ")[5]))

@@ -15,6 +15,18 @@ import Testing
     (["run", "--server", "nowhere"], "--server can not be “nowhere”. Give an http or https address"),
     (["run", "--server", "http://h", "--width", "0"], "--width can not be “0”. Give a whole number from 1 to 1000"),
     (["run", "--server", "http://h", "--pace", "x"], "--pace can not be “x”. Give a number from 0 to 3600"),
+    (
+      ["status", "--store", "shop"], "--store can not be “shop”. Give the URL of a PostgreSQL server, or a file with --"
+    ),
+    (["status", "--store", "mysql://app:se@cret@db"], "--store can not be “mysql://app:********@db”. Give the URL"),
+    (["digest", "--store", "host=db password=x"], "--store can not be “host=db password=********”. Give the URL"),
+    (["status", "--store", "postgresql://db", "--database", "x"], "Both --database and --store were given."),
+    (["status", "--schema", "x"], "--schema is for a server, and the messages are in a file. Leave it out, or name"),
+    (["status", "--store", "postgresql://db", "--schema", "a$$b"], "--schema can not be “a$$b”. Give a name of 63"),
+    (["serve", "--store", "postgresql://app:x@db"], "--store is not an option of serve."),
+    (["status", "postgresql://app:x@db/shop"], "status takes no “postgresql://app:********@db/shop”."),
+    (["postgresql://app:x@db/shop"], "“postgresql://app:********@db/shop” is not a command."),
+    (["run", "--server", "postgresql://app:x@db"], "--server can not be “postgresql://app:********@db”."),
     (["serve", "--port", "70000"], "--port can not be “70000”. Give a whole number from 0 to 65535"),
     (["serve", "--fail", "1"], "--fail can not be “1”. Give a number from 0 to 0.9"),
     (["serve", "--seed", "-1"], "--seed can not be “-1”. Give a whole number from 0 on"),
@@ -44,7 +56,7 @@ import Testing
     let result = try await Program(arguments, in: folder).result()
     #expect(result.status == 1)
     #expect(result.errors.contains(problem), "\(result.errors)")
-    #expect(try folder.list().filter { !$0.contains("errors-") } == ["a.txt", "empty"])
+    #expect(try folder.list().filter { !$0.contains("pipe-") } == ["a.txt", "empty"])
   }
 
   @Test(arguments: ["--help", "-h", "help"]) func help_tellsTheCommands(_ option: String) async throws {
@@ -58,8 +70,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("enqueue", ["FOLDER", "--database", "1000000 bytes"]), ("run", ["--server URL", "--grace", "SIGTERM"]),
-    ("digest", ["--database"]), ("status", ["--database", "100"]),
+    ("enqueue", ["FOLDER", "--database", "--store URL", "1000000 bytes"]),
+    ("run", ["--server URL", "--grace", "SIGTERM"]),
+    ("digest", ["--database", "--schema NAME"]), ("status", ["--database", "100"]),
     ("serve", ["--seed N", "--fail", "Idempotency-Key"]),
   ])
   func helpOfACommand_tellsItsOptions(_ command: String, _ words: [String]) async throws {

@@ -19,44 +19,52 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
   }
 
   private let process = Process()
+  /// Stays as long as this.
   private let folder: TemporaryFolder
-  private let errors: String
   private let events = EventRecorder<Event>()
+  /// The same of its errors.
+  private let complaints = EventRecorder<Event>()
   private let ended = Gate()
   private let input: InputPipe
 
-  init(_ arguments: [String], in folder: TemporaryFolder) throws {
+  /// - Parameter place: where its messages are; the usual file if nothing says otherwise.
+  init(_ arguments: [String], at place: Place? = nil, in folder: TemporaryFolder) throws {
     self.folder = folder
-    errors = "errors-\(UUID().uuidString)"
-    try folder.write("", to: errors)
+    let pipe = "pipe-\(UUID().uuidString)"
     process.executableURL = try BuiltExecutable.url(of: "Outbox")
-    input = try InputPipe(path: folder.path + "/input-" + errors)
+    input = try InputPipe(path: folder.path + "/input-" + pipe)
     // When the tests are aborted, what they have started ends too.
     let runsOn = ["run", "serve"].contains(arguments.first) && !arguments.contains("--help")
-    process.arguments = arguments + (runsOn ? ["--until-input-ends"] : [])
+    process.arguments = arguments + (place?.options ?? []) + (runsOn ? ["--until-input-ends"] : [])
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
     process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
     process.standardInput = input.output
-    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.path + "/" + errors))
     process.terminationHandler = { [ended] _ in ended.open() }
-    let output = try LinePipe(path: folder.path + "/output-" + errors) { [events] line in
+    let output = try LinePipe(path: folder.path + "/output-" + pipe) { [events] line in
       events.record(line.map(Event.line) ?? .end)
     }
     process.standardOutput = output.input
+    let errors = try LinePipe(path: folder.path + "/errors-" + pipe) { [complaints] line in
+      complaints.record(line.map(Event.line) ?? .end)
+    }
+    process.standardError = errors.input
     try process.run()
     // Otherwise the end of the output never comes, nor that of the input.
     try output.input.close()
+    try errors.input.close()
     try input.output.close()
   }
 
   /// Runs Outbox in `folder` to its end.
-  static func run(_ arguments: String..., in folder: TemporaryFolder) async throws -> Result {
-    try await Program(arguments, in: folder).result()
+  static func run(_ arguments: String..., at place: Place? = nil, in folder: TemporaryFolder) async throws -> Result {
+    try await Program(arguments, at: place, in: folder).result()
   }
 
   /// What it has printed so far.
-  var lines: [String] {
-    events.events.compactMap { event in
+  var lines: [String] { Self.lines(events) }
+
+  private static func lines(_ recorder: EventRecorder<Event>) -> [String] {
+    recorder.events.compactMap { event in
       guard case .line(let line) = event else { return nil }
       return line
     }
@@ -71,6 +79,11 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
           return text.isEmpty || line.contains(text)
         } >= count
     }
+  }
+
+  /// Waits until it has complained so many times, or has ended.
+  func wait(forComplaints count: Int) async {
+    await complaints.wait { $0.last == .end || $0.count >= count }
   }
 
   func send(_ signal: Int32) {
@@ -103,9 +116,10 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
       throw error
     }
     await events.wait(for: .end)
+    await complaints.wait(for: .end)
     return Result(
       status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal, lines: lines,
-      errors: try folder.text(errors))
+      errors: Self.lines(complaints).map { $0 + "\n" }.joined())
   }
 }
 

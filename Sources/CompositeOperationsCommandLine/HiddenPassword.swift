@@ -1,9 +1,9 @@
 /// Keeps passwords from being shown: of the command line, only what opens a server sees more than this leaves.
-enum HiddenPassword {
+package enum HiddenPassword {
   private static let stars = "********"
 
   /// An argument as it may be shown: a URL, or a list of settings as libpq takes it, without its passwords.
-  static func hiding(in argument: String) -> String {
+  package static func hiding(in argument: String) -> String {
     guard argument.contains("://") || isConnectionString(argument) else { return argument }
     // Up to the last @, for a password may have one that its user has not encoded.
     let withoutUsers = argument.replacing(/(?s)(:\/\/[^:@\/?#]*):.*@/) { "\($0.1):\(stars)@" }
@@ -13,7 +13,7 @@ enum HiddenPassword {
   }
 
   /// Such as “host=db.example.org password=…”.
-  static func isConnectionString(_ argument: String) -> Bool {
+  package static func isConnectionString(_ argument: String) -> Bool {
     argument.contains(/(^|\s)(host|hostaddr|port|dbname|user|service)\s*=/)
   }
 
