@@ -17,7 +17,7 @@ extension QueueCore {
   /// A fifth more or less, so that processes that were started together do not go on asking together.
   ///
   /// - Parameter place: between 0 and 1.
-  static func spread(_ pause: Duration, by place: Double) -> Duration { pause * (0.8 + 0.4 * place) }
+  static func spread(_ pause: Duration, by place: Double) -> Duration { pause * 4 / 5 + pause * 2 / 5 * place }
 
   /// A queue that polls finds what is to be deleted, or given up, anyway.
   var whatIsAhead: StoreAhead.Question {
