@@ -80,6 +80,9 @@ public struct JobCounts: Sendable, Hashable {
     public let isRegistered: Bool
     /// Whether it is paused.
     public let isPaused: Bool
+    /// How many of its jobs may execute at once in all processes together, as ``DurableQueue/limit(kind:to:)`` has it; nil for
+    /// any number.
+    public let limit: Int?
     /// How many jobs of it there are in each state; states without any are left out.
     public let states: [JobState: Int]
 
@@ -89,7 +92,7 @@ public struct JobCounts: Sendable, Hashable {
     public var total: Int { states.values.reduce(0, +) }
   }
 
-  /// By kind, in the order of their names. Kinds that are registered, paused, or have jobs.
+  /// By kind, in the order of their names. Kinds that are registered, paused, limited, or have jobs.
   public let kinds: [Kind]
 
   /// How many there are in a state.
@@ -102,17 +105,18 @@ public struct JobCounts: Sendable, Hashable {
 
 extension JobCounts {
   /// A kind that has a number, and how many jobs of it there are.
-  typealias StoredKind = (name: String, isPaused: Bool, states: [JobState: Int])
+  typealias StoredKind = (name: String, isPaused: Bool, limit: Int?, states: [JobState: Int])
 
   init(_ stored: [StoredKind], registered: [String]) {
     var kinds: [KindName: Kind] = [:]
     for name in registered {
-      kinds[KindName(name)] = Kind(kind: name, isRegistered: true, isPaused: false, states: [:])
+      kinds[KindName(name)] = Kind(kind: name, isRegistered: true, isPaused: false, limit: nil, states: [:])
     }
-    for (name, isPaused, states) in stored {
+    for (name, isPaused, limit, states) in stored {
       let isRegistered = kinds[KindName(name)] != nil
-      guard isPaused || !states.isEmpty || isRegistered else { continue }
-      kinds[KindName(name)] = Kind(kind: name, isRegistered: isRegistered, isPaused: isPaused, states: states)
+      guard isPaused || limit != nil || !states.isEmpty || isRegistered else { continue }
+      kinds[KindName(name)] = Kind(
+        kind: name, isRegistered: isRegistered, isPaused: isPaused, limit: limit, states: states)
     }
     self.init(kinds: kinds.values.sorted { $0.kind < $1.kind })
   }

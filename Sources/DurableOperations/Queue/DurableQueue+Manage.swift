@@ -271,25 +271,50 @@ extension DurableQueue {
   /// on, and so does a claim that another process of a server has begun.
   public func pause(kind: String) throws {
     try core.database.sync { try $0.setPaused(true, kind: kind) }
-    core.followPausedKinds()
+    core.followKindRules()
   }
 
   /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func pause(kind: String) async throws {
     try await core.database.run { try $0.setPaused(true, kind: kind) }
-    core.followPausedKinds()
+    core.followKindRules()
   }
 
   /// Has jobs of a paused kind claimed again.
   public func resume(kind: String) throws {
     try core.database.sync { try $0.setPaused(false, kind: kind) }
-    core.followPausedKinds()
+    core.followKindRules()
   }
 
   /// The same, without using the database on the thread of the caller: the form that `async` functions get.
   public func resume(kind: String) async throws {
     try await core.database.run { try $0.setPaused(false, kind: kind) }
-    core.followPausedKinds()
+    core.followKindRules()
+  }
+
+  /// Lets no more than so many jobs of a kind execute at once in all processes together, whatever each allows itself by the
+  /// `maxConcurrent` of its registration; nil for any number. It is stored. What executes goes on.
+  ///
+  /// A job for which there is no room waits, and one of another kind runs in its stead. On a server the claims of limited kinds
+  /// come one after the other; where a job ends, the next one starts at once in the same process, and within milliseconds in
+  /// another one on a server, at its next look where processes share a file.
+  ///
+  /// - Precondition: the limit is 1 or more. ``pause(kind:)`` is for none at all.
+  public func limit(kind: String, to limit: Int?) throws {
+    requireLimit(limit, kind)
+    try core.database.sync { try $0.setLimit(limit, kind: kind) }
+    core.followKindRules()
+  }
+
+  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  public func limit(kind: String, to limit: Int?) async throws {
+    requireLimit(limit, kind)
+    try await core.database.run { try $0.setLimit(limit, kind: kind) }
+    core.followKindRules()
+  }
+
+  private func requireLimit(_ limit: Int?, _ kind: String) {
+    require(limit ?? 1 >= 1, "The kind “\(kind)” was limited to \(limit ?? 0). Use 1 or more, or pause it.")
   }
 
   // MARK: - Writing

@@ -63,19 +63,19 @@ extension QueueCore {
     guard let wishes = seen.wishes else { return }
     withLock { storage in
       if wishes.mayHaveWork { storage.state.workMayHaveCome() }
-      storage.state.setPaused(wishes.paused)
+      storage.state.setRules(wishes.rules)
     }
     for id in wishes.cancelRequests { interrupt(id, .cancelRequest) }
   }
 
-  /// Follows which kinds are paused, after this process changed it: behind what is under way, which may have read it before.
-  func followPausedKinds() {
+  /// Follows what is stored of kinds, after this process changed it: behind what is under way, which may have read it before.
+  func followKindRules() {
     database.async { [weak self] store in
       guard let self else { return }
       do {
-        let paused = try store.pausedKinds()
+        let rules = try store.kindRules()
         withLock { storage in
-          storage.state.setPaused(paused)
+          storage.state.setRules(rules)
           storage.state.workMayHaveCome()
         }
         pump()

@@ -32,7 +32,7 @@ extension QueueCore {
     if answer.hasLostWorker { interruptAll(.lostLease) }
     let (places, executions, idle, timers) = withLock { storage in
       storage.failuresInARow = 0
-      if let paused = answer.paused { storage.state.setPaused(paused) }
+      if let rules = answer.rules { storage.state.setRules(rules) }
       let places = storage.state.roundSucceeded(
         round, claim: claim, hasFreed: answer.hasFreed, worker: answer.worker)
       let executions = claim.jobs.map { storage.add($0) }
@@ -62,7 +62,7 @@ extension QueueCore {
   private func request(for round: RunnerState.Round) -> ClaimRequest? {
     let claimable = withLock { storage in
       storage.state.phase == .running
-        ? round.claimable?.filter { storage.registrations[$0.kind] != nil && !storage.state.paused.contains($0.kind) }
+        ? round.claimable?.filter { storage.registrations[$0.kind] != nil && !storage.state.rules.paused.contains($0.kind) }
         : nil
     }
     guard let claimable else { return nil }

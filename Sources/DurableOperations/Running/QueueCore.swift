@@ -63,7 +63,7 @@ final class QueueCore: Sendable {
     var state = RunnerState(
       maxConcurrentJobs: configuration.maxConcurrentJobs, usesPlaces: configuration.operationQueue != nil)
     // Before the first round, for that may come before the first look around.
-    state.setPaused(facts.pausedKinds)
+    state.setRules(facts.kindRules)
     storage = LockBox(Storage(state: state))
     engine = makeEngine()
     engine.start()

@@ -29,7 +29,7 @@ struct RunnerState {
 
   private(set) var phase = Phase.idle
   private(set) var kinds: [Int64: Kind] = [:]
-  private(set) var paused: Set<Int64> = []
+  private(set) var rules = KindRules()
   private(set) var runningCount = 0
   private var isRunningAlone = false
   private(set) var waitsToRunAlone = false
@@ -80,9 +80,10 @@ struct RunnerState {
     workMayHaveCome()
   }
 
-  mutating func setPaused(_ paused: Set<Int64>) {
-    if !self.paused.isSubset(of: paused) { workMayHaveCome() }
-    self.paused = paused
+  mutating func setRules(_ rules: KindRules) {
+    let isEased = !self.rules.paused.isSubset(of: rules.paused) || !self.rules.limited.isSubset(of: rules.limited)
+    if isEased { workMayHaveCome() }
+    self.rules = rules
   }
 
   /// Returns false if it runs already.
@@ -115,6 +116,8 @@ struct RunnerState {
     if let acknowledgement { acknowledgements.append(acknowledgement) }
     // There is room for one place more.
     if usesPlaces { workMayHaveCome() }
+    // It may have been the last one that all processes together may run.
+    if rules.limited.contains(kind) { kinds[kind]?.mayHaveWork = true }
   }
 
   /// The time to wait after a failure is over.
@@ -181,7 +184,7 @@ struct RunnerState {
     guard phase == .running, !isRunningAlone, runningCount < maxConcurrentJobs else { return nil }
     if waitsToRunAlone && runningCount > 0 { return nil }
     let free = kinds.compactMap { id, kind in
-      kind.mayHaveWork && kind.running < kind.limit && !paused.contains(id)
+      kind.mayHaveWork && kind.running < kind.limit && !rules.paused.contains(id)
         ? (kind: id, limit: kind.limit - kind.running) : nil
     }
     return free.isEmpty ? nil : free.sorted { $0.kind < $1.kind }

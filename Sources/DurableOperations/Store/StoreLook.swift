@@ -27,7 +27,7 @@ struct StoreLookAnswer {
   var failure: (any Error)?
 
   struct Wishes {
-    var paused: Set<Int64>
+    var rules: KindRules
     var cancelRequests: [JobID]
     /// Whether there may be jobs to claim.
     var mayHaveWork = true

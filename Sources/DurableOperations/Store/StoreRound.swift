@@ -21,8 +21,8 @@ struct StoreRoundAnswer {
   var worker: Int64?
   /// Whether the other processes had taken this one out: what it runs is theirs.
   var hasLostWorker = false
-  /// The kinds that are paused; nil if that was not asked.
-  var paused: Set<Int64>?
+  /// Those of kinds; nil if that was not asked.
+  var rules: KindRules?
   /// Whether something that was written made other jobs due.
   var hasFreed = false
   var ahead: Result<StoreAhead, any Error>?

@@ -121,7 +121,9 @@ protocol StoreSession: AnyObject {
   /// The number of a kind, which is given one if it has none.
   func number(ofKind name: String) throws -> Int64
   func setPaused(_ isPaused: Bool, kind: String) throws
-  func pausedKinds() throws -> Set<Int64>
+  /// - Parameter limit: how many of its jobs execute at once in all processes; nil for any number.
+  func setLimit(_ limit: Int?, kind: String) throws
+  func kindRules() throws -> KindRules
   func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws
   /// False if there is none.
   func unschedule(_ name: String) throws -> Bool
@@ -165,7 +167,7 @@ protocol StoreTransaction: AnyObject {
 struct StoreFacts: Sendable {
   /// Tells it from all others, also from a later one of the same name.
   let identity: String
-  let pausedKinds: Set<Int64>
+  let kindRules: KindRules
   /// What was lost before, if that can be seen.
   let loss: DatabaseError?
 }

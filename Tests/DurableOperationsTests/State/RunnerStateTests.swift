@@ -78,13 +78,13 @@ import Testing
 
   @Test func pausedKind_isLeftOutUntilResumed() {
     let state = state([1: .max, 2: .max])
-    state.setPaused([1, 9])
+    state.setRules(KindRules(paused: [1, 9]))
     _ = state.start()
     let round = state.nextRound()
     #expect(round?.claimable?.map(\.kind) == [2])
     state.roundSucceeded(round!, claim: Claim(), hasFreed: false, worker: 7)
     #expect(state.nextRound() == nil)
-    state.setPaused([2])
+    state.setRules(KindRules(paused: [2]))
     #expect(state.nextRound()?.claimable?.map(\.kind) == [1])
   }
 
@@ -220,7 +220,7 @@ private final class Runner {
   var worker: Int64? { state.worker }
   func start() -> Bool { state.start() }
   func stop() -> Bool { state.stop() }
-  func setPaused(_ paused: Set<Int64>) { state.setPaused(paused) }
+  func setRules(_ rules: KindRules) { state.setRules(rules) }
   func workMayHaveCome() { state.workMayHaveCome() }
   func ended(kind: Int64, isAlone: Bool, _ acknowledgement: Acknowledgement?) {
     state.ended(kind: kind, isAlone: isAlone, acknowledgement)

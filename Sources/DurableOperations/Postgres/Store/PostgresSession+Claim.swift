@@ -30,12 +30,18 @@ struct PostgresClaim {
   /// - Parameter worker: whose the jobs are to be.
   mutating func add(to pipeline: inout PostgresPipeline, worker: Int64) {
     positions.begin = pipeline.add(store.clock)
+    let limited = store.state.withLock(\.limitedKinds).intersection(request.kinds.map(\.kind)).sorted()
+    if !limited.isEmpty {
+      // A statement of its own: what it waits for is seen by the next one.
+      pipeline.add(store.statement("lock_limits", Self.locking(schema))) { $0.bind(limited) }
+    }
     positions.claim = pipeline.add(store.statement("claim", Self.statement(schema))) { parameters in
       Self.bind(Self.lanes(of: request), fromFront: fromFront, in: store, to: &parameters)
       parameters.bind(request.limit)
       parameters.bind(worker)
       parameters.bind(request.mayRunAlone)
       parameters.bind(store.testTime)
+      parameters.bind(limited)
     }
     positions.end = pipeline.add(store.clock)
   }
@@ -75,6 +81,27 @@ struct PostgresClaim {
     AS l (lane, room, rank, subrank, attempts, id)
     """
 
+  /// So that each claim sees what the others have claimed of them.
+  private static func locking(_ schema: SQL) -> SQL {
+    "SELECT id FROM \(schema).kinds WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE"
+  }
+
+  /// The lanes of kinds that are not paused, with the room that is left where a kind has a limit over all processes.
+  ///
+  /// - Parameter condition: which of those with a limit have room at all.
+  private static func open(_ schema: SQL, where condition: SQL) -> SQL {
+    """
+    SELECT l.lane, coalesce((
+        SELECT CASE WHEN \(condition) THEN greatest(0, least(l.room, k.max_concurrent - (
+          SELECT count(*) FROM \(schema).jobs
+          WHERE state = \(.executing) AND lane BETWEEN (k.id::bigint << 2) AND (k.id::bigint << 2) + 3))) ELSE 0 END
+        FROM \(schema).kinds AS k WHERE k.id = l.lane >> 2 AND k.max_concurrent IS NOT NULL
+      ), l.room) AS room, l.rank, l.subrank, l.attempts, l.id
+    FROM \(lanes)
+    WHERE NOT EXISTS (SELECT 1 FROM \(schema).kinds WHERE kinds.id = l.lane >> 2 AND kinds.paused)
+    """
+  }
+
   /// How many of each lane are among the first is found out without locks; then exactly those are locked, so no row is locked
   /// that is not taken. While a job waits that must run alone nothing else is claimed. Each row says how many were meant, and
   /// whether such a one waits.
@@ -82,11 +109,10 @@ struct PostgresClaim {
     let ofLane: SQL = "\(waiting(schema)) ORDER BY \(order)"
     return """
       WITH lanes AS MATERIALIZED (
-        SELECT l.* FROM \(lanes)
-        WHERE NOT EXISTS (SELECT 1 FROM \(schema).kinds WHERE kinds.id = l.lane >> 2 AND kinds.paused)
+        \(open(schema, where: "k.id = ANY($11::bigint[])"))
       ), alone AS MATERIALIZED (
         SELECT EXISTS (SELECT 1 FROM lanes AS l CROSS JOIN LATERAL (SELECT 1 \(ofLane) LIMIT 1) AS first
-          WHERE l.lane & \(lane: .alone) <> 0) AS waits
+          WHERE l.lane & \(lane: .alone) <> 0 AND l.room > 0) AS waits
       ), wanted AS MATERIALIZED (
         SELECT l.*, CASE WHEN alone.waits THEN least(1, $7::bigint) ELSE $7::bigint END AS most FROM lanes AS l CROSS JOIN alone
         WHERE (l.lane & \(lane: .alone) <> 0) = alone.waits AND ($9::boolean OR NOT alone.waits)
@@ -116,8 +142,7 @@ struct PostgresClaim {
   static func count(_ schema: SQL) -> SQL {
     """
     WITH lanes AS MATERIALIZED (
-      SELECT l.* FROM \(lanes)
-      WHERE NOT EXISTS (SELECT 1 FROM \(schema).kinds WHERE kinds.id = l.lane >> 2 AND kinds.paused)
+      \(open(schema, where: "true"))
     ), found AS MATERIALIZED (
       SELECT l.lane, l.room, h.n FROM lanes AS l CROSS JOIN LATERAL (
         SELECT count(*) AS n FROM (SELECT 1 \(waiting(schema)) LIMIT least(l.room, $7::bigint)) AS first) AS h
@@ -169,10 +194,14 @@ struct PostgresClaim {
   /// Where there was room for more.
   private func exhaustedLanes(_ jobs: [ClaimedJob]) -> Set<Int64> {
     guard jobs.count < request.limit else { return [] }
+    let limited = store.state.withLock(\.limitedKinds)
     var counts: [Int64: Int64] = [:]
     for job in jobs { counts[job.kind, default: 0] += 1 }
     return Set(
-      Self.lanes(of: request).filter { counts[JobLane.kind(of: $0.lane), default: 0] < $0.room }.map(\.lane))
+      Self.lanes(of: request).filter {
+        let kind = JobLane.kind(of: $0.lane)
+        return !limited.contains(kind) && counts[kind, default: 0] < $0.room
+      }.map(\.lane))
   }
 
   /// - Parameter first: the column of the number.

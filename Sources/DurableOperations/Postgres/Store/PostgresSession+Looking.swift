@@ -28,7 +28,7 @@ extension PostgresSession {
           AND NOT EXISTS (SELECT 1 FROM \(schema).workers WHERE id = jobs.worker)
         """)
       ask("occurrence", "SELECT min(next_at), max(last_at) FROM \(schema).periodic")
-      ask("paused", "SELECT id FROM \(schema).kinds WHERE paused")
+      ask("rules", Self.rules(schema))
       ask(
         "requests",
         """
@@ -53,7 +53,7 @@ extension PostgresSession {
       occurrences.optionalInteger(0).map { $0 <= answer.now } ?? false
       || occurrences.optionalInteger(1).map { $0 > answer.now + PeriodicRow.minute } ?? false
     answer.wishes = StoreLookAnswer.Wishes(
-      paused: Set(result("paused").map { $0.integer(0) }),
+      rules: rules(result("rules")),
       cancelRequests: result("requests").map { JobID(rawValue: $0.integer(0)) },
       mayHaveWork: isSlow ? !question.kinds.isEmpty : result("waiting").count > 0)
     if answer.wishes?.mayHaveWork == true { store.cursors.withLock { $0.workHasCome() } }

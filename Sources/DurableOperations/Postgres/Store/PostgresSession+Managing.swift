@@ -1,4 +1,5 @@
 #if os(macOS) || os(Linux)
+import CompositeOperations
 import Foundation
 
 extension PostgresSession {
@@ -130,8 +131,33 @@ extension PostgresSession {
     }
   }
 
-  func pausedKinds() throws -> Set<Int64> {
-    Set(try read("paused", "SELECT id FROM \(schema).kinds WHERE paused").map { $0.integer(0) })
+  func setLimit(_ limit: Int?, kind: String) throws {
+    let number = try kindNumber(kind)
+    try transaction { work in
+      try work.run("set_limit", "UPDATE \(schema).kinds SET max_concurrent = $2 WHERE id = $1") {
+        $0.bind(number)
+        $0.bind(limit.map(Int64.init))
+      }
+      // Processes that do not know of it claim nothing of the kind.
+      work.mayHaveChangedRules = true
+    }
+  }
+
+  func kindRules() throws -> KindRules { rules(try read("rules", Self.rules(schema))) }
+
+  static func rules(_ schema: SQL) -> SQL {
+    "SELECT id, paused, max_concurrent FROM \(schema).kinds WHERE paused OR max_concurrent IS NOT NULL"
+  }
+
+  /// Notes them, too: claims lock the kinds that have a limit.
+  func rules(_ result: PostgresResult) -> KindRules {
+    var rules = KindRules()
+    result.forEachRow { row in
+      if row.bool(1) { rules.paused.insert(row.integer(0)) }
+      if !row.isNull(2) { rules.limited.insert(row.integer(0)) }
+    }
+    store.state.withLock { $0.limitedKinds = rules.limited }
+    return rules
   }
 
   // MARK: - Rare statements

@@ -43,8 +43,9 @@ extension PostgresSession {
       guard let state = JobState(rawValue: Int(clamping: row.integer(1))) else { return }
       states[row.integer(0), default: [:]][state] = Int(row.integer(2))
     }
-    let kinds = try read("all_kinds", "SELECT id, name, paused FROM \(schema).kinds").map { row in
-      (row.text(1) ?? "", row.bool(2), states[row.integer(0)] ?? [:]) as JobCounts.StoredKind
+    let kinds = try read("all_kinds", "SELECT id, name, paused, max_concurrent FROM \(schema).kinds").map { row in
+      let limit = row.optionalInteger(3).map { Int(clamping: $0) }
+      return (row.text(1) ?? "", row.bool(2), limit, states[row.integer(0)] ?? [:]) as JobCounts.StoredKind
     }
     return JobCounts(kinds, registered: registered)
   }

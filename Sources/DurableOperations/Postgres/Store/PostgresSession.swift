@@ -185,7 +185,7 @@ final class PostgresSession: StoreSession {
   func facts() throws -> StoreFacts {
     let identity = try read("identity", "SELECT value FROM \(schema).meta WHERE key = 'identity'")
     return StoreFacts(
-      identity: identity.first { $0.text(0) ?? "" } ?? "", pausedKinds: try pausedKinds(), loss: nil)
+      identity: identity.first { $0.text(0) ?? "" } ?? "", kindRules: try kindRules(), loss: nil)
   }
 }
 

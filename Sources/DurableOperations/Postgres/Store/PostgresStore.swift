@@ -30,6 +30,8 @@ final class PostgresStore: Sendable {
   struct State {
     var kindNumbers: [KindName: Int64] = [:]
     var kindNames: [Int64: String] = [:]
+    /// Those that have a limit over all processes, as far as is known.
+    var limitedKinds: Set<Int64> = []
     var isSuspended = false
     /// What is in use, for those who interrupt it.
     var active: [ObjectIdentifier: PostgresConnection] = [:]

@@ -26,6 +26,7 @@ extension PostgresWork {
       }
     }
     for end in batch.ends {
+      if states[end.id] != nil { makeRoom(ofKind: end.kind) }
       switch (states[end.id], end.event) {
       case (nil, _):
         if !end.isGivenBack { tell(.leaseLost(end.id, kind: end.kind)) }

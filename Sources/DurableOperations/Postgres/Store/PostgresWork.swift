@@ -14,6 +14,10 @@ final class PostgresWork {
   var hasFreedJobs = false
   /// In which lanes, and from which place on.
   private(set) var freed: [Int64: PostgresClaimCursors.Key] = [:]
+  /// Lanes in which there is room again for what waits there.
+  private var withRoom: Set<Int64> = []
+  /// Set when something was changed that others know of kinds.
+  var mayHaveChangedRules = false
   /// Set when a job that executes was asked to end.
   var hasCancelRequests = false
 
@@ -90,6 +94,15 @@ final class PostgresWork {
     freed[lane] = min(freed[lane] ?? key, key)
   }
 
+  /// Fewer jobs execute of a kind that may have a limit.
+  func makeRoom(ofKind name: String) {
+    let limited = store.state.withLock { state in
+      state.limitedKinds.isEmpty
+        ? nil : state.kindNumbers[KindName(name)].flatMap { state.limitedKinds.contains($0) ? $0 : nil }
+    }
+    if let limited { withRoom.insert(JobLane.number(ofKind: limited)) }
+  }
+
   // MARK: - Events
 
   /// Tells something when the transaction has succeeded.
@@ -113,7 +126,9 @@ final class PostgresWork {
   func tellAll() {
     if !freed.isEmpty { store.cursors.withLock { $0.free(freed) } }
     store.events.tell(all: events)
-    store.notifier.notify(StoreNews(lanes: Set(freed.keys), hasCancelRequests: hasCancelRequests))
+    store.notifier.notify(
+      StoreNews(
+        lanes: withRoom.union(freed.keys), hasCancelRequests: hasCancelRequests, isIncomplete: mayHaveChangedRules))
   }
 }
 

@@ -38,7 +38,7 @@ extension SQLiteSession {
     let version = try store.dataVersion()
     guard version != seenVersion else { return nil }
     let wishes = StoreLookAnswer.Wishes(
-      paused: try store.pausedKinds(), cancelRequests: try worker.map { try store.cancelRequests(worker: $0) } ?? [])
+      rules: try store.kindRules(), cancelRequests: try worker.map { try store.cancelRequests(worker: $0) } ?? [])
     seenVersion = version
     return wishes
   }

@@ -47,7 +47,11 @@ extension SQLiteSession {
     try managing { try store.setPaused(isPaused, kind: kind) }
   }
 
-  func pausedKinds() throws -> Set<Int64> { try store.pausedKinds() }
+  func setLimit(_ limit: Int?, kind: String) throws {
+    try managing { try store.setLimit(limit, kind: kind) }
+  }
+
+  func kindRules() throws -> KindRules { try store.kindRules() }
 
   func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws {
     try store.transaction { try store.schedule(job, named: name, schedule, catchUp) }

@@ -35,10 +35,11 @@ extension SQLiteSession {
     // Nobody would take over what is claimed for a process that the others have taken out.
     if let number = answer.worker, try !store.hasWorker(number) { (answer.worker, answer.hasLostWorker) = (nil, true) }
     // Another process may have paused one since the last look around.
-    let paused = try store.pausedKinds()
-    answer.paused = paused
+    let rules = try store.kindRules()
+    answer.rules = rules
     var request = request
-    request.kinds.removeAll { paused.contains($0.kind) }
+    request.kinds.removeAll { rules.paused.contains($0.kind) }
+    if !rules.limited.isEmpty { request = try store.limited(request) }
     // One that has nothing to do is not taken in: a queue that is idle does not write.
     if answer.worker == nil, try store.countClaimable(request) > 0 {
       answer.worker = try store.addWorker(configuration.processIdentity, lease: round.lease.milliseconds)

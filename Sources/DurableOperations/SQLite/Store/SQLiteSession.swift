@@ -20,7 +20,7 @@ final class SQLiteSession: StoreSession {
 
   func facts() throws -> StoreFacts {
     StoreFacts(
-      identity: try store.identity(), pausedKinds: try store.pausedKinds(),
+      identity: try store.identity(), kindRules: try store.kindRules(),
       loss: store.hasLostLog ? .logLost(store.connection.path) : nil)
   }
 

@@ -15,6 +15,22 @@ extension SQLiteStore {
     return claim
   }
 
+  /// With the room that is left where a kind has a limit over all processes. In a transaction that writes.
+  func limited(_ request: ClaimRequest) throws -> ClaimRequest {
+    // What this transaction has ended so far gives room.
+    try writeCounts()
+    let count = try statement("SELECT jobs FROM durable_counts WHERE kind = ?1 AND state = \(.executing)")
+    var request = request
+    let limits = try limits()
+    for index in request.kinds.indices {
+      guard let limit = limits[request.kinds[index].kind] else { continue }
+      count.bind(request.kinds[index].kind, at: 1)
+      let room = limit - Int(clamping: try count.first { $0.integer(0) } ?? 0)
+      request.kinds[index].limit = max(0, min(request.kinds[index].limit, room))
+    }
+    return request
+  }
+
   /// How many jobs `claim` would take. Only reads.
   func countClaimable(_ request: ClaimRequest) throws -> Int {
     guard !request.kinds.isEmpty, request.limit > 0 else { return 0 }

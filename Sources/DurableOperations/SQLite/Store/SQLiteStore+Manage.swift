@@ -156,8 +156,9 @@ extension SQLiteStore {
   func counts(registered: [String]) throws -> JobCounts {
     let states = try countsByKind()
     var kinds: [JobCounts.StoredKind] = []
-    try statement("SELECT id, name, paused FROM durable_kinds").forEachRow { row in
-      kinds.append((row.text(1) ?? "", row.integer(2) != 0, states[row.integer(0)] ?? [:]))
+    try statement(Schema.kinds(in: version)).forEachRow { row in
+      let limit = row.optionalInteger(3).map { Int(clamping: $0) }
+      kinds.append((row.text(1) ?? "", row.integer(2) != 0, limit, states[row.integer(0)] ?? [:]))
     }
     return JobCounts(kinds, registered: registered)
   }

@@ -332,6 +332,27 @@ final class SQLiteStore {
     return paused
   }
 
+  /// How many jobs of a kind may execute at once in all processes, for those that have a limit. Only reads.
+  func limits() throws -> [Int64: Int] {
+    guard version > 1 else { return [:] }
+    var limits: [Int64: Int] = [:]
+    try statement("SELECT id, max_concurrent FROM durable_kinds WHERE max_concurrent IS NOT NULL").forEachRow { row in
+      limits[row.integer(0)] = Int(clamping: row.integer(1))
+    }
+    return limits
+  }
+
+  func kindRules() throws -> KindRules {
+    KindRules(paused: try pausedKinds(), limited: Set(try limits().keys))
+  }
+
+  func setLimit(_ limit: Int?, kind: String) throws {
+    let update = try statement("UPDATE durable_kinds SET max_concurrent = ?2 WHERE id = ?1")
+    update.bind(try kindID(kind), at: 1)
+    update.bind(limit.map(Int64.init), at: 2)
+    try update.run()
+  }
+
   func setPaused(_ isPaused: Bool, kind: String) throws {
     let update = try statement("UPDATE durable_kinds SET paused = ?2 WHERE id = ?1")
     update.bind(try kindID(kind), at: 1)

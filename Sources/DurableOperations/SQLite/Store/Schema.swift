@@ -83,10 +83,12 @@ enum Schema {
       next_at INTEGER
     ) WITHOUT ROWID;
     """,
-    // Which times of periodic jobs took place, for clocks that are set back and forth; what attempts failed with;
-    // how often the lease of a process that nobody could ask ran out while a job was its own.
+    // Which times of periodic jobs took place, for clocks that are set back and forth; what attempts failed with; how many
+    // of a kind may execute at once; how often the lease of a process that nobody could ask ran out while a job was its own.
     """
     ALTER TABLE durable_jobs ADD COLUMN lapses INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE durable_kinds ADD COLUMN max_concurrent INTEGER;
+    CREATE INDEX durable_limited ON durable_kinds (id) WHERE max_concurrent IS NOT NULL;
     CREATE TABLE durable_counts (
       kind INTEGER NOT NULL,
       state INTEGER NOT NULL,
@@ -117,6 +119,11 @@ enum Schema {
     version < 2
       ? "SELECT lane >> 2, state, count(*) FROM durable_jobs GROUP BY 1, 2"
       : "SELECT kind, state, jobs FROM durable_counts"
+  }
+
+  /// Selects what is stored of kinds, in the tables of a version.
+  static func kinds(in version: Int) -> SQL {
+    "SELECT id, name, paused, \(version < 2 ? "NULL" : "max_concurrent") FROM durable_kinds"
   }
 
   /// Columns of a record, in the order in which `SQLiteStore.record` reads them, in the tables of a version.

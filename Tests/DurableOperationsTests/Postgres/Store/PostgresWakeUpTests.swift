@@ -105,7 +105,7 @@ import Testing
     // It looks when it begins to listen, and not again.
     let server = try await PostgresServer.shared, listening = try listening(queues[0])
     await until((try? server.query(listening)) == "1")
-    await queues[0].hasPumped { !$0.paused.isEmpty && !$0.isInRound }
+    await queues[0].hasPumped { !$0.rules.paused.isEmpty && !$0.isInRound }
     try await queues[1].resume(kind: "count")
     await ran.wait(forCount: 1)
     await queues[0].stop()
@@ -127,7 +127,7 @@ import Testing
     try await queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
     try await queue.pause(kind: "count")
     try await queue.enqueue(Count(number: 1))
-    proxy.hold(behind: "look_paused")
+    proxy.hold(behind: "look_rules")
     queue.start()
     await until(proxy.isHolding)
     try await queue.resume(kind: "count")

@@ -78,8 +78,10 @@ struct StoreTour {
       try session.delete(ids[0])
       var failed: Set<JobID> = []
       _ = try session.delete(ids[1...1], in: [.waiting], failed: &failed)
-      _ = try session.setPaused(true, kind: "m")
-      _ = try session.setPaused(false, kind: "m")
+      try session.setPaused(true, kind: "m")
+      try session.setPaused(false, kind: "m")
+      try session.setLimit(3, kind: "m")
+      _ = try session.kindRules()
     }
     _ = try harness.claim(["m": 1])
     _ = try harness.session { try $0.cancel(ids[2]) }
