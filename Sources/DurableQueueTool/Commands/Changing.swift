@@ -15,16 +15,15 @@ extension DurableQueueCommand {
       if count == 0 { try hint(change.kind, in: queue) }
     case .pause(let kinds, let evenNew):
       try report.change(kinds, keys: .kinds) { kind in
-        let known = try queue.knownKinds()
-        // By its bytes, as SQLite compares names.
-        guard evenNew || known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) else {
-          let nearest = Suggestion.nearest(to: kind, among: known)
-          throw ChangeReport.Failure(
-            description: "The queue knows no kind “\(kind)”, so it was not paused."
-              + (nearest.map { " Did you mean \($0)?" } ?? "") + " With --new it is paused before its jobs come.")
-        }
+        if !evenNew { try requireKnown(kind, in: queue, "paused") }
         try queue.pause(kind: kind)
         return "paused"
+      }
+    case .limit(let kinds, let count, let evenNew):
+      try report.change(kinds, keys: .kinds) { kind in
+        if !evenNew { try requireKnown(kind, in: queue, "limited") }
+        try queue.limit(kind: kind, to: count)
+        return count.map { "\($0) at most" } ?? "no limit"
       }
     case .resume(let kinds):
       try report.change(kinds, keys: .kinds) { kind in
@@ -45,6 +44,17 @@ extension DurableQueueCommand {
       }
     }
     return try report.finish()
+  }
+
+  /// Throws if a kind may be misspelt.
+  private func requireKnown(_ kind: String, in queue: DurableQueue, _ what: String) throws {
+    let known = try queue.knownKinds()
+    // By its bytes, as the places compare names.
+    if known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) { return }
+    let nearest = Suggestion.nearest(to: kind, among: known)
+    throw ChangeReport.Failure(
+      description: "The queue knows no kind “\(kind)”, so it was not \(what)."
+        + (nearest.map { " Did you mean \($0)?" } ?? "") + " With --new it is \(what) before its jobs come.")
   }
 
   /// Returns what has become of the job, in a few words.

@@ -41,7 +41,7 @@ extension DurableQueueCommand {
       report.tellOfAll(
         count: casualties.count, sentence: "\(Wording.count(casualties.count, "job")) would be deleted.")
       if casualties.count == 0 { try hint(change.kind, in: queue) }
-    case .pause, .resume, .unschedule: break
+    case .pause, .resume, .limit, .unschedule: break
     }
     return try report.finish()
   }
@@ -77,7 +77,7 @@ private struct Casualties {
       // By its bytes, as SQLite compares names.
       let kinds = try queue.counts().kinds.filter { change.kind?.utf8.elementsEqual($0.kind.utf8) ?? true }
       for kind in kinds { add(kind.kind, kind.states.filter { states.contains($0.key) }) }
-    case .pause, .resume, .unschedule: break
+    case .pause, .resume, .limit, .unschedule: break
     }
   }
 

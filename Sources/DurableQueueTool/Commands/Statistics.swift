@@ -18,10 +18,14 @@ extension DurableQueueCommand {
     table.add(["kind"] + states.map(\.description) + ["total", ""])
     for kind in counts.kinds {
       let numbers = states.map { kind[$0] == 0 ? "-" : "\(kind[$0])" }
-      table.add([Wording.plain(kind.kind)] + numbers + ["\(kind.total)", kind.isPaused ? "paused" : ""])
+      table.add([Wording.plain(kind.kind)] + numbers + ["\(kind.total)", note(kind)])
     }
     if counts.kinds.count > 1 { table.add(["total"] + states.map { "\(counts[$0])" } + ["\(counts.total)", ""]) }
     return title + "\n" + table.text
+  }
+
+  private func note(_ kind: JobCounts.Kind) -> String {
+    [kind.isPaused ? "paused" : nil, kind.limit.map { "\($0) at most" }].compactMap(\.self).joined(separator: ", ")
   }
 
   private func json(_ counts: JobCounts, _ bytes: Int, _ request: Request) -> JSONText {
@@ -31,7 +35,8 @@ extension DurableQueueCommand {
     let kinds = JSONText.array(
       counts.kinds.map { kind in
         [
-          "kind": .string(kind.kind), "paused": .bool(kind.isPaused), "total": JSONText(kind.total),
+          "kind": .string(kind.kind), "paused": .bool(kind.isPaused),
+          "limit": kind.limit.map { JSONText($0) } ?? .null, "total": JSONText(kind.total),
           "states": states { kind[$0] },
         ]
       })

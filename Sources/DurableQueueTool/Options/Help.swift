@@ -108,7 +108,7 @@ enum Help {
     case .stats:
       """
       JSON: file, or server and schema; bytes, total, states (the count of each state), kinds (for each: kind, paused,
-      total, states).
+      limit (null for none), total, states).
 
       """
     case .periodic:
@@ -149,7 +149,7 @@ enum Help {
       each: id, error).
 
       """
-    case .pause, .resume:
+    case .pause, .resume, .limit:
       """
       JSON: command, count, kinds (their names), failures (for each: kind, error).
 

@@ -102,6 +102,7 @@ struct OptionParser {
     case .schema: preconditionFailure("schema has no place, and does nothing to one")
     case .pause: return .change(.pause(kinds: try kinds(), evenNew: arguments.has("--new")))
     case .resume: return .change(.resume(kinds: try kinds()))
+    case .limit: return .change(try limit())
     case .unschedule: return .change(.unschedule(names: try names(of: "periodic job")))
     }
   }
@@ -160,6 +161,17 @@ struct OptionParser {
       throw wrong(
         "drain deletes jobs for good, and was not told which.",
         "Give --kind KIND for those of one kind, or --all for those of all kinds")
+    }
+  }
+
+  private func limit() throws(UsageError) -> Change {
+    let count = try arguments.integer("--to", in: 1...1_000_000_000)
+    switch (count, arguments.has("--none")) {
+    case (_?, false), (nil, true):
+      return .limit(kinds: try kinds(), to: count, evenNew: arguments.has("--new"))
+    case (_?, true): throw wrong("Both --to and --none were given.", "Give one of the two")
+    case (nil, false):
+      throw wrong("limit was not told how many.", "Give --to N, or --none for as many as there is room for")
     }
   }
 

@@ -65,6 +65,8 @@ enum Change: Equatable, Sendable {
   /// - evenNew: also kinds that the queue does not know.
   case pause(kinds: [String], evenNew: Bool)
   case resume(kinds: [String])
+  /// - count: nil for no limit.
+  case limit(kinds: [String], to: Int?, evenNew: Bool)
   case unschedule(names: [String])
 }
 
@@ -97,7 +99,7 @@ extension Change {
     switch self {
     case .jobs(_, let change): change == .delete
     case .all(.delete), .all(.drain): true
-    case .all(.retry), .all(.priority), .pause, .resume, .unschedule: false
+    case .all(.retry), .all(.priority), .pause, .resume, .limit, .unschedule: false
     }
   }
 }

@@ -2,7 +2,8 @@ import CompositeOperationsCommandLine
 
 /// What the tool can do: the first word of its arguments.
 enum Verb: String, CaseIterable, Sendable {
-  case list, show, stats, retry, cancel, hold, delete, priority, pause, resume, drain, periodic, unschedule, export,
+  case list, show, stats, retry, cancel, hold, delete, priority, pause, resume, limit, drain, periodic, unschedule,
+    export,
     compact, workers, doctor, schema
 
   /// Whether it is about a queue that is there.
@@ -20,6 +21,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .priority: ["ID… MAJOR[,MINOR] [--json]", "--kind KIND MAJOR[,MINOR] [--json]"]
     case .pause: ["KIND… [--new] [--json]"]
     case .resume: ["KIND… [--json]"]
+    case .limit: ["KIND… --to N [--new] [--json]", "KIND… --none [--json]"]
     case .drain: ["--kind KIND [--dry-run | --yes] [--json]", "--all [--dry-run | --yes] [--json]"]
     case .unschedule: ["NAME… [--json]"]
     case .export: ["[--kind KIND] [--state STATE]… [--json]"]
@@ -40,6 +42,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .priority: "change the priority of jobs; the larger runs first"
     case .pause: "keep jobs of a kind from starting, in all processes, until it is resumed"
     case .resume: "have jobs of a paused kind start again"
+    case .limit: "let no more than so many jobs of a kind execute at once, in all processes together"
     case .drain: "delete all jobs that do not run yet, of a kind or of all, for good: they are lost"
     case .periodic: "show the jobs that are enqueued again and again, and when next"
     case .unschedule: "have periodic jobs not enqueued any more; what was enqueued stays"
@@ -72,7 +75,7 @@ enum Verb: String, CaseIterable, Sendable {
       it before. What executes goes on, and what is cancelled, dead or done stays.
 
       """ + Self.questionNote
-    case .pause:
+    case .pause, .limit:
       """
       A kind is known that has or had jobs, or that a program has registered. Another one may be misspelt, and is refused
       without --new.
@@ -119,8 +122,9 @@ enum Verb: String, CaseIterable, Sendable {
       """
     case .schema:
       """
-      For queues that open with PostgresOptions.migrates = false, as their role may make no tables: run it with psql as the
-      owner of the database. The GRANTs that a role needs stand in it as a comment, or for ROLE. Nothing is connected to.
+      For queues that open with PostgresOptions.migrates = false, as their role may make no tables. Run it with psql, in a
+      schema without tables, as the role that is to own them. With --role it grants ROLE what it needs; without, these GRANTs
+      stand at its end as a comment. The tool connects to nothing here.
 
       """
     case .retry, .cancel, .hold, .resume: nil
@@ -140,10 +144,11 @@ enum Verb: String, CaseIterable, Sendable {
     case .show, .cancel, .hold, .delete: "jobs.sqlite 7"
     case .stats, .periodic, .compact: "jobs.sqlite"
     case .workers, .doctor: "postgresql://app@db.example.org/shop"
-    case .schema: "--print --role app | psql shop"
+    case .schema: "--print --role app | psql -v ON_ERROR_STOP=1 shop"
     case .retry: "jobs.sqlite --all-dead"
     case .priority: "jobs.sqlite 7 20"
     case .pause, .resume: "jobs.sqlite send-email"
+    case .limit: "jobs.sqlite send-email --to 4"
     case .drain: "jobs.sqlite --kind send-email"
     case .unschedule: "jobs.sqlite nightly"
     case .export: "jobs.sqlite --state done > done.jsonl"
@@ -161,6 +166,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .show, .stats, .cancel, .hold, .resume, .periodic, .unschedule, .compact, .workers, .doctor:
       ["--schema": "jobs", "--json": nil, "--help": nil]
     case .pause: ["--new": nil, "--schema": "jobs", "--json": nil, "--help": nil]
+    case .limit: ["--to": "4", "--none": nil, "--new": nil, "--schema": "jobs", "--json": nil, "--help": nil]
     case .retry:
       [
         "--all-dead": nil, "--all-held": nil, "--kind": "send-email", "--schema": "jobs", "--json": nil, "--help": nil,

@@ -109,6 +109,19 @@ import Testing
     #expect(unknown.errors == "durable-queue: There is no kind “mial”, so it is not paused. Did you mean mail?\n")
   }
 
+  @Test func limit_isKept_andShown_untilItIsLifted() async throws {
+    let sample = try Sample()
+    try await sample.queue().enqueue(Mail(to: "ada"))
+    #expect(tool("limit", sample.path, "mail", "--to", "3").output == "mail  3 at most\n")
+    let line = try #require(tool("stats", sample.path).output.split(separator: "\n").first { $0.hasPrefix("mail") })
+    #expect(line.hasSuffix("3 at most"), "\(line)")
+    #expect(tool("limit", sample.path, "mail", "--none").output == "mail  no limit\n")
+    #expect(!tool("stats", sample.path).output.contains("at most"))
+    let refused = tool("limit", sample.path, "mial", "--to", "3")
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("The queue knows no kind “mial”, so it was not limited. Did you mean mail?"))
+  }
+
   /// TOOL-6
   @Test func pauseOfAnUnknownKind_isRefused_unlessItIsSaidToBeNew() async throws {
     let sample = try Sample()

@@ -168,7 +168,7 @@ import Testing
     #expect(Set(states.keys) == Set(JobState.allCases.map(\.description)))
     let kinds = try #require(statistics["kinds"] as? [[String: Any]])
     #expect(kinds.map { $0["kind"] as? String } == ["mail", "resize"])
-    #expect(Set(kinds[0].keys) == ["kind", "paused", "total", "states"])
+    #expect(Set(kinds[0].keys) == ["kind", "paused", "limit", "total", "states"])
   }
 
   @Test func stats_ofAnEmptyQueue() throws {

@@ -102,8 +102,8 @@ extension PostgresDoctor {
     return .attention(
       "connections", finding,
       why: """
-        Each process of a queue has up to PostgresOptions.maxConnections, and one to listen: 5 unless it says otherwise. One that \
-        gets none enqueues and runs nothing until it does.
+        Each process of a queue has up to PostgresOptions.maxConnections, one to listen, and one more for a moment: 6 unless it \
+        says otherwise. One that gets none enqueues and runs nothing until it does.
         """,
       remedy: "Raise max_connections, or the limit of the role or the database; lower maxConnections; or use a pooler.")
   }
