@@ -5,6 +5,8 @@ import Foundation
 
 extension QueueCore {
   static let pauseAfterFailure = Duration.seconds(5)
+  /// Until what somebody keeps locked is asked for again.
+  static let pauseWhenHeldUp = Duration.milliseconds(100)
 
   /// How long it is from one look to the next at most; nil for as long as it takes until something happens.
   var longestPause: Duration? {
@@ -29,16 +31,18 @@ extension QueueCore {
   }
 
   /// Sets the alarm for what becomes due before the next look, and wakes those who wait until nothing is.
-  func lookAhead(in store: any StoreSession) {
-    lookAhead(Result { try store.ahead(whatIsAhead) }, in: store)
+  func lookAhead(in store: any StoreSession, isAfterLook: Bool = false) {
+    lookAhead(Result { try store.ahead(whatIsAhead) }, in: store, isAfterLook: isAfterLook)
   }
 
-  func lookAhead(_ ahead: Result<StoreAhead, any Error>, in store: any StoreSession) {
+  func lookAhead(_ ahead: Result<StoreAhead, any Error>, in store: any StoreSession, isAfterLook: Bool = false) {
     switch ahead {
     case .success(let ahead):
       let next = [ahead.nextDue, ahead.nextOccurrence, nextPruning(ahead), nextLookForUnknownKinds(ahead)]
       if let next = next.compactMap({ $0 }).min() {
-        setAlarm(in: .milliseconds(max(next.clampedDifference(to: ahead.now), 1)))
+        let delay = Duration.milliseconds(max(next.clampedDifference(to: ahead.now), 1))
+        // What is due though the queue has just looked for it others have locked, or there is more than a look takes.
+        setAlarm(in: isAfterLook && database.isPaced ? max(delay, .milliseconds(20)) : delay)
       }
     case .failure: setAlarm(in: Self.pauseAfterFailure)
     }

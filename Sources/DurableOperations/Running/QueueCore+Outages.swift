@@ -36,9 +36,19 @@ extension QueueCore {
   /// Others may take over what runs here when the lease is over: they cannot ask.
   private func cancelAfterLease(_ outage: Int) {
     _ = clock.timekeeper.after(configuration.leaseDuration) { [weak self] in
-      guard let self, withLock({ $0.watch.outage.cause != nil && $0.watch.outage.number == outage }) else { return }
-      interruptAll(.lostLease)
+      self?.giveUpAfterLease(outage)
     }
+  }
+
+  /// What ran is given back before anything else is done with the database, for if that is back before anybody else takes it over,
+  /// nobody would.
+  private func giveUpAfterLease(_ outage: Int) {
+    let executions = withLock { storage -> [Execution] in
+      guard storage.watch.outage.cause != nil, storage.watch.outage.number == outage else { return [] }
+      storage.owedWorker = storage.state.worker
+      return storage.executions.values.filter { $0.interrupt(.lostLease) }
+    }
+    for execution in executions { cancel(execution) }
   }
 
   /// How long to wait until a round that failed is begun anew.

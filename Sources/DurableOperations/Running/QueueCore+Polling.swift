@@ -15,9 +15,9 @@ extension QueueCore {
       pump()
     }
     // What is due still could not be seen to, or is for others to see to: not at once again.
-    if isFine { lookAhead(in: store) } else { wakeWaiters(in: store) }
+    if isFine { lookAhead(in: store, isAfterLook: true) } else { wakeWaiters(in: store) }
     if let pause = longestPause {
-      setAlarm(in: database.spreadsLooks ? Self.spread(pause, by: .random(in: 0...1)) : pause)
+      setAlarm(in: database.isPaced ? Self.spread(pause, by: .random(in: 0...1)) : pause)
     }
     // A queue that does not poll would not look again.
     if !isFine, phase != .idle { setAlarm(in: Self.pauseAfterFailure) }
@@ -51,7 +51,7 @@ extension QueueCore {
     failure = failure ?? seen.failure
     // First: the store does not tell of them again, whatever becomes of the other parts.
     followWishes(seen)
-    for part in [prolongLease, rescue, enqueuePeriodicJobs, promote, pruneNowAndThen, lookForUnknownKinds] {
+    for part in [prolongLease, rescue, promote, enqueuePeriodicJobs, pruneNowAndThen, lookForUnknownKinds] {
       guard attempt({ try part(seen, store) }) else { break }
     }
     return failure
@@ -171,7 +171,9 @@ extension QueueCore {
 
   private func promote(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
     guard let due = seen.nextDue, due <= seen.now else { return }
-    if try store.promote() { withLock { $0.state.workMayHaveCome() } }
+    // Also if nothing was promoted: another attempt, of which nobody heard, may have done it.
+    _ = try store.promote()
+    withLock { $0.state.workMayHaveCome() }
   }
 
   private func pruneNowAndThen(_ seen: StoreLookAnswer, in store: any StoreSession) throws {

@@ -56,11 +56,19 @@ extension QueueCore {
     }
   }
 
-  /// Gives back what ran when the queue was suspended, if that was not possible then. On a thread of the store's, before anything
-  /// is claimed.
+  /// Gives back what ran when the queue was suspended, if that was not possible then, or what was cancelled in an outage. On a
+  /// thread of the store's, before anything is claimed.
   func giveBackOwedJobs(in store: any StoreSession) throws {
-    guard let worker = withLock({ $0.owedWorker }) else { return }
-    try store.giveBackJobs(of: worker, after: [], keepsDone: keepsDone, within: nil)
+    let (owed, ends) = withLock { storage in
+      (storage.owedWorker, storage.owedWorker == nil ? [] : storage.state.takeAcknowledgements())
+    }
+    guard let worker = owed else { return }
+    do {
+      try store.giveBackJobs(of: worker, after: ends, keepsDone: keepsDone, within: nil)
+    } catch {
+      withLock { $0.state.putBack(ends) }
+      throw error
+    }
     withLock { $0.hasGivenBack(worker) }
   }
 

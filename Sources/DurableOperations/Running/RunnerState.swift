@@ -33,6 +33,8 @@ struct RunnerState {
   private(set) var runningCount = 0
   private var isRunningAlone = false
   private(set) var waitsToRunAlone = false
+  /// Whether something has changed since the round that is under way began: what it has seen is old.
+  private var hasNews = false
   private var acknowledgements: [Acknowledgement] = []
   /// Whether a round is under way.
   private(set) var isInRound = false
@@ -106,6 +108,7 @@ struct RunnerState {
     for id in kinds.keys { kinds[id]?.mayHaveWork = true }
     // The one that waits may be gone; the next claim tells.
     waitsToRunAlone = false
+    hasNews = true
   }
 
   /// A job's operation has ended.
@@ -165,6 +168,7 @@ struct RunnerState {
     let isLast = phase == .stopping && runningCount == 0
     guard claimable != nil || !acknowledgements.isEmpty || isLast else { return nil }
     isInRound = true
+    hasNews = false
     for (kind, _) in claimable ?? [] { kinds[kind]?.mayHaveWork = false }
     let room = maxConcurrentJobs - runningCount
     var round = Round(
@@ -207,7 +211,7 @@ struct RunnerState {
     if claim.jobs.first?.isAlone == true { isRunningAlone = true }
     var asked: [Int] = []
     if let claimable = round.claimable {
-      waitsToRunAlone = claim.waitsToRunAlone
+      waitsToRunAlone = claim.waitsToRunAlone && !hasNews
       while phase == .running, askedPlaces.count + freePlaces.count < claim.furtherJobs {
         lastPlace += 1
         askedPlaces.insert(lastPlace)

@@ -7,8 +7,9 @@ protocol StoreAccess: AnyObject, Sendable {
   /// What the place is called in errors: the path of a file.
   var place: String { get }
 
-  /// Whether many processes may ask the place at the same moment, each for itself: their looks are spread.
-  var spreadsLooks: Bool { get }
+  /// Whether many processes may ask the place at the same moment, each for itself: their looks are spread, and what others keep
+  /// locked is asked for again after a while.
+  var isPaced: Bool { get }
 
   /// Whether the place is to be left alone: what is asked of a session fails with ``DatabaseError/Code/suspended``.
   var isSuspended: Bool { get set }
@@ -34,7 +35,7 @@ protocol StoreAccess: AnyObject, Sendable {
 }
 
 extension StoreAccess {
-  var spreadsLooks: Bool { false }
+  var isPaced: Bool { false }
 
   func listen(_ heard: @escaping @Sendable (StoreNews) -> Void) {}
 }

@@ -25,5 +25,7 @@ struct StoreRoundAnswer {
   var rules: KindRules?
   /// Whether something that was written made other jobs due.
   var hasFreed = false
+  /// Whether all that could have been claimed was locked by others.
+  var isHeldUp = false
   var ahead: Result<StoreAhead, any Error>?
 }

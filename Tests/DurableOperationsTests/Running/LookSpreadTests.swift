@@ -14,9 +14,9 @@ struct LookSpreadTests {
   @Test(arguments: Engine.available) func looksAreSpread_onAServer_byItsOwnClock(on engine: Engine) throws {
     var configuration = DurableQueue.Configuration()
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)
-    #expect(queue.core.database.spreadsLooks == (engine == .postgres))
+    #expect(queue.core.database.isPaced == (engine == .postgres))
     configuration.clock = JobClock(ManualClock())
     let withClock = try DurableQueue(location: engine.location(), configuration: configuration)
-    #expect(!withClock.core.database.spreadsLooks)
+    #expect(!withClock.core.database.isPaced)
   }
 }

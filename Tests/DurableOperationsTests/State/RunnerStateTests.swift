@@ -88,6 +88,21 @@ import Testing
     #expect(state.nextRound()?.claimable?.map(\.kind) == [1])
   }
 
+  @Test func jobThatWaitsToRunAloneIsGoneBeforeTheRoundEnds_doesNotKeepOthersOut() throws {
+    let state = state([1: 5])
+    _ = state.start()
+    var round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1)]), hasFreed: true, worker: 7)
+    round = try #require(state.nextRound())
+    // What the claim has seen was cancelled since.
+    state.workMayHaveCome()
+    state.roundSucceeded(round, claim: Claim(waitsToRunAlone: true), hasFreed: false, worker: 7)
+    #expect(state.nextRound() != nil)
+    // Unless somebody does something, it waits.
+    state.roundSucceeded(round, claim: Claim(waitsToRunAlone: true), hasFreed: false, worker: 7)
+    #expect(state.nextRound() == nil)
+  }
+
   @Test func jobThatRunsAlone_keepsOthersOutUntilItHasEnded() throws {
     let state = state()
     _ = state.start()

@@ -20,7 +20,7 @@ final class PostgresAccess: StoreAccess {
   var place: String { store.place }
 
   /// A test that has a clock of its own says when it is time.
-  var spreadsLooks: Bool { store.configuration.clock.isMachines }
+  var isPaced: Bool { store.configuration.clock.isMachines }
 
   func sync<R>(_ body: (any StoreSession) throws -> R) throws -> R {
     if store.isInTransaction { throw JobError(.insideTransaction) }

@@ -6,14 +6,17 @@ extension PostgresSession {
   func compact(worker: Int64?, lease: Duration) throws -> Int {
     try requireOwner()
     let before = try size()
-    try use { connection in
-      // The session is not used for anything else: its time limit is gone. Behind a pooler it has none, and is another's next.
-      defer { connection.markBroken() }
+    do {
+      // A connection of its own: it takes long, and the time limit of its session is gone.
+      let connection = try PostgresConnection.connect(configuration)
+      defer { connection.close() }
       if store.options.pooler == .none { try connection.run(.reading, PostgresStatement("SET statement_timeout = 0")) }
       for table in ["jobs", "dependencies", "checkpoints", "errors", "rounds", "workers", "occurrences"] {
         let vacuum = PostgresPipeline(.reading, PostgresStatement("VACUUM (ANALYZE) \(schema.text).\(table)"))
         try connection.run(vacuum, timeout: .seconds(24 * 3600))
       }
+    } catch let error as PostgresError {
+      throw DatabaseError(error, place: store.place)
     }
     return max(before - (try size()), 0)
   }

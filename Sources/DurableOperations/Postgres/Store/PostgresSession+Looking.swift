@@ -108,11 +108,12 @@ extension PostgresSession {
 
   /// Whether a job of one of these kinds executes anywhere, or is due.
   func isBusy(with kinds: [Int64]) throws -> Bool {
-    if try isAnythingDue(of: kinds) { return true }
-    return try read(
+    // One statement: a job that goes from one state to another meanwhile is in one of them.
+    try read(
       "is_busy",
       """
-      SELECT 1 WHERE EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = \(.executing) AND lane >> 2 = ANY($1::bigint[]))
+      SELECT 1 WHERE EXISTS (\(Self.isAnyWaiting(schema)))
+        OR EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = \(.executing) AND lane >> 2 = ANY($1::bigint[]))
         OR EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = \(.scheduled)
           AND run_at <= coalesce($2::bigint, \(schema).now_ms()) AND lane >> 2 = ANY($1::bigint[]))
       """

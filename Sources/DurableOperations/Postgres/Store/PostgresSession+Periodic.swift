@@ -1,4 +1,5 @@
 #if os(macOS) || os(Linux)
+import CompositeOperations
 import Foundation
 
 extension PostgresSession {
@@ -121,6 +122,8 @@ extension PostgresWork {
         unreadable = error
         continue
       }
+      // Another process has just given it to another kind, whose number is not known here: the next look asks for it.
+      guard store.state.withLock({ $0.kindNumbers[KindName(row.kind)] }) != nil else { continue }
       let times = row.due(at: now)
       for time in times where try takesPlace(row.name, row.schedule, at: time.milliseconds) {
         let job = row.request(for: time)

@@ -47,7 +47,8 @@ extension PostgresSession {
       answer.claim.waitsToRunAlone = waits && !request.mayRunAlone
       claims = count > 0
     }
-    if claims || !ends.isEmpty {
+    // What an earlier round has claimed is told only if this process still is the worker that has it.
+    if claims || !ends.isEmpty || hasFound {
       if store.numbers.withLock({ $0.counter == nil }) { try takeIn(lease: round.lease) }
       try send(ends, keepsDone: round.keepsDone, claims ? request : nil, lease: round.lease, &answer)
     }
@@ -92,7 +93,11 @@ extension PostgresSession {
     // The connection is somebody else's by now.
     if !ends.isEmpty { work.tellOf(batch, results) { (try? kindName($0)) ?? "" } }
     work.tellAll()
-    if work.hasFreedJobs || claimed?.wasOvertaken == true { answer.hasFreed = true }
+    if work.hasFreedJobs { answer.hasFreed = true }
+    if claimed?.wasOvertaken == true {
+      // Others claim as well, and the next round finds what is left. What somebody keeps locked it would not.
+      if jobs.isEmpty { answer.isHeldUp = true } else { answer.hasFreed = true }
+    }
   }
 
   private func addCheckpoints(_ ids: Set<JobID>, to claim: inout Claim) throws {

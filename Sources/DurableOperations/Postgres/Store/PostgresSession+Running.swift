@@ -150,7 +150,8 @@ extension PostgresSession {
       """
       UPDATE \(schema).workers SET lease = $4, lease_until = coalesce($5::bigint, \(schema).now_ms()) + $4
       WHERE id = $1 AND EXISTS (SELECT 1 FROM \(schema).rounds WHERE rounds.worker = $1) AND EXISTS (
-        SELECT 1 FROM \(schema).jobs WHERE jobs.id = $2 AND claim = $3 AND state + 0 = \(.executing))
+        SELECT 1 FROM \(schema).jobs WHERE jobs.id = $2 AND claim = $3 AND state + 0 = \(.executing) AND jobs.worker = $1)
+        AND lease_until > 0
       RETURNING id
       """
     ) {

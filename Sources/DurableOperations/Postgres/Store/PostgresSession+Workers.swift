@@ -6,6 +6,8 @@ import Foundation
 
 extension PostgresSession {
   func prolongLease(of worker: Int64?, by lease: Duration, knowing kinds: [Int64]) throws -> Bool {
+    // If the worker is no more, what a round has written whose answer was lost is to be known before that.
+    try settleRounds()
     var position: Int?
     let results = try transaction(isRepeatable: true) { work in
       try work.run(commits: true) { pipeline in
@@ -28,7 +30,7 @@ extension PostgresSession {
             "prolong_lease",
             """
             UPDATE \(schema).workers SET lease = $2, lease_until = coalesce($3::bigint, \(schema).now_ms()) + $2 WHERE id = $1
-              AND EXISTS (SELECT 1 FROM \(schema).rounds WHERE rounds.worker = $1)
+              AND EXISTS (SELECT 1 FROM \(schema).rounds WHERE rounds.worker = $1) AND lease_until > 0
             RETURNING id
             """)
         ) {
@@ -93,6 +95,7 @@ extension PostgresSession {
       work.tell(.rescued(ids))
       try rescued.forEachRow { row in
         let (id, kind) = (JobID(rawValue: row.integer(0)), try work.kindName(JobLane.kind(of: row.integer(1))))
+        work.makeRoom(ofKind: kind)
         switch JobState(rawValue: Int(clamping: row.integer(2))) {
         case .dead:
           let losses = Int(clamping: row.integer(3))

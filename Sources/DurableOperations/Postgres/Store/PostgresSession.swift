@@ -21,6 +21,8 @@ final class PostgresSession: StoreSession {
   }
 
   var schema: SQL { store.schema }
+  /// How it connects.
+  var configuration: PostgresConfiguration { pool.configuration }
 
   func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement { store.statement(name, sql()) }
 
@@ -36,6 +38,8 @@ final class PostgresSession: StoreSession {
       // It was interrupted.
       if error.code == .busy, !ignoresSuspension { try store.refuseWhileSuspended() }
       if error.endsConnection { store.state.withLock { $0.connectedSince = nil } }
+      // If it was stored, somebody has to look for what has become due.
+      if error.code == .outcomeUnknown { store.notifier.notify(StoreNews(isIncomplete: true)) }
       throw DatabaseError(error, place: store.place)
     }
   }

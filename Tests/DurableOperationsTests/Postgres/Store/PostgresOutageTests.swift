@@ -1,4 +1,5 @@
 #if os(macOS) || os(Linux)
+import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
 import TestSupport
@@ -71,6 +72,28 @@ import Testing
     try await server.start()
     // What fails until the connections are back is tried again by the clock.
     try await advance(clock) { await queue.stop(grace: .zero) }
+  }
+
+  /// Nobody else is there to take it over.
+  @Test func serverIsBackAfterALease_whatWasCancelledRunsAgain() async throws {
+    let server = try await PostgresServer.own(), clock = ManualClock(), ran = EventRecorder<Int>()
+    let queue = try queue(server) {
+      $0.whenDisconnected = .cancelAfterLease
+      $0.clock = JobClock(clock)
+    }
+    let first = HeldOperation<Void>(settlesWhenCancelled: true)
+    try await queue.register(Count.self) { job, _ in
+      first.isFinished ? BlockOperation { ran.record(job.number) } : first
+    }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1))
+    await first.started.wait()
+    try await server.stop()
+    try await advance(clock) { await first.cancelRequested.wait() }
+    try await server.start()
+    try await advance(clock) { await ran.wait(forCount: 1) }
+    try await advance(clock) { await queue.stop() }
+    #expect(try await queue.job(id)?.state == .done)
   }
 
   /// Has the time go on until something is over.

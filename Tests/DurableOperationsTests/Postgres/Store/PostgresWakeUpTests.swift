@@ -152,6 +152,30 @@ import Testing
     await queues[0].stop()
   }
 
+  @Test func jobIsLockedByAnother_isNotAskedForAllTheTime_andStartsWhenTheLockIsGone() async throws {
+    let schema = try await TestSchema(), ran = EventRecorder<Int>()
+    var configuration = DurableQueue.Configuration()
+    configuration.pollInterval = nil
+    let queue = try await onWorker { [configuration] in
+      Result { try DurableQueue(location: schema.location(), configuration: configuration) }
+    }.get()
+    try await queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
+    try await queue.enqueue(Count(number: 1))
+    let inspection = try await schema.inspection()
+    let connection = try await onWorker { Result { try schema.connection() } }.get()
+    defer { connection.close() }
+    try connection.run(.opening, PostgresStatement("SELECT 1 FROM jobs FOR UPDATE"))
+    let start = ContinuousClock.now
+    queue.start()
+    let rounds = "SELECT coalesce(sum(number), 0)::bigint FROM rounds"
+    await until(((try? inspection.number(rounds)) ?? 0) >= 5)
+    let asked = try inspection.number(rounds), most = Int64((ContinuousClock.now - start) / .milliseconds(20)) + 10
+    #expect(asked <= most)
+    connection.rollBack()
+    await ran.wait(forCount: 1)
+    await queue.stop()
+  }
+
   @Test func listenerIsLost_listensAgain_andLooksForWhatItMissed() async throws {
     let queues = try queues(), ran = EventRecorder<Int>()
     try await queues[0].register(Count.self) { job, _ async throws in ran.record(job.number) }
