@@ -61,10 +61,10 @@ extension QueueCore {
 
   /// What a round may claim, as it is now: kinds may have been paused since the round began, or all of it stopped.
   private func request(for round: RunnerState.Round) -> ClaimRequest? {
-    let claimable = withLock { storage in
-      storage.state.phase == .running
-        ? round.claimable?.filter { storage.registrations[$0.kind] != nil && !storage.state.rules.paused.contains($0.kind) }
-        : nil
+    let claimable = withLock { storage -> [(kind: Int64, limit: Int)]? in
+      let (registered, paused) = (storage.registrations, storage.state.rules.paused)
+      return storage.state.phase == .running
+        ? round.claimable?.filter { registered[$0.kind] != nil && !paused.contains($0.kind) } : nil
     }
     guard let claimable else { return nil }
     // The user's queue may have been suspended since it started the places: other processes may run the jobs.

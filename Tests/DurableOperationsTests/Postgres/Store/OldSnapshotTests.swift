@@ -144,7 +144,7 @@ private final class SnapshotStage {
         "SELECT array_agg(id)::text FROM (SELECT id FROM jobs WHERE state = 0 ORDER BY id DESC LIMIT 10) AS last") ?? ""
     let ended = try connection.integer("SELECT min(finished_at) FROM jobs WHERE state = 7") ?? 0
     let calls: [(name: String, statement: String, values: String)] = [
-      ("claim", "claim", "\(places), 10, \(worker), true, NULL"), ("count", "count_claimable", "\(places), 10"),
+      ("claim", "claim", "\(places), 10, \(worker), true, NULL, '{}'"), ("count", "count_claimable", "\(places), 10"),
       ("due", "look_due", "\(due)"), ("promote", "promote", "\(Self.now), \(due)"),
       ("first finish", "ahead", "\(Self.now), true, \(due), \(finished)"),
       ("prune", "prune", "\(ended + 10), 0, \(finished)"), ("done", "done", "'\(ids)', '\(ids)'"),

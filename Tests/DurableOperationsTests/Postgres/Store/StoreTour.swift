@@ -96,6 +96,7 @@ struct StoreTour {
       _ = try session.look(StoreLook(worker: harness.worker, kinds: kinds))
       _ = try session.ahead(StoreAhead.Question(wantsFirstFinish: true, knownKinds: Set(kinds)))
       _ = try session.isBusy(with: kinds)
+      _ = try session.isAnythingDue(of: kinds)
       _ = try session.prolongLease(of: harness.worker, by: .seconds(60), knowing: kinds)
       _ = try session.promote()
       _ = try session.prune(keeping: .zero)
