@@ -10,7 +10,9 @@ extension QueueCore {
     giveBack(unneeded)
     guard let round else { return }
     database.async { [self] store in
+      var round = round
       do {
+        round.acknowledgements = try giveBackOwedJobs(after: round.acknowledgements, in: store)
         try perform(round, in: store)
       } catch {
         fail(round, with: error)
@@ -19,7 +21,6 @@ extension QueueCore {
   }
 
   private func perform(_ round: RunnerState.Round, in store: any StoreSession) throws {
-    try giveBackOwedJobs(in: store)
     let answer = try store.round(
       StoreRound(
         acknowledgements: round.acknowledgements, keepsDone: keepsDone,

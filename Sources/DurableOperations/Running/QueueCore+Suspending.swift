@@ -57,19 +57,26 @@ extension QueueCore {
   }
 
   /// Gives back what ran when the queue was suspended, if that was not possible then, or what was cancelled in an outage. On a
-  /// thread of the store's, before anything is claimed.
+  /// thread of the store's. A round that waits does it itself: it has ends of attempts that are to be written before.
   func giveBackOwedJobs(in store: any StoreSession) throws {
-    let (owed, ends) = withLock { storage in
-      (storage.owedWorker, storage.owedWorker == nil ? [] : storage.state.takeAcknowledgements())
-    }
-    guard let worker = owed else { return }
+    if withLock({ !$0.state.isInRound }) { try giveBackOwedJobs(after: [], in: store) }
+  }
+
+  /// The same at the beginning of a round, before anything is claimed.
+  ///
+  /// - Parameter ends: those that the round is to write. None are left if they were written here.
+  @discardableResult
+  func giveBackOwedJobs(after ends: [Acknowledgement], in store: any StoreSession) throws -> [Acknowledgement] {
+    guard let worker = withLock({ $0.owedWorker }) else { return ends }
+    let further = withLock { $0.state.takeAcknowledgements() }
     do {
-      try store.giveBackJobs(of: worker, after: ends, keepsDone: keepsDone, within: nil)
+      try store.giveBackJobs(of: worker, after: ends + further, keepsDone: keepsDone, within: nil)
     } catch {
-      withLock { $0.state.putBack(ends) }
+      withLock { $0.state.putBack(further) }
       throw error
     }
     withLock { $0.hasGivenBack(worker) }
+    return []
   }
 
   func resume() {

@@ -74,26 +74,33 @@ import Testing
     try await advance(clock) { await queue.stop(grace: .zero) }
   }
 
-  /// Nobody else is there to take it over.
-  @Test func serverIsBackAfterALease_whatWasCancelledRunsAgain() async throws {
+  /// Nobody else is there to take it over. What ended before is written, and not given back with it.
+  @Test func serverIsBackAfterALease_whatWasCancelledRunsAgain_andWhatEndedDoesNot() async throws {
     let server = try await PostgresServer.own(), clock = ManualClock(), ran = EventRecorder<Int>()
     let queue = try queue(server) {
       $0.whenDisconnected = .cancelAfterLease
       $0.clock = JobClock(clock)
     }
-    let first = HeldOperation<Void>(settlesWhenCancelled: true)
+    let events = queue.events()
+    let cancelled = HeldOperation<Void>(settlesWhenCancelled: true), ended = HeldOperation<Void>()
     try await queue.register(Count.self) { job, _ in
-      first.isFinished ? BlockOperation { ran.record(job.number) } : first
+      ran.record(job.number)
+      return job.number == 0 ? ended : cancelled.isFinished ? BlockOperation {} : cancelled
     }
     queue.start()
-    let id = try await queue.enqueue(Count(number: 1))
-    await first.started.wait()
+    let ids = try await queue.enqueue(contentsOf: [Count(number: 0), Count(number: 1)])
+    await ended.started.wait()
+    await cancelled.started.wait()
     try await server.stop()
-    try await advance(clock) { await first.cancelRequested.wait() }
+    ended.finish()
+    try await advance(clock) { await cancelled.cancelRequested.wait() }
     try await server.start()
-    try await advance(clock) { await ran.wait(forCount: 1) }
+    try await advance(clock) { await ran.wait(forCount: 3) }
     try await advance(clock) { await queue.stop() }
-    #expect(try await queue.job(id)?.state == .done)
+    #expect(ran.events.sorted() == [0, 1, 1])
+    for id in ids { #expect(try await queue.job(id)?.state == .done) }
+    queue.core.events.end()
+    for await event in events where event.kind == .leaseLost { #expect(event.jobIDs == [ids[1]]) }
   }
 
   /// Has the time go on until something is over.
