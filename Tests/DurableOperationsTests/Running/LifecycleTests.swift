@@ -47,14 +47,15 @@ import Testing
     await queue?.stop()
     queue = nil
     var words: [String: [String]] = [:]
-    for await event in events {
+    // On a busy machine a server may also be told to be slow.
+    for await event in events where !event.jobIDs.isEmpty {
       let parts = event.text.split(separator: " ")
       words["\(parts[1])", default: []].append("\(parts[0])")
     }
     #expect(words.count == 100)
     #expect(words.values.allSatisfy { $0 == ["enqueued", "started", "progress", "done"] })
     var count = 0
-    for await _ in second { count += 1 }
+    for await event in second where !event.jobIDs.isEmpty { count += 1 }
     #expect(count == 400)
   }
 

@@ -52,7 +52,8 @@ final class PostgresListener: Sendable {
   /// Ends the session. Nothing is told any more, but for what a handler is about to be told now.
   func close() {
     guard let connection = state.withLock({ $0.end() }) else { return }
-    connection.close()
+    // Its queue may be using it.
+    socket.queue.async { connection.close() }
   }
 
   /// Sends a pipeline on the connection, as one that notifies others does. `completion` is called on the queue of the listener.
