@@ -15,7 +15,7 @@ extension PostgresSession {
         let vacuum = PostgresPipeline(.reading, PostgresStatement("VACUUM (ANALYZE) \(schema.text).\(table)"))
         try connection.run(vacuum, timeout: .seconds(24 * 3600))
       }
-    } catch let error as PostgresError {
+    } catch {
       throw DatabaseError(error, place: store.place)
     }
     return max(before - (try size()), 0)
