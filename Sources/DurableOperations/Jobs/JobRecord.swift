@@ -80,7 +80,7 @@ public struct JobCounts: Sendable, Hashable {
     public let isRegistered: Bool
     /// Whether it is paused.
     public let isPaused: Bool
-    /// How many of its jobs may execute at once in all processes together, as ``DurableQueue/limit(kind:to:)`` has it; nil for
+    /// How many of its jobs may execute at once in all processes together, as `limit(kind:to:)` has it; nil for
     /// any number.
     public let limit: Int?
     /// How many jobs of it there are in each state; states without any are left out.

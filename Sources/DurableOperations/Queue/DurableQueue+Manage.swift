@@ -299,7 +299,7 @@ extension DurableQueue {
   /// come one after the other; where a job ends, the next one starts at once in the same process, and within milliseconds in
   /// another one on a server, at its next look where processes share a file.
   ///
-  /// - Precondition: the limit is 1 or more. ``pause(kind:)`` is for none at all.
+  /// - Precondition: the limit is 1 or more. `pause(kind:)` is for none at all.
   public func limit(kind: String, to limit: Int?) throws {
     requireLimit(limit, kind)
     try core.database.sync { try $0.setLimit(limit, kind: kind) }
