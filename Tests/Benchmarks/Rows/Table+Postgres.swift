@@ -16,7 +16,7 @@ extension Table {
         Row(
           section: section, name: "enqueue one at a time, .\(name)", against: "the same SQL in a bare loop",
           count: single,
-          budget: .atMost(1 / 0.7, known: 3),
+          budget: .atMost(1 / 0.7, known: 4),
           measurement: .comparison(
             subject: .blocking { subject.value.enqueue(single, inBatchesOf: 1) },
             peer: .blocking { subject.value.enqueueAtPeer(single, inBatchesOf: 1) })),
@@ -28,7 +28,7 @@ extension Table {
             peer: .blocking { subject.value.enqueueAtPeer(many, inBatchesOf: 100) })),
         Row(
           section: section, name: "claim, run and acknowledge, .\(name)", against: "the same SQL in rounds of 100",
-          count: many, budget: .atMost(2, known: 3),
+          count: many, budget: .atMost(2, known: 4),
           measurement: .comparison(
             subject: .async { await subject.value.run(many) }, peer: .blocking { subject.value.runAtPeer(many) })),
       ]
