@@ -110,10 +110,13 @@ final class PostgresStore: Sendable {
   func settings(isGuest: Bool) -> PostgresStatement? {
     let ofSession = options.pooler == .transaction ? sessionSettings : []
     if isGuest { return ofSession.isEmpty ? nil : .settingLocally(ofSession, name: "composite_operations_guest") }
+    // The server would make a plan for the values of each call, which takes as long as the claim of some jobs; all plans are the
+    // same whatever the values are.
+    let keepsPlans = ("plan_cache_mode", "force_generic_plan")
     // A process that stands still between two statements would keep its locks for ever.
     let patience = ("idle_in_transaction_session_timeout", Self.timeout(options.statementTimeout))
     return .settingLocally(
-      Self.plans.map { ($0, "off") } + ofSession + [patience], name: "composite_operations_settings")
+      Self.plans.map { ($0, "off") } + [keepsPlans] + ofSession + [patience], name: "composite_operations_settings")
   }
 
   /// What holds for each connection, or, behind a pooler, for each transaction.
