@@ -249,9 +249,11 @@ final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked
       (running.hop, running.file) = (nil, nil)
       return true
     }
-    guard isUnderWay else { return }
     switch finished {
-    case .success: settle(with: .success(response))
+    // Also if it was cancelled while it was put where it belongs: it is there.
+    case .success(true): settle(with: .success(response))
+    case .success(false): break
+    case .failure where !isUnderWay: settle(with: .cancelled)
     case .failure(let error):
       settle(with: .failure(HTTPError(.unwritableFile, url: response.file, underlying: error)))
     }
@@ -272,11 +274,11 @@ final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked
     }
   }
 
-  /// Removes a file, on a queue of its own: the disk may take its time.
+  /// Removes a file, on a queue of its own: the disk may take its time. What goes on where it is being put where it belongs is not
+  /// `goOn`, but ``finish(_:of:_:)``.
   private func discard(_ file: PartialFile, then goOn: @escaping @Sendable () -> Void = {}) {
     DispatchQueue(label: "CompositeOperations.HTTPOperations.discard").async {
-      file.discard()
-      goOn()
+      if file.discard() { goOn() }
     }
   }
 

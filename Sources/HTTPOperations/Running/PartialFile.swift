@@ -41,11 +41,11 @@ final class PartialFile: Sendable {
     try handle.write(contentsOf: data)
   }
 
-  /// Puts the file where it belongs, in one step.
-  func finish() throws {
-    guard begin() else { return }
+  /// Puts the file where it belongs, in one step. Returns false if it was discarded before.
+  func finish() throws -> Bool {
+    guard begin() else { return false }
     let closing = Result { try handle.close() }
-    guard end(isOver: true) else { return }
+    guard end(isOver: true) else { return false }
     do {
       try closing.get()
       guard rename(place.path, destination.path) == 0 else {
@@ -55,18 +55,22 @@ final class PartialFile: Sendable {
       try? FileManager.default.removeItem(at: place)
       throw error
     }
+    return true
   }
 
-  func discard() {
+  /// Returns false if it is over: it was discarded before, or is being put where it belongs.
+  @discardableResult
+  func discard() -> Bool {
     let isInUse = state.withLock { state -> Bool? in
       if state.isOver { return nil }
       state.isOver = true
       return state.isInUse
     }
-    guard let isInUse else { return }
+    guard let isInUse else { return false }
     try? FileManager.default.removeItem(at: place)
     // Who uses it closes it then.
     if !isInUse { try? handle.close() }
+    return true
   }
 
   /// False if it is over.
