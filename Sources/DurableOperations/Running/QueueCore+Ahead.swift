@@ -5,7 +5,7 @@ import Foundation
 
 extension QueueCore {
   static let pauseAfterFailure = Duration.seconds(5)
-  /// Until what somebody keeps locked is asked for again.
+  /// Until what others keep locked is asked for again.
   static let pauseWhenHeldUp = Duration.milliseconds(100)
 
   /// How long it is from one look to the next at most; nil for as long as it takes until something happens.

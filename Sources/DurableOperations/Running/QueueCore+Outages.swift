@@ -36,19 +36,13 @@ extension QueueCore {
   /// Others may take over what runs here when the lease is over: they cannot ask.
   private func cancelAfterLease(_ outage: Int) {
     _ = clock.timekeeper.after(configuration.leaseDuration) { [weak self] in
-      self?.giveUpAfterLease(outage)
+      self?.interruptAll(.lostLease) { storage in
+        guard storage.watch.outage.cause != nil, storage.watch.outage.number == outage else { return false }
+        // It is given back before anything else is done: if the database is back before others take it over, they never do.
+        storage.owedWorker = storage.owedWorker ?? storage.state.worker
+        return true
+      }
     }
-  }
-
-  /// What ran is given back before anything else is done with the database, for if that is back before anybody else takes it over,
-  /// nobody would.
-  private func giveUpAfterLease(_ outage: Int) {
-    let executions = withLock { storage -> [Execution] in
-      guard storage.watch.outage.cause != nil, storage.watch.outage.number == outage else { return [] }
-      storage.owedWorker = storage.state.worker
-      return storage.executions.values.filter { $0.interrupt(.lostLease) }
-    }
-    for execution in executions { cancel(execution) }
   }
 
   /// How long to wait until a round that failed is begun anew.

@@ -171,7 +171,7 @@ extension QueueCore {
 
   private func promote(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
     guard let due = seen.nextDue, due <= seen.now else { return }
-    // Also if nothing was promoted: another attempt, of which nobody heard, may have done it.
+    // Also if nothing was promoted: an earlier attempt, whose answer was lost, may have done it.
     _ = try store.promote()
     withLock { $0.state.workMayHaveCome() }
   }

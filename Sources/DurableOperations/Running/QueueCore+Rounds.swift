@@ -35,7 +35,7 @@ extension QueueCore {
       storage.failuresInARow = 0
       if let rules = answer.rules { storage.state.setRules(rules) }
       let places = storage.state.roundSucceeded(
-        round, claim: claim, hasFreed: answer.hasFreed || answer.isHeldUp && !database.isPaced, worker: answer.worker)
+        round, claim: claim, hasFreed: answer.hasFreed, worker: answer.worker)
       let executions = claim.jobs.map { storage.add($0) }
       for execution in executions { execution.core = self }
       for (execution, place) in zip(executions, round.places) {
@@ -55,7 +55,7 @@ extension QueueCore {
     for timer in timers { clock.timekeeper.cancel(timer) }
     for waiter in idle { waiter.resume() }
     if !claim.jobs.isEmpty, let pause = longestPause { setAlarm(in: pause) }
-    if answer.isHeldUp, database.isPaced { setAlarm(in: Self.pauseWhenHeldUp) }
+    if answer.isHeldUp { setAlarm(in: Self.pauseWhenHeldUp) }
     if let ahead = answer.ahead { lookAhead(ahead, in: store) }
     pump()
   }

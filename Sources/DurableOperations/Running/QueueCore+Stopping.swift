@@ -138,9 +138,11 @@ extension QueueCore {
   }
 
   /// Cancels all operations that were not cancelled before.
-  func interruptAll(_ reason: Execution.Interruption) {
+  ///
+  /// - Parameter begin: what is noted at the same time; false if nothing is to be cancelled.
+  func interruptAll(_ reason: Execution.Interruption, if begin: (inout Storage) -> Bool = { _ in true }) {
     let executions = withLock { storage in
-      storage.executions.values.filter { $0.interrupt(reason) }
+      begin(&storage) ? storage.executions.values.filter { $0.interrupt(reason) } : []
     }
     for execution in executions { cancel(execution) }
   }

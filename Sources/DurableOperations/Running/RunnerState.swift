@@ -83,8 +83,8 @@ struct RunnerState {
   }
 
   mutating func setRules(_ rules: KindRules) {
-    let isEased = !self.rules.paused.isSubset(of: rules.paused) || !self.rules.limited.isSubset(of: rules.limited)
-    if isEased { workMayHaveCome() }
+    let isEased = !self.rules.paused.isSubset(of: rules.paused)
+    if isEased || self.rules.limits != rules.limits { workMayHaveCome() }
     self.rules = rules
   }
 
@@ -120,7 +120,7 @@ struct RunnerState {
     // There is room for one place more.
     if usesPlaces { workMayHaveCome() }
     // It may have been the last one that all processes together may run.
-    if rules.limited.contains(kind) { kinds[kind]?.mayHaveWork = true }
+    if rules.limits[kind] != nil { kinds[kind]?.mayHaveWork = true }
   }
 
   /// The time to wait after a failure is over.

@@ -2,6 +2,6 @@
 struct KindRules: Equatable, Sendable {
   /// Nothing of them is claimed.
   var paused: Set<Int64> = []
-  /// No more than so many jobs of them execute at once, wherever that is.
-  var limited: Set<Int64> = []
+  /// How many of their jobs execute at once, at most, in all processes together.
+  var limits: [Int64: Int] = [:]
 }

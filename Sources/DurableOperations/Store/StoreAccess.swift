@@ -7,8 +7,7 @@ protocol StoreAccess: AnyObject, Sendable {
   /// What the place is called in errors: the path of a file.
   var place: String { get }
 
-  /// Whether many processes may ask the place at the same moment, each for itself: their looks are spread, and what others keep
-  /// locked is asked for again after a while.
+  /// Whether many processes may ask the place at the same moment: their looks are spread, and none follows another one at once.
   var isPaced: Bool { get }
 
   /// Whether the place is to be left alone: what is asked of a session fails with ``DatabaseError/Code/suspended``.

@@ -25,7 +25,7 @@ struct StoreRoundAnswer {
   var rules: KindRules?
   /// Whether something that was written made other jobs due.
   var hasFreed = false
-  /// Whether all that could have been claimed was locked by others.
+  /// Whether all that could have been claimed was locked by others: it is to be asked for again after a while.
   var isHeldUp = false
   var ahead: Result<StoreAhead, any Error>?
 }

@@ -114,7 +114,7 @@ import Testing
       queues[1].start()
       try await queues[1].enqueue(Count(number: 1))
       async let stopped: Void = queues[0].stop()
-      await queues[1].hasPumped { $0.rules.limited.count == 1 && !$0.isInRound }
+      await queues[1].hasPumped { $0.rules.limits.count == 1 && !$0.isInRound }
       #expect(try await queues[1].counts()["count"]?[.executing] == 1)
       operations[0].finish()
       await stopped

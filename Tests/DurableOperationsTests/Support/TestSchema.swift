@@ -33,15 +33,6 @@ struct TestSchema {
   /// What a program is told of it.
   func arguments(port: UInt16? = nil) -> [String] { ["store=\(url(port: port))", "schema=\(name)"] }
 
-  /// A session in it, which its caller closes. Blocks.
-  func connection() throws -> PostgresConnection {
-    var configuration = PostgresConfiguration(url: server.url())
-    configuration.statementTimeout = .seconds(1200)
-    configuration.connectTimeout = .seconds(1200)
-    configuration.settings = [("search_path", PostgresStatement.identifier(name))]
-    return try PostgresConnection.connect(configuration)
-  }
-
   /// A look at it from outside, and not through a proxy.
   func inspection() async throws -> SchemaInspection {
     let (url, name) = (server.url(), name)

@@ -324,8 +324,8 @@ enum PostgresFunctions {
       DELETE FROM \(schema).rounds WHERE worker = of_worker;
       DELETE FROM \(schema).workers WHERE id = of_worker
         AND NOT EXISTS (SELECT 1 FROM \(schema).jobs WHERE state = 3 AND worker = of_worker);
-      -- Somebody else has a job of it locked. Whoever waits for the row of the worker sees that it is no more: what subqueries
-      -- say was read before the wait.
+      -- Another transaction has a job of it locked. A statement that waits for the row of the worker sees by this that it is lost;
+      -- its subqueries were read before the wait.
       UPDATE \(schema).workers SET lease_until = 0 WHERE id = of_worker;
     END $$;
     CREATE FUNCTION \(schema).take_jobs(of_worker bigint, how int, most bigint, ids bigint[], moment bigint)

@@ -154,9 +154,9 @@ extension PostgresSession {
     var rules = KindRules()
     result.forEachRow { row in
       if row.bool(1) { rules.paused.insert(row.integer(0)) }
-      if !row.isNull(2) { rules.limited.insert(row.integer(0)) }
+      rules.limits[row.integer(0)] = row.optionalInteger(2).map { Int(clamping: $0) }
     }
-    store.state.withLock { $0.limitedKinds = rules.limited }
+    store.state.withLock { $0.limitedKinds = Set(rules.limits.keys) }
     return rules
   }
 

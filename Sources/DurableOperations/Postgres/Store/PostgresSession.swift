@@ -38,7 +38,7 @@ final class PostgresSession: StoreSession {
       // It was interrupted.
       if error.code == .busy, !ignoresSuspension { try store.refuseWhileSuspended() }
       if error.endsConnection { store.state.withLock { $0.connectedSince = nil } }
-      // If it was stored, somebody has to look for what has become due.
+      // If it was stored, this process and the others have to look for what has become due.
       if error.code == .outcomeUnknown { store.notifier.notify(StoreNews(isIncomplete: true)) }
       throw DatabaseError(error, place: store.place)
     }

@@ -96,9 +96,9 @@ final class PostgresWork {
 
   /// Fewer jobs execute of a kind that may have a limit.
   func makeRoom(ofKind name: String) {
-    let limited = store.state.withLock { state in
-      state.limitedKinds.isEmpty
-        ? nil : state.kindNumbers[KindName(name)].flatMap { state.limitedKinds.contains($0) ? $0 : nil }
+    let limited = store.state.withLock { state -> Int64? in
+      guard !state.limitedKinds.isEmpty, let kind = state.kindNumbers[KindName(name)] else { return nil }
+      return state.limitedKinds.contains(kind) ? kind : nil
     }
     if let limited { withRoom.insert(JobLane.number(ofKind: limited)) }
   }

@@ -39,7 +39,7 @@ extension SQLiteSession {
     answer.rules = rules
     var request = request
     request.kinds.removeAll { rules.paused.contains($0.kind) }
-    if !rules.limited.isEmpty { request = try store.limited(request) }
+    if !rules.limits.isEmpty { request = try store.limited(request, by: rules.limits) }
     // One that has nothing to do is not taken in: a queue that is idle does not write.
     if answer.worker == nil, try store.countClaimable(request) > 0 {
       answer.worker = try store.addWorker(configuration.processIdentity, lease: round.lease.milliseconds)

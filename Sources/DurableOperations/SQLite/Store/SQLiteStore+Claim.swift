@@ -16,12 +16,11 @@ extension SQLiteStore {
   }
 
   /// With the room that is left where a kind has a limit over all processes. In a transaction that writes.
-  func limited(_ request: ClaimRequest) throws -> ClaimRequest {
+  func limited(_ request: ClaimRequest, by limits: [Int64: Int]) throws -> ClaimRequest {
     // What this transaction has ended so far gives room.
     try writeCounts()
     let count = try statement("SELECT jobs FROM durable_counts WHERE kind = ?1 AND state = \(.executing)")
     var request = request
-    let limits = try limits()
     for index in request.kinds.indices {
       guard let limit = limits[request.kinds[index].kind] else { continue }
       count.bind(request.kinds[index].kind, at: 1)

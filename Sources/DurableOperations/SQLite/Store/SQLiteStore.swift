@@ -343,7 +343,7 @@ final class SQLiteStore {
   }
 
   func kindRules() throws -> KindRules {
-    KindRules(paused: try pausedKinds(), limited: Set(try limits().keys))
+    KindRules(paused: try pausedKinds(), limits: try limits())
   }
 
   func setLimit(_ limit: Int?, kind: String) throws {

@@ -161,17 +161,16 @@ import Testing
     }.get()
     try await queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
     try await queue.enqueue(Count(number: 1))
-    let inspection = try await schema.inspection()
-    let connection = try await onWorker { Result { try schema.connection() } }.get()
-    defer { connection.close() }
-    try connection.run(.opening, PostgresStatement("SELECT 1 FROM jobs FOR UPDATE"))
+    let inspection = try await schema.inspection(), other = try await schema.inspection()
+    try other.execute("BEGIN")
+    try other.execute("SELECT 1 FROM jobs FOR UPDATE")
     let start = ContinuousClock.now
     queue.start()
     let rounds = "SELECT coalesce(sum(number), 0)::bigint FROM rounds"
     await until(((try? inspection.number(rounds)) ?? 0) >= 5)
     let asked = try inspection.number(rounds), most = Int64((ContinuousClock.now - start) / .milliseconds(20)) + 10
     #expect(asked <= most)
-    connection.rollBack()
+    try other.execute("ROLLBACK")
     await ran.wait(forCount: 1)
     await queue.stop()
   }
