@@ -30,6 +30,14 @@ struct TestSchema {
     .postgres(url(port: port), options(pooler: pooler))
   }
 
+  /// A queue on it.
+  func queue(
+    _ options: PostgresOptions, port: UInt16? = nil, _ configuration: DurableQueue.Configuration
+  ) async throws -> DurableQueue {
+    let location = DurableQueue.Location.postgres(url(port: port), options)
+    return try await onWorker { Result { try DurableQueue(location: location, configuration: configuration) } }.get()
+  }
+
   /// What a program is told of it.
   func arguments(port: UInt16? = nil) -> [String] { ["store=\(url(port: port))", "schema=\(name)"] }
 

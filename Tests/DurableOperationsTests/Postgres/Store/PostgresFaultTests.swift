@@ -19,10 +19,7 @@ import Testing
     configuration.busyTimeout = .seconds(600)
     configuration.retention = .forever
     change(&configuration)
-    let location = DurableQueue.Location.postgres(schema.url(port: port), options)
-    return try await onWorker { [configuration] in
-      Result { try DurableQueue(location: location, configuration: configuration) }
-    }.get()
+    return try await schema.queue(options, port: port, configuration)
   }
 
   private func access(

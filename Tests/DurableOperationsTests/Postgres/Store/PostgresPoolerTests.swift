@@ -20,10 +20,7 @@ import Testing
     configuration.busyTimeout = .seconds(600)
     configuration.retention = .forever
     change(&configuration)
-    let location = DurableQueue.Location.postgres(schema.url(port: port), options)
-    return try await onWorker { [configuration] in
-      Result { try DurableQueue(location: location, configuration: configuration) }
-    }.get()
+    return try await schema.queue(options, port: port, configuration)
   }
 
   /// All that a queue does, and what it keeps in the session that it uses.

@@ -118,11 +118,7 @@ import Testing
     options.listens = .no
     var configuration = DurableQueue.Configuration()
     configuration.clock = JobClock(ManualClock())
-    let queue = try await onWorker { [configuration, options] in
-      Result {
-        try DurableQueue(location: .postgres(schema.url(port: proxy.port), options), configuration: configuration)
-      }
-    }.get()
+    let queue = try await schema.queue(options, port: proxy.port, configuration)
     let ran = EventRecorder<Int>()
     try await queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
     try await queue.pause(kind: "count")
@@ -156,9 +152,7 @@ import Testing
     let schema = try await TestSchema(), ran = EventRecorder<Int>()
     var configuration = DurableQueue.Configuration()
     configuration.pollInterval = nil
-    let queue = try await onWorker { [configuration] in
-      Result { try DurableQueue(location: schema.location(), configuration: configuration) }
-    }.get()
+    let queue = try await schema.queue(schema.options(), configuration)
     try await queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
     try await queue.enqueue(Count(number: 1))
     let inspection = try await schema.inspection(), other = try await schema.inspection()
