@@ -7,8 +7,12 @@ struct Outage: Equatable {
   enum Cause: Equatable {
     /// The file is protected while the device is locked.
     case lockedDevice
-    /// There is no connection to the server, or it takes no changes.
+    /// There is no connection to the server.
     case noConnection
+    /// The server answers questions, and takes no changes.
+    case noChanges
+
+    var isOfServer: Bool { self != .lockedDevice }
   }
 
   private(set) var cause: Cause?
@@ -19,7 +23,8 @@ struct Outage: Equatable {
   static func cause(of error: DatabaseError) -> Cause? {
     switch error.code.value {
     case .deviceLocked: .lockedDevice
-    case .connectionLost, .cannotConnect, .outcomeUnknown, .serverReadOnly: .noConnection
+    case .connectionLost, .cannotConnect, .outcomeUnknown: .noConnection
+    case .serverReadOnly: .noChanges
     default: nil
     }
   }
@@ -35,14 +40,21 @@ struct Outage: Equatable {
 
   mutating func failed(with error: DatabaseError) -> Failed {
     guard let cause = Self.cause(of: error) else { return .tell }
-    guard self.cause == nil else { return .known }
+    guard self.cause == nil else {
+      // From now on an answer is not enough.
+      if cause == .noChanges { self.cause = .noChanges }
+      return .known
+    }
     self.cause = cause
     number += 1
     return .begin(cause)
   }
 
   /// The database did what was asked of it. Returns what has ended.
-  mutating func succeeded() -> Cause? {
+  ///
+  /// - Parameter takesChanges: whether that shows that it takes changes.
+  mutating func succeeded(takesChanges: Bool) -> Cause? {
+    if cause == .noChanges, !takesChanges { return nil }
     defer { cause = nil }
     return cause
   }

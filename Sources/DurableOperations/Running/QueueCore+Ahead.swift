@@ -70,7 +70,7 @@ extension QueueCore {
     let limit = after.milliseconds, patience = patienceWithUnknownKinds(limit: limit)
     let (seen, last) = withLock { ($0.watch.unknownKinds, $0.watch.gaveUpAt) }
     let earliest = last.map { $0 + Self.unknownKindsInterval(limit: limit) } ?? ahead.now
-    return ahead.unknownKinds.map { kind in
+    return ahead.unknownKinds?.map { kind in
       max(min(kind.knownAt, .max / 4) + limit + 1, (seen[KindName(kind.name)] ?? ahead.now) + patience, earliest)
     }.min()
   }

@@ -8,31 +8,39 @@ extension QueueCore {
   func poll(_ store: any StoreSession) {
     let (phase, isSuspended) = withLock { ($0.state.phase, $0.suspension != nil) }
     if isSuspended { return }
-    var isFine = false
+    var seen: StoreLookAnswer?
     if phase != .idle {
       giveBackWhatIsHeldBack()
-      isFine = lookAround(in: store)
+      seen = lookAround(in: store)
       pump()
     }
-    // What is due still could not be seen to, or is for others to see to: not at once again.
-    if isFine { lookAhead(in: store, isAfterLook: true) } else { wakeWaiters(in: store) }
+    if let seen {
+      // What is due still could not be seen to, or is for others to see to: not at once again.
+      lookAhead(Result { try seen.ahead ?? store.ahead(whatIsAhead) }, in: store, isAfterLook: true)
+    } else {
+      wakeWaiters(in: store)
+    }
     if let pause = longestPause {
       setAlarm(in: database.isPaced ? Self.spread(pause, by: .random(in: 0...1)) : pause)
     }
     // A queue that does not poll would not look again.
-    if !isFine, phase != .idle { setAlarm(in: Self.pauseAfterFailure) }
+    if seen == nil, phase != .idle { setAlarm(in: Self.pauseAfterFailure) }
   }
 
-  /// Returns false if something fails.
-  private func lookAround(in store: any StoreSession) -> Bool {
+  /// Returns nil if something fails.
+  private func lookAround(in store: any StoreSession) -> StoreLookAnswer? {
     defer { store.lookIsOver() }
-    let failure = failureOfLook(in: store)
-    if let failure { tellFailure(failure) } else { databaseAnswers() }
-    return failure == nil
+    var seen = StoreLookAnswer()
+    if let failure = failure(ofLookIn: store, &seen) {
+      tellFailure(failure)
+      return nil
+    }
+    databaseAnswers(takesChanges: true)
+    return seen
   }
 
   /// Looks, and does what follows from what was seen. Each part is tried even if another fails.
-  private func failureOfLook(in store: any StoreSession) -> (any Error)? {
+  private func failure(ofLookIn store: any StoreSession, _ seen: inout StoreLookAnswer) -> (any Error)? {
     var failure: (any Error)?
     /// Returns false if each further part would wait as long.
     func attempt(_ part: () throws -> Void) -> Bool {
@@ -44,17 +52,22 @@ extension QueueCore {
       }
       return true
     }
-    var seen = StoreLookAnswer()
-    guard attempt({ try giveBackOwedJobs(in: store) }),
-      attempt({ seen = try store.look(withLock { $0.question }) })
+    guard attempt({ try giveBackOwedJobs(in: store) }), attempt({ seen = try store.look(question) })
     else { return failure }
     failure = failure ?? seen.failure
     // First: the store does not tell of them again, whatever becomes of the other parts.
     followWishes(seen)
     for part in [prolongLease, rescue, promote, enqueuePeriodicJobs, pruneNowAndThen, lookForUnknownKinds] {
-      guard attempt({ try part(seen, store) }) else { break }
+      guard attempt({ try part(&seen, store) }) else { break }
     }
     return failure
+  }
+
+  private var question: StoreLook {
+    var ahead = whatIsAhead
+    let (worker, kinds) = withLock { ($0.state.worker, Array($0.registrations.keys)) }
+    if wantsUnknownKinds { ahead.knownKinds = Set(kinds) }
+    return StoreLook(worker: worker, kinds: kinds, ahead: ahead)
   }
 
   // MARK: - What others want
@@ -117,7 +130,7 @@ extension QueueCore {
 
   // MARK: - Workers
 
-  private func prolongLease(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
+  private func prolongLease(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
     let now = seen.now
     let lease = configuration.leaseDuration
     let (worker, last) = withLock { ($0.state.worker, $0.watch.leaseProlongedAt) }
@@ -128,7 +141,7 @@ extension QueueCore {
     if isIdle {
       if let worker, try store.leave(worker) { withLock { $0.state.workerWasLost() } }
       // A queue that is idle does not write, unless a job waits here that others may take for one of a kind that nobody knows.
-      if try !store.isAnythingDue(of: kinds) { return }
+      if try !(seen.isAnythingDue ?? store.isAnythingDue(of: kinds)) { return }
     }
     let isKept = try store.prolongLease(of: withLock { $0.state.worker }, by: lease, knowing: kinds)
     withLock { storage in
@@ -138,7 +151,7 @@ extension QueueCore {
     if !isKept { interruptAll(.lostLease) }
   }
 
-  private func rescue(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
+  private func rescue(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
     guard let others = seen.others else { return }
     withLock { $0.watch.hasOtherWorkers = !others.isEmpty }
     let longest = (longestPause ?? configuration.leaseDuration / 3) * 2
@@ -153,6 +166,7 @@ extension QueueCore {
       return loss.map { (worker, $0) }
     }
     guard !lost.isEmpty || !seen.orphaning.isEmpty else { return }
+    seen.ahead = nil
     let hasRescued = try store.rescue(
       LostWorkers(
         workers: lost, orphaning: seen.orphaning, maxCrashes: configuration.maxCrashes,
@@ -162,21 +176,23 @@ extension QueueCore {
 
   // MARK: - What is due
 
-  private func enqueuePeriodicJobs(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
+  private func enqueuePeriodicJobs(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
     guard seen.arePeriodicJobsDue else { return }
+    seen.ahead = nil
     let (enqueued, unreadable) = try store.enqueueOccurrences()
     didEnqueue(enqueued, in: store)
     if let unreadable { throw unreadable }
   }
 
-  private func promote(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
+  private func promote(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
     guard let due = seen.nextDue, due <= seen.now else { return }
+    seen.ahead = nil
     // Also if nothing was promoted: an earlier attempt, whose answer was lost, may have done it.
     _ = try store.promote()
     withLock { $0.state.workMayHaveCome() }
   }
 
-  private func pruneNowAndThen(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
+  private func pruneNowAndThen(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
     let now = seen.now
     let duration: Duration
     switch configuration.retention {
@@ -188,6 +204,7 @@ extension QueueCore {
       return
     }
     withLock { $0.watch.prunedAt = now }
+    seen.ahead = nil
     try prune(in: store, keeping: duration)
   }
 
@@ -206,11 +223,14 @@ extension QueueCore {
 
   // MARK: - Kinds that nobody knows
 
-  private func lookForUnknownKinds(_ seen: StoreLookAnswer, in store: any StoreSession) throws {
-    guard events.isHeard || configuration.unknownKinds != .leave else { return }
+  private var wantsUnknownKinds: Bool { events.isHeard || configuration.unknownKinds != .leave }
+
+  private func lookForUnknownKinds(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
+    guard wantsUnknownKinds else { return }
     let now = seen.now
-    // Not what was there when the look began: what it made due counts, and a process that knows a kind may have come.
-    let kinds = try store.unknownKinds(besides: withLock { Set($0.registrations.keys) })
+    let known = withLock { Set($0.registrations.keys) }
+    // Not what was there when the look began if it has made something due.
+    let kinds = try (seen.ahead?.unknownKinds ?? store.unknownKinds(besides: known)).filter { !known.contains($0.id) }
     for kind in kinds {
       let isNew = withLock { storage in
         if storage.watch.unknownKinds[KindName(kind.name)] != nil { return false }
@@ -228,6 +248,7 @@ extension QueueCore {
     let patience = patienceWithUnknownKinds(limit: limit)
     let firstSeen = withLock { $0.watch.unknownKinds }
     for kind in kinds where kind.knownAt < now - limit && now - (firstSeen[KindName(kind.name)] ?? now) >= patience {
+      seen.ahead = nil
       try giveUp(kind, in: store, dueFor: after)
     }
   }
@@ -237,8 +258,4 @@ extension QueueCore {
     withLock { $0.state.workMayHaveCome() }
     goOnLater { core, store in try core.giveUp(kind, in: store, dueFor: time) }
   }
-}
-
-extension QueueCore.Storage {
-  fileprivate var question: StoreLook { StoreLook(worker: state.worker, kinds: Array(registrations.keys)) }
 }

@@ -28,7 +28,7 @@ extension QueueCore {
         // Not what it was when the round began: a look around in between may have found it lost.
         worker: withLock { $0.state.worker }, lease: configuration.leaseDuration, isLast: round.isLast,
         ahead: round.acknowledgements.isEmpty ? nil : whatIsAhead))
-    databaseAnswers()
+    databaseAnswers(takesChanges: !answer.hasOnlyRead)
     let claim = answer.claim
     if answer.hasLostWorker { interruptAll(.lostLease) }
     let (places, executions, idle, timers) = withLock { storage in

@@ -4,6 +4,8 @@ struct StoreLook {
   var worker: Int64?
   /// The kinds that it runs.
   var kinds: [Int64]
+  /// What to tell of what becomes due next, if the store tells it at once.
+  var ahead = StoreAhead.Question()
 }
 
 /// What there is to see. What follows from it is the queue's to decide.
@@ -23,6 +25,11 @@ struct StoreLookAnswer {
   var wishes: Wishes?
   /// For how long this process could see what the others do; nil if nothing comes between them.
   var connectedFor: Duration?
+  /// Whether a job of one of the queue's kinds waits; nil if that is to be asked for.
+  var isAnythingDue: Bool?
+  /// What becomes due next; nil if that is to be asked for, because the store does not tell it at once, or because something was
+  /// written since.
+  var ahead: StoreAhead?
   /// Why something could not be seen. The rest is as it should be.
   var failure: (any Error)?
 
@@ -49,7 +56,8 @@ struct StoreAhead {
   /// When the first periodic job is due.
   var nextOccurrence: Int64?
   var firstFinish: Int64?
-  var unknownKinds: [UnknownKind] = []
+  /// Nil if nobody asked.
+  var unknownKinds: [UnknownKind]?
 }
 
 /// Workers whose jobs are to be taken over.

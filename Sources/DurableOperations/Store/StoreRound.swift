@@ -25,6 +25,8 @@ struct StoreRoundAnswer {
   var rules: KindRules?
   /// Whether something that was written made other jobs due.
   var hasFreed = false
+  /// Whether there was nothing to write, so that it is not known whether the store takes changes.
+  var hasOnlyRead = false
   /// Whether all that could have been claimed was locked by others: it is to be asked for again after a while.
   var isHeldUp = false
   var ahead: Result<StoreAhead, any Error>?

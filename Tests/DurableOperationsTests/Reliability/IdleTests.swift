@@ -1,5 +1,6 @@
 import CompositeOperationsTestKit
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DurableOperations
@@ -31,6 +32,37 @@ import Testing
       await harness.queue.stop()
     }
   }
+
+  #if os(macOS) || os(Linux)
+  /// Also if somebody listens to its events, and would be told of kinds that nobody knows.
+  @Test(.needsPostgres) func idleQueue_onAServer_asksOnceALook() async throws {
+    let schema = try await TestSchema(), proxy = try PostgresProxy(to: schema.server.port), clock = ManualClock()
+    var options = schema.options(), configuration = DurableQueue.Configuration()
+    options.listens = .no
+    configuration.clock = JobClock(clock)
+    configuration.retention = .forever
+    let queue = try await schema.queue(options, port: proxy.port, configuration)
+    let events = queue.events()
+    try await queue.register(Count.self) { _, _ async throws in }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1))
+    _ = try await queue.waitUntilSettled(id)
+    func look() async {
+      clock.advance(by: .seconds(1))
+      await queue.hasLookedAround()
+    }
+    let inspection = try await schema.inspection()
+    while try inspection.number("SELECT count(*) FROM workers") > 0 { await look() }
+    await look()
+    // What a look asks beside the first question would be asked behind the alarm that ends it.
+    proxy.letPass()
+    for _ in 0..<50 { await look() }
+    _ = try await queue.job(id)
+    #expect(proxy.roundTrips == 51)
+    await queue.stop()
+    withExtendedLifetime(events) {}
+  }
+  #endif
 
   @Test func idleQueue_thatDoesNotPoll_setsNoTimer_andRunsWhatComes() async throws {
     let harness = try Harness {

@@ -11,6 +11,8 @@ struct PostgresMessages {
     /// Whether it names a statement, or has its text.
     var isStatement: Bool { type == UInt8(ascii: "P") || type == UInt8(ascii: "B") }
     var isExecution: Bool { type == UInt8(ascii: "E") }
+    /// Whether a server is ready for what comes next.
+    var isReadiness: Bool { type == UInt8(ascii: "Z") }
 
     func contains(_ words: [UInt8]) -> Bool {
       body.indices.contains { body[$0...].starts(with: words) }

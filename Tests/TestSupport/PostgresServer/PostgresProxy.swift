@@ -71,6 +71,9 @@ public final class PostgresProxy: Sendable {
   /// After how many bytes the messages ended that have passed since they are counted.
   public func messageEnds(_ side: Side) -> [Int] { relay.state.withLock { $0.messageEnds[side] ?? [] } }
 
+  /// How often the server has answered everything that it was sent, since that is counted.
+  public var roundTrips: Int { relay.state.withLock { $0.roundTrips } }
+
   /// Whether a connection is held.
   public var isHolding: Bool { relay.state.withLock { !$0.held.isEmpty } }
 

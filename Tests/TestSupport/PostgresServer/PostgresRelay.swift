@@ -18,6 +18,8 @@ final class PostgresRelay: Sendable {
     var words: [UInt8]?
     var taken: [Side: Int] = [:]
     var messageEnds: [Side: [Int]] = [:]
+    /// How often the server said that it is ready for the next question.
+    var roundTrips = 0
     /// The connections that nothing passes on, by their numbers.
     var held: Set<Int> = []
     var random: (generator: SeededRandomNumberGenerator, mean: Int)?
@@ -28,7 +30,7 @@ final class PostgresRelay: Sendable {
     var isOver = false
     var lastConnection = 0
 
-    mutating func countAnew() { (taken, messageEnds) = ([:], [:]) }
+    mutating func countAnew() { (taken, messageEnds, roundTrips) = ([:], [:], 0) }
 
     mutating func randomCount() -> Int? {
       guard let mean = random?.mean else { return nil }
@@ -180,6 +182,7 @@ struct PostgresRelayed {
       }
       for message in messages[side]?.take(bytes[..<passing]) ?? [] {
         state.messageEnds[side, default: []].append((state.taken[side] ?? 0) + message.end)
+        if side == .fromServer, message.isReadiness { state.roundTrips += 1 }
       }
       state.taken[side, default: 0] += passing
       switch cut {

@@ -137,7 +137,15 @@ public final class PostgresServer: Sendable {
   public func stop() async throws { try await control("stop", "fast") }
 
   /// Starts the server again.
-  public func start() async throws { try await control("start") }
+  ///
+  /// - Parameter isStandby: as one that can be read, until ``promote()``.
+  public func start(asStandby isStandby: Bool = false) async throws {
+    if isStandby { try Data().write(to: URL(fileURLWithPath: "\(folder)/data/standby.signal")) }
+    try await control("start")
+  }
+
+  /// Makes a standby take changes.
+  public func promote() async throws { try await control("promote") }
 
   private func control(_ command: String, _ mode: String? = nil) async throws {
     let folder = folder

@@ -7,19 +7,15 @@ extension PostgresSession {
   func look(_ question: StoreLook) throws -> StoreLookAnswer {
     // A round that failed may have taken the process in without that the queue knows.
     let own = [question.worker, store.numbers.withLock { $0.counter?.worker }]
-    let start = store.scheduled.withLock { $0.begin(at: .now) }
     // The front is read by the claim that follows.
     let isSlow = store.cursors.withLock(\.isSlow)
+    var ahead = PostgresAhead(store, movesCursor: true)
     var position: [String: Int] = [:]
-    var clocks: [Int] = []
     let results = try read { pipeline in
+      ahead.ask(question.ahead, in: &pipeline)
       func ask(
         _ name: String, _ sql: @autoclosure () -> SQL, _ bind: (inout PostgresParameters) -> Void = { _ in }
       ) { position[name] = pipeline.add(statement("look_\(name)", sql()), bind) }
-      ask("now", "SELECT coalesce($1::bigint, \(schema).now_ms())") { $0.bind(store.testTime) }
-      clocks.append(pipeline.add(store.clock))
-      ask("due", Self.nextDue(schema)) { $0.bind(start) }
-      clocks.append(pipeline.add(store.clock))
       ask("workers", Self.workers(schema))
       ask(
         "orphaning",
@@ -27,7 +23,6 @@ extension PostgresSession {
         SELECT DISTINCT worker FROM \(schema).jobs WHERE state = \(.executing) AND worker IS NOT NULL
           AND NOT EXISTS (SELECT 1 FROM \(schema).workers WHERE id = jobs.worker)
         """)
-      ask("occurrence", "SELECT min(next_at), max(last_at) FROM \(schema).periodic")
       ask("rules", Self.rules(schema))
       ask(
         "requests",
@@ -38,26 +33,31 @@ extension PostgresSession {
       ) { $0.bind(question.worker) }
       if !isSlow { ask("waiting", Self.isAnyWaiting(schema)) { $0.bind(question.kinds) } }
     }
-    func result(_ name: String) -> PostgresResult { results[position[name] ?? 0] }
+    func result(_ name: String) -> PostgresResult? { position[name].map { results[$0] } }
     var answer = StoreLookAnswer()
-    answer.now = result("now").first { $0.integer(0) } ?? 0
-    answer.nextDue = result("due").first { $0.integer(0) }
-    let duration = store.duration(from: results[clocks[0]], to: results[clocks[1]])
-    let reached = min(answer.nextDue ?? answer.now, answer.now)
-    store.scheduled.withLock { $0.read(from: start, to: reached, took: duration) }
-    answer.others = result("workers").map(Self.worker).filter { !own.contains($0.id) }
-    answer.orphaning = result("orphaning").map { $0.integer(0) }
-    let occurrences = result("occurrence").row(0)
+    ahead.take(results)
+    // It can be read, and yet is away for a queue.
+    if ahead.takesNoChanges {
+      throw DatabaseError(
+        PostgresError(.serverReadOnly, sqlState: "25006", message: "it is a standby"), place: store.place)
+    }
+    answer.now = ahead.answer.now
+    answer.nextDue = ahead.answer.nextDue
     // Or their clock was set back since the last one.
     answer.arePeriodicJobsDue =
-      occurrences.optionalInteger(0).map { $0 <= answer.now } ?? false
-      || occurrences.optionalInteger(1).map { $0 > answer.now + PeriodicRow.minute } ?? false
+      ahead.answer.nextOccurrence.map { $0 <= answer.now } ?? false
+      || ahead.lastOccurrence.map { $0 > answer.now + PeriodicRow.minute } ?? false
+    answer.others = result("workers")?.map(Self.worker).filter { !own.contains($0.id) }
+    answer.orphaning = result("orphaning")?.map { $0.integer(0) } ?? []
+    let isAnythingDue = result("waiting").map { $0.count > 0 }
     answer.wishes = StoreLookAnswer.Wishes(
-      rules: rules(result("rules")),
-      cancelRequests: result("requests").map { JobID(rawValue: $0.integer(0)) },
-      mayHaveWork: isSlow ? !question.kinds.isEmpty : result("waiting").count > 0)
+      rules: result("rules").map(rules) ?? KindRules(),
+      cancelRequests: result("requests")?.map { JobID(rawValue: $0.integer(0)) } ?? [],
+      mayHaveWork: isAnythingDue ?? !question.kinds.isEmpty)
     if answer.wishes?.mayHaveWork == true { store.cursors.withLock { $0.workHasCome() } }
     answer.connectedFor = store.state.withLock { $0.connectedSince }.map { .now - $0 }
+    answer.isAnythingDue = isAnythingDue
+    answer.ahead = ahead.answer
     return answer
   }
 
@@ -76,10 +76,6 @@ extension PostgresSession {
         oldest?.first {
           JobEvent.OldSnapshot(age: .milliseconds($0.integer(1)), serverProcess: Int($0.integer(0)))
         }))
-  }
-
-  private static func nextDue(_ schema: SQL) -> SQL {
-    "SELECT run_at FROM \(schema).jobs WHERE state = \(.scheduled) AND run_at >= $1 ORDER BY run_at LIMIT 1"
   }
 
   private static func workers(_ schema: SQL) -> SQL {
@@ -124,27 +120,9 @@ extension PostgresSession {
   }
 
   func ahead(_ question: StoreAhead.Question) throws -> StoreAhead {
-    let row = try read(
-      "ahead",
-      """
-      SELECT coalesce($1::bigint, \(schema).now_ms()),
-        (SELECT run_at FROM \(schema).jobs WHERE state = \(.scheduled) AND run_at >= $3 ORDER BY run_at LIMIT 1),
-        (SELECT min(next_at) FROM \(schema).periodic),
-        CASE WHEN $2::boolean THEN (SELECT finished_at FROM \(schema).jobs
-          WHERE state IN (\(.cancelled, .done)) AND finished_at >= $4 AND (flags & \(flags: .hasDependents) = 0
-            OR (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = jobs.id LIMIT 1) IS NULL)
-          ORDER BY finished_at LIMIT 1) END
-      """
-    ) {
-      $0.bind(store.testTime)
-      $0.bind(question.wantsFirstFinish)
-      $0.bind(store.scheduled.withLock(\.start))
-      $0.bind(store.finished.withLock(\.start))
-    }.row(0)
-    return StoreAhead(
-      now: row.integer(0), nextDue: row.optionalInteger(1), nextOccurrence: row.optionalInteger(2),
-      firstFinish: row.optionalInteger(3),
-      unknownKinds: try question.knownKinds.map { try unknownKinds(besides: $0) } ?? [])
+    var ahead = PostgresAhead(store, movesCursor: false)
+    ahead.take(try read { ahead.ask(question, in: &$0) })
+    return ahead.answer
   }
 
   func cancelRequests(worker: Int64) throws -> [JobID] {
@@ -158,16 +136,20 @@ extension PostgresSession {
   }
 
   func unknownKinds(besides known: Set<Int64>) throws -> [UnknownKind] {
-    try read(
-      "unknown_kinds",
-      """
-      SELECT id, name, known_at FROM \(schema).kinds WHERE id <> ALL($1::bigint[]) AND EXISTS (
-        SELECT 1 FROM \(schema).jobs WHERE state = \(.waiting)
-          AND lane BETWEEN kinds.id::bigint << 2 AND (kinds.id::bigint << 2) + 3)
-      """
-    ) { $0.bind(Array(known)) }.map {
-      UnknownKind(id: $0.integer(0), name: $0.text(1) ?? "", knownAt: $0.integer(2))
-    }
+    try read("unknown_kinds", Self.unknownKinds(schema)) { $0.bind(Array(known)) }.map(Self.unknownKind)
+  }
+
+  /// Kinds with jobs that are due, and that are not among some.
+  static func unknownKinds(_ schema: SQL) -> SQL {
+    """
+    SELECT id, name, known_at FROM \(schema).kinds WHERE id <> ALL($1::bigint[]) AND EXISTS (
+      SELECT 1 FROM \(schema).jobs WHERE state = \(.waiting)
+        AND lane BETWEEN kinds.id::bigint << 2 AND (kinds.id::bigint << 2) + 3)
+    """
+  }
+
+  static func unknownKind(_ row: PostgresRow) -> UnknownKind {
+    UnknownKind(id: row.integer(0), name: row.text(1) ?? "", knownAt: row.integer(2))
   }
 
   // MARK: - What is due

@@ -48,7 +48,8 @@ extension PostgresSession {
       claims = count > 0
     }
     // What an earlier round has claimed is told only if this process still is the worker that has it.
-    if claims || !ends.isEmpty || hasFound {
+    answer.hasOnlyRead = !claims && ends.isEmpty && !hasFound
+    if !answer.hasOnlyRead {
       if store.numbers.withLock({ $0.counter == nil }) { try takeIn(lease: round.lease) }
       try send(ends, keepsDone: round.keepsDone, claims ? request : nil, lease: round.lease, &answer)
     }

@@ -89,7 +89,10 @@ final class PostgresStore: Sendable {
   /// same for the whole life of this.
   func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
     statements.withLock { statements in
-      if let known = statements[name] { return known }
+      if let known = statements[name] {
+        assert(known.sql == sql().text, "Two statements have the name \(name)")
+        return known
+      }
       let statement = PostgresStatement(sql().text, name: "composite_operations_\(name)")
       statements[name] = statement
       return statement

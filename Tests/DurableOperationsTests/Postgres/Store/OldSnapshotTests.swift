@@ -145,8 +145,8 @@ private final class SnapshotStage {
     let ended = try connection.integer("SELECT min(finished_at) FROM jobs WHERE state = 7") ?? 0
     let calls: [(name: String, statement: String, values: String)] = [
       ("claim", "claim", "\(places), 10, \(worker), true, NULL, '{}'"), ("count", "count_claimable", "\(places), 10"),
-      ("due", "look_due", "\(due)"), ("promote", "promote", "\(Self.now), \(due)"),
-      ("first finish", "ahead", "\(Self.now), true, \(due), \(finished)"),
+      ("due", "next_due", "\(due)"), ("promote", "promote", "\(Self.now), \(due)"),
+      ("first finish", "first_finish", "\(finished)"),
       ("prune", "prune", "\(ended + 10), 0, \(finished)"), ("done", "done", "'\(ids)', '\(ids)'"),
     ]
     return try Dictionary(
@@ -190,7 +190,7 @@ private final class SnapshotStage {
     store.cursors.withLock { $0 = PostgresClaimCursors(slow: .zero) }
     store.scheduled.withLock { $0 = PostgresFrontCursor(slow: .zero) }
     store.finished.withLock { $0 = PostgresFrontCursor(slow: .zero) }
-    let names = ["claim", "count_claimable", "look_due", "promote", "ahead", "prune", "done"]
+    let names = ["claim", "count_claimable", "next_due", "promote", "first_finish", "prune", "done"]
     for statement in store.madeStatements where names.contains(where: { statement.name?.hasSuffix("_\($0)") == true }) {
       try connection.execute("PREPARE \(statement.name ?? "") AS \(statement.sql)")
     }
@@ -210,7 +210,8 @@ private final class SnapshotStage {
 
   /// Where rows come from.
   private static func pages(of node: [String: Any]) -> Int {
-    let inner = node["Plans"] as? [[String: Any]] ?? []
+    // What a condition asks for each row is part of the node that reads the rows.
+    let inner = (node["Plans"] as? [[String: Any]] ?? []).filter { $0["Parent Relationship"] as? String != "SubPlan" }
     guard inner.isEmpty else { return inner.reduce(0) { $0 + pages(of: $1) } }
     return (node["Shared Hit Blocks"] as? Int ?? 0) + (node["Shared Read Blocks"] as? Int ?? 0)
   }

@@ -55,6 +55,46 @@ import Testing
     reader.cancel()
   }
 
+  /// It answers looks, which must not be taken for the end of the outage.
+  @Test func serverIsAStandbyForAWhile_isToldOnce() async throws {
+    let server = try await PostgresServer.own()
+    var configuration = DurableQueue.Configuration()
+    configuration.pollInterval = .milliseconds(50)
+    let url = server.url() + "&target_session_attrs=any"
+    let queue = try DurableQueue(
+      location: .postgres(url, PostgresOptions(statementTimeout: .seconds(1200))), configuration: configuration)
+    let told = EventRecorder<JobEvent.Kind>()
+    let events = queue.events()
+    let reader = Task {
+      for await event in events where [.databaseFailed, .databaseBack, .done].contains(event.kind) {
+        told.record(event.kind)
+      }
+    }
+    try await queue.register(Count.self) { _, _ async throws in }
+    queue.start()
+    try await server.stop()
+    await told.wait(forCount: 1)
+    try await server.start(asStandby: true)
+    await #expect { try await queue.enqueue(Count(number: 1)) } throws: {
+      ($0 as? DatabaseError)?.code == .serverReadOnly
+    }
+    // Some looks, and what each of them tries.
+    let last = "SELECT max(state_change) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = 'durable'"
+    var seen: Set<String> = []
+    while seen.count < 20, !Task.isCancelled {
+      if let time = try? server.query(last), !time.isEmpty { seen.insert(time) }
+      await Task.yield()
+    }
+    try await server.promote()
+    await told.wait(forCount: 2)
+    let id = try await queue.enqueue(Count(number: 2))
+    #expect(try await queue.core.patientlySettled(id)?.state == .done)
+    await told.wait(forCount: 3)
+    #expect(told.events == [.databaseFailed, .databaseBack, .done])
+    await queue.stop()
+    reader.cancel()
+  }
+
   @Test func serverIsGoneForLongerThanALease_whatRunsIsCancelledIfItIsToBe() async throws {
     let server = try await PostgresServer.own(), clock = ManualClock()
     let queue = try queue(server) {
@@ -125,14 +165,26 @@ import Testing
     let lost = DatabaseError(.connectionLost, engine: .postgres, message: "it went", path: "here")
     let gone = DatabaseError(.cannotConnect, engine: .postgres, message: "it is gone", path: "here")
     let wrong = DatabaseError(.statement, engine: .postgres, message: "it is wrong", path: "here")
-    #expect(outage.succeeded() == nil)
+    #expect(outage.succeeded(takesChanges: false) == nil)
     #expect(outage.failed(with: lost) == .begin(.noConnection))
     #expect(outage.failed(with: gone) == .known)
     #expect(outage.failed(with: wrong) == .tell)
-    #expect(outage.succeeded() == .noConnection)
-    #expect(outage.succeeded() == nil)
+    #expect(outage.succeeded(takesChanges: false) == .noConnection)
+    #expect(outage.succeeded(takesChanges: false) == nil)
     #expect(outage.failed(with: gone) == .begin(.noConnection))
     #expect(outage.number == 2)
+  }
+
+  @Test func outage_ofAServerThatTakesNoChanges_isNotOverWithAnAnswer() {
+    var outage = Outage()
+    let lost = DatabaseError(.connectionLost, engine: .postgres, message: "it went", path: "here")
+    let standby = DatabaseError(.serverReadOnly, engine: .postgres, message: "it is a standby", path: "here")
+    #expect(outage.failed(with: lost) == .begin(.noConnection))
+    #expect(outage.failed(with: standby) == .known)
+    #expect(outage.succeeded(takesChanges: false) == nil)
+    #expect(outage.failed(with: lost) == .known)
+    #expect(outage.succeeded(takesChanges: true) == .noChanges)
+    #expect(outage.failed(with: standby) == .begin(.noChanges))
   }
 }
 

@@ -93,8 +93,9 @@ struct StoreTour {
     harness.now += 2000
     try harness.session { session in
       let kinds = [try session.number(ofKind: "s")]
-      _ = try session.look(StoreLook(worker: harness.worker, kinds: kinds))
-      _ = try session.ahead(StoreAhead.Question(wantsFirstFinish: true, knownKinds: Set(kinds)))
+      let everything = StoreAhead.Question(wantsFirstFinish: true, knownKinds: Set(kinds))
+      _ = try session.look(StoreLook(worker: harness.worker, kinds: kinds, ahead: everything))
+      _ = try session.ahead(everything)
       _ = try session.isBusy(with: kinds)
       _ = try session.isAnythingDue(of: kinds)
       _ = try session.prolongLease(of: harness.worker, by: .seconds(60), knowing: kinds)
