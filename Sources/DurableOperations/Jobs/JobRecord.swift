@@ -92,8 +92,13 @@ public struct JobCounts: Sendable, Hashable {
     public var total: Int { states.values.reduce(0, +) }
   }
 
-  /// By kind, in the order of their names. Kinds that are registered, paused, limited, or have jobs.
+  /// By kind, in the order of their names. Kinds that are registered, paused, limited, or have jobs; all kinds that
+  /// ever had one if the numbers are approximate.
   public let kinds: [Kind]
+  /// Whether numbers are estimates: those of states with more than 20,000 jobs, on a server that stores more than
+  /// 100,000. They may be wrong by a tenth, and more for kinds that have a small part of the jobs in such a state.
+  /// States with fewer jobs are counted.
+  public let isApproximate: Bool
 
   /// How many there are in a state.
   public subscript(_ state: JobState) -> Int { kinds.reduce(0) { $0 + $1[state] } }
@@ -107,17 +112,18 @@ extension JobCounts {
   /// A kind that has a number, and how many jobs of it there are.
   typealias StoredKind = (name: String, isPaused: Bool, limit: Int?, states: [JobState: Int])
 
-  init(_ stored: [StoredKind], registered: [String]) {
+  init(_ stored: [StoredKind], registered: [String], isApproximate: Bool = false) {
     var kinds: [KindName: Kind] = [:]
     for name in registered {
       kinds[KindName(name)] = Kind(kind: name, isRegistered: true, isPaused: false, limit: nil, states: [:])
     }
     for (name, isPaused, limit, states) in stored {
       let isRegistered = kinds[KindName(name)] != nil
-      guard isPaused || limit != nil || !states.isEmpty || isRegistered else { continue }
+      // What is not seen may be there all the same.
+      guard isPaused || limit != nil || !states.isEmpty || isRegistered || isApproximate else { continue }
       kinds[KindName(name)] = Kind(
         kind: name, isRegistered: isRegistered, isPaused: isPaused, limit: limit, states: states)
     }
-    self.init(kinds: kinds.values.sorted { $0.kind < $1.kind })
+    self.init(kinds: kinds.values.sorted { $0.kind < $1.kind }, isApproximate: isApproximate)
   }
 }

@@ -51,7 +51,8 @@ extension DurableQueue {
   }
 
   /// How many jobs there are, by kind and state. In a file it takes the same time however many there are: the numbers are kept,
-  /// and what another program has changed of the jobs is counted when the file is compacted. On a server it reads all jobs.
+  /// and what another program has changed of the jobs is counted when the file is compacted. On a server it reads up to 100,000
+  /// jobs; if there are more, some of the numbers are estimates: see ``JobCounts/isApproximate``.
   public func counts() throws -> JobCounts {
     let registered = registeredKinds
     return try core.reader.sync { try $0.counts(registered: registered) }

@@ -13,7 +13,7 @@ extension DurableQueueCommand {
     let one = casualties.count == 1
     errors(
       fitted(casualties.table)
-        + "\(Wording.count(casualties.count, "job")) would be deleted for good. Delete \(one ? "it" : "them")? [y/N] ")
+        + "\(casualties.wording) would be deleted for good. Delete \(one ? "it" : "them")? [y/N] ")
     let answer = answer?()
     // The end of the input ends no line.
     if answer == nil { errors("\n") }
@@ -39,7 +39,7 @@ extension DurableQueueCommand {
       try report.failExecuting(change, in: queue)
       if !request.isJSON, casualties.count > 0 { try output(fitted(casualties.table)) }
       report.tellOfAll(
-        count: casualties.count, sentence: "\(Wording.count(casualties.count, "job")) would be deleted.")
+        count: casualties.count, sentence: "\(casualties.wording) would be deleted.")
       if casualties.count == 0 { try hint(change.kind, in: queue) }
     case .pause, .resume, .limit, .unschedule: break
     }
@@ -62,6 +62,7 @@ extension DurableQueueCommand {
 /// How many jobs of which kinds and states would be deleted.
 private struct Casualties {
   private var numbers: [(kind: String, state: JobState, count: Int)] = []
+  private var isApproximate = false
 
   init(of change: Change, in queue: DurableQueue) throws {
     switch change {
@@ -75,8 +76,11 @@ private struct Casualties {
     case .all(let change):
       let states = change.deletedStates
       // By its bytes, as SQLite compares names.
-      let kinds = try queue.counts().kinds.filter { change.kind?.utf8.elementsEqual($0.kind.utf8) ?? true }
-      for kind in kinds { add(kind.kind, kind.states.filter { states.contains($0.key) }) }
+      let counts = try queue.counts()
+      isApproximate = counts.isApproximate
+      for kind in counts.kinds where change.kind?.utf8.elementsEqual(kind.kind.utf8) ?? true {
+        add(kind.kind, kind.states.filter { states.contains($0.key) })
+      }
     case .pause, .resume, .limit, .unschedule: break
     }
   }
@@ -88,6 +92,7 @@ private struct Casualties {
   }
 
   var count: Int { numbers.reduce(0) { $0 + $1.count } }
+  var wording: String { (isApproximate ? "About " : "") + Wording.count(count, "job") }
 
   var table: Table {
     var table = Table(sides: [.left, .left, .right], indentation: "")

@@ -11,7 +11,8 @@ extension DurableQueueCommand {
   }
 
   private func text(_ counts: JobCounts, _ bytes: Int, _ request: Request) -> String {
-    let title = "\(request.place.title)  \(Wording.size(bytes)), \(Wording.count(counts.total, "job"))\n"
+    let total = (counts.isApproximate ? "about " : "") + Wording.count(counts.total, "job")
+    let title = "\(request.place.title)  \(Wording.size(bytes)), \(total)\n"
     guard !counts.kinds.isEmpty else { return title }
     let states = JobState.allCases.filter { counts[$0] > 0 }
     var table = Table(sides: [.left] + states.map { _ in .right } + [.right], indentation: "")
@@ -42,7 +43,8 @@ extension DurableQueueCommand {
       })
     return .object(
       request.place.json + [
-        ("bytes", JSONText(bytes)), ("total", JSONText(counts.total)), ("states", states { counts[$0] }),
+        ("bytes", JSONText(bytes)), ("total", JSONText(counts.total)), ("approximate", .bool(counts.isApproximate)),
+        ("states", states { counts[$0] }),
         ("kinds", kinds),
       ])
   }

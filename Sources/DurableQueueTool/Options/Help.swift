@@ -107,8 +107,8 @@ enum Help {
       """
     case .stats:
       """
-      JSON: file, or server and schema; bytes, total, states (the count of each state), kinds (for each: kind, paused,
-      limit (null for none), total, states).
+      JSON: file, or server and schema; bytes, total, approximate (whether numbers are estimates: those of many jobs on a
+      server), states (the count of each state), kinds (for each: kind, paused, limit (null for none), total, states).
 
       """
     case .periodic:

@@ -15,7 +15,7 @@ import Testing
       let harness = try StoreHarness()
       try harness.fill(jobs, .waiting)
       try harness.fill(jobs, .done, from: 100_000)
-      var counts = JobCounts(kinds: [])
+      var counts = JobCounts([], registered: [])
       let work = try harness.work { counts = try harness.store.counts(registered: []) }
       #expect(counts["a"]?.states == [.waiting: jobs, .done: jobs])
       return work

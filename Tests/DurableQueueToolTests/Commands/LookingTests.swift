@@ -162,7 +162,7 @@ import Testing
   @Test func statsAsJSON_haveEveryState() async throws {
     let (sample, _) = try await Sample.withJobs()
     let statistics = try #require(try tool("stats", sample.path, "--json").json() as? [String: Any])
-    #expect(Set(statistics.keys) == ["file", "bytes", "total", "states", "kinds"])
+    #expect(Set(statistics.keys) == ["file", "bytes", "total", "approximate", "states", "kinds"])
     #expect(statistics["total"] as? Int == 7)
     let states = try #require(statistics["states"] as? [String: Int])
     #expect(Set(states.keys) == Set(JobState.allCases.map(\.description)))

@@ -59,6 +59,7 @@ enum PostgresSchema {
     CREATE INDEX jobs_scheduled ON \(schema).jobs (run_at) WHERE state = 1;
     CREATE INDEX jobs_executing ON \(schema).jobs (worker) WHERE state = 3;
     CREATE INDEX jobs_finished ON \(schema).jobs (finished_at) WHERE state IN (5, 7);
+    CREATE INDEX jobs_aside ON \(schema).jobs (state, lane) WHERE state IN (2, 4, 5, 6);
     CREATE INDEX jobs_unique ON \(schema).jobs (unique_key, (lane >> 2), state) WHERE unique_key IS NOT NULL;
     CREATE TABLE \(schema).dependencies (
       prerequisite bigint NOT NULL,

@@ -37,19 +37,6 @@ extension PostgresSession {
       })
   }
 
-  func counts(registered: [String]) throws -> JobCounts {
-    var states: [Int64: [JobState: Int]] = [:]
-    try read("counts", "SELECT lane >> 2, state, count(*) FROM \(schema).jobs GROUP BY 1, 2").forEachRow { row in
-      guard let state = JobState(rawValue: Int(clamping: row.integer(1))) else { return }
-      states[row.integer(0), default: [:]][state] = Int(row.integer(2))
-    }
-    let kinds = try read("all_kinds", "SELECT id, name, paused, max_concurrent FROM \(schema).kinds").map { row in
-      let limit = row.optionalInteger(3).map { Int(clamping: $0) }
-      return (row.text(1) ?? "", row.bool(2), limit, states[row.integer(0)] ?? [:]) as JobCounts.StoredKind
-    }
-    return JobCounts(kinds, registered: registered)
-  }
-
   /// One statement, so that workers and jobs are of one moment.
   func workers() throws -> [StoredWorker] {
     var workers: [StoredWorker] = []

@@ -140,6 +140,8 @@ struct StoreTour {
       _ = try session.record(id)
       _ = try session.records(uniqueKey: "key", kind: "a")
       _ = try session.counts(registered: [])
+      // As it is done with many jobs.
+      _ = try (session as? PostgresSession)?.approximateCounts(pages: 1)
       _ = try session.knownKinds()
       _ = try session.workers()
     }
