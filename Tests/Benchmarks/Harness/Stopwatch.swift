@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 
 /// One side of a comparison: what is measured.
 ///
@@ -8,6 +9,8 @@ enum Side: Sendable {
   case blocking(@Sendable () -> Void)
   /// Called from async code.
   case async(@Sendable () async -> Void)
+  /// Called on the main thread. What counts is the time that processors spend on this process meanwhile, in all its threads.
+  case processor(@Sendable () -> Void)
 }
 
 /// Measures how long a side takes.
@@ -18,6 +21,7 @@ enum Stopwatch {
       switch side {
       case .blocking(let body): time(body, repetitions: repetitions)
       case .async(let body): time(body, repetitions: repetitions)
+      case .processor(let body): processorTime(body, repetitions: repetitions)
       }
     return elapsed.nanoseconds / Double(repetitions)
   }
@@ -26,6 +30,18 @@ enum Stopwatch {
     ContinuousClock().measure {
       for _ in 0..<repetitions { body() }
     }
+  }
+
+  private static func processorTime(_ body: @Sendable () -> Void, repetitions: Int) -> Duration {
+    let start = processorTime()
+    for _ in 0..<repetitions { body() }
+    return processorTime() - start
+  }
+
+  private static func processorTime() -> Duration {
+    var time = timespec()
+    precondition(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
+    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
   }
 
   /// The clock runs inside the task: neither its start nor the end of the wait for it is measured.

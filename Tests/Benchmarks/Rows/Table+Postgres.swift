@@ -32,7 +32,7 @@ extension Table {
           measurement: .comparison(
             subject: .async { await subject.value.run(many) }, peer: .blocking { subject.value.runAtPeer(many) })),
       ]
-    } + [
+    } + together(section) + [
       Row(
         section: section, name: "enqueue and run 1,000 with 1,000,000 stored", against: "with 1,000 stored",
         count: 1_000,
@@ -45,6 +45,38 @@ extension Table {
     return []
     #endif
   }
+
+  #if os(macOS) || os(Linux)
+  /// What the processors of the client do for one job, and what many do at the same time.
+  private static func together(_ section: String) -> [Row] {
+    let subject = Durable.Lazy(.normal, on: .postgres)
+    let four = Durable.Lazy { try Durable(.normal, on: .postgres, workers: 4) }
+    let single = 1_000, many = 10_000, crowded = 1_600
+    return [
+      Row(
+        section: section, name: "enqueue one at a time, processor time", against: "the same SQL in a bare loop",
+        count: single, budget: .atMost(60 / 15),  // µs
+        measurement: .comparison(
+          subject: .processor { subject.value.enqueue(single, inBatchesOf: 1) },
+          peer: .processor { subject.value.enqueueAtPeer(single, inBatchesOf: 1) })),
+      Row(
+        section: section, name: "enqueue on 16 threads, with wake-ups", against: "16 bare loops without",
+        count: crowded, budget: .atMost(1 / 0.8, known: 4),
+        measurement: .comparison(
+          subject: .blocking { shared(Crowd.sixteen).enqueue(crowded) },
+          peer: .blocking { shared(Crowd.sixteen).enqueueAtPeer(crowded) })),
+      Row(
+        section: section, name: "claim, run and acknowledge, 4 workers", against: "4 loops in rounds of 100",
+        count: many, budget: .atMost(2, known: 4),
+        measurement: .comparison(
+          subject: .async { await four.value.run(many) }, peer: .blocking { four.value.runAtPeer(many) })),
+    ]
+  }
+
+  private static func shared<T>(_ result: Result<T, any Error>) -> T {
+    do { return try result.get() } catch { preconditionFailure("\(error)") }
+  }
+  #endif
 
   private static let millionOnServer = Durable.Lazy(.normal, on: .postgres, stored: 1_000_000)
   private static let thousandOnServer = Durable.Lazy(.normal, on: .postgres, stored: 1_000)

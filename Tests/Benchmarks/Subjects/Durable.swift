@@ -26,13 +26,16 @@ final class Durable: Sendable {
       make = { try Durable(mode, on: engine, stored: stored) }
     }
 
+    init(_ make: @escaping @Sendable () throws -> Durable) { self.make = make }
+
     static let million = Lazy(.normal, stored: 1_000_000)
     static let thousand = Lazy(.normal, stored: 1_000)
   }
 
   private let folder: URL
-  private let queue: DurableQueue
-  private let peer: any DurablePeer
+  /// All of them run jobs; the first one enqueues them.
+  private let queues: [DurableQueue]
+  private let peers: [any DurablePeer]
   private let payload: [UInt8]
   /// How many jobs have run, and whom to tell when it is so many.
   private let runs = LockBox((count: 0, target: 0, waiter: CheckedContinuation<Void, Never>?.none))
@@ -40,30 +43,48 @@ final class Durable: Sendable {
   private let waiting = LockBox(0)
   private let waitingAtPeer = LockBox(0)
 
-  init(_ mode: DurableQueue.Durability, on engine: Engine = .sqlite, stored: Int = 0) throws {
+  /// - Parameters:
+  ///   - stored: How many jobs wait all the time.
+  ///   - workers: How many queues run the jobs, and how many connections the peer's.
+  ///   - size: About how many of them a queue claims at once.
+  convenience init(
+    _ mode: DurableQueue.Durability, on engine: Engine = .sqlite, stored: Int = 0, workers: Int = 1,
+    inRoundsOf size: Int = 100
+  ) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "Benchmarks-\(UUID().uuidString)")
-    self.folder = folder
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    func location(_ name: String) throws -> DurableQueue.Location {
+      try Self.location(name, engine, in: folder)
+    }
+    try self.init(mode, at: location("queue"), peerAt: location("peer"), in: folder, workers: workers, inRoundsOf: size)
+    if stored > 0 { enqueue(stored, inBatchesOf: min(stored, 10_000)) }
+  }
+
+  private init(
+    _ mode: DurableQueue.Durability, at location: DurableQueue.Location, peerAt other: DurableQueue.Location,
+    in folder: URL, workers: Int, inRoundsOf size: Int
+  ) throws {
+    self.folder = folder
     var configuration = DurableQueue.Configuration()
     configuration.durability = mode
-    configuration.maxConcurrentJobs = 200
-    let location = try Self.location("queue", engine, in: folder), other = try Self.location("peer", engine, in: folder)
-    queue = try DurableQueue(location: location, configuration: configuration)
+    configuration.maxConcurrentJobs = 2 * size
+    queues = try (0..<workers).map { _ in try DurableQueue(location: location, configuration: configuration) }
     // The tables, with a kind whose lane is 4.
     try DurableQueue(location: other, configuration: configuration).register(Letter.self) { _, _ in emptyOperation() }
-    peer = try Self.peer(of: other, mode)
+    peers = try (0..<workers).map { _ in try Self.peer(of: other, mode) }
     payload = Array(try JSONEncoder().encode(Letter()))
-    try queue.register(Letter.self) { [runs] _, _ in
-      SimpleOperation {
-        let waiter = runs.withLock { runs in
-          runs.count += 1
-          return runs.count == runs.target ? runs.waiter.take() : nil
+    for queue in queues {
+      try queue.register(Letter.self) { [runs] _, _ in
+        SimpleOperation {
+          let waiter = runs.withLock { runs in
+            runs.count += 1
+            return runs.count == runs.target ? runs.waiter.take() : nil
+          }
+          waiter?.resume()
+          $0.finish()
         }
-        waiter?.resume()
-        $0.finish()
       }
     }
-    if stored > 0 { enqueue(stored, inBatchesOf: min(stored, 10_000)) }
   }
 
   private static func location(_ name: String, _ engine: Engine, in folder: URL) throws -> DurableQueue.Location {
@@ -94,30 +115,32 @@ final class Durable: Sendable {
   func enqueue(_ count: Int, inBatchesOf size: Int) {
     do {
       if size == 1 {
-        for _ in 0..<count { try queue.enqueue(Letter()) }
+        for _ in 0..<count { try queues[0].enqueue(Letter()) }
       } else {
         let letters = (0..<size).map { _ in Letter() }
-        for _ in 0..<count / size { try queue.enqueue(contentsOf: letters) }
+        for _ in 0..<count / size { try queues[0].enqueue(contentsOf: letters) }
       }
     } catch { preconditionFailure("\(error)") }
     waiting.withLock { $0 += count }
   }
 
   func enqueueAtPeer(_ count: Int, inBatchesOf size: Int) {
-    peer.enqueue(count, payload: payload, inBatchesOf: size)
+    peers[0].enqueue(count, payload: payload, inBatchesOf: size)
     waitingAtPeer.withLock { $0 += count }
   }
 
   /// Runs so many of the jobs that are stored, and a few more that were claimed with them. If there are not enough, some
   /// are stored before, which makes the round a slow one.
   func run(_ count: Int) async {
-    if waiting.withLock({ $0 }) < count + 1_000 { enqueue(20 * count, inBatchesOf: 1_000) }
+    if waiting.withLock({ $0 }) < count + queues.count * 1_000 { enqueue(20 * count, inBatchesOf: 1_000) }
     await runStored(count)
   }
 
   func runAtPeer(_ count: Int) {
     if waitingAtPeer.withLock({ $0 }) < count { enqueueAtPeer(20 * count, inBatchesOf: 1_000) }
-    for _ in 0..<count / 100 { peer.claimAndAcknowledge(100) }
+    onThreads(peers.count) { [peers] number in
+      for _ in 0..<count / 100 / peers.count { peers[number].claimAndAcknowledge(100) }
+    }
     waitingAtPeer.withLock { $0 -= count }
   }
 
@@ -129,9 +152,11 @@ final class Durable: Sendable {
   private func runStored(_ count: Int) async {
     await withCheckedContinuation { continuation in
       runs.withLock { $0 = (0, count, continuation) }
-      queue.start()
+      for queue in queues { queue.start() }
     }
-    await queue.stop()
+    await withTaskGroup { group in
+      for queue in queues { group.addTask { await queue.stop() } }
+    }
     let ran = runs.withLock(\.count)
     waiting.withLock { $0 -= ran }
   }
