@@ -33,6 +33,8 @@ struct Harness: Sendable {
         case .here: time(row, subject: subject)
         case .peer: time(row, subject: peer)
         }
+    case .quantile(let fraction, let subject, let peer):
+      result = compare(row, quantile: fraction, subject: subject, peer: peer, roundFactor: roundFactor)
     case .time(let subject):
       result = time(row, subject: subject)
     case .steps(let body):
@@ -74,6 +76,32 @@ struct Harness: Sendable {
     result.peerNanoseconds = Samples(peers).median / Double(row.count)
     result.nanoseconds = Samples(subjects).median / Double(row.count)
     result.ratio = ratios.median
+    result.ratioQuartiles = [ratios.lowerQuartile, ratios.upperQuartile]
+    return result
+  }
+
+  /// The samples of all rounds are taken together: a round has too few for what is seldom. The middle half of the ratios is that of
+  /// the rounds all the same.
+  private func compare(
+    _ row: Row, quantile: Double, subject: () -> [Double], peer: () -> [Double], roundFactor: Int
+  ) -> RowResult {
+    _ = (peer(), subject())
+    let rounds = rounds ?? (row.rounds ?? 7) * roundFactor
+    var peers: [[Double]] = []
+    var subjects: [[Double]] = []
+    for _ in 0..<rounds {
+      if side != .here { peers.append(peer()) }
+      if side != .peer { subjects.append(subject()) }
+    }
+    var result = RowResult(row, rounds: rounds, slack: slack)
+    func figure(_ rounds: [[Double]]) -> Double? {
+      rounds.isEmpty ? nil : Samples(rounds.flatMap(\.self)).quantile(quantile)
+    }
+    result.nanoseconds = figure(side == .peer ? peers : subjects)
+    guard side == nil, let here = result.nanoseconds, let there = figure(peers) else { return result }
+    let ratios = Samples(zip(subjects, peers).map { Samples($0).quantile(quantile) / Samples($1).quantile(quantile) })
+    result.peerNanoseconds = there
+    result.ratio = here / there
     result.ratioQuartiles = [ratios.lowerQuartile, ratios.upperQuartile]
     return result
   }

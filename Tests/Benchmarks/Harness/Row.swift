@@ -4,6 +4,9 @@ struct Row: Sendable {
   enum Measurement: Sendable {
     /// The ratio of the package's time to that of a peer doing the same.
     case comparison(subject: Side, peer: Side)
+    /// The same of something seldom, of which each side tells the nanoseconds of some: not how long it takes in the middle, but
+    /// in such a fraction of all cases.
+    case quantile(Double, subject: @Sendable () -> [Double], peer: @Sendable () -> [Double])
     /// The time alone, to show how cost grows.
     case time(Side)
     /// How many steps of something else pass meanwhile; of several tries.
@@ -16,7 +19,7 @@ struct Row: Sendable {
     /// What the figure that a budget is about is given in.
     var unit: Unit {
       switch self {
-      case .comparison: .ratio
+      case .comparison, .quantile: .ratio
       case .time: .nanoseconds
       case .steps: .steps
       case .bytesPerOperation: .bytes

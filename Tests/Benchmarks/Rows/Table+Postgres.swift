@@ -32,7 +32,7 @@ extension Table {
           measurement: .comparison(
             subject: .async { await subject.value.run(many) }, peer: .blocking { subject.value.runAtPeer(many) })),
       ]
-    } + together(section) + [
+    } + together(section) + latencies(section) + [
       Row(
         section: section, name: "enqueue and run 1,000 with 1,000,000 stored", against: "with 1,000 stored",
         count: 1_000,
@@ -71,6 +71,17 @@ extension Table {
         measurement: .comparison(
           subject: .async { await four.value.run(many) }, peer: .blocking { four.value.runAtPeer(many) })),
     ]
+  }
+
+  /// From one queue to another one.
+  private static func latencies(_ section: String) -> [Row] {
+    [("p50", 0.5, 3 / 1.1), ("p99", 0.99, 15 / 3.7)].map { name, fraction, limit in
+      Row(
+        section: section, name: "enqueue to start on an idle queue, \(name)", against: "LISTEN and NOTIFY by hand",
+        count: 1, budget: .atMost(limit), rounds: 5,
+        measurement: .quantile(
+          fraction, subject: { shared(Delivery.shared).times(20) }, peer: { shared(Delivery.shared).timesAtPeer(20) }))
+    }
   }
 
   private static func shared<T>(_ result: Result<T, any Error>) -> T {

@@ -49,4 +49,86 @@ final class Crowd: Sendable {
     }
   }
 }
+
+/// How long after one queue has begun to enqueue a job another one starts it, which has nothing else to do and hears of it from the
+/// server; and the same by hand.
+final class Delivery: Sendable {
+  static let shared = Result { try Delivery() }
+
+  private let sender: DurableQueue
+  private let receiver: DurableQueue
+  private let startedAt = LockBox(ContinuousClock.Instant?.none)
+  private let started = DispatchSemaphore(value: 0)
+  private let peers: (sender: PostgresPeer, receiver: PostgresPeer)
+  private let listener: BareConnection
+  private let payload: [UInt8]
+
+  /// What a queue tells within 20 ms after something else waits for that long.
+  private static let pause = 0.024
+
+  init() throws {
+    let server = try PostgresServer.sharedBlocking()
+    var configuration = DurableQueue.Configuration()
+    configuration.durability = .normal
+    let location = DurableQueue.Location.postgres(
+      server.url(), PostgresOptions(schema: "queue\(server.uniqueNumber())"))
+    sender = try DurableQueue(location: location, configuration: configuration)
+    receiver = try DurableQueue(location: location, configuration: configuration)
+    let schema = "peer\(server.uniqueNumber())"
+    try DurableQueue(location: .postgres(server.url(), PostgresOptions(schema: schema))).register(Letter.self) { _, _ in
+      emptyOperation()
+    }
+    func peer() -> PostgresPeer { PostgresPeer(url: server.url(), schema: schema, isDurable: false) }
+    peers = (peer(), peer())
+    listener = BareConnection(url: server.url())
+    listener.run("LISTEN \"\(schema)\"")
+    payload = Array(try JSONEncoder().encode(Letter()))
+    try sender.register(Letter.self) { _, _ in emptyOperation() }
+    try receiver.register(Letter.self) { [startedAt, started] _, _ in
+      SimpleOperation {
+        startedAt.withLock { $0 = .now }
+        started.signal()
+        $0.finish()
+      }
+    }
+    receiver.start()
+  }
+
+  /// The nanoseconds of so many jobs, one after the other.
+  func times(_ count: Int) -> [Double] {
+    (0..<count).map { _ in
+      Thread.sleep(forTimeInterval: Self.pause)
+      let begin = ContinuousClock.now
+      do { try sender.enqueue(Letter()) } catch { preconditionFailure("\(error)") }
+      started.wait()
+      return (startedAt.withLock { $0.take() }! - begin).nanoseconds
+    }
+  }
+
+  /// The same on two threads, of which one does nothing but wait until it is told, claim and acknowledge.
+  func timesAtPeer(_ count: Int) -> [Double] {
+    let thread = Thread { [self] in
+      var left = count
+      while left > 0 {
+        listener.waitForNotification()
+        peers.receiver.claimAndAcknowledge(100)
+        let claimed = peers.receiver.claimedCount
+        guard claimed > 0 else { continue }
+        startedAt.withLock { $0 = .now }
+        left -= claimed
+        started.signal()
+        peers.receiver.claimAndAcknowledge(0)
+      }
+    }
+    thread.start()
+    return (0..<count).map { _ in
+      Thread.sleep(forTimeInterval: Self.pause)
+      let begin = ContinuousClock.now
+      peers.sender.enqueue(1, payload: payload, inBatchesOf: 1)
+      peers.sender.notify()
+      started.wait()
+      return (startedAt.withLock { $0.take() }! - begin).nanoseconds
+    }
+  }
+}
 #endif
