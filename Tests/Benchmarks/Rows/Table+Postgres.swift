@@ -39,7 +39,19 @@ extension Table {
         budget: .atMost(1.5), rounds: 9,
         measurement: .comparison(
           subject: .async { await millionOnServer.value.enqueueAndRun(1_000) },
-          peer: .async { await thousandOnServer.value.enqueueAndRun(1_000) }))
+          peer: .async { await thousandOnServer.value.enqueueAndRun(1_000) })),
+      Row(
+        section: section, name: "rounds of 10 with 1,000,000 stored", against: "with 1,000 stored",
+        count: 1_000, budget: .atMost(1.5), rounds: 9,
+        measurement: .comparison(
+          subject: .async { await millionInTens.value.enqueueAndRun(1_000) },
+          peer: .async { await thousandInTens.value.enqueueAndRun(1_000) })),
+      Row(
+        section: section, name: "rounds of 10 behind 100,000 dead jobs", against: "none dead, no old snapshot",
+        count: 1_000, budget: .atMost(3), rounds: 9,
+        measurement: .comparison(
+          subject: .async { await shared(BehindDeadJobs.shared).durable.run(1_000) },
+          peer: .async { await inTens.value.run(1_000) })),
     ]
     #else
     return []
@@ -91,4 +103,7 @@ extension Table {
 
   private static let millionOnServer = Durable.Lazy(.normal, on: .postgres, stored: 1_000_000)
   private static let thousandOnServer = Durable.Lazy(.normal, on: .postgres, stored: 1_000)
+  private static let millionInTens = Durable.Lazy { try Durable(like: millionOnServer.value, inRoundsOf: 10) }
+  private static let thousandInTens = Durable.Lazy { try Durable(like: thousandOnServer.value, inRoundsOf: 10) }
+  private static let inTens = Durable.Lazy { try Durable(.normal, on: .postgres, stored: 20_000, inRoundsOf: 10) }
 }

@@ -33,6 +33,8 @@ final class Durable: Sendable {
   }
 
   private let folder: URL
+  private let mode: DurableQueue.Durability
+  private let location: DurableQueue.Location
   /// All of them run jobs; the first one enqueues them.
   private let queues: [DurableQueue]
   private let peers: [any DurablePeer]
@@ -47,24 +49,32 @@ final class Durable: Sendable {
   ///   - stored: How many jobs wait all the time.
   ///   - workers: How many queues run the jobs, and how many connections the peer's.
   ///   - size: About how many of them a queue claims at once.
+  ///   - database: The one of the server, nil for that of all others.
   convenience init(
     _ mode: DurableQueue.Durability, on engine: Engine = .sqlite, stored: Int = 0, workers: Int = 1,
-    inRoundsOf size: Int = 100
+    inRoundsOf size: Int = 100, database: String? = nil
   ) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "Benchmarks-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     func location(_ name: String) throws -> DurableQueue.Location {
-      try Self.location(name, engine, in: folder)
+      try Self.location(name, engine, in: folder, database: database)
     }
     try self.init(mode, at: location("queue"), peerAt: location("peer"), in: folder, workers: workers, inRoundsOf: size)
     if stored > 0 { enqueue(stored, inBatchesOf: min(stored, 10_000)) }
+  }
+
+  /// The same jobs, in rounds of another size. For whom has no use for the peer.
+  convenience init(like other: Durable, inRoundsOf size: Int) throws {
+    try self.init(
+      other.mode, at: other.location, peerAt: other.location, in: other.folder, workers: 1, inRoundsOf: size)
+    waiting.withLock { $0 = other.waiting.withLock(\.self) }
   }
 
   private init(
     _ mode: DurableQueue.Durability, at location: DurableQueue.Location, peerAt other: DurableQueue.Location,
     in folder: URL, workers: Int, inRoundsOf size: Int
   ) throws {
-    self.folder = folder
+    (self.folder, self.mode, self.location) = (folder, mode, location)
     var configuration = DurableQueue.Configuration()
     configuration.durability = mode
     configuration.maxConcurrentJobs = 2 * size
@@ -87,11 +97,14 @@ final class Durable: Sendable {
     }
   }
 
-  private static func location(_ name: String, _ engine: Engine, in folder: URL) throws -> DurableQueue.Location {
+  private static func location(_ name: String, _ engine: Engine, in folder: URL, database: String?) throws
+    -> DurableQueue.Location
+  {
     #if os(macOS) || os(Linux)
     if engine == .postgres {
       let server = try PostgresServer.sharedBlocking()
-      return .postgres(server.url(), PostgresOptions(schema: "\(name)\(server.uniqueNumber())"))
+      return .postgres(
+        server.url(database ?? "postgres"), PostgresOptions(schema: "\(name)\(server.uniqueNumber())"))
     }
     #endif
     return .file(folder.appending(path: "\(name).sqlite"))
@@ -111,6 +124,22 @@ final class Durable: Sendable {
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }
+
+  #if os(macOS) || os(Linux)
+  /// Deletes what waits, as the queues of many processes would in a while. A transaction of which this returns the connection goes
+  /// on to see it, until that is released.
+  func leaveDead() throws -> BareConnection {
+    guard case .postgres(let url, let options) = location else { throw BenchmarkError("\(location) is no server") }
+    let snapshot = BareConnection(url: url), others = BareConnection(url: url)
+    let jobs = "\"\(options.schema)\".jobs"
+    snapshot.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    snapshot.run("SELECT count(*) FROM \(jobs)")
+    others.run("UPDATE \(jobs) SET state = 3, worker = 1, claim = 1 WHERE state = 0")
+    others.run("DELETE FROM \(jobs)")
+    waiting.withLock { $0 = 0 }
+    return snapshot
+  }
+  #endif
 
   func enqueue(_ count: Int, inBatchesOf size: Int) {
     do {

@@ -4,6 +4,24 @@ import DurableOperations
 import Foundation
 import TestSupport
 
+/// A queue in a database of its own, where a transaction goes on that sees jobs which were deleted long ago: they stay, and each
+/// claim could come past them.
+final class BehindDeadJobs: Sendable {
+  static let shared = Result { try BehindDeadJobs(100_000, stored: 20_000) }
+
+  let durable: Durable
+  private let snapshot: BareConnection
+
+  init(_ dead: Int, stored: Int) throws {
+    let server = try PostgresServer.sharedBlocking()
+    let database = "snapshot\(server.uniqueNumber())"
+    try server.query("CREATE DATABASE \(database)")
+    durable = try Durable(.normal, on: .postgres, stored: dead, inRoundsOf: 10, database: database)
+    snapshot = try durable.leaveDead()
+    durable.enqueue(stored, inBatchesOf: 10_000)
+  }
+}
+
 /// Jobs that many threads enqueue at the same time, through one queue, while other queues are told of them; and bare connections,
 /// one for each thread, that tell nobody.
 final class Crowd: Sendable {
