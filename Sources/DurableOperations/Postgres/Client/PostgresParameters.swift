@@ -16,6 +16,11 @@ struct PostgresParameters: Sendable {
   private(set) var bytes: [UInt8] = [0]
   private(set) var list: [Parameter] = []
 
+  init() {
+    bytes.reserveCapacity(256)
+    list.reserveCapacity(16)
+  }
+
   // MARK: - Values, in the order of `$1`, `$2`, …
 
   mutating func bind(_ value: Int64?) {
@@ -101,8 +106,14 @@ struct PostgresParameters: Sendable {
     list.append(Parameter(start: start, count: count(since: start), type: type, isBinary: true))
   }
 
+  @inline(__always)
   private mutating func append(bigEndian value: some FixedWidthInteger) {
-    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+    var shift = value.bitWidth
+    // Byte by byte: a sequence of so few bytes takes ten times as long.
+    while shift > 0 {
+      shift -= 8
+      bytes.append(UInt8(truncatingIfNeeded: value >> shift))
+    }
   }
 
   private mutating func append(_ text: String) throws(PostgresError) {
