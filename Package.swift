@@ -10,6 +10,7 @@ let package = Package(
     .library(name: "DurableOperations", targets: ["DurableOperations"]),
     .library(name: "HTTPOperations", targets: ["HTTPOperations"]),
     .library(name: "ManagedOperations", targets: ["ManagedOperations"]),
+    .library(name: "OperationTimelines", targets: ["OperationTimelines"]),
     .library(name: "PipelineOperations", targets: ["PipelineOperations"]),
     .library(name: "WorkflowOperations", targets: ["WorkflowOperations"]),
     .executable(name: "durable-queue", targets: ["DurableQueueTool"]),
@@ -38,7 +39,8 @@ let package = Package(
       ]),
     .target(name: "ManagedOperations", dependencies: ["CompositeOperations", "HTTPOperations"]),
     .target(name: "PipelineOperations", dependencies: ["CompositeOperations", "HTTPOperations"]),
-    .target(name: "WorkflowOperations", dependencies: ["CompositeOperations"]),
+    .target(name: "OperationTimelines", dependencies: ["CompositeOperations"]),
+    .target(name: "WorkflowOperations", dependencies: ["CompositeOperations", "OperationTimelines"]),
 
     .target(name: "CompositeOperationsCommandLine", dependencies: ["CompositeOperations"]),
     .executableTarget(name: "DurableQueueTool", dependencies: ["CompositeOperationsCommandLine", "DurableOperations"]),
@@ -47,11 +49,13 @@ let package = Package(
     .executableTarget(
       name: "Forecast",
       dependencies: [
-        "CompositeOperations", "ExampleSupport", "HTTPOperations", "ManagedOperations", "PipelineOperations",
+        "CompositeOperations", "ExampleSupport", "HTTPOperations", "ManagedOperations", "OperationTimelines",
+        "PipelineOperations",
       ],
       path: "Examples/Forecast"),
     .executableTarget(
-      name: "LinkCheck", dependencies: ["CompositeOperations", "ExampleSupport", "HTTPOperations"],
+      name: "LinkCheck",
+      dependencies: ["CompositeOperations", "ExampleSupport", "HTTPOperations", "OperationTimelines"],
       path: "Examples/LinkCheck"),
     .executableTarget(
       name: "Outbox",
@@ -60,14 +64,16 @@ let package = Package(
       ],
       path: "Examples/Outbox"),
     .executableTarget(
-      name: "PhotoOrder", dependencies: ["CompositeOperations", "ExampleSupport", "WorkflowOperations"],
+      name: "PhotoOrder",
+      dependencies: ["CompositeOperations", "ExampleSupport", "OperationTimelines", "WorkflowOperations"],
       path: "Examples/PhotoOrder"),
     .executableTarget(
-      name: "ImagePipeline", dependencies: ["CompositeOperations", "ExampleSupport"], path: "Examples/ImagePipeline"),
+      name: "ImagePipeline", dependencies: ["CompositeOperations", "ExampleSupport", "OperationTimelines"],
+      path: "Examples/ImagePipeline"),
     .executableTarget(name: "QuickTour", dependencies: ["CompositeOperations"], path: "Examples/QuickTour"),
 
     .target(
-      name: "TestSupport", dependencies: ["CompositeOperations", "CompositeOperationsTestKit"],
+      name: "TestSupport", dependencies: ["CompositeOperations", "CompositeOperationsTestKit", "OperationTimelines"],
       path: "Tests/TestSupport"),
     .executableTarget(name: "PlainProgram", dependencies: ["CompositeOperations"], path: "Tests/PlainProgram"),
     .executableTarget(
@@ -76,7 +82,7 @@ let package = Package(
     .testTarget(name: "CompositeOperationsCommandLineTests", dependencies: ["CompositeOperationsCommandLine"]),
     .testTarget(
       name: "CompositeOperationsTests",
-      dependencies: ["CompositeOperations", "TestSupport", "PlainProgram"]),
+      dependencies: ["CompositeOperations", "OperationTimelines", "TestSupport", "PlainProgram"]),
     // The package as an app made with Xcode 26 uses it: everything belongs to the main actor unless it says otherwise.
     .testTarget(
       name: "MainActorTests",
@@ -99,10 +105,15 @@ let package = Package(
       name: "ManagedOperationsTests",
       dependencies: ["CompositeOperations", "HTTPOperations", "ManagedOperations", "TestSupport"]),
     .testTarget(
-      name: "PipelineOperationsTests",
-      dependencies: ["CompositeOperations", "HTTPOperations", "PipelineOperations", "TestSupport"]),
+      name: "OperationTimelinesTests", dependencies: ["CompositeOperations", "OperationTimelines", "TestSupport"]),
     .testTarget(
-      name: "WorkflowOperationsTests", dependencies: ["CompositeOperations", "WorkflowOperations", "TestSupport"]),
+      name: "PipelineOperationsTests",
+      dependencies: [
+        "CompositeOperations", "HTTPOperations", "OperationTimelines", "PipelineOperations", "TestSupport",
+      ]),
+    .testTarget(
+      name: "WorkflowOperationsTests",
+      dependencies: ["CompositeOperations", "OperationTimelines", "WorkflowOperations", "TestSupport"]),
     .testTarget(name: "ForecastTests", dependencies: ["ExampleSupport", "Forecast", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
     .testTarget(
@@ -114,7 +125,7 @@ let package = Package(
       dependencies: [
         "CompositeOperations", "CompositeOperationsTestKit", "CompositeOperationsSQLite", "DurableOperations",
         "HTTPOperations",
-        "ManagedOperations", "PipelineOperations", "TestSupport", "WorkflowOperations",
+        "ManagedOperations", "OperationTimelines", "PipelineOperations", "TestSupport", "WorkflowOperations",
       ],
       path: "Tests/Benchmarks"),
   ],

@@ -1,6 +1,7 @@
 import CompositeOperations
 import ExampleSupport
 import Foundation
+import OperationTimelines
 
 /// The program: runs the pipeline, with a recorder attached, and writes what it recorded.
 enum ImagePipelineCommand {

@@ -1,6 +1,7 @@
 import CompositeOperations
 import ExampleSupport
 import Foundation
+import OperationTimelines
 
 /// The program: reads the command line, asks, prints, and tells the exit status.
 struct ForecastCommand {

@@ -1,5 +1,6 @@
 import CompositeOperations
 import Foundation
+import OperationTimelines
 
 /// The whole job as one operation: find the files, read them, read the pages they link to, check the links, and make
 /// the report, which is the last of its values.

@@ -1,6 +1,7 @@
 import CompositeOperations
 import ExampleSupport
 import Foundation
+import OperationTimelines
 
 /// The program: reads the command line, runs the check, prints, and tells the exit status.
 struct LinkCheckCommand {

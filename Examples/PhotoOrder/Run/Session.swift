@@ -1,5 +1,6 @@
 import CompositeOperations
 import Foundation
+import OperationTimelines
 import WorkflowOperations
 
 /// Runs an order until it is left: by a key, a signal, or the end of a script.

@@ -44,7 +44,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   final var operations: [Operation] { children }
 
-  override var kind: Timeline.Kind { .parallel }
+  override var kind: OperationKind { .parallel }
 
   override final var addsAllAtOnce: Bool { children.count == count }
 

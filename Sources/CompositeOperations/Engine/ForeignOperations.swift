@@ -6,13 +6,13 @@ import Foundation
 /// A hidden operation that depends on the foreign one, at most one for each, runs when it has finished. Each hidden
 /// operation waits in a queue of its own, because a queue scans all that wait in it whenever one of them changes.
 /// The queues share one dispatch queue, so they cost little.
-enum ForeignOperations {
+package enum ForeignOperations {
   private static let watchers = LockBox<[ObjectIdentifier: Watcher]>([:])
   private static let dispatchQueue = DispatchQueue(
     label: "CompositeOperations.foreign", attributes: .concurrent, autoreleaseFrequency: .workItem)
 
   /// Has the observer told, on a thread of Dispatch's, once the operation has finished; also if it has already.
-  static func observe(_ operation: Operation, _ observer: any SettlementObserver, tag: Int = 0) {
+  package static func observe(_ operation: Operation, _ observer: any SettlementObserver, tag: Int = 0) {
     let observation = Observation(observer: observer, tag: tag)
     let made: Watcher? = watchers.withLock { watchers in
       if let watcher = watchers[ObjectIdentifier(operation)] {

@@ -28,7 +28,7 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     self.attempt = attempt
   }
 
-  override var kind: Timeline.Kind { .graph }
+  override var kind: OperationKind { .graph }
 
   override var knownChildren: KnownChildren {
     KnownChildren(

@@ -6,7 +6,7 @@ import Synchronization
 /// Everything is called under no lock, on the thread on which it happens. For one child the calls come in this order,
 /// each at most once; those of several children come at the same time, from several threads. A monitor that was attached
 /// late may have missed any of them, but never the settlement of a child that it found unfinished after it was attached.
-protocol SourceMonitor: AnyObject, Sendable {
+package protocol SourceMonitor: AnyObject, Sendable {
   /// The operation that stands for the composition is being started, on this thread, or is settled without being run.
   func sourceWillBegin(_ source: WorkSource)
   /// The composition has a new child. All children of a parallel composite come when it starts, those of a sequence one
@@ -22,7 +22,7 @@ protocol SourceMonitor: AnyObject, Sendable {
 }
 
 extension SourceMonitor {
-  func sourceWillBegin(_ source: WorkSource) {}
+  package func sourceWillBegin(_ source: WorkSource) {}
 }
 
 /// The monitors of a source, as a list that is only ever added to: whoever tells them needs no lock.
@@ -137,9 +137,12 @@ extension WorkSource {
   ///
   /// - Parameter isInherited: whether it is also told of what happens in compositions inside this one that start from now
   ///   on.
-  final func addMonitor(_ monitor: any SourceMonitor, isInherited: Bool) {
+  package final func addMonitor(_ monitor: any SourceMonitor, isInherited: Bool) {
     monitors.add(monitor, isInherited: isInherited)
   }
+
+  /// Calls `body` with each monitor.
+  package final func forEachMonitor(_ body: (any SourceMonitor) -> Void) { monitors.forEach(body) }
 
   @inline(__always)
   final func tellWillBegin() {

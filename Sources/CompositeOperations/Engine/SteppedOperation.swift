@@ -16,7 +16,7 @@ package final class SteppedOperation<Value: Sendable>: SimpleOperation<Value>, @
   ///   - operationQueue: where the steps are asked and their operations run; nil for where the surrounding composition's do.
   ///   - describe: makes the error that the operation fails with, of that of a step.
   package init(
-    _ steps: [any OperationStep], input: any Sendable, kind: Timeline.Kind, operationQueue: OperationQueue? = nil,
+    _ steps: [any OperationStep], input: any Sendable, kind: OperationKind, operationQueue: OperationQueue? = nil,
     describe: @escaping @Sendable (_ error: any Error, _ index: Int, _ step: StepLabel) -> any Error
   ) {
     self.steps = SteppedSource(steps, input: input, kind: kind, describe: describe)
@@ -26,7 +26,7 @@ package final class SteppedOperation<Value: Sendable>: SimpleOperation<Value>, @
 
   package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
 
-  override var source: WorkSource? { steps }
+  package override var source: WorkSource? { steps }
 
   package override func main() {
     begin(cancelled: false)

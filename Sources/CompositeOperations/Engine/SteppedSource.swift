@@ -21,9 +21,9 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   // Only whoever is asking touches these.
   private var input: (any Sendable)?
   private var describe: Describe?
-  private let form: Timeline.Kind
+  private let form: OperationKind
 
-  init(_ steps: [any OperationStep], input: any Sendable, kind: Timeline.Kind, describe: @escaping Describe) {
+  init(_ steps: [any OperationStep], input: any Sendable, kind: OperationKind, describe: @escaping Describe) {
     shown = Shown(steps: steps)
     self.input = input
     self.describe = describe
@@ -96,7 +96,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   // MARK: - What is shown
 
-  override var kind: Timeline.Kind { form }
+  override var kind: OperationKind { form }
 
   override var progressShape: ProgressShape {
     StripedLock.withLock(of: self) {
@@ -110,7 +110,8 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   override var knownChildren: KnownChildren {
     var children = super.knownChildren
     let (labels, ended) = StripedLock.withLock(of: self) { (shown.currentLabels, shown.ended) }
-    children.plan = KnownChildren.Plan(names: labels.map(\.name), ended: ended)
+    children.plan = KnownChildren.Plan(
+      names: labels.map(\.name), ended: ended.map { ($0.index, hasFailed: $0.ending == .failure) })
     return children
   }
 }

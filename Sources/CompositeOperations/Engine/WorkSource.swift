@@ -44,7 +44,7 @@ enum WorkResult {
 /// Whenever it has something to do and is not being attended to, it offers itself: to the lanes of its queue if there
 /// is one, else to the workers. They take one piece after the other until there is nothing, and do not come back until
 /// the source offers itself again. Several may take pieces at once.
-class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep their state in lock boxes
+package class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep their state in lock boxes
   /// Set before the source first offers itself.
   @exclusivity(unchecked) final var environment = ExecutionEnvironment()
   /// What a parent composition hands down before it starts the owner.
@@ -70,7 +70,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   }
 
   /// A child has settled, or has been dealt with.
-  func operationDidSettle(_ operation: Operation, tag: Int) {
+  package func operationDidSettle(_ operation: Operation, tag: Int) {
     preconditionFailure("abstract")
   }
 
@@ -85,7 +85,7 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   }
 
   /// Calls `body` with the children there are: those that can still run, and perhaps some that have finished.
-  func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
+  package func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
     preconditionFailure("abstract")
   }
 
@@ -137,16 +137,16 @@ class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep 
   // MARK: - For drawings and timelines
 
   /// What the composition is called where it is shown.
-  var kind: Timeline.Kind { .sequence }
+  package var kind: OperationKind { .sequence }
 
   /// Whether the children are numbered from 0 on and all come at once, when the composition starts.
-  var addsAllAtOnce: Bool { false }
+  package var addsAllAtOnce: Bool { false }
 
   /// What is known of the operations in it at this moment. May be called on any thread.
-  var knownChildren: KnownChildren { KnownChildren() }
+  package var knownChildren: KnownChildren { KnownChildren() }
 
   /// Which attempt at the same work a child is, from 1.
-  func attempt(of tag: Int) -> Int { 1 }
+  package func attempt(of tag: Int) -> Int { 1 }
 
   // MARK: - Owner
 

@@ -98,7 +98,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   package class var typeDescription: String { "\(self)" }
 
   /// What made the operation, where its type does not say it.
-  var form: Timeline.Kind? { nil }
+  package var form: OperationKind? { nil }
 
   final var formDescription: String? { form?.title }
 
@@ -113,10 +113,12 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   /// What it is, in drawings and timelines; nil for one unit of work.
-  final var shownKind: Timeline.Kind? { source?.kind ?? form }
+  package final var shownKind: OperationKind? { source?.kind ?? form }
 
   /// The name that it was given, and not one of what it was made from.
-  final var givenName: String? { form == nil || form == .wait ? name : state.current.has(.hasName) ? super.name : nil }
+  package final var givenName: String? {
+    form == nil || form == .wait ? name : state.current.has(.hasName) ? super.name : nil
+  }
 
   /// The name, as far as it is known without asking other operations for theirs.
   var nameAtHand: String? { name }
@@ -274,7 +276,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   // MARK: - Compositions
 
   /// What runs the children, in compositions.
-  var source: WorkSource? { nil }
+  package var source: WorkSource? { nil }
 }
 
 extension SettlingOperation: DescribedOperation {}

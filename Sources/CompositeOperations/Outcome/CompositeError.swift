@@ -75,7 +75,7 @@ extension CompositeError: ErrorWithReport {
       remedy: "Repair what failed, or give a child whose failure is not to count recover(_:) or settled().")
   }
 
-  var headline: String {
+  package var headline: String {
     failures.count == 1 ? "1 operation failed" : "\(failures.count) operations failed"
   }
 }

@@ -68,7 +68,7 @@ public struct OperationError: Error, Sendable {
   }
 
   /// The error's own sentence if it has one, else its description.
-  static func describe(_ error: any Error) -> String { ErrorReport.sentence(of: error) }
+  package static func describe(_ error: any Error) -> String { ErrorReport.sentence(of: error) }
 }
 
 /// An operation that knows how it is described, because the name of its class says nothing to users.

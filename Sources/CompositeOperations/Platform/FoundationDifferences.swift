@@ -67,7 +67,7 @@ func uptimeNanoseconds() -> Int64 {
 
 /// What `ContinuousClock` counts, in nanoseconds: several times faster to read than through the clock.
 @inline(__always)
-func continuousNanoseconds() -> Int64 {
+package func continuousNanoseconds() -> Int64 {
   #if canImport(Darwin)
   return Int64(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW))
   #else
@@ -78,7 +78,7 @@ func continuousNanoseconds() -> Int64 {
 }
 
 /// The name of the calling thread, if somebody gave it one.
-func currentThreadName() -> String? {
+package func currentThreadName() -> String? {
   if Thread.isMainThread { return "main thread" }
   // Linux has room for 15 characters, and gives a new thread the name of the one that made it. Dispatch's own threads
   // have the end of the name of a queue.

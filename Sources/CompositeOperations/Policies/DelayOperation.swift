@@ -63,7 +63,7 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
     self.init(.until(time), on: timekeeper)
   }
 
-  override var form: Timeline.Kind? { .wait }
+  package override var form: OperationKind? { .wait }
 
   /// Sets the timer.
   public override func main() {

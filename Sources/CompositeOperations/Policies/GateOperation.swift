@@ -18,7 +18,7 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
 
   override final class var typeDescription: String { "\(SimpleOperation<Void>.self)" }
 
-  override final var form: Timeline.Kind? { .wait }
+  package override final var form: OperationKind? { .wait }
 
   /// Names as they stand in a sentence, and not too many.
   static func list(_ names: [String]) -> String {

@@ -79,7 +79,7 @@ final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked
     super.init(flags: [.composes, .hasCompletion])  // there is always something to do when it has settled
   }
 
-  override var source: WorkSource? { policy }
+  package override var source: WorkSource? { policy }
 
   /// A queue reads it when the operation is added.
   override var isReady: Bool {
@@ -89,7 +89,7 @@ final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked
 
   override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
 
-  override var form: Timeline.Kind? { policy.kind }
+  package override var form: OperationKind? { policy.kind }
 
   override var name: String? {
     get { nameAtHand ?? nameOfWrapped }

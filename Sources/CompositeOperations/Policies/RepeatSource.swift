@@ -63,7 +63,7 @@ final class RepeatSource: PolicySource, @unchecked Sendable {  // only whoever i
     return .run(made)
   }
 
-  override var kind: Timeline.Kind { .repeating }
+  override var kind: OperationKind { .repeating }
 
   /// Pauses are children as well.
   override func attempt(of tag: Int) -> Int { pause == nil ? max(round, 1) : 1 }

@@ -104,7 +104,7 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
 
   override var nameAtHand: String? { super.nameAtHand ?? StripedLock.withLock(of: self) { attemptName } }
 
-  override var kind: Timeline.Kind { .retry }
+  override var kind: OperationKind { .retry }
 
   /// Delays and decisions are children as well.
   override func attempt(of tag: Int) -> Int { delay == nil && decision == nil ? retry?.attempts ?? 1 : 1 }

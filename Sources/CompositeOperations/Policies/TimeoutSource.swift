@@ -112,7 +112,7 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     if isTheirs { isLeftAlone.store(true, ordering: .releasing) }
   }
 
-  override var kind: Timeline.Kind { .timeout }
+  override var kind: OperationKind { .timeout }
 
   override func takeUnasked() -> Operation? { takeWrapped() }
 

@@ -6,7 +6,7 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
   private var upstream: Operation?
   // Only whoever is asking touches it.
   private var second: ((Operation) throws -> Step)?
-  private let form: Timeline.Kind
+  private let form: OperationKind
   /// Whether the first operation is only a delay before the work.
   private let isDelayed: Bool
   /// The name that the upstream had when this was made, if it is what the owner is called.
@@ -15,7 +15,7 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
   /// - Parameters:
   ///   - upstream: the first operation, which this starts unless somebody else does.
   ///   - second: decides what comes after it. Called where the operations run. What it throws settles the owner.
-  init(_ upstream: Operation, as form: Timeline.Kind, then second: @escaping (Operation) throws -> Step) {
+  init(_ upstream: Operation, as form: OperationKind, then second: @escaping (Operation) throws -> Step) {
     self.form = form
     isDelayed = upstream is DelayOperation
     self.upstream = upstream
@@ -55,7 +55,7 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
     second = nil
   }
 
-  override var kind: Timeline.Kind { form }
+  override var kind: OperationKind { form }
 
   /// What the owner has its name from, as long as it is known. After `then` there is another operation, for other work.
   var wrappedUpstream: Operation? { form == .then ? nil : knownChildren.upstream.first }

@@ -21,7 +21,7 @@ final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @uncheck
     super.init(flags: .composes)
   }
 
-  override var source: WorkSource? {
+  package override var source: WorkSource? {
     switch engine {
     case .parallel(let source): source
     case .sequential(let source): source
@@ -30,7 +30,7 @@ final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @uncheck
 
   override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
 
-  override var form: Timeline.Kind? { source?.kind }
+  package override var form: OperationKind? { source?.kind }
 
   override var name: String? {
     get { nameAtHand ?? nameOfWrapped }

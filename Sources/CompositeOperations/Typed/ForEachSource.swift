@@ -28,7 +28,7 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     return child
   }
 
-  override var kind: Timeline.Kind { .forEach }
+  override var kind: OperationKind { .forEach }
 
   override var knownChildren: KnownChildren {
     KnownChildren(contents: progress.withLock { $0.children.sorted { $0.key < $1.key }.map(\.value) })

@@ -5,14 +5,14 @@ import Foundation
 final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
   private let gather: ([Operation]) -> any Sendable
 
-  private let form: Timeline.Kind
+  private let form: OperationKind
 
-  override var kind: Timeline.Kind { form }
+  override var kind: OperationKind { form }
 
   /// - Parameter gather: makes the value from the operations, all of which have succeeded. For the policy
   ///   `firstSuccess` it gets the one that did, for `settleAll` all, however they ended.
   init(
-    _ children: [Operation], as form: Timeline.Kind, policy: ParallelState.Policy,
+    _ children: [Operation], as form: OperationKind, policy: ParallelState.Policy,
     gather: @escaping ([Operation]) -> any Sendable
   ) {
     self.form = form

@@ -120,9 +120,9 @@ private struct QueuedStep<Base: PipelineStep>: PipelineStep {
   }
 }
 
-extension Timeline.Kind {
+extension OperationKind {
   /// A step in a queue of its own.
-  fileprivate static let queue = Timeline.Kind(rawValue: "queue")
+  fileprivate static let queue = OperationKind(rawValue: "queue")
 }
 
 extension PipelineStep {

@@ -1,4 +1,5 @@
 import CompositeOperations
+import OperationTimelines
 
 extension GraphDescription {
   /// How many levels of workflows are drawn as boxes in boxes, as of compositions: those in the last of them are drawn

@@ -1,4 +1,5 @@
 import CompositeOperations
+import OperationTimelines
 
 extension Workflow {
   /// Draws the tasks and their states in the DOT language of Graphviz.

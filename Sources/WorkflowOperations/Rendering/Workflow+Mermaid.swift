@@ -1,4 +1,5 @@
 import CompositeOperations
+import OperationTimelines
 
 extension Workflow {
   /// Draws the tasks and their states as a Mermaid flow chart, which many Markdown viewers show.

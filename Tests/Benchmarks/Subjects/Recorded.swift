@@ -1,4 +1,5 @@
 import CompositeOperations
+import OperationTimelines
 
 /// Composites that are recorded; making and releasing the recorder is a part of the work.
 enum Recorded {

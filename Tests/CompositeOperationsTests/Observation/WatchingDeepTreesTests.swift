@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CompositeOperations
+@testable import OperationTimelines
 
 /// Who looks at a tree that is deeper than a stack.
 @Suite("8 Watching: deep trees", .hangLimit)

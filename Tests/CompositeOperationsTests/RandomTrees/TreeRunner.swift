@@ -1,4 +1,5 @@
 import Foundation
+import OperationTimelines
 import TestSupport
 
 @testable import CompositeOperations

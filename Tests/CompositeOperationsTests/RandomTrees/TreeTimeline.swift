@@ -1,5 +1,7 @@
 import CompositeOperations
 import Foundation
+import OperationTimelines
+import TestSupport
 
 /// Records random trees, and complains if what was recorded is not what ran.
 struct TreeTimeline {
@@ -19,7 +21,7 @@ struct TreeTimeline {
     let timeline = recorder.timeline
     var complaints = TimelineSoundness.complaints(about: timeline)
     // Those have the names of what they were made from.
-    let wrappers: [Timeline.Kind] = [.map, .mapAsync, .recover, .settled, .timeout, .retry, .condition, .exclusive]
+    let wrappers: [OperationKind] = [.map, .mapAsync, .recover, .settled, .timeout, .retry, .condition, .exclusive]
     let byName = Dictionary(grouping: timeline.entries.filter { !wrappers.contains($0.kind) }, by: { $0.name ?? "" })
     for (name, entries) in byName where name != "" && entries.count > (repeated.contains(name) ? 2 : 1) {
       complaints.append("\(name) was recorded \(entries.count) times")

@@ -1,5 +1,6 @@
 import CompositeOperations
 import Foundation
+import OperationTimelines
 import PipelineOperations
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import CompositeOperations
 import Foundation
+import OperationTimelines
 import TestSupport
 import Testing
 import WorkflowOperations

@@ -46,7 +46,7 @@ public struct OperationEvent: Sendable {
   }
 
   /// What the library itself switches on, without a `default`.
-  enum Content {
+  package enum Content {
     case started
     case cancelled
     case progress(Double)
@@ -54,7 +54,7 @@ public struct OperationEvent: Sendable {
     case settled(Outcome<any Sendable>)
   }
 
-  let content: Content
+  package let content: Content
   /// How many events the stream has dropped before this one, because they were not read in time.
   /// See ``SettlingOperation/events(bufferingPolicy:)``; 0 for what observers are told.
   public package(set) var droppedCount = 0

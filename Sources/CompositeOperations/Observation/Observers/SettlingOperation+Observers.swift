@@ -39,7 +39,8 @@ extension SettlingOperation {
   /// Has an observer of the package's own told of the start, a cancel and the end: it costs next to nothing, and is none
   /// of those of which the last one leaves.
   @discardableResult
-  final func addLifecycleObserver(_ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken {
+  package final func addLifecycleObserver(_ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken
+  {
     let record = ObserverRecord(interests: [], at: .anywhere) { event, _ in observer(event) }
     return ObservationToken(record, in: add(record))
   }

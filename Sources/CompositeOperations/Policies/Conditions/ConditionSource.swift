@@ -54,7 +54,7 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
     return .run(preparation)
   }
 
-  override var kind: Timeline.Kind { .condition }
+  override var kind: OperationKind { .condition }
 
   override func guardIsOver() {
     conditions = []

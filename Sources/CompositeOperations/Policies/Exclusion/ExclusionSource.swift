@@ -54,7 +54,7 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
     }
   }
 
-  override var kind: Timeline.Kind { .exclusive }
+  override var kind: OperationKind { .exclusive }
 
   override func guardIsOver() {
     if let claim = claim.take() { registry.release(claim) }

@@ -57,7 +57,7 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
     }
   }
 
-  override var kind: Timeline.Kind { .limited }
+  override var kind: OperationKind { .limited }
 
   override func guardIsOver() {
     if let claim = claim.take() { limit.release(claim) }

@@ -1,0 +1,177 @@
+import CompositeOperations
+import Foundation
+import Synchronization
+
+/// What a recorder has recorded, and how it records: kept by the recorder, and by what it records as long as that is
+/// there.
+///
+/// Operations are known by the number of the composition they are in and their number there; number 0 are those that the
+/// recorder was attached to.
+final class RecorderCore: Sendable {
+  struct State {
+    /// By the number of the thread.
+    var buffers: [Int: EventBuffer] = [:]
+    var scopes: [RecorderScope] = []
+    /// The operation that each of the scopes is, by the number of the scope less 1.
+    var owners: [Owner] = []
+    /// The operations that the recorder was attached to.
+    var roots: [Root] = []
+    /// Those that a recorded composition has taken on, and as what.
+    var replacedRoots: [Int32: Owner] = [:]
+  }
+
+  /// An operation, by the composition it is in and its number there.
+  struct Owner: Hashable {
+    var scope: UInt32
+    var tag: Int32
+  }
+
+  final class Root: @unchecked Sendable {  // weak loads are atomic; set once in `init`
+    private(set) weak var operation: Operation?
+    init(_ operation: Operation) { self.operation = operation }
+  }
+
+  private static let lastNumber = Atomic(0)
+
+  let number = RecorderCore.lastNumber.add(1, ordering: .relaxed).newValue
+  let state = LockBox(State())
+  private let clock: @Sendable () -> Int64
+  private let origin: Int64
+  private let isContinuous: Bool
+
+  init<C: Clock>(_ clock: C) where C.Duration == Duration {
+    isContinuous = clock is ContinuousClock
+    origin = continuousNanoseconds()
+    let start = clock.now
+    self.clock = { start.duration(to: clock.now).nanoseconds }
+  }
+
+  @inline(__always)
+  func now() -> Int64 {
+    isContinuous ? continuousNanoseconds() - origin : runUserCode(clock)
+  }
+
+  // MARK: - Recording
+
+  @inline(__always)
+  func record(_ kind: RecordedEvent.Kind, scope: UInt32, tag: Int) {
+    append(
+      RecordedEvent(
+        time: now(), type: 0, scope: scope, tag: Int32(truncatingIfNeeded: tag), attempt: 1, kind: kind))
+  }
+
+  @inline(__always)
+  func recordSettled(_ operation: Operation, scope: UInt32, tag: Int, attempt: Int) {
+    let type = unsafeBitCast(type(of: operation) as AnyClass, to: UInt.self)
+    var event = RecordedEvent(
+      time: now(), type: type, scope: scope, tag: Int32(truncatingIfNeeded: tag),
+      attempt: UInt32(truncatingIfNeeded: attempt), kind: .settled)
+    if let operation = operation as? SettlingOperation {
+      event.ending = operation.hasSucceeded ? .success : .none
+      if event.ending == .none || operation.isComposition || operation.name != nil { describe(operation, &event) }
+    } else {
+      describe(operation, &event)
+    }
+    append(event)
+  }
+
+  @inline(never)
+  private func describe(_ operation: Operation, _ event: inout RecordedEvent) {
+    var message: String?
+    event.isPlain = !(operation is SettlingOperation)
+    runUserCode {
+      switch operation.anyOutcome {
+      case .success: event.ending = .success
+      case .failure(let error):
+        event.ending = .failure
+        message = RecorderCore.describe(error)
+      case .cancelled: event.ending = .cancelled
+      case nil: break
+      }
+    }
+    let kind = (operation as? SettlingOperation)?.shownKind
+    let name = operation.name
+    if name != nil || message != nil || kind != nil {
+      let text = RecordedText(scope: event.scope, tag: event.tag, name: name, message: message, kind: kind)
+      BufferCache.current.buffer(of: self).takeUnretainedValue().append(text)
+    }
+  }
+
+  /// The error's sentence. Of a composite's only the headline: the children tell the rest.
+  static func describe(_ error: any Error) -> String {
+    if let error = error as? CompositeError { return error.headline }
+    let text = OperationError.describe(error)
+    return text.utf8.count <= 4000 ? text : String(text.prefix(4000)) + "…"
+  }
+
+  @inline(__always)
+  private func append(_ event: RecordedEvent) {
+    BufferCache.current.buffer(of: self)._withUnsafeGuaranteedRef { $0.append(event) }
+  }
+
+  /// The thread's buffer, if it has recorded before, or a new one.
+  func buffer(ofThread thread: Int) -> EventBuffer {
+    let name = currentThreadName()
+    return state.withLock { state in
+      if let buffer = state.buffers[thread] { return buffer }
+      let made = EventBuffer(thread: Timeline.Thread(number: state.buffers.count + 1, name: name))
+      state.buffers[thread] = made
+      return made
+    }
+  }
+
+  // MARK: - Compositions
+
+  /// Records what happens in a composition from now on.
+  ///
+  /// - Parameters:
+  ///   - isLate: whether it may have begun already.
+  ///   - tellsStart: whether its start is recorded by itself, for those around it may not tell.
+  /// - Returns: false if it is recorded already. It then stands where it was recorded first, unless this was attached by
+  ///   itself.
+  @discardableResult
+  func adopt(_ source: WorkSource, in scope: UInt32, tag: Int32, isLate: Bool, tellsStart: Bool = false) -> Bool {
+    state.withLock { state in
+      guard let known = self.scope(of: source) else {
+        let made = RecorderScope(number: UInt32(state.scopes.count + 1), source: source, isLate: isLate)
+        state.scopes.append(made)
+        state.owners.append(Owner(scope: scope, tag: tag))
+        let owner = scope == 0 || tellsStart ? Owner(scope: scope, tag: tag) : nil
+        source.addMonitor(ScopeMonitor(self, made, of: owner), isInherited: false)
+        return true
+      }
+      let place = Int(known.number) - 1
+      if scope != 0, state.owners[place].scope == 0 {
+        state.replacedRoots[state.owners[place].tag] = Owner(scope: scope, tag: tag)
+        state.owners[place] = Owner(scope: scope, tag: tag)
+      }
+      return false
+    }
+  }
+
+  /// What is under way in a composition that may have started before it was recorded counts from now on.
+  func catchUp(_ source: WorkSource) {
+    var pending = [source]
+    while let source = pending.popLast() {
+      guard let scope = scope(of: source) else { continue }
+      source.forEachChild { child, tag in
+        guard !child.isFinished else { return }
+        record(.added, scope: scope.number, tag: tag)
+        if child.isExecuting { record(.started, scope: scope.number, tag: tag) }
+        // Also one that waits: its start may have been told already.
+        guard let child = child as? SettlingOperation, let inner = child.source else { return }
+        let place = Int32(truncatingIfNeeded: tag)
+        guard adopt(inner, in: scope.number, tag: place, isLate: true, tellsStart: true) else { return }
+        if child.hasBegun { pending.append(inner) }
+      }
+    }
+  }
+
+  private func scope(of source: WorkSource) -> RecorderScope? {
+    var found: RecorderScope?
+    source.forEachMonitor { monitor in
+      if let monitor = monitor as? ScopeMonitor, monitor.core === self { found = monitor.scope }
+    }
+    return found
+  }
+}

@@ -1,0 +1,80 @@
+import CompositeOperations
+import Foundation
+import Synchronization
+
+/// One composition, as a recorder knows it. It outlives the composition.
+final class RecorderScope: @unchecked Sendable {  // weak loads are atomic, and `source` is set once in `init`
+  let number: UInt32
+  let kind: Timeline.Kind
+  /// Whether all children are added at once, in order, so that one instant and their number say it.
+  let addsAllAtOnce: Bool
+  let addedAt = Atomic<Int64>(0)
+  let addedCount = Atomic(0)
+  private(set) weak var source: WorkSource?
+
+  init(number: UInt32, source: WorkSource, isLate: Bool) {
+    self.number = number
+    self.source = source
+    kind = source.kind
+    addsAllAtOnce = source.addsAllAtOnce && !isLate
+  }
+}
+
+/// Records what becomes of the children of one composition, and sees to it that those inside are recorded too.
+final class ScopeMonitor: SourceMonitor {
+  let core: RecorderCore
+  let scope: RecorderScope
+  private let number: UInt32
+  /// The operation, if nobody else tells of its start: the recorder was attached to it, or late.
+  private let owner: RecorderCore.Owner?
+
+  init(_ core: RecorderCore, _ scope: RecorderScope, of owner: RecorderCore.Owner?) {
+    self.core = core
+    self.scope = scope
+    number = scope.number
+    self.owner = owner
+  }
+
+  func sourceWillBegin(_ source: WorkSource) {
+    if let owner { core.record(.started, scope: owner.scope, tag: Int(owner.tag)) }
+  }
+
+  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
+    if scope.addsAllAtOnce {
+      // By one thread, and before any child starts.
+      if scope.addedCount.load(ordering: .relaxed) == 0 { scope.addedAt.store(core.now(), ordering: .relaxed) }
+      scope.addedCount.store(tag + 1, ordering: .releasing)
+    } else {
+      core.record(.added, scope: number, tag: tag)
+    }
+  }
+
+  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
+    core.record(.started, scope: number, tag: tag)
+    guard let child = child as? SettlingOperation, child.isComposition, let inner = child.source else {
+      return
+    }
+    // One that somebody else has started may be under way.
+    let isLate = child.hasBegun
+    if core.adopt(inner, in: number, tag: Int32(truncatingIfNeeded: tag), isLate: isLate), isLate {
+      core.catchUp(inner)
+    }
+  }
+
+  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
+    core.recordSettled(child, scope: number, tag: tag, attempt: source.attempt(of: tag))
+  }
+}
+
+/// Records the end of an operation that a recorder was attached to.
+final class RootObserver: SettlementObserver {
+  private let core: RecorderCore
+
+  init(_ core: RecorderCore) {
+    self.core = core
+  }
+
+  func operationDidSettle(_ operation: Operation, tag: Int) {
+    core.recordSettled(operation, scope: 0, tag: tag, attempt: 1)
+  }
+}

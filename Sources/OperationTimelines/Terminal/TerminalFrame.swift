@@ -1,0 +1,124 @@
+import CompositeOperations
+
+/// What there is to see of the operations that are tracked, at one moment.
+struct TerminalSnapshot: Equatable, Sendable {
+  /// One operation.
+  struct Row: Equatable, Sendable {
+    var depth = 0
+    var title: String
+    /// How much of it is done; nil if nobody knows.
+    var fraction: Double?
+    /// How many of its children are done.
+    var counts: Counts?
+    /// How long it has been running; nil if it has not started.
+    var elapsed: Duration?
+  }
+
+  struct Counts: Equatable, Sendable {
+    var done: Int
+    var total: Int
+  }
+
+  /// The operations, each followed by those inside it.
+  var rows: [Row] = []
+  /// How many more there are.
+  var hiddenCount = 0
+  /// Which picture of the spinner it is.
+  var tick = 0
+}
+
+/// The characters to draw with.
+struct TerminalTheme: Sendable {
+  let full: Character
+  let empty: Character
+  let mark: Character
+  let spinner: [Character]
+  let success: Character
+  let failure: Character
+  let cancelled: Character
+
+  static let unicode = TerminalTheme(
+    full: "█", empty: "░", mark: "…", spinner: Array("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"), success: "✓", failure: "✗", cancelled: "–")
+  static let ascii = TerminalTheme(
+    full: "#", empty: ".", mark: "~", spinner: Array("|/-\\"), success: "+", failure: "x", cancelled: "-")
+}
+
+/// From a snapshot to the lines of text that show it.
+struct TerminalFrame {
+  let theme: TerminalTheme
+  /// How many columns the terminal has.
+  let width: Int
+
+  private static let longestBar = 30
+  private static let shortestBar = 5
+
+  /// The lines, none of which fills the terminal's width: it might begin a new one.
+  func lines(of snapshot: TerminalSnapshot) -> [String] {
+    let usable = max(1, width - 1)
+    let names = snapshot.rows.map { row in
+      String(repeating: "  ", count: row.depth) + HarmlessText.line(row.title)
+    }
+    let notes = snapshot.rows.map(note)
+    let noteWidth = notes.map(TerminalText.width).max() ?? 0
+    // The sign and the gaps between the columns.
+    let rest = max(0, usable - noteWidth - 5)
+    let wanted = names.map(TerminalText.width).max() ?? 0
+    let nameWidth = min(wanted, max(rest - TerminalFrame.longestBar, rest / 2))
+    let barWidth = min(TerminalFrame.longestBar, rest - nameWidth)
+    var lines = zip(snapshot.rows, zip(names, notes)).map { row, texts in
+      var line = "\(sign(row, snapshot.tick)) " + TerminalText.fitted(texts.0, to: nameWidth, mark: theme.mark)
+      if barWidth >= TerminalFrame.shortestBar { line += " " + bar(row, barWidth) }
+      return TerminalText.cut(line + "  " + texts.1, to: usable, mark: theme.mark)
+    }
+    if snapshot.hiddenCount > 0 {
+      lines.append(TerminalText.cut("  \(theme.mark) and \(snapshot.hiddenCount) more", to: usable, mark: theme.mark))
+    }
+    return lines
+  }
+
+  private func sign(_ row: TerminalSnapshot.Row, _ tick: Int) -> Character {
+    row.elapsed == nil ? " " : theme.spinner[tick % theme.spinner.count]
+  }
+
+  private func bar(_ row: TerminalSnapshot.Row, _ width: Int) -> String {
+    guard let fraction = row.fraction else { return String(repeating: " ", count: width) }
+    let filled = min(width, max(0, Int(fraction * Double(width))))
+    return String(repeating: theme.full, count: filled) + String(repeating: theme.empty, count: width - filled)
+  }
+
+  private func note(_ row: TerminalSnapshot.Row) -> String {
+    guard let elapsed = row.elapsed else { return "waiting" }
+    var parts: [String] = []
+    if let fraction = row.fraction {
+      let percent = "\(Int(fraction * 100))"
+      parts.append(String(repeating: " ", count: max(0, 3 - percent.count)) + percent + " %")
+    }
+    if let counts = row.counts { parts.append("\(counts.done)/\(counts.total)") }
+    return (parts + [TerminalText.clock(elapsed)]).joined(separator: "  ")
+  }
+
+  /// The line that says how an operation has ended.
+  func line(title: String, outcome: Outcome<any Sendable>, elapsed: Duration?) -> String {
+    let time = elapsed.map { " (\(TerminalText.clock($0)))" } ?? ""
+    let title = HarmlessText.line(title)
+    return switch outcome {
+    case .success: "\(theme.success) \(title)\(time)"
+    case .failure(let error): lines(of: error, after: "\(theme.failure) \(title)\(time): ")
+    case .cancelled: "\(theme.cancelled) \(title)\(time): cancelled"
+    }
+  }
+
+  /// The error's sentence, each line of it on its own and cut to the width.
+  private func lines(of error: any Error, after headline: String) -> String {
+    (headline + OperationError.describe(error)).split(whereSeparator: \.isNewline).map { line in
+      let line = HarmlessText.line(String(line))
+      return width > 0 ? TerminalText.cut(line, to: width, mark: theme.mark) : line
+    }.joined(separator: "\n")
+  }
+
+  /// The line that says how an operation stands, where no line can be changed.
+  func line(of row: TerminalSnapshot.Row) -> String {
+    let note = note(row).drop { $0 == " " }
+    return "\(HarmlessText.line(row.title)): \(note)"
+  }
+}

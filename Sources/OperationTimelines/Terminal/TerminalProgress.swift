@@ -1,0 +1,282 @@
+import CompositeOperations
+public import Foundation
+
+/// Shows on a terminal how operations get on: a bar for each, with those that run inside below it.
+///
+/// ```swift
+/// let terminal = TerminalProgress()
+/// terminal.track(build, title: "Build")
+/// terminal.track(upload, title: "Upload")
+/// _ = try await (build.run(), upload.run())
+/// await terminal.finish()
+/// ```
+///
+/// ```text
+/// ✓ Build (0:12)
+/// ⠙ Upload     ██████████░░░░░░░░░░░░░░░░░░░░   34 %  17/50  0:07
+/// ⠙   photo-18 ███████████████░░░░░░░░░░░░░░░   51 %  0:01
+/// ⠙   photo-19                                  0:00
+/// ```
+///
+/// An operation of which nobody knows how far it is has no bar, only the spinner and the time. Compositions inside that have
+/// no name are left out, and what they run takes their place. When an operation that is tracked has settled, a line that
+/// stays says how.
+///
+/// Where the output is not a terminal there are those lines only, and every ten seconds one for each operation that is
+/// still running.
+///
+/// All members may be used from any thread. Names can do the terminal no harm: control characters in them are not sent.
+/// Write to the same terminal with ``print(_:)`` only, and call ``finish()`` before the program ends: the cursor is hidden
+/// while there are bars.
+public final class TerminalProgress: Sendable {
+  private struct Tracked {
+    let number: Int
+    let title: String
+    let operation: SettlingOperation
+    let watch: TerminalWatch?
+    var started: Duration?
+  }
+
+  private struct State {
+    var tracked: [Tracked] = []
+    var lastNumber = 0
+    var screen = TerminalScreen()
+    var tick = 0
+    var isTicking = false
+    /// The task that draws from time to time, once it is known, and its number.
+    var ticker: (task: Task<Void, Never>?, number: Int) = (nil, 0)
+    var isFinished = false
+    // The output: one thread at a time writes what is pending.
+    var pending = ""
+    var isWriting = false
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let device: TerminalDevice
+  private let maxLines: Int
+  private let now: @Sendable () -> Duration
+  private let sleep: @Sendable (Duration) async throws -> Void
+  private let state = LockBox(State())
+
+  /// Makes a progress that shows nothing yet.
+  ///
+  /// - Parameters:
+  ///   - output: where to show it.
+  ///   - maxLines: how many lines there are at most at a time, and never more than fit on the screen. Must be at least 1;
+  ///     else this traps.
+  ///   - clock: tells the time that operations take, and when to draw again: ten times a second while there is something to
+  ///     show.
+  public convenience init(
+    output: FileHandle = .standardError, maxLines: Int = 10, clock: some Clock<Duration> = ContinuousClock()
+  ) {
+    self.init(TerminalDevice(output), maxLines: maxLines, clock: clock)
+  }
+
+  convenience init<C: Clock<Duration>>(_ device: TerminalDevice, maxLines: Int, clock: C) {
+    let start = clock.now
+    self.init(
+      device, maxLines: maxLines, now: { start.duration(to: clock.now) }, sleep: { try await clock.sleep(for: $0) })
+  }
+
+  /// - Parameters:
+  ///   - now: the time since some moment.
+  ///   - sleep: returns after a while; when it throws, nothing is drawn by itself any more.
+  init(
+    _ device: TerminalDevice, maxLines: Int, now: @escaping @Sendable () -> Duration,
+    sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) {
+    require(
+      maxLines >= 1, "TerminalProgress was made with \(maxLines) lines, so it could show nothing. Use at least 1.")
+    self.device = device
+    self.maxLines = maxLines
+    self.now = now
+    self.sleep = sleep
+  }
+
+  deinit {
+    let (text, ticker) = state.withLock { ($0.pending + $0.screen.finish(), $0.ticker.task) }
+    ticker?.cancel()
+    if !text.isEmpty { device.write(text) }
+  }
+
+  // MARK: - Using it
+
+  /// Shows an operation, from now until it has settled. One that has settled already only gets its line. Without effect
+  /// after ``finish()``.
+  ///
+  /// - Parameters:
+  ///   - operation: the operation. Not started by this; kept alive until it has settled.
+  ///   - title: what it is called here; its name, or its type, if nil.
+  public func track(_ operation: SettlingOperation, title: String? = nil) {
+    let name = operation.name.flatMap { $0.isEmpty ? nil : $0 }
+    let title = title ?? name ?? TerminalWatch.typeName(of: operation)
+    let watch = device.canDraw ? operation.source.map { TerminalWatch($0, now: now) } : nil
+    let started = operation.isExecuting ? now() : nil
+    let number: Int? = state.withLock { state in
+      guard !state.isFinished else { return nil }
+      state.lastNumber += 1
+      state.tracked.append(
+        Tracked(number: state.lastNumber, title: title, operation: operation, watch: watch, started: started))
+      return state.lastNumber
+    }
+    guard let number else { return }
+    operation.addLifecycleObserver { [weak self] event in
+      switch event.content {
+      case .started: self?.started(number)
+      case .settled(let outcome): self?.settled(number, outcome)
+      case .cancelled, .progress, .childAdded: break
+      }
+    }
+    tickWhileNeeded()
+  }
+
+  /// Writes a line that stays, above the bars. Control characters in it are sent as they are.
+  public func print(_ line: String) {
+    change { state in
+      device.canDraw ? state.screen.print(line) : line + "\n"
+    }
+  }
+
+  /// Takes the bars away, shows the cursor, and returns when everything is written. Nothing is shown after that, except
+  /// what is printed.
+  public func finish() async {
+    var tracked: [Tracked] = []  // released outside the lock
+    var ticker: Task<Void, Never>?
+    change { state in
+      state.isFinished = true
+      swap(&tracked, &state.tracked)
+      swap(&ticker, &state.ticker.task)
+      return state.screen.finish()
+    }
+    withExtendedLifetime(tracked) {}
+    ticker?.cancel()
+    await withCheckedContinuation { continuation in
+      let isWritten = state.withLock { state in
+        guard state.isWriting else { return true }
+        state.waiters.append(continuation)
+        return false
+      }
+      if isWritten { continuation.resume() }
+    }
+  }
+
+  // MARK: - Events
+
+  private func started(_ number: Int) {
+    let started = now()
+    state.withLock { state in
+      guard let index = state.tracked.firstIndex(where: { $0.number == number }) else { return }
+      state.tracked[index].started = started
+    }
+  }
+
+  private func settled(_ number: Int, _ outcome: Outcome<any Sendable>) {
+    let tracked = state.withLock { state in
+      state.tracked.firstIndex { $0.number == number }.map { state.tracked.remove(at: $0) }
+    }
+    guard let tracked else { return }
+    let elapsed = tracked.started.map { now() - $0 }
+    // What no one looks at on a terminal is written in full.
+    let frame = TerminalFrame(theme: device.theme, width: device.canDraw ? device.size().width : 0)
+    let line = frame.line(title: tracked.title, outcome: outcome, elapsed: elapsed)
+    change { state in
+      guard device.canDraw else { return line + "\n" }
+      // Until it is drawn again the bars show what was; when this was the last one there is nothing to show.
+      let cleared = state.tracked.isEmpty ? state.screen.draw([]) : ""
+      return cleared + state.screen.print(line)
+    }
+  }
+
+  // MARK: - Drawing
+
+  /// Draws what there is to see now. Called by one thread at a time.
+  func draw() {
+    let (tracked, tick, isFinished) = state.withLock { state in
+      state.tick += 1
+      return (state.tracked, state.tick, state.isFinished)
+    }
+    guard !isFinished else { return }
+    // Names and progress are read under no lock.
+    let now = now()
+    let size = device.size()
+    let frame = TerminalFrame(theme: device.theme, width: size.width)
+    let items = tracked.map {
+      TerminalWatch.Item(operation: $0.operation, title: $0.title, started: $0.started, watch: $0.watch, depth: 0)
+    }
+    // One line is for what is hidden, and one for the cursor.
+    let limit = device.canDraw ? max(1, min(maxLines, size.height - 2)) : .max
+    let snapshot = TerminalWatch.snapshot(of: items, limit: limit, tick: tick, now: now)
+    if device.canDraw {
+      let lines = frame.lines(of: snapshot)
+      change { $0.isFinished ? "" : $0.screen.draw(lines) }
+    } else {
+      let lines = snapshot.rows.filter { $0.elapsed != nil }.map { frame.line(of: $0) + "\n" }
+      change { $0.isFinished ? "" : lines.joined() }
+    }
+  }
+
+  /// Draws from time to time, as long as there is something to see.
+  private func tickWhileNeeded() {
+    let number: Int? = state.withLock { state in
+      guard !state.isTicking, !state.isFinished, !state.tracked.isEmpty else { return nil }
+      state.isTicking = true
+      state.ticker = (nil, state.ticker.number + 1)
+      return state.ticker.number
+    }
+    guard let number else { return }
+    let interval: Duration = device.canDraw ? .milliseconds(100) : .seconds(10)
+    let task = Task.detached { [weak self, sleep] in
+      // A clock that will not sleep is asked no more.
+      while (try? await sleep(interval)) != nil {
+        guard let self, self.continuesTicking() else { return }
+        self.draw()
+      }
+    }
+    let isNeeded = state.withLock { state in
+      // Another one may have followed it already.
+      guard state.ticker.number == number, !state.isFinished else { return false }
+      state.ticker.task = task
+      return true
+    }
+    if !isNeeded { task.cancel() }
+  }
+
+  private func continuesTicking() -> Bool {
+    let continues = state.withLock { state in
+      state.isTicking = !state.tracked.isEmpty && !state.isFinished
+      return state.isTicking
+    }
+    // The bars of those that have settled since.
+    if !continues, device.canDraw { draw() }
+    return continues
+  }
+
+  // MARK: - Output
+
+  /// Changes the state, and writes what follows, in the order of the changes.
+  private func change(_ body: (inout State) -> String) {
+    let begins = state.withLock { state in
+      state.pending += body(&state)
+      guard !state.isWriting, !state.pending.isEmpty else { return false }
+      state.isWriting = true
+      return true
+    }
+    // Not here: a terminal may be slow, and this may be the thread of an operation.
+    if begins { DispatchQueue.global(qos: .userInitiated).async { [self] in writePending() } }
+  }
+
+  private func writePending() {
+    while true {
+      let (text, waiters) = state.withLock { state in
+        let text = state.pending
+        state.pending = ""
+        guard text.isEmpty else { return (text, [CheckedContinuation<Void, Never>]()) }
+        state.isWriting = false
+        defer { state.waiters = [] }
+        return ("", state.waiters)
+      }
+      guard !text.isEmpty else { return waiters.forEach { $0.resume() } }
+      device.write(text)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import CompositeOperations
+
+/// The lines at the end of a terminal that are drawn again and again, and what to send to change them.
+struct TerminalScreen {
+  private(set) var lines: [String] = []
+  private var isCursorHidden = false
+
+  private static let escape = "\u{1B}["
+
+  /// Shows other lines.
+  mutating func draw(_ new: [String]) -> String {
+    guard new != lines else { return "" }
+    var text = ""
+    if !isCursorHidden, !new.isEmpty {
+      text += TerminalScreen.escape + "?25l"
+      isCursorHidden = true
+    }
+    text += toTop + block(new)
+    lines = new
+    return text
+  }
+
+  /// Puts a line above the others, where it stays.
+  mutating func print(_ line: String) -> String {
+    guard !lines.isEmpty else { return line + "\n" }
+    return toTop + TerminalScreen.escape + "J" + line + "\n" + block(lines)
+  }
+
+  /// Takes the lines away and shows the cursor again.
+  mutating func finish() -> String {
+    var text = draw([])
+    if isCursorHidden { text += TerminalScreen.escape + "?25h" }
+    isCursorHidden = false
+    return text
+  }
+
+  private var toTop: String { lines.isEmpty ? "" : "\r" + TerminalScreen.escape + "\(lines.count)A" }
+
+  /// Lines that are too long are cut by the terminal, which would else go on below and count one more.
+  private func block(_ lines: [String]) -> String {
+    let escape = TerminalScreen.escape
+    let body = lines.map { "\(escape)2K\($0)\n" }.joined()
+    return (lines.isEmpty ? "" : escape + "?7l") + body + escape + "J" + (lines.isEmpty ? "" : escape + "?7h")
+  }
+}

@@ -1,0 +1,148 @@
+import CompositeOperations
+import Foundation
+
+/// The children of a composition that run, for who draws them.
+final class TerminalWatch: SourceMonitor {
+  private struct Child {
+    let operation: Operation
+    let started: Duration
+    let watch: TerminalWatch?
+  }
+
+  private struct State {
+    var running: [Int: Child] = [:]
+    var settledCount = 0
+  }
+
+  private let now: @Sendable () -> Duration
+  private let state = LockBox(State())
+
+  /// - Parameter now: the time since some moment.
+  init(_ source: WorkSource, now: @escaping @Sendable () -> Duration) {
+    self.now = now
+    watch(source)
+  }
+
+  private init(now: @escaping @Sendable () -> Duration) {
+    self.now = now
+  }
+
+  /// Starts to watch a composition, and those that run in it. In a loop, for they may be deep.
+  private func watch(_ source: WorkSource) {
+    var pending = [(watch: self, source: source)]
+    while let (watch, source) = pending.popLast() {
+      source.addMonitor(watch, isInherited: false)
+      source.forEachChild { child, tag in
+        if child.isFinished {
+          watch.state.withLock { $0.settledCount += 1 }
+        } else if child.isExecuting, let inner = watch.add(child, tag) {
+          pending.append(inner)
+        }
+      }
+    }
+  }
+
+  /// Returns the watch of a composition, which does not watch it yet.
+  private func add(_ child: Operation, _ tag: Int) -> (watch: TerminalWatch, source: WorkSource)? {
+    let isNew = state.withLock { $0.running[tag] == nil }
+    guard isNew else { return nil }
+    let own = child as? SettlingOperation
+    let inner = own?.source.map { (watch: TerminalWatch(now: now), source: $0) }
+    let entry = Child(operation: child, started: now(), watch: inner?.watch)
+    state.withLock { $0.running[tag] = entry }
+    if child.isFinished || own?.hasOutcome == true { remove(tag) }
+    return inner
+  }
+
+  private func remove(_ tag: Int) {
+    let removed = state.withLock { $0.running.removeValue(forKey: tag) }
+    withExtendedLifetime(removed) {}
+  }
+
+  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {}
+
+  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
+    if let inner = add(child, tag) { inner.watch.watch(inner.source) }
+  }
+
+  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
+    state.withLock { $0.settledCount += 1 }
+    remove(tag)
+  }
+
+  // MARK: - Rows
+
+  /// One operation that is to be shown.
+  struct Item {
+    let operation: Operation
+    let title: String?
+    let started: Duration?
+    let watch: TerminalWatch?
+    var depth: Int
+    /// The title of the policy around it, which is the operation's own if the policy has none.
+    var titleAround: String?
+
+    /// Its name. A policy or a `map` without a name of its own is left out, unless it waits for something.
+    var name: String? {
+      guard let own = operation as? SettlingOperation else { return operation.name }
+      if let name = own.givenName { return name }
+      guard let waits = watch?.items, !waits.isEmpty,
+        waits.allSatisfy({ ($0.operation as? SettlingOperation)?.isGate == true })
+      else {
+        return nil
+      }
+      return own.name
+    }
+  }
+
+  private var items: [Item] {
+    // Inside the lock: ThreadSanitizer takes it for a race if a copy that shares the storage leaves it.
+    state.withLock { state in
+      state.running.sorted { $0.key < $1.key }.map { _, child in
+        Item(operation: child.operation, title: nil, started: child.started, watch: child.watch, depth: 0)
+      }
+    }
+  }
+
+  /// The operations that are given and those that run inside, at most so many rows; compositions without a name are left
+  /// out, and what they run takes their place.
+  static func snapshot(of roots: [Item], limit: Int, tick: Int, now: Duration) -> TerminalSnapshot {
+    var snapshot = TerminalSnapshot(tick: tick)
+    var pending = Array(roots.reversed())
+    while let item = pending.popLast() {
+      let title = item.title ?? item.name.flatMap { $0.isEmpty ? nil : $0 }
+      var depth = item.depth
+      if title != nil && title != item.titleAround || item.watch == nil && title == nil {
+        depth += 1
+        if snapshot.rows.count < limit {
+          snapshot.rows.append(row(of: item, title: title ?? typeName(of: item.operation), now: now))
+        } else {
+          snapshot.hiddenCount += 1
+        }
+      }
+      for var child in item.watch?.items.reversed() ?? [] {
+        child.depth = depth
+        if (item.operation as? SettlingOperation)?.form != nil { child.titleAround = title ?? item.titleAround }
+        pending.append(child)
+      }
+    }
+    return snapshot
+  }
+
+  /// What an operation without a name is called.
+  static func typeName(of operation: Operation) -> String {
+    (operation as? SettlingOperation).map { type(of: $0).typeDescription } ?? "\(type(of: operation))"
+  }
+
+  private static func row(of item: Item, title: String, now: Duration) -> TerminalSnapshot.Row {
+    let own = item.operation as? SettlingOperation
+    var row = TerminalSnapshot.Row(depth: item.depth, title: title)
+    row.elapsed = item.started.map { now - $0 }
+    if let own, !own.isProgressIndeterminate { row.fraction = own.fractionCompleted }
+    let settledCount = item.watch?.state.withLock { $0.settledCount } ?? 0
+    if let counts = own?.source?.childCounts(settled: settledCount) {
+      row.counts = .init(done: counts.done, total: counts.total)
+    }
+    return row
+  }
+}

@@ -1,0 +1,131 @@
+import CompositeOperations
+
+extension Timeline {
+  /// The timeline in the JSON form of Chrome's traces, which <https://ui.perfetto.dev> opens, and so do other viewers.
+  ///
+  /// Units of work stand on the thread that started them, as complete events. Where they overlap without one being inside
+  /// the other, as asynchronous ones do, further tracks of that thread hold them. Each composition is a track of its own,
+  /// for it occupies no thread; the number of a thread means the same everywhere. What has not settled lasts until ``end``; what was never started is left out.
+  ///
+  /// Times are in microseconds. The arguments of an event tell the number, the parent, how it ended, the attempt, and
+  /// how long it waited.
+  public func chromeTrace() -> String {
+    var trace = ChromeTrace(self)
+    return trace.write()
+  }
+}
+
+private struct ChromeTrace {
+  /// What one track holds, as the ends of the events that are open: each inside the one before.
+  private struct Lane {
+    let number: Int
+    var ends: [Duration] = []
+  }
+
+  /// The number of the thread of what was started on one that is not known.
+  private static let unknownThread = 0
+
+  private let timeline: Timeline
+  private let parents: [Int?]
+  private let isComposition: [Bool]
+  private var lanes: [Int: [Lane]] = [:]
+  private var threads: [Int: Timeline.Thread] = [:]
+  /// The numbers of tracks: the first of a thread has that of the thread.
+  private var numbers: Set<Int>
+  private var lastFurther = 0
+  private var events: [String] = []
+
+  init(_ timeline: Timeline) {
+    let tree = TimelineTree(timeline)
+    self.timeline = timeline
+    parents = tree.parents
+    numbers = Set(timeline.entries.compactMap(\.thread?.number) + [ChromeTrace.unknownThread])
+    isComposition = timeline.entries.enumerated().map { place, entry in
+      !tree.children[place].isEmpty || !entry.kind.isUnit
+    }
+  }
+
+  mutating func write() -> String {
+    events = ["{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"operations\"}}"]
+    // An event goes to the first track in which it fits, so the outer one of two has to come first.
+    let order = timeline.entries.indices.sorted { left, right in
+      let (first, second) = (timeline.entries[left], timeline.entries[right])
+      return (first.started ?? .zero, end(of: second), left) < (second.started ?? .zero, end(of: first), right)
+    }
+    for place in order where timeline.entries[place].started != nil { add(place) }
+    for (place, (number, lanes)) in lanes.sorted(by: { $0.key < $1.key }).enumerated() {
+      for (index, lane) in lanes.enumerated() {
+        let name = (threads[number]?.name ?? "unknown thread") + (index == 0 ? "" : " · \(index + 1)")
+        events.append(
+          "{\"ph\":\"M\",\"pid\":1,\"tid\":\(lane.number),\"name\":\"thread_name\",\"args\":{\"name\":"
+            + "\(JSONText.string(name))}}")
+        events.append(
+          "{\"ph\":\"M\",\"pid\":1,\"tid\":\(lane.number),\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":"
+            + "\(place * 1000 + index)}}")
+      }
+    }
+    return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events.joined(separator: ",\n") + "\n]}\n"
+  }
+
+  private func end(of entry: Timeline.Entry) -> Duration {
+    max(entry.settled ?? timeline.end, entry.started ?? .zero)
+  }
+
+  private mutating func add(_ place: Int) {
+    let entry = timeline.entries[place]
+    let started = entry.started ?? entry.queued
+    let end = end(of: entry)
+    if let thread = entry.thread { threads[thread.number] = threads[thread.number] ?? thread }
+    let head = "\"pid\":1,\"cat\":\(JSONText.string(entry.kind.rawValue)),\"name\":\(JSONText.string(entry.title))"
+    let arguments = "\"args\":{\(arguments(of: entry, place))}"
+    let thread = entry.thread?.number ?? ChromeTrace.unknownThread
+    if isComposition[place] {
+      lanes[thread] = lanes[thread] ?? [Lane(number: thread)]
+      let common = "\(head),\"tid\":\(thread),\"id\":\"\(entry.id)\""
+      events.append("{\"ph\":\"b\",\"ts\":\(started.microsecondsText),\(common),\(arguments)}")
+      events.append("{\"ph\":\"e\",\"ts\":\(end.microsecondsText),\(common)}")
+    } else {
+      let lane = lane(on: thread, from: started, to: end)
+      let duration = (end - started).microsecondsText
+      events.append(
+        "{\"ph\":\"X\",\"ts\":\(started.microsecondsText),\"dur\":\(duration),\"tid\":\(lane),\(head),\(arguments)}")
+    }
+  }
+
+  /// The number of a track of the thread in which an event fits, which is put there.
+  private mutating func lane(on thread: Int, from start: Duration, to end: Duration) -> Int {
+    var lanes = lanes[thread] ?? []
+    defer { self.lanes[thread] = lanes }
+    for index in lanes.indices {
+      while let last = lanes[index].ends.last, last <= start { lanes[index].ends.removeLast() }
+      guard lanes[index].ends.last.map({ end <= $0 }) ?? true else { continue }
+      lanes[index].ends.append(end)
+      return lanes[index].number
+    }
+    let number = lanes.isEmpty ? thread : furtherNumber()
+    lanes.append(Lane(number: number, ends: [end]))
+    return number
+  }
+
+  /// A number that no thread has.
+  private mutating func furtherNumber() -> Int {
+    repeat { lastFurther += 1 } while !numbers.insert(lastFurther).inserted
+    return lastFurther
+  }
+
+  private func arguments(of entry: Timeline.Entry, _ place: Int) -> String {
+    var arguments = ["\"id\":\(entry.id)", "\"type\":\(JSONText.string(entry.type))"]
+    if let parent = parents[place] { arguments.append("\"parent\":\(timeline.entries[parent].id)") }
+    switch entry.ending {
+    case .success: arguments.append("\"ending\":\"success\"")
+    case .failure(let message): arguments.append("\"ending\":\"failure\",\"error\":\(JSONText.string(message))")
+    case .cancelled: arguments.append("\"ending\":\"cancelled\"")
+    case nil: arguments.append("\"ending\":\"running\"")
+    }
+    if let started = entry.started {
+      arguments.append("\"waited\":\(JSONText.string((started - entry.queued).shortText))")
+    }
+    arguments.append("\"attempt\":\(entry.attempt),\"tag\":\(entry.tag)")
+    return arguments.joined(separator: ",")
+  }
+}

@@ -1,0 +1,104 @@
+import CompositeOperations
+
+/// Runs can be kept, read back, and compared: with ``Timeline/write(json:)`` and ``Timeline/init(contentsOf:)``, or any
+/// encoder.
+///
+/// Times are whole nanoseconds, as recorders measure them; what is finer is cut off. What is left out has the default of
+/// ``Entry/init(id:parent:name:type:kind:queued:started:settled:ending:thread:attempt:tag:)``. Numbers and parents may be
+/// anything, as in ``entries``; what is no timeline is a `DecodingError` that says where and why.
+extension Timeline: Codable {
+  /// The form that is written. A later one has a higher number, and is refused.
+  private static let form = 1
+
+  private enum CodingKeys: String, CodingKey {
+    case form, end, entries
+  }
+
+  /// Reads a timeline.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let form = try container.decode(Int.self, forKey: .form)
+    guard form == Timeline.form else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .form, in: container,
+        debugDescription: "The timeline is written in form \(form), and this version of the library reads form "
+          + "\(Timeline.form) alone.")
+    }
+    let entries = try container.decode([Entry].self, forKey: .entries)
+    self.init(entries: entries, end: try container.decodeIfPresent(Int64.self, forKey: .end).map { .nanoseconds($0) })
+  }
+
+  /// Writes the timeline.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(Timeline.form, forKey: .form)
+    try container.encode(end.nanoseconds, forKey: .end)
+    try container.encode(entries, forKey: .entries)
+  }
+}
+
+extension Timeline.Entry: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case id, parent, name, type, kind, queued, started, settled, ending, message, thread, attempt, tag
+  }
+
+  /// Reads an entry.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func time(_ key: CodingKeys) throws -> Duration? {
+      do {
+        return try container.decodeIfPresent(Int64.self, forKey: key).map { .nanoseconds($0) }
+      } catch {
+        // Of a number that does not fit, Foundation tells no place.
+        throw DecodingError.dataCorruptedError(
+          forKey: key, in: container,
+          debugDescription: "A time is a whole number of nanoseconds that fits into 64 bits.")
+      }
+    }
+    let ending: Timeline.Ending?
+    switch try container.decodeIfPresent(String.self, forKey: .ending) {
+    case nil: ending = nil
+    case "success"?: ending = .success
+    case "failure"?: ending = .failure(message: try container.decodeIfPresent(String.self, forKey: .message) ?? "")
+    case "cancelled"?: ending = .cancelled
+    case let other?:
+      throw DecodingError.dataCorruptedError(
+        forKey: .ending, in: container,
+        debugDescription:
+          "An operation ends with success, failure or cancelled, not with “\(HarmlessText.line(other))”.")
+    }
+    self.init(
+      id: try container.decode(Int.self, forKey: .id), parent: try container.decodeIfPresent(Int.self, forKey: .parent),
+      name: try container.decodeIfPresent(String.self, forKey: .name),
+      type: try container.decodeIfPresent(String.self, forKey: .type) ?? "Operation",
+      kind: try container.decodeIfPresent(Timeline.Kind.self, forKey: .kind) ?? .operation,
+      queued: try time(.queued) ?? .zero, started: try time(.started), settled: try time(.settled), ending: ending,
+      thread: try container.decodeIfPresent(Timeline.Thread.self, forKey: .thread),
+      attempt: try container.decodeIfPresent(Int.self, forKey: .attempt) ?? 1,
+      tag: try container.decodeIfPresent(Int.self, forKey: .tag) ?? 0)
+  }
+
+  /// Writes the entry.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(id, forKey: .id)
+    try container.encodeIfPresent(parent, forKey: .parent)
+    try container.encodeIfPresent(name, forKey: .name)
+    try container.encode(type, forKey: .type)
+    try container.encode(kind, forKey: .kind)
+    try container.encode(queued.nanoseconds, forKey: .queued)
+    try container.encodeIfPresent(started?.nanoseconds, forKey: .started)
+    try container.encodeIfPresent(settled?.nanoseconds, forKey: .settled)
+    switch ending {
+    case .success: try container.encode("success", forKey: .ending)
+    case .failure(let message):
+      try container.encode("failure", forKey: .ending)
+      try container.encode(message, forKey: .message)
+    case .cancelled: try container.encode("cancelled", forKey: .ending)
+    case nil: break
+    }
+    try container.encodeIfPresent(thread, forKey: .thread)
+    try container.encode(attempt, forKey: .attempt)
+    try container.encode(tag, forKey: .tag)
+  }
+}

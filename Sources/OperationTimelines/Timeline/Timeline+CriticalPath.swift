@@ -1,0 +1,52 @@
+import CompositeOperations
+
+extension Timeline {
+  /// The numbers of the entries that determined when everything ended, in the order in which they were started.
+  ///
+  /// Followed back from the entry without a parent that ended last: of its children the one that settled last, then the
+  /// one that settled last before that one started, and so on to the first; and in each of these the same. So to end
+  /// earlier, one of these has to take, or wait, less. What was never started is not on the path; what has not settled
+  /// counts as settling at ``end``, and what outlasted its parent as settling with it.
+  public var criticalPath: [Entry.ID] {
+    let tree = TimelineTree(self)
+    return CriticalPath(tree).places.map { entries[$0].id }
+  }
+}
+
+/// The chain of entries that determined the end of a timeline.
+struct CriticalPath {
+  /// The places of the entries in the timeline, in the order in which they were started; a parent before its children.
+  private(set) var places: [Int] = []
+
+  private struct Span {
+    let place: Int
+    let started: Duration
+    let settled: Duration
+  }
+
+  init(_ tree: TimelineTree) {
+    let timeline = tree.timeline
+    func spans(of places: [Int], until end: Duration) -> [Span] {
+      places.compactMap { place in
+        let entry = timeline.entries[place]
+        guard let started = entry.started, started <= end else { return nil }
+        return Span(place: place, started: started, settled: min(entry.settled ?? timeline.end, end))
+      }
+    }
+    // What ended last comes first; of those that ended at once the one that began last.
+    func latestFirst(_ left: Span, _ right: Span) -> Bool {
+      (left.settled, left.started, left.place) > (right.settled, right.started, right.place)
+    }
+    let roots = spans(of: tree.roots, until: timeline.end)
+    var pending = roots.sorted(by: latestFirst).prefix(1).map { $0 }
+    while let span = pending.popLast() {
+      places.append(span.place)
+      var before = span.settled
+      for child in spans(of: tree.children[span.place], until: span.settled).sorted(by: latestFirst)
+      where child.settled <= before {
+        pending.append(child)
+        before = child.started
+      }
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import CompositeOperations
+
+extension Timeline {
+  /// The timeline as a tree for a terminal.
+  ///
+  /// ```text
+  /// ✓ import                        1.20 s  *
+  /// ├─ ✓ read                       12.4 ms
+  /// └─ ✗ upload                     1.18 s  waited 2.10 ms, attempt 2: the host did not answer  *
+  /// ```
+  ///
+  /// The sign tells how it ended: `✓` success, `✗` failure, `⊘` cancelled, `…` still running, `·` not started. Then come
+  /// the duration, how long it waited to be started if that was a tenth of a millisecond or more, the attempt if it was not the
+  /// first, and the error. `*` is on the critical path. Levels below the 40th are not indented further.
+  ///
+  /// Behind the name of a policy, or of what `map` and its kind return, stands what it is. Control characters, and those
+  /// that turn the direction of text, are replaced, so that a name cannot play with the terminal.
+  public func textTree() -> String {
+    let tree = TimelineTree(self)
+    let critical = Set(CriticalPath(tree).places)
+    var lines: [(head: String, tail: String)] = []
+    // For each level, whether it goes on below.
+    var rails: [Bool] = []
+    tree.walk { visit in
+      let entry = entries[visit.place]
+      rails.removeLast(max(0, rails.count - visit.depth))
+      var indent = ""
+      if visit.depth > 0 {
+        for goesOn in rails.dropFirst().prefix(Timeline.deepestIndent) { indent += goesOn ? "│  " : "   " }
+        indent += visit.isLast ? "└─ " : "├─ "
+        if visit.depth > Timeline.deepestIndent { indent += "(\(visit.depth)) " }
+      }
+      rails.append(!visit.isLast)
+      let head = "\(indent)\(sign(of: entry)) \(HarmlessText.line(entry.titleWithKind))"
+      lines.append((head, details(of: entry) + (critical.contains(visit.place) ? "  *" : "")))
+    }
+    let width = min(60, lines.map(\.head.count).max() ?? 0)
+    return lines.map { head, tail in
+      guard !tail.isEmpty else { return head + "\n" }
+      return head + String(repeating: " ", count: max(0, width - head.count)) + "  " + tail + "\n"
+    }.joined()
+  }
+
+  private static let deepestIndent = 40
+
+  private func sign(of entry: Entry) -> String {
+    switch entry.ending {
+    case .success: "✓"
+    case .failure: "✗"
+    case .cancelled: "⊘"
+    case nil: entry.started == nil ? "·" : "…"
+    }
+  }
+
+  private func details(of entry: Entry) -> String {
+    guard let started = entry.started else { return entry.ending == nil ? "not started" : "never started" }
+    var text = ((entry.settled ?? end) - started).shortText
+    var notes: [String] = []
+    let wait = started - entry.queued
+    if wait >= .microseconds(100) { notes.append("waited \(wait.shortText)") }
+    if entry.attempt > 1 { notes.append("attempt \(entry.attempt)") }
+    if !notes.isEmpty { text += "  " + notes.joined(separator: ", ") }
+    if case .failure(let message) = entry.ending {
+      text += (notes.isEmpty ? "  " : ": ") + HarmlessText.line(message)
+    }
+    return text
+  }
+}

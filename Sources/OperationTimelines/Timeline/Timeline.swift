@@ -1,0 +1,143 @@
+import CompositeOperations
+import Foundation
+
+/// What operations ran when, how they ended and what belonged to what: a value, made by ``TimelineRecorder``.
+///
+/// ```swift
+/// let recorder = TimelineRecorder()
+/// recorder.attach(to: import)
+/// try await import.run()
+/// try recorder.timeline.write(html: URL(fileURLWithPath: "import.html"))
+/// ```
+///
+/// All times are durations since the recorder was made. Everything that draws works on this value, so it can be made of
+/// any entries: those of several recorders, say, or only the ones of interest.
+public struct Timeline: Sendable, Equatable {
+  /// The entries, in the order in which their operations became known; a parent stands before its children.
+  ///
+  /// Numbers should differ. If two entries have the same, or parents go round in a circle, everything is still drawn,
+  /// each entry once, with the later ones of a number, and one of a circle, as if they had no parent.
+  public var entries: [Entry]
+
+  /// When the snapshot was made: the end of what has not settled.
+  public var end: Duration
+
+  /// Makes a timeline.
+  ///
+  /// - Parameters:
+  ///   - entries: what ran.
+  ///   - end: when the snapshot was made; nil for the last instant of any entry.
+  public init(entries: [Entry], end: Duration? = nil) {
+    self.entries = entries
+    self.end = end ?? entries.map(\.lastInstant).max() ?? .zero
+  }
+
+  /// When the first entry became known.
+  public var start: Duration { entries.map(\.queued).min() ?? .zero }
+}
+
+extension Timeline {
+  /// What is known of one operation.
+  public struct Entry: Sendable, Equatable, Identifiable {
+    /// A number that no other entry of the timeline has.
+    public var id: Int
+    /// The entry of the composition that ran the operation; nil for one that the recorder was attached to.
+    public var parent: Int?
+    /// The operation's name, if it had one.
+    public var name: String?
+    /// The operation's type.
+    public var type: String
+    /// What the operation is: one unit of work, or which kind of composition.
+    public var kind: Kind
+    /// When the composition around it took it on, or the recorder was attached to it.
+    public var queued: Duration
+    /// When it was started; nil if it has not been, or was settled without being started.
+    public var started: Duration?
+    /// When it had settled; nil if it has not yet.
+    public var settled: Duration?
+    /// How it ended; nil if it has not settled.
+    public var ending: Ending?
+    /// The thread that started it.
+    public var thread: Thread?
+    /// Which attempt at the same work it was, from 1.
+    public var attempt: Int
+    /// Its place among its parent's children, or the number under which these were told apart.
+    public var tag: Int
+
+    /// Makes an entry.
+    ///
+    /// - Parameters:
+    ///   - id: a number that no other entry has.
+    ///   - parent: the number of the entry around it.
+    ///   - name: its name, if it has one.
+    ///   - type: its type.
+    ///   - kind: what it is.
+    ///   - queued: when it became known.
+    ///   - started: when it was started.
+    ///   - settled: when it had settled.
+    ///   - ending: how it ended.
+    ///   - thread: the thread that started it.
+    ///   - attempt: which attempt it was.
+    ///   - tag: its place among its siblings.
+    public init(
+      id: Int, parent: Int? = nil, name: String? = nil, type: String = "Operation", kind: Kind = .operation,
+      queued: Duration = .zero, started: Duration? = nil, settled: Duration? = nil, ending: Ending? = nil,
+      thread: Thread? = nil, attempt: Int = 1, tag: Int = 0
+    ) {
+      self.id = id
+      self.parent = parent
+      self.name = name
+      self.type = type
+      self.kind = kind
+      self.queued = queued
+      self.started = started
+      self.settled = settled
+      self.ending = ending
+      self.thread = thread
+      self.attempt = attempt
+      self.tag = tag
+    }
+
+    /// What it is called where it is shown: the name, or what it is.
+    public var title: String {
+      if let name, !name.isEmpty { return name }
+      return kind.isUnit ? type : kind.title
+    }
+
+    /// The title, and what it is, of one that mostly has the name of what it stands around.
+    var titleWithKind: String { kind.isWrapper && title != kind.title ? "\(title) (\(kind.title))" : title }
+
+    var lastInstant: Duration { settled ?? started ?? queued }
+  }
+
+  /// How an operation ended.
+  public enum Ending: Sendable, Equatable {
+    /// It succeeded.
+    case success
+    /// It failed, with an error that reads so.
+    case failure(message: String)
+    /// It was cancelled.
+    case cancelled
+  }
+
+  /// A thread on which operations were started.
+  public struct Thread: Sendable, Hashable, Codable {
+    /// A number for this timeline, from 1.
+    public var number: Int
+    /// The thread's name, or the number in words.
+    public var name: String
+
+    /// Makes a thread.
+    ///
+    /// - Parameters:
+    ///   - number: its number, from 1.
+    ///   - name: its name; nil for the number in words.
+    public init(number: Int, name: String? = nil) {
+      self.number = number
+      self.name = name ?? "thread \(number)"
+    }
+  }
+
+  /// What an operation is: one unit of work, or a kind of composition.
+  public typealias Kind = OperationKind
+}

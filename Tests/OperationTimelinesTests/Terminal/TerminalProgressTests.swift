@@ -1,0 +1,173 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@testable import OperationTimelines
+
+@Suite("8 Terminal: what is tracked", .hangLimit)
+struct TerminalProgressTests {
+  /// One for which no time passes, and which draws when the test says.
+  private static func still(_ device: TerminalDevice, maxLines: Int) -> TerminalProgress {
+    TerminalProgress(device, maxLines: maxLines, now: { .zero }, sleep: { _ in throw CancellationError() })
+  }
+
+  /// What was written, and a device that writes there.
+  private static func device(canDraw: Bool) -> (TerminalDevice, Locked<String>) {
+    let text = Locked("")
+    let device = TerminalDevice(canDraw: canDraw, theme: .ascii, size: { (60, 24) }) { written in
+      text.withLock { $0 += written }
+    }
+    return (device, text)
+  }
+
+  @Test func lines_whereNothingCanBeDrawn_areThoseOfTheEnds() async {
+    let (device, text) = TerminalProgressTests.device(canDraw: false)
+    let terminal = TerminalProgressTests.still(device, maxLines: 10)
+    let running = HeldOperation<Int>("running")
+    let over = succeeding(1, named: "over")
+    over.start()
+    terminal.track(over)
+    terminal.track(running)
+    terminal.track(failing(TestError.first, named: "never started"))
+    terminal.print("a word")
+    terminal.draw()
+    running.start()
+    running.reportProgress(0.5)
+    terminal.draw()
+    running.reject(with: TestError.first)
+    terminal.draw()
+    await terminal.finish()
+    #expect(text.current == "+ over\na word\nrunning: 50 %  0:00\nx running (0:00): test error first\n")
+  }
+
+  @Test(arguments: [false, true])
+  func finish_whileSomethingRuns_leavesNothingAsleep(canDraw: Bool) async {
+    let clock = ManualClock()
+    let terminal = TerminalProgress(TerminalProgressTests.device(canDraw: canDraw).0, maxLines: 10, clock: clock)
+    terminal.track(HeldOperation<Int>("running"))
+    await clock.waitForSleeper()
+    await terminal.finish()
+    await clock.waitUntilNobodySleeps()
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func release_whileSomethingRuns_leavesNothingAsleep() async {
+    let clock = ManualClock()
+    do {
+      let terminal = TerminalProgress(TerminalProgressTests.device(canDraw: true).0, maxLines: 10, clock: clock)
+      terminal.track(HeldOperation<Int>("running"))
+      await clock.waitForSleeper()
+    }
+    await clock.waitUntilNobodySleeps()
+  }
+
+  @Test func bars_ofNestedComposites_showWhatRuns() async {
+    let (device, text) = TerminalProgressTests.device(canDraw: true)
+    let terminal = TerminalProgressTests.still(device, maxLines: 10)
+    let leaves = (0..<3).map { HeldOperation<Int>("leaf-\($0)") }
+    let unnamed = leaves[0].map { $0 }
+    let named = CompositeOperation(operations: [leaves[1], leaves[2]])
+    named.name = "inner"
+    let root = CompositeOperation(operations: [unnamed, named])
+    terminal.track(root, title: "all")
+    async let outcome = outcomeOfStarting(root)
+    for leaf in leaves { await leaf.started.wait() }
+    leaves[1].reportProgress(0.5)
+    terminal.draw()
+    leaves[2].finish(with: 1)
+    #expect(await Patience.reached { named.childOutcomes[1] != nil })
+    leaves[0].finish(with: 1)
+    leaves[1].finish(with: 1)
+    _ = await outcome
+    await terminal.finish()
+    let drawn = text.current
+    let rows = drawn.replacing(/\u{1B}\[[?0-9]*[A-Za-z]/, with: "").split(separator: "\n")
+    #expect(rows.count == 6, "\(rows)")
+    #expect(rows[0].contains("all ") && rows[0].contains("12 %") && rows[0].contains("0/2"))
+    #expect(rows[1].contains("    leaf-0".dropFirst(2)) && !rows[1].contains("%"))
+    #expect(rows[2].contains("  inner ") && rows[2].contains("25 %") && rows[2].contains("0/2"))
+    #expect(rows[3].contains("    leaf-1 ") && rows[3].contains("50 %"))
+    #expect(rows[4].contains("    leaf-2 "))
+    #expect(rows[5].hasSuffix("+ all (0:00)"))
+    #expect(drawn.hasSuffix("\u{1B}[?25h"))
+  }
+
+  @Test func bars_moreThanFit_areCounted() async {
+    let (device, text) = TerminalProgressTests.device(canDraw: true)
+    let terminal = TerminalProgressTests.still(device, maxLines: 2)
+    let operations = (0..<5).map { HeldOperation<Int>("operation-\($0)") }
+    for operation in operations { terminal.track(operation) }
+    terminal.draw()
+    await terminal.finish()
+    #expect(text.current.contains("operation-1") && !text.current.contains("operation-2"))
+    #expect(text.current.contains("and 3 more"))
+  }
+
+  @Test func finish_withTrackedOperations_letsThemGo() async {
+    let (device, text) = TerminalProgressTests.device(canDraw: true)
+    let terminal = TerminalProgress(device, maxLines: 4, clock: ContinuousClock())
+    let operation = await TerminalProgressTests.trackAndDrop(terminal)
+    await terminal.finish()
+    await untilReleased(operation)
+    terminal.draw()
+    terminal.print("after")
+    await terminal.finish()
+    #expect(text.current.hasSuffix("after\n"))
+  }
+
+  private static func trackAndDrop(_ terminal: TerminalProgress) async -> WeakReference<HeldOperation<Int>> {
+    let operation = HeldOperation<Int>("held")
+    terminal.track(operation)
+    terminal.draw()
+    return WeakReference(operation)
+  }
+
+  @Test func terminal_tickingOnARealClock_drawsAndEnds() async {
+    let drawn = Gate()
+    let device = TerminalDevice(canDraw: true, theme: .unicode, size: { (40, 10) }) { text in
+      if text.contains("⠙") || text.contains("⠹") { drawn.open() }
+    }
+    let reference = await TerminalProgressTests.run(device, until: drawn)
+    await untilReleased(reference)
+  }
+
+  private static func run(_ device: TerminalDevice, until drawn: Gate) async -> WeakReference<TerminalProgress> {
+    let terminal = TerminalProgress(device, maxLines: 4, clock: ContinuousClock())
+    let operation = HeldOperation<Int>("held")
+    operation.start()
+    terminal.track(operation)
+    await drawn.wait()
+    operation.finish(with: 1)
+    await terminal.finish()
+    return WeakReference(terminal)
+  }
+
+  @Test func tracking_fromManyThreads_givesEachItsLine() async {
+    let (device, text) = TerminalProgressTests.device(canDraw: false)
+    let terminal = TerminalProgressTests.still(device, maxLines: 4)
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<8 {
+        group.addTask {
+          for index in 0..<50 {
+            let operation = succeeding(1, named: "\(number)-\(index)")
+            terminal.track(operation)
+            operation.start()
+          }
+        }
+      }
+    }
+    await terminal.finish()
+    #expect(text.current.split(separator: "\n").count == 400)
+  }
+
+  #if os(macOS) || os(Linux)
+  @Test func terminal_withoutLines_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = TerminalProgress(maxLines: 0)
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text.contains("0 lines") && text.contains("at least 1"))
+  }
+  #endif
+}
