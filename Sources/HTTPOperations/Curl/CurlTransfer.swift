@@ -28,7 +28,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
   private let options: HTTPOptions
   private let idleTimer: IdleTimer?
   private let settings: CurlSettings
-  private let exchange: HTTPExchange
+  private let exchange: any HTTPHopOwner
 
   private var phase = Phase.new
   private var handle: CurlHandle?
@@ -48,7 +48,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
 
   init(
     _ request: URLRequest, uploading upload: HTTPUpload?, options: HTTPOptions, idleTimer: IdleTimer?,
-    in settings: CurlSettings, for exchange: HTTPExchange
+    in settings: CurlSettings, for exchange: any HTTPHopOwner
   ) {
     self.request = request
     server = CurlServer(of: request.url)

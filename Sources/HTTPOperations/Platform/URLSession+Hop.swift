@@ -8,7 +8,7 @@ extension URLSession {
   /// Makes a hop that has not been resumed.
   func hop(
     _ request: URLRequest, uploading upload: HTTPUpload?, to place: HTTPHopPlace, options: HTTPOptions,
-    for exchange: HTTPExchange
+    for exchange: any HTTPHopOwner
   ) -> any HTTPHop {
     #if canImport(FoundationNetworking)
     let twin = SessionTwins.twin(of: self)

@@ -49,7 +49,7 @@ final class SessionTask: HTTPHop {
     case cancelled
   }
 
-  let exchange: HTTPExchange
+  let exchange: any HTTPHopOwner
   #if canImport(FoundationNetworking)
   let body: StreamedBody?
   private let idleTimer: IdleTimer?
@@ -67,7 +67,7 @@ final class SessionTask: HTTPHop {
   #if canImport(FoundationNetworking)
   init(
     _ request: URLRequest, uploading upload: HTTPUpload?, idleTimer: IdleTimer?, in session: URLSession,
-    relay: SessionRelay, for exchange: HTTPExchange
+    relay: SessionRelay, for exchange: any HTTPHopOwner
   ) {
     self.exchange = exchange
     self.idleTimer = idleTimer
@@ -77,7 +77,7 @@ final class SessionTask: HTTPHop {
   }
   #else
   init(
-    _ request: URLRequest, uploading upload: HTTPUpload?, in session: URLSession, for exchange: HTTPExchange
+    _ request: URLRequest, uploading upload: HTTPUpload?, in session: URLSession, for exchange: any HTTPHopOwner
   ) {
     self.exchange = exchange
     switch upload {

@@ -5,17 +5,12 @@ import Foundation
 import FoundationNetworking
 #endif
 
-extension TimeInterval {
-  /// Longer than anybody waits. What does not fit into an integer, as milliseconds, ends the process in Foundation.
-  static let endless: TimeInterval = 1_000_000_000
-}
-
 /// A request under way: one hop after the other, as long as there are redirects.
 ///
 /// The transport tells it of a hop one call after the other: from a place that other requests share, or, as soon as there is a
 /// body that goes to a file, from a queue for that. Cancels, the total time, and the news that the operation was settled
 /// elsewhere come from other places. What a hop says after its end is not heard.
-final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked
+final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable {  // locked
   private struct Running {
     var state: HTTPExchangeState
     var hop: (any HTTPHop)?
@@ -219,7 +214,7 @@ final class HTTPExchange: SettlementObserver, @unchecked Sendable {  // locked
   }
 
   /// - Parameter endsChallenge: whether it ended because nobody gave a password.
-  func ended(_ end: HTTPHopEnd, by hop: any HTTPHop, endsChallenge: Bool = false) {
+  func ended(_ end: HTTPHopEnd, by hop: any HTTPHop, endsChallenge: Bool) {
     let ended = running.withLock { running -> (HTTPExchangeState.Completion, PartialFile?)? in
       guard running.hop === hop else { return nil }
       let completion = running.state.completed(end, endsChallenge: endsChallenge)
