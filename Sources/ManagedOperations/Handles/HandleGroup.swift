@@ -42,10 +42,10 @@ public final class HandleGroup<Value: Sendable>:
   private let inOrder: Bool
   private let groupState: LockBox<State>
   private let members: Members<Value>
-  private let core: ManagerCore
+  private let owner: any HandleOwner
 
-  init(_ handles: [OperationHandle<Value>], inOrder: Bool, core: ManagerCore) {
-    self.core = core
+  init(_ handles: [OperationHandle<Value>], inOrder: Bool, owner: any HandleOwner) {
+    self.owner = owner
     self.handles = handles
     self.inOrder = inOrder
     groupState = LockBox(State(outcomes: Array(repeating: nil, count: handles.count)))
@@ -116,7 +116,7 @@ public final class HandleGroup<Value: Sendable>:
   public override func main() {
     groupState.withLock { $0.isStarted = true }
     // Between two of its tasks, and until its completion has run, the manager is not idle.
-    core.input { $0.groupStarted() }
+    owner.groupStarted()
     members.keep(self)
     if inOrder {
       startNext()
@@ -174,7 +174,7 @@ public final class HandleGroup<Value: Sendable>:
     }
     guard let outcomes else { return }
     finish(with: outcomes)
-    if members.letGo() { core.input { $0.groupEnded() } }
+    if members.letGo() { owner.groupEnded() }
   }
 }
 

@@ -22,39 +22,39 @@ public import CompositeOperations
 public final class OperationHandle<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // constants
   /// A number that no other handle of the process has, of whichever manager.
   public let identifier: Int
-  private let core: ManagerCore
+  private let owner: any HandleOwner
 
-  init(identifier: Int, core: ManagerCore) {
+  init(identifier: Int, owner: any HandleOwner) {
     self.identifier = identifier
-    self.core = core
+    self.owner = owner
     super.init()
     occupyNoSlot()
   }
 
   deinit {
-    if !isFinished { core.forget(identifier) }
+    if !isFinished { owner.forget(identifier) }
   }
 
   /// Where the task is on its way. A cancelled or settled one is `finished`, though its operation may be winding down.
   public var state: ManagedTaskState {
-    outcome == nil ? core.taskState(of: identifier) : .finished
+    outcome == nil ? owner.taskState(of: identifier) : .finished
   }
 
   /// Has the manager begin with the task.
   public override func main() {
-    core.start(self, identifier: identifier)
+    owner.start(self, identifier: identifier)
   }
 
   /// Cancels the task. See the class for what that does.
   public override func cancel() {
     super.cancel()
-    if core.cancel(identifier) { settle(with: .cancelled) }
+    if owner.cancel(identifier) { settle(with: .cancelled) }
   }
 }
 
 extension OperationHandle: ProgressForwarding {
   package func progressWasAskedFor() {
-    if let operation = core.operation(of: identifier) { forwardProgress(of: operation) }
+    if let operation = owner.operation(of: identifier) { forwardProgress(of: operation) }
   }
 
   /// Reports the progress of an attempt as the handle's, if anybody wants to know it.

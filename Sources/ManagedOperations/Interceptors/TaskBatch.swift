@@ -3,23 +3,23 @@
 /// An ``Interceptor`` gets it when it is attached. It does not keep the manager alive; when that is gone, the batch is empty.
 /// May be used from any thread, also inside `intercept`. Batches are equal if they are the same one.
 public struct TaskBatch: Sendable, Hashable {
-  private weak let core: ManagerCore?
+  private weak let owner: (any BatchOwner)?
   private let interceptor: Int
   /// What it is known by, also when the manager is gone.
   private let identity = Identity()
 
   private final class Identity: Sendable {}
 
-  init(of interceptor: Int, in core: ManagerCore) {
-    self.core = core
+  init(of interceptor: Int, in owner: any BatchOwner) {
+    self.owner = owner
     self.interceptor = interceptor
   }
 
   /// Whether the manager is still there.
-  public var isAttached: Bool { core != nil }
+  public var isAttached: Bool { owner != nil }
 
   /// How many tasks are held. Those that were cancelled do not count.
-  public var count: Int { core?.heldCount(of: interceptor) ?? 0 }
+  public var count: Int { owner?.heldCount(of: interceptor) ?? 0 }
 
   /// Has tasks execute that are held, in the order in which they were, without being intercepted again.
   ///
@@ -27,19 +27,19 @@ public struct TaskBatch: Sendable, Hashable {
   /// - Returns: how many were released.
   @discardableResult
   public func release(_ maxCount: Int = .max) -> Int {
-    core?.release(maxCount, of: interceptor) ?? 0
+    owner?.release(maxCount, of: interceptor) ?? 0
   }
 
   func isHeld(_ task: HeldTask) -> Bool {
-    core?.isHeld(task.taskIdentifier, number: task.number, by: interceptor) ?? false
+    owner?.isHeld(task.taskIdentifier, number: task.number, by: interceptor) ?? false
   }
 
   func release(_ task: HeldTask) -> Bool {
-    core?.release(task.taskIdentifier, number: task.number, of: interceptor) ?? false
+    owner?.release(task.taskIdentifier, number: task.number, of: interceptor) ?? false
   }
 
   func release(filling: Int) -> Int {
-    core?.release(filling: filling, of: interceptor) ?? 0
+    owner?.release(filling: filling, of: interceptor) ?? 0
   }
 
   /// Whether both are the same batch.

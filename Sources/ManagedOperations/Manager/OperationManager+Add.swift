@@ -51,7 +51,7 @@ extension OperationManager {
     after delay: Duration? = nil, timeout: Duration? = nil
   ) -> HandleGroup<T.Value> {
     let handles = tasks.map { add($0, startImmediately: false, after: delay, timeout: timeout) }
-    let group = HandleGroup(handles, inOrder: inOrder, core: core)
+    let group = HandleGroup(handles, inOrder: inOrder, owner: core)
     if startImmediately { group.start() }
     return group
   }

@@ -13,7 +13,7 @@ extension ManagerCore {
   ) -> OperationHandle<T.Value> {
     let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
     let job = ManagedJob(task, identifier: identifier)
-    let handle = OperationHandle<T.Value>(identifier: identifier, core: self)
+    let handle = OperationHandle<T.Value>(identifier: identifier, owner: self)
     _ = handle.observe(self, tag: identifier)
     if startImmediately { job.keep(handle) } else { job.expect(handle) }
     let timeout = timeout ?? task.timeout
@@ -25,8 +25,9 @@ extension ManagerCore {
     if startImmediately { handle.start() }
     return handle
   }
+}
 
-  /// A handle was started.
+extension ManagerCore: HandleOwner {
   func start(_ handle: SettlingOperation, identifier: Int) {
     input { state in
       guard state.start(identifier) else { return }
@@ -34,18 +35,15 @@ extension ManagerCore {
     }
   }
 
-  /// A handle was cancelled. Returns whether it can settle at once.
   func cancel(_ identifier: Int) -> Bool {
     input { $0.cancel(identifier) }
   }
 
-  /// A handle that nobody has started was released.
   func forget(_ identifier: Int) {
     let job = withLock { $0.state.forget(identifier) }
     withExtendedLifetime(job) {}
   }
 
-  /// The operation of the attempt that is under way.
   func operation(of identifier: Int) -> SettlingOperation? {
     withLock { storage in
       guard let job = storage.state.jobs[identifier], job.isUnderWay else { return nil }
@@ -69,8 +67,12 @@ extension ManagerCore {
     }
   }
 
-  // MARK: - Batches
+  func groupStarted() { input { $0.groupStarted() } }
 
+  func groupEnded() { input { $0.groupEnded() } }
+}
+
+extension ManagerCore: BatchOwner {
   func heldCount(of interceptor: Int) -> Int {
     withLock { $0.state.batches[interceptor].count }
   }
@@ -83,7 +85,6 @@ extension ManagerCore {
     withLock { $0.state.jobs[identifier]?.phase == .held(interceptor: interceptor, number: number) }
   }
 
-  /// Releases everything, unless the batch has been empty since.
   func release(filling: Int, of interceptor: Int) -> Int {
     input { state in
       state.batches[interceptor].generation == filling ? state.release(.max, of: interceptor) : 0
