@@ -1,5 +1,3 @@
-package import Foundation
-
 /// What a look at the place of a queue has found, about one subject: for the tool.
 package struct Diagnosis: Sendable, Equatable {
   package enum Level: String, Sendable, CaseIterable {
@@ -46,24 +44,5 @@ extension DurableQueue {
     package var freeConnections: Int64 = 10
 
     package init() {}
-  }
-
-  /// Looks for what keeps a queue from running well. Nothing is made or changed. On the thread of the caller.
-  ///
-  /// - Parameter now: what the date is on this machine.
-  /// - Returns: what was found, what needs attention first.
-  /// - Throws: ``DatabaseError`` if nothing can be seen at all.
-  package static func diagnose(
-    _ location: Location, limits: DiagnosisLimits = DiagnosisLimits(), now: () -> Date = { Date() }
-  ) throws -> [Diagnosis] {
-    let found =
-      switch location {
-      case .file, .existingFile, .readOnlyFile, .memory: try SQLiteDoctor.diagnose(location)
-      #if os(macOS) || os(Linux)
-      case .postgres(let url, let options), .existingPostgres(let url, let options):
-        try PostgresDoctor.diagnose(url, options, limits, now: now)
-      #endif
-      }
-    return Diagnosis.Level.allCases.flatMap { level in found.filter { $0.level == level } }
   }
 }
