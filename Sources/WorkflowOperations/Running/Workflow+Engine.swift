@@ -24,7 +24,9 @@ extension Workflow {
   /// - Parameter run: the run whose operation the caller hands ready tasks to. They are returned.
   func perform(_ effects: WorkflowEffects, inRun run: Int) -> [Int] {
     for operation in effects.cancelled { operation.cancel() }
-    for (subworkflow, verb) in effects.subworkflows { Unwinding.perform { subworkflow.perform(verb) } }
+    for (plan, verb) in effects.subworkflows {
+      if let subworkflow = plan.subworkflow { Unwinding.perform { subworkflow.perform(verb) } }
+    }
     if effects.delivers { deliver() }
     if !effects.ready.isEmpty, effects.run != run { handIn(effects.ready, run: effects.run) }
     for end in effects.ends { finish(end) }

@@ -1,61 +1,11 @@
 import CompositeOperations
 import Foundation
 
-/// What a task is, as it was added: never changed afterwards.
-final class TaskPlan: Sendable {
-  /// Makes the operation of an attempt from the results of the prerequisites. The user's code.
-  typealias Body = @Sendable (PrerequisiteResults) throws -> Operation
-
-  enum Work: Sendable {
-    /// An operation made for each attempt.
-    case body(Body)
-    /// Nothing to run: the task waits until it is told its result.
-    case condition
-    /// Another workflow, whose run is the attempt.
-    case subworkflow(Workflow)
-  }
-
-  /// The given name; nil for a task that is known by its place.
-  let name: String?
-  /// What its handles are made of.
-  let handle: AnyWorkflowTask.Type
-  let work: Work
-  /// The places of the prerequisites, in the order in which they were given, those with a key first. One that was given
-  /// more than once is here as often.
-  let prerequisites: [Int]
-  /// The keys of the first prerequisites.
-  let keys: [String]
-  let requiredKeys: Set<String>
-  /// Where the attempts run, if not where those of the workflow do.
-  let operationQueue: OperationQueue?
-
-  init(
-    name: String?, handle: AnyWorkflowTask.Type, work: Work, prerequisites: [Int] = [], keys: [String] = [],
-    requiredKeys: Set<String> = [], operationQueue: OperationQueue? = nil
-  ) {
-    self.name = name
-    self.handle = handle
-    self.work = work
-    self.prerequisites = prerequisites
-    self.keys = keys
-    self.requiredKeys = requiredKeys
-    self.operationQueue = operationQueue
-  }
-
-  var isCondition: Bool {
-    if case .condition = work { true } else { false }
-  }
-
-  var subworkflow: Workflow? {
-    if case .subworkflow(let workflow) = work { workflow } else { nil }
-  }
-}
-
 /// A task and how it stands. There may be very many, so numbers are stored as short as they are.
 struct TaskNode: Sendable {
   typealias State = AnyWorkflowTask.State
 
-  let plan: TaskPlan
+  let plan: AnyTaskPlan
   /// The result of a finished task.
   var value: (any Sendable)?
   /// The error of a failed one.
@@ -71,7 +21,7 @@ struct TaskNode: Sendable {
   /// Whether a ready task is to run: it was started, or became ready in a run.
   var isWanted = false
 
-  init(plan: TaskPlan) {
+  init(plan: AnyTaskPlan) {
     self.plan = plan
   }
 

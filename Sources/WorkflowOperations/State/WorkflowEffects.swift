@@ -64,8 +64,8 @@ struct WorkflowEffects: Sendable {
     case everything
   }
 
-  /// What the other workflows inside of this one have to do.
-  var subworkflows: [(Workflow, SubworkflowVerb)] = []
+  /// What the other workflows inside of this one have to do, by their plans.
+  var subworkflows: [(AnyTaskPlan, SubworkflowVerb)] = []
   /// The operations of attempts that do not count any more.
   var cancelled: [Operation] = []
   /// Whether the caller is the one to empty the outbox.

@@ -7,7 +7,7 @@ import Foundation
 struct ClaimedAttempt: Sendable {
   let slot: Int
   let number: Int
-  let plan: TaskPlan
+  let plan: AnyTaskPlan
   /// The results of the prerequisites, as they are now.
   let inputs: [any Sendable]
 }

@@ -5,7 +5,7 @@ import Foundation
 
 extension WorkflowState {
   /// A task is added, after its prerequisites. Returns its place.
-  mutating func add(_ plan: TaskPlan) -> Int {
+  mutating func add(_ plan: AnyTaskPlan) -> Int {
     let task = nodes.count
     var node = TaskNode(plan: plan)
     dependents.addTask()
@@ -82,7 +82,7 @@ extension WorkflowState {
       abandonAttempt(of: task)
     }
     move(task, to: .cancelled)
-    if !follows, let subworkflow = nodes[task].plan.subworkflow { effects.subworkflows.append((subworkflow, .cancel)) }
+    if !follows, nodes[task].plan.isSubworkflow { effects.subworkflows.append((nodes[task].plan, .cancel)) }
     tell(.cancelled(task, attempt: nodes[task].attempt))
     return true
   }
@@ -90,7 +90,7 @@ extension WorkflowState {
   /// The attempt of an executing task does not count any more, and neither do those of its own workflow.
   mutating func stopAttempt(of task: Int) {
     abandonAttempt(of: task)
-    if let subworkflow = nodes[task].plan.subworkflow { effects.subworkflows.append((subworkflow, .cancel)) }
+    if nodes[task].plan.isSubworkflow { effects.subworkflows.append((nodes[task].plan, .cancel)) }
   }
 
   /// The attempt of an executing task does not count any more. It is waited for.
@@ -132,7 +132,7 @@ extension WorkflowState {
     let fulfilment = fulfilments.removeValue(forKey: task)
     if let fulfilment { effects.released.append(fulfilment) }
     // A task that is pending, too: its workflow may have been run by itself.
-    if !follows, let subworkflow = nodes[task].plan.subworkflow { effects.subworkflows.append((subworkflow, .reset)) }
+    if !follows, nodes[task].plan.isSubworkflow { effects.subworkflows.append((nodes[task].plan, .reset)) }
     switch nodes[task].state {
     case .pending:
       return fulfilment != nil
@@ -187,8 +187,8 @@ extension WorkflowState {
     let retried = tasks.filter { nodes[$0].state == .failed || nodes[$0].state == .cancelled }
     for task in retried {
       clear(task)
-      if task != follower, let subworkflow = nodes[task].plan.subworkflow {
-        effects.subworkflows.append((subworkflow, .rearm))
+      if task != follower, nodes[task].plan.isSubworkflow {
+        effects.subworkflows.append((nodes[task].plan, .rearm))
       }
       tell(.retried(task, attempt: nodes[task].attempt))
     }

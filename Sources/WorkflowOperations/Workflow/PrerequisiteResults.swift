@@ -3,7 +3,7 @@
 /// It is a snapshot: what happens to the prerequisites afterwards does not change it.
 public struct PrerequisiteResults: Sendable {
   let workflow: Workflow
-  let plan: TaskPlan
+  let plan: AnyTaskPlan
   /// The results, in the order of the plan's prerequisites.
   let values: [any Sendable]
   let taskName: @Sendable () -> String

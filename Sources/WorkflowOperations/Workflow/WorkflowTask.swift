@@ -11,18 +11,6 @@ public class WorkflowTask<Value: Sendable>: AnyWorkflowTask, @unchecked Sendable
   /// The result of a finished task, otherwise nil.
   public final var result: Value? { outcome?.value }
 
-  /// Finishes the task with a result, if it executes, whatever comes of its attempt: when the answer is known from elsewhere,
-  /// or not needed any more.
-  ///
-  /// It has finished when this returns, and tasks that depend on it run. An operation under way has been cancelled, and is
-  /// waited for by the workflow, but whatever comes of it is ignored. A condition that executes is fulfilled by this.
-  ///
-  /// - Returns: false if the task does not execute; the result is ignored then.
-  @discardableResult
-  public final func finish(with result: Value) -> Bool {
-    workflow.input { $0.finishExecuting(index, with: result) }
-  }
-
   /// Called each time the task finishes, with its result, before tasks that depend on it run. See
   /// ``WorkflowDelegate`` for when and where. Given the task, so that it need not capture it: that would keep the
   /// workflow alive for ever.
@@ -46,14 +34,6 @@ public class WorkflowTask<Value: Sendable>: AnyWorkflowTask, @unchecked Sendable
     }
     return try JSONDecoder().decode(type, from: Data(text.utf8))
   }
-}
-
-extension WorkflowTask where Value == Void {
-  /// Finishes the task, if it executes; see ``finish(with:)``.
-  ///
-  /// - Returns: false if the task does not execute.
-  @discardableResult
-  public final func finish() -> Bool { finish(with: ()) }
 }
 
 /// A closure whose type says what it is given.

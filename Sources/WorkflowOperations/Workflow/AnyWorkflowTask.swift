@@ -11,34 +11,6 @@ public import Foundation
 ///
 /// All members may be used from any thread at any moment, also from hooks, delegates, and the bodies of tasks.
 public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subclasses too
-  /// How a task stands.
-  public enum State: Int, Sendable, CaseIterable, CustomStringConvertible {
-    /// It waits for prerequisites that have not finished.
-    case pending
-    /// All prerequisites have finished. It runs when it is started; if it was, when there is room for it.
-    case ready
-    /// An attempt is under way. A condition that waits to be fulfilled is executing, too.
-    case executing
-    /// It has a result.
-    case finished
-    /// Its last attempt failed.
-    case failed
-    /// It was cancelled.
-    case cancelled
-
-    /// The state in one word, such as `executing`.
-    public var description: String {
-      switch self {
-      case .pending: "pending"
-      case .ready: "ready"
-      case .executing: "executing"
-      case .finished: "finished"
-      case .failed: "failed"
-      case .cancelled: "cancelled"
-      }
-    }
-  }
-
   /// The workflow that the task belongs to.
   public final let workflow: Workflow
   /// The place among the tasks of the workflow.
@@ -54,7 +26,7 @@ public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subcl
     workflow.storage.withLock { body($0.state.nodes[index]) }
   }
 
-  final var plan: TaskPlan { read(\.plan) }
+  final var plan: AnyTaskPlan { read(\.plan) }
 
   // MARK: - How it stands
 

@@ -1,0 +1,61 @@
+import CompositeOperations
+import Foundation
+
+/// What a task is, as it was added: never changed afterwards.
+final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
+  /// Makes the operation of an attempt from the results of the prerequisites. The user's code.
+  typealias Body = @Sendable (PrerequisiteResults) throws -> Operation
+
+  enum Work: Sendable {
+    /// An operation made for each attempt.
+    case body(Body)
+    /// Nothing to run: the task waits until it is told its result.
+    case condition
+    /// Another workflow, whose run is the attempt.
+    case subworkflow(Workflow)
+
+    fileprivate var kind: AnyTaskPlan.Kind {
+      switch self {
+      case .body: .body
+      case .condition: .condition
+      case .subworkflow: .subworkflow
+      }
+    }
+  }
+
+  /// What its handles are made of.
+  fileprivate let handleType: AnyWorkflowTask.Type
+  fileprivate let ownWork: Work
+  /// Where the attempts run, if not where those of the workflow do.
+  fileprivate let ownQueue: OperationQueue?
+
+  init(
+    name: String?, handle: AnyWorkflowTask.Type, work: Work, prerequisites: [Int] = [], keys: [String] = [],
+    requiredKeys: Set<String> = [], operationQueue: OperationQueue? = nil
+  ) {
+    handleType = handle
+    ownWork = work
+    ownQueue = operationQueue
+    super.init(
+      name: name, kind: work.kind, prerequisites: prerequisites, keys: keys, requiredKeys: requiredKeys)
+  }
+}
+
+extension AnyTaskPlan {
+  /// All of it: there are no other plans.
+  private var whole: TaskPlan { unsafeDowncast(self, to: TaskPlan.self) }
+
+  /// What its handles are made of.
+  var handle: AnyWorkflowTask.Type { whole.handleType }
+
+  var work: TaskPlan.Work { whole.ownWork }
+
+  /// Where the attempts run, if not where those of the workflow do.
+  var operationQueue: OperationQueue? { whole.ownQueue }
+
+  /// The workflow whose run is the attempt, if there is one.
+  var subworkflow: Workflow? {
+    guard isSubworkflow, case .subworkflow(let workflow) = work else { return nil }
+    return workflow
+  }
+}
