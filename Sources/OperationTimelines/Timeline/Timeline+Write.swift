@@ -32,16 +32,6 @@ extension TimelineWriteError: LocalizedError, CustomStringConvertible {
 /// what it points to is replaced; a device, such as `/dev/stdout`, or a pipe is written to. Blocks the calling thread until
 /// it is written.
 extension Timeline {
-  /// Writes ``html(title:)`` to a file.
-  ///
-  /// - Parameters:
-  ///   - url: the file, which is replaced if it exists.
-  ///   - title: the title of the page.
-  /// - Throws: ``TimelineWriteError``.
-  public func write(html url: URL, title: String = "Timeline") throws {
-    try write(html(title: title), to: url)
-  }
-
   /// Writes ``chromeTrace()`` to a file.
   ///
   /// - Parameter url: the file, which is replaced if it exists.
@@ -68,7 +58,8 @@ extension Timeline {
     try write(String(decoding: encoder.encode(self), as: UTF8.self) + "\n", to: url)
   }
 
-  private func write(_ text: String, to url: URL) throws {
+  /// Writes what a timeline has become.
+  func write(_ text: String, to url: URL) throws {
     do {
       // Foundation writes a remote address's path, or nothing at all, depending on the platform.
       guard url.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
