@@ -120,12 +120,14 @@ let package = Package(
       name: "OutboxTests", dependencies: ["DurableOperations", "ExampleSupport", "Outbox", "TestSupport"]),
     .testTarget(
       name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "WorkflowOperations", "TestSupport"]),
+    // An own `malloc` for whoever links it: the benchmarks, and nothing else.
+    .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "CompositeOperations", "CompositeOperationsTestKit", "CompositeOperationsSQLite", "DurableOperations",
-        "HTTPOperations",
-        "ManagedOperations", "OperationTimelines", "PipelineOperations", "TestSupport", "WorkflowOperations",
+        "AllocationCounter", "CompositeOperations", "CompositeOperationsTestKit", "CompositeOperationsSQLite",
+        "DurableOperations", "HTTPOperations", "ManagedOperations", "OperationTimelines", "PipelineOperations",
+        "TestSupport", "WorkflowOperations",
       ],
       path: "Tests/Benchmarks"),
   ],

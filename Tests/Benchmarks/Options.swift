@@ -39,7 +39,7 @@ struct Options: Sendable {
     OPTIONS:
       --check              Fail with status 1 when a row is over its budget; such a row is measured twice.
       --allow-known        Do not fail for a row that is known to miss its budget, unless it has become worse.
-      --slack FACTOR       Multiply the budgets by FACTOR, for noisy machines.
+      --slack FACTOR       Multiply the budgets by FACTOR, for noisy machines; not those of allocations.
       --filter TEXT        Measure only rows that contain TEXT.
       --rounds N           Take N samples of each side; without it, as many as fit into about two seconds a row.
       --side here|peer     Run one side of the comparisons alone, to look at it with a profiler; nothing is compared.

@@ -49,6 +49,10 @@ struct Harness: Sendable {
       let bytes = Double(try probe.measureInChildProcess(row.count))
       result.bytesPerOperation = bytes / Double(row.count)
       result.mebibytes = bytes / 1_048_576
+    case .allocations(let subject):
+      let counts = Allocations.perOperation(row.count, rounds: (rounds ?? row.rounds ?? 5) * roundFactor, of: subject)
+      result = RowResult(row, rounds: counts.count, slack: slack)
+      result.allocations = counts.isEmpty ? nil : Samples(counts).median
     }
     result.judge()
     return result

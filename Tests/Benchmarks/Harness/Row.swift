@@ -15,6 +15,8 @@ struct Row: Sendable {
     case bytesPerOperation(MemoryProbe)
     /// All the memory that was added, in MiB, measured in a process of its own.
     case mebibytes(MemoryProbe)
+    /// Allocations of memory per operation, in runs of as many operations as the function is told.
+    case allocations(@Sendable (Int) -> Side)
 
     /// What the figure that a budget is about is given in.
     var unit: Unit {
@@ -24,13 +26,14 @@ struct Row: Sendable {
       case .steps: .steps
       case .bytesPerOperation: .bytes
       case .mebibytes: .mebibytes
+      case .allocations: .allocations
       }
     }
   }
 
   /// What a figure is given in.
   enum Unit: String, Codable, Sendable {
-    case ratio, nanoseconds, steps, bytes, mebibytes
+    case ratio, nanoseconds, steps, bytes, mebibytes, allocations
   }
 
   /// What a row must keep to.
@@ -96,6 +99,8 @@ struct RowResult: Codable, Sendable {
   var bytesPerOperation: Double?
   /// Memory added by all operations together.
   var mebibytes: Double?
+  /// Allocations per operation: the median.
+  var allocations: Double?
   /// What the figure is given in.
   let unit: Row.Unit
   /// The most that it may be.
@@ -121,7 +126,8 @@ struct RowResult: Codable, Sendable {
     budget = row.budget?.limit
     aim = row.budget?.aim
     known = row.budget?.known
-    self.slack = slack
+    // Counts are the same on every machine, and while it does other work.
+    self.slack = unit == .allocations ? 1 : slack
   }
 
   /// The figure that the budget is about.
@@ -132,6 +138,7 @@ struct RowResult: Codable, Sendable {
     case .steps: steps
     case .bytes: bytesPerOperation
     case .mebibytes: mebibytes
+    case .allocations: allocations
     }
   }
 

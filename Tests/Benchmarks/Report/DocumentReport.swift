@@ -68,7 +68,7 @@ struct DocumentReport: Sendable {
       })
   }
 
-  /// The time of this package, or the steps or the memory in rows about those.
+  /// The time of this package, or the steps, the memory or the allocations in rows about those.
   private static func here(_ row: RowResult) -> String {
     row.nanoseconds.map(Figures.time) ?? Figures.figure(of: row)
   }

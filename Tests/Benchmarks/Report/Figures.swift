@@ -26,7 +26,7 @@ enum Figures {
     return String(digits)
   }
 
-  /// The figure of a row: a ratio with its middle half, steps, or memory.
+  /// The figure of a row: a ratio with its middle half, steps, memory, or allocations.
   static func figure(of result: RowResult) -> String {
     if let ratio = result.ratio {
       let quartiles = (result.ratioQuartiles ?? []).map(Figures.ratio).joined(separator: "–")
@@ -34,6 +34,9 @@ enum Figures {
     }
     if let steps = result.steps { return "\(decimal(steps, 0)) steps" }
     if let mebibytes = result.mebibytes { return "\(decimal(mebibytes, 1)) MiB" }
+    if result.unit == .allocations {
+      return result.allocations.map { "\(decimal($0, 1)) allocations" } ?? "not counted here"
+    }
     return result.bytesPerOperation.map { "\(decimal($0, 0)) bytes" } ?? ""
   }
 
@@ -51,6 +54,7 @@ enum Figures {
     case .steps: "\(decimal(limit, 0)) steps"
     case .bytes: "\(decimal(limit, 0)) bytes"
     case .mebibytes: "\(decimal(limit, 0)) MiB"
+    case .allocations: decimal(limit, 1)
     }
   }
 }

@@ -31,10 +31,10 @@ struct TextReport: Sendable {
 
   /// The last line.
   static func summary(of results: [RowResult]) -> String {
-    let budgeted = results.filter { $0.budget != nil }
+    let budgeted = results.filter { $0.verdict != .noBudget }
     guard !budgeted.isEmpty else { return "" }
     let over = budgeted.filter { $0.verdict == .overBudget || $0.verdict == .knownMiss }
-    let slack = results.first.map { $0.slack == 1 ? "" : " (multiplied by \($0.slack))" } ?? ""
+    let slack = results.map(\.slack).first { $0 != 1 }.map { " (multiplied by \($0))" } ?? ""
     return "\n\(budgeted.count - over.count) of \(budgeted.count) rows within their budget\(slack)\n"
   }
 

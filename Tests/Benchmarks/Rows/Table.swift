@@ -4,8 +4,8 @@ enum Table {
   static let sizes = [100, 1_000, 10_000, 100_000]
 
   static let rows: [Row] =
-    parallel + recorded + sequential + single + bodies + nested + exclusion + time + workflows + pipelines + http
-    + managed + durable + postgres
+    parallel + recorded + sequential + single + bodies + nested + exclusion + time + workflows + pipelines
+    + allocations + http + managed + durable + postgres
     + growth + memory
 
   static func name(_ count: Int, _ things: String) -> String {

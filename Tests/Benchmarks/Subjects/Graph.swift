@@ -21,6 +21,11 @@ struct Graph: Sendable {
 
   func prerequisites(of task: Int) -> ArraySlice<Int> { places[starts[task]..<starts[task + 1]] }
 
+  /// Tasks that come after none.
+  static func loose(_ count: Int) -> Graph {
+    Graph(count) { _ in 0..<0 }
+  }
+
   /// Each task after the one before.
   static func chain(_ count: Int) -> Graph {
     Graph(count) { $0 == 0 ? 0..<0 : $0 - 1..<$0 }
