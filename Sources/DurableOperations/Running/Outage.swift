@@ -7,12 +7,8 @@ struct Outage: Equatable {
   enum Cause: Equatable {
     /// The file is protected while the device is locked.
     case lockedDevice
-    /// There is no connection to the server.
-    case noConnection
-    /// The server answers questions, and takes no changes.
-    case noChanges
-
-    var isOfServer: Bool { self != .lockedDevice }
+    /// There is no connection to a server that takes changes.
+    case noServer
   }
 
   private(set) var cause: Cause?
@@ -23,8 +19,7 @@ struct Outage: Equatable {
   static func cause(of error: DatabaseError) -> Cause? {
     switch error.code.value {
     case .deviceLocked: .lockedDevice
-    case .connectionLost, .cannotConnect, .outcomeUnknown: .noConnection
-    case .serverReadOnly: .noChanges
+    case .connectionLost, .cannotConnect, .outcomeUnknown, .serverReadOnly: .noServer
     default: nil
     }
   }
@@ -40,11 +35,7 @@ struct Outage: Equatable {
 
   mutating func failed(with error: DatabaseError) -> Failed {
     guard let cause = Self.cause(of: error) else { return .tell }
-    guard self.cause == nil else {
-      // From now on an answer is not enough.
-      if cause == .noChanges { self.cause = .noChanges }
-      return .known
-    }
+    guard self.cause == nil else { return .known }
     self.cause = cause
     number += 1
     return .begin(cause)
@@ -52,9 +43,10 @@ struct Outage: Equatable {
 
   /// The database did what was asked of it. Returns what has ended.
   ///
-  /// - Parameter takesChanges: whether that shows that it takes changes.
+  /// - Parameter takesChanges: whether that shows that it takes changes. A standby, which may be there before the server is
+  ///   back, only answers questions.
   mutating func succeeded(takesChanges: Bool) -> Cause? {
-    if cause == .noChanges, !takesChanges { return nil }
+    if cause == .noServer, !takesChanges { return nil }
     defer { cause = nil }
     return cause
   }

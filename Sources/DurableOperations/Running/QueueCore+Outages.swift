@@ -12,7 +12,7 @@ extension QueueCore {
     case (.tell, _): events.tell(.databaseFailed(error))
     case (.begin(let cause), let number):
       events.tell(.databaseFailed(error))
-      if cause.isOfServer, configuration.whenDisconnected == .cancelAfterLease { cancelAfterLease(number) }
+      if cause == .noServer, configuration.whenDisconnected == .cancelAfterLease { cancelAfterLease(number) }
     }
   }
 
@@ -22,7 +22,7 @@ extension QueueCore {
   func databaseAnswers(takesChanges: Bool) {
     let (ended, timer) = withLock { storage -> (Outage.Cause?, Timekeeper.Timer?) in
       let ended = storage.watch.outage.succeeded(takesChanges: takesChanges)
-      guard ended?.isOfServer == true else { return (ended, nil) }
+      guard ended == .noServer else { return (ended, nil) }
       // The round that failed is not made to wait any longer.
       storage.state.pauseIsOver()
       storage.state.workMayHaveCome()
@@ -30,7 +30,7 @@ extension QueueCore {
       return (ended, storage.retryTimer.take())
     }
     if let timer { clock.timekeeper.cancel(timer) }
-    guard ended?.isOfServer == true else { return }
+    guard ended == .noServer else { return }
     events.tell(.databaseBack)
     pump()
   }
@@ -50,7 +50,7 @@ extension QueueCore {
   /// How long to wait until a round that failed is begun anew.
   func pause(afterFailures count: Int, _ error: any Error) -> Duration {
     let longest = Duration.milliseconds(50 << min(count, 7))
-    guard Outage.cause(of: DatabaseError(any: error))?.isOfServer == true else { return longest }
+    guard Outage.cause(of: DatabaseError(any: error)) == .noServer else { return longest }
     // Many processes come back at the same time.
     var random = configuration.randomNumberGenerator()
     return min(longest, .seconds(5)) * Double.random(in: 0..<1, using: &random)

@@ -166,12 +166,12 @@ import Testing
     let gone = DatabaseError(.cannotConnect, engine: .postgres, message: "it is gone", path: "here")
     let wrong = DatabaseError(.statement, engine: .postgres, message: "it is wrong", path: "here")
     #expect(outage.succeeded(takesChanges: false) == nil)
-    #expect(outage.failed(with: lost) == .begin(.noConnection))
+    #expect(outage.failed(with: lost) == .begin(.noServer))
     #expect(outage.failed(with: gone) == .known)
     #expect(outage.failed(with: wrong) == .tell)
-    #expect(outage.succeeded(takesChanges: false) == .noConnection)
-    #expect(outage.succeeded(takesChanges: false) == nil)
-    #expect(outage.failed(with: gone) == .begin(.noConnection))
+    #expect(outage.succeeded(takesChanges: true) == .noServer)
+    #expect(outage.succeeded(takesChanges: true) == nil)
+    #expect(outage.failed(with: gone) == .begin(.noServer))
     #expect(outage.number == 2)
   }
 
@@ -179,12 +179,14 @@ import Testing
     var outage = Outage()
     let lost = DatabaseError(.connectionLost, engine: .postgres, message: "it went", path: "here")
     let standby = DatabaseError(.serverReadOnly, engine: .postgres, message: "it is a standby", path: "here")
-    #expect(outage.failed(with: lost) == .begin(.noConnection))
+    #expect(outage.failed(with: lost) == .begin(.noServer))
+    // A standby answers as well.
+    #expect(outage.succeeded(takesChanges: false) == nil)
     #expect(outage.failed(with: standby) == .known)
     #expect(outage.succeeded(takesChanges: false) == nil)
     #expect(outage.failed(with: lost) == .known)
-    #expect(outage.succeeded(takesChanges: true) == .noChanges)
-    #expect(outage.failed(with: standby) == .begin(.noChanges))
+    #expect(outage.succeeded(takesChanges: true) == .noServer)
+    #expect(outage.failed(with: standby) == .begin(.noServer))
   }
 }
 
