@@ -157,7 +157,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     }
   }
 
-  package override final var source: WorkSource? {
+  package override final var composition: Composition? {
     switch kind {
     case .parallel(let source): source
     case .sequential(let source): source

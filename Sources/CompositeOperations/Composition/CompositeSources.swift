@@ -29,7 +29,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
   private let retries: Bool
 
   init(_ sequence: sending any CompositeOperation.Sequence) {
-    retries = sequence is RetrySequence
+    retries = sequence is any SequenceOfAttempts
     self.sequence = sequence
     super.init(records: SequentialRecords(), joins: false)
   }

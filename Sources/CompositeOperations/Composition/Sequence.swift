@@ -47,3 +47,6 @@ extension CompositeOperation.Sequence {
   /// Nil: not known.
   public var expectedCount: Int? { nil }
 }
+
+/// A sequence whose operations are attempts at the same work.
+protocol SequenceOfAttempts: CompositeOperation.Sequence {}

@@ -72,7 +72,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 
   package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
 
-  package override var source: WorkSource? { readySource }
+  package override var composition: Composition? { readySource }
 
   package override func main() {
     readySource.bind(to: self, queue: operationQueue, keeps: false)

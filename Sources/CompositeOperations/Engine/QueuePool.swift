@@ -4,7 +4,7 @@ import Synchronization
 
 /// What all compositions of one tree share: the pools of the queues that they were given.
 final class ExecutionTree: Sendable {
-  private let pools = LockBox<[ObjectIdentifier: QueuePool]>([:])
+  private let pools = LazyLockBox<[ObjectIdentifier: QueuePool]>([:])
   /// The queue whose slot the root occupies as long as it executes.
   private let heldQueue: OperationQueue?
 
@@ -105,7 +105,7 @@ final class QueuePool: Sendable {
     if queue === OperationQueue.main {
       DispatchQueue.main.async { withAutoreleasePool(body) }
     } else {
-      Workers.later(qualityOfService: qualityOfService, body)
+      Threads.later(qualityOfService: qualityOfService, body)
     }
   }
 

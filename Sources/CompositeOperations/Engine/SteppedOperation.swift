@@ -26,7 +26,7 @@ package final class SteppedOperation<Value: Sendable>: SimpleOperation<Value>, @
 
   package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
 
-  package override var source: WorkSource? { steps }
+  package override var composition: Composition? { steps }
 
   package override func main() {
     begin(cancelled: false)

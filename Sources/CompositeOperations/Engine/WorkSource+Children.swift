@@ -175,7 +175,7 @@ extension WorkSource {
       return waits.polls[tag]!
     }
     let delay = polls == 0 ? nil : DispatchTimeInterval.milliseconds(1 << min(polls - 1, 5))
-    Workers.later(after: delay, qualityOfService: environment.qualityOfService) { [self] in endWait(tag) }
+    Threads.later(after: delay, qualityOfService: environment.qualityOfService) { [self] in endWait(tag) }
   }
 
   private func endWait(_ tag: Int) {
@@ -184,11 +184,11 @@ extension WorkSource {
   }
 
   private func abandonWait(_ tag: Int) {
-    let wait = waits.withLock { waits in
+    let wait = waits.withLockIfMade { waits in
       waits.circles.forget(tag)
       return waits.pending.removeValue(forKey: tag)
     }
-    wait?.cancel()
+    wait??.cancel()
   }
 
   /// Settles a child that will not run any more, without running its `main`. False if it has not finished yet, and

@@ -44,7 +44,7 @@ enum WorkResult {
 /// Whenever it has something to do and is not being attended to, it offers itself: to the lanes of its queue if there
 /// is one, else to the workers. They take one piece after the other until there is nothing, and do not come back until
 /// the source offers itself again. Several may take pieces at once.
-package class WorkSource: SettlementObserver, @unchecked Sendable {  // subclasses keep their state in lock boxes
+package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {  // subclasses lock their state
   /// Set before the source first offers itself.
   @exclusivity(unchecked) final var environment = ExecutionEnvironment()
   /// What a parent composition hands down before it starts the owner.
@@ -55,7 +55,7 @@ package class WorkSource: SettlementObserver, @unchecked Sendable {  // subclass
   /// Whether a worker waits in the dispatch queue in case that the others are blocked.
   private final let hasStandby = Atomic(false)
   /// The children that wait for their dependencies.
-  final let waits = LockBox(Waits())
+  final let waits = LazyLockBox(Waits())
   /// Whether children were found that wait for each other.
   final let hasCircles = Atomic(false)
   /// Who is told of the children.
@@ -94,6 +94,10 @@ package class WorkSource: SettlementObserver, @unchecked Sendable {  // subclass
 
   /// How the progress of the composition follows from that of its children.
   var progressShape: ProgressShape { .inner }
+
+  /// The operation whose progress a child stands for: itself; or nil, if it only comes before the work. May be called on
+  /// any thread.
+  func work(standingFor child: Operation) -> Operation? { child }
 
   /// How many children there have been that ``forEachChild(_:)`` does not give any more, where one comes after the other.
   var pastCount: Int { 0 }
@@ -136,9 +140,6 @@ package class WorkSource: SettlementObserver, @unchecked Sendable {  // subclass
 
   // MARK: - For drawings and timelines
 
-  /// What the composition is called where it is shown.
-  package var kind: OperationKind { .sequence }
-
   /// Whether the children are numbered from 0 on and all come at once, when the composition starts.
   package var addsAllAtOnce: Bool { false }
 
@@ -150,8 +151,7 @@ package class WorkSource: SettlementObserver, @unchecked Sendable {  // subclass
 
   // MARK: - Owner
 
-  /// The owner is being started, on this thread; its `main` may go on on another.
-  final func ownerWillStart(_ owner: SettlingOperation) {
+  override final func ownerWillStart(_ owner: SettlingOperation) {
     tellWillBegin()
     if inherited == nil {
       inherited = ExecutionEnvironment(qualityOfService: qualityOfService(of: owner), tree: ExecutionTree(root: owner))
@@ -211,4 +211,9 @@ package class WorkSource: SettlementObserver, @unchecked Sendable {  // subclass
   final func endStandby() {
     _ = hasStandby.exchange(false, ordering: .acquiringAndReleasing)
   }
+}
+
+extension SettlingOperation {
+  /// What runs the children, in compositions.
+  package final var source: WorkSource? { composition.map { unsafeDowncast($0, to: WorkSource.self) } }
 }

@@ -17,15 +17,6 @@ enum Workers {
     DispatchQueue.global(qos: source.environment.qualityOfService.dispatchQoS).async { run(source) }
   }
 
-  /// Runs something on a worker's thread, now or after a delay.
-  static func later(
-    after delay: DispatchTimeInterval? = nil, qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void
-  ) {
-    let queue = DispatchQueue.global(qos: qualityOfService.dispatchQoS)
-    let pooled: @Sendable () -> Void = { withAutoreleasePool(body) }
-    if let delay { queue.asyncAfter(deadline: .now() + delay, execute: pooled) } else { queue.async(execute: pooled) }
-  }
-
   /// Starts an operation on a worker, which then goes on with its children if it is a composition.
   static func start(_ operation: SettlingOperation, qualityOfService: QualityOfService) {
     DispatchQueue.global(qos: qualityOfService.dispatchQoS).async {

@@ -22,9 +22,9 @@ final class RareFields {
   /// Observations after the first, for which the operation itself has a place.
   var furtherObservations: [Observation] = []
   /// Who is told of every event.
-  var hub: ObserverHub?
+  var hub: (any EventSink)?
   /// How far the operation is, once somebody has asked, or it has told.
-  var progress: ProgressNode?
+  var progress: (any ProgressSink)?
   var progressWeight = 1.0
 
   /// What is still needed once the operation has settled.

@@ -9,7 +9,7 @@ extension SettlingOperation {
   ///   - hub: delivers that the operation has started, if it is to.
   ///   - announced: whether observers by key have been told that it will.
   @inline(__always)
-  final func carryOut(_ action: OperationState.StartAction, telling hub: ObserverHub? = nil, announced: Bool) {
+  final func carryOut(_ action: OperationState.StartAction, telling hub: (any EventSink)? = nil, announced: Bool) {
     if announced { didStart() }
     switch action {
     case .run:
@@ -45,7 +45,7 @@ extension SettlingOperation {
 
   private func prepareStart() {
     if state.current.has(.hasDependencies) { requireReadiness() }
-    if state.current.has(.composes) { source?.ownerWillStart(self) }
+    if state.current.has(.composes) { composition?.ownerWillStart(self) }
   }
 
   private func requireReadiness() {

@@ -113,7 +113,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   /// What it is, in drawings and timelines; nil for one unit of work.
-  package final var shownKind: OperationKind? { source?.kind ?? form }
+  package final var shownKind: OperationKind? { composition?.kind ?? form }
 
   /// The name that it was given, and not one of what it was made from.
   package final var givenName: String? {
@@ -201,7 +201,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   open override func cancel() {
     var onCancel: (@Sendable () -> Void)?
     var whenDecided: (@Sendable () -> Void)?
-    var hub: ObserverHub?
+    var hub: (any EventSink)?
     let isObservedByKey = isObservedByKey
     let announces = isObservedByKey && state.current.phase == .executing && willCancel()
     // The hook is taken together with the decision to call it, for the operation may settle, which releases it, at any
@@ -276,7 +276,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   // MARK: - Compositions
 
   /// What runs the children, in compositions.
-  package var source: WorkSource? { nil }
+  package var composition: Composition? { nil }
 }
 
 extension SettlingOperation: DescribedOperation {}

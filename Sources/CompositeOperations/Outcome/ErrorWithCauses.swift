@@ -25,7 +25,3 @@ package final class NestedErrors<Contents: Sendable>: @unchecked Sendable {  // 
 extension CompositeError: ErrorWithCauses {
   package var causes: [any Error] { failures.map(\.error) }
 }
-
-extension RetryError: ErrorWithCauses {
-  package var causes: [any Error] { [lastError] }
-}

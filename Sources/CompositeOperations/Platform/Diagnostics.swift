@@ -8,20 +8,6 @@ struct SourceLocation {
 
 /// Says what is wrong but cannot be an error, because no one is left to give it to.
 package enum Diagnostics {
-  #if DEBUG
-  /// An operation can no longer settle: nothing holds it, and it was executing.
-  static func reportReleasedWhileExecuting(_ operation: SettlingOperation, madeAt origin: SourceLocation?) {
-    let place = origin.map { ", made at \($0.fileID):\($0.line)," } ?? ""
-    let message = """
-      CompositeOperations: \(OperationError.describe(operation))\(place) was released while it was executing, so it \
-      will never settle. Keep it alive until it has settled: capture it in the callback that ends the work, or run \
-      it in an OperationQueue or a composite.
-
-      """
-    write(message)
-  }
-  #endif
-
   /// Not the form that traps when nobody listens: a diagnosis must not end the program.
   @Sendable
   package static func write(_ message: String) {

@@ -11,29 +11,26 @@ import os
 
 #if canImport(Darwin)
 /// The platform's lightest lock: here the unfair lock.
-@usableFromInline
-final class NativeLock: @unchecked Sendable {  // a lock is made to be shared
-  private let pointer = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
-  init() { pointer.initialize(to: os_unfair_lock()) }
-  deinit { pointer.deallocate() }
-  @usableFromInline @inline(__always) func lock() { os_unfair_lock_lock(pointer) }
-  @usableFromInline @inline(__always) func unlock() { os_unfair_lock_unlock(pointer) }
+@usableFromInline typealias NativeLock = os_unfair_lock
+
+extension UnsafeMutablePointer<NativeLock> {
+  func makeLock() { initialize(to: os_unfair_lock()) }
+  @usableFromInline func destroyLock() {}
+  @usableFromInline @inline(__always) func lock() { os_unfair_lock_lock(self) }
+  @usableFromInline @inline(__always) func unlock() { os_unfair_lock_unlock(self) }
 }
 #else
 /// The platform's lightest lock: here the pthread mutex.
-@usableFromInline
-final class NativeLock: @unchecked Sendable {  // a lock is made to be shared
-  private let pointer = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  init() {
-    pointer.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(pointer, nil)
+@usableFromInline typealias NativeLock = pthread_mutex_t
+
+extension UnsafeMutablePointer<NativeLock> {
+  func makeLock() {
+    initialize(to: pthread_mutex_t())
+    pthread_mutex_init(self, nil)
   }
-  deinit {
-    pthread_mutex_destroy(pointer)
-    pointer.deallocate()
-  }
-  @usableFromInline @inline(__always) func lock() { pthread_mutex_lock(pointer) }
-  @usableFromInline @inline(__always) func unlock() { pthread_mutex_unlock(pointer) }
+  @usableFromInline func destroyLock() { pthread_mutex_destroy(self) }
+  @usableFromInline @inline(__always) func lock() { pthread_mutex_lock(self) }
+  @usableFromInline @inline(__always) func unlock() { pthread_mutex_unlock(self) }
 }
 #endif
 

@@ -1,26 +1,79 @@
 import Foundation
+import Synchronization
 
-/// State behind a lock. The only way in is ``withLock(_:)``; nothing of the user's is ever called inside.
+/// State behind a lock. The only way in is ``withLock(_:)``; nothing of the user's is ever called inside. Copies share the
+/// state.
 ///
 /// A pthread mutex (an unfair lock on Apple platforms) rather than `Synchronization.Mutex`, because
 /// ThreadSanitizer on Linux reports accesses inside the latter as races.
 ///
 /// Inlinable, so that other targets of the package get it specialised as this one does.
-package final class LockBox<State>: @unchecked Sendable {  // `state` is only touched inside the lock
-  @usableFromInline let mutex = NativeLock()
-  // The lock sees to it that accesses exclude each other; checking that at run time is not for free.
-  @exclusivity(unchecked) @usableFromInline var state: State
+package struct LockBox<State>: @unchecked Sendable {  // the state is only touched inside the lock
+  /// The state and, in the same allocation, the lock.
+  @usableFromInline let storage: LockedStorage<State>
 
   package init(_ state: consuming State) {
-    self.state = state
+    storage = LockedStorage.make(state)
   }
 
   @inlinable
   @inline(__always)
   package func withLock<R>(_ body: (inout State) throws -> R) rethrows -> R {
-    mutex.lock()
-    defer { mutex.unlock() }
-    return try body(&state)
+    try storage.withLock(body)
+  }
+}
+
+/// State behind a lock that is made when it is first needed, for what few operations have.
+struct LazyLockBox<State>: ~Copyable, @unchecked Sendable {  // as for `LockBox`
+  private let storage = Atomic<Unmanaged<LockedStorage<State>>?>(nil)
+  private let makeState: () -> State
+
+  init(_ makeState: @escaping @autoclosure () -> State) {
+    self.makeState = makeState
+  }
+
+  deinit { storage.load(ordering: .acquiring)?.release() }
+
+  func withLock<R>(_ body: (inout State) throws -> R) rethrows -> R {
+    try made._withUnsafeGuaranteedRef { try $0.withLock(body) }
+  }
+
+  /// Returns nil if there is no state.
+  func withLockIfMade<R>(_ body: (inout State) throws -> R) rethrows -> R? {
+    try storage.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { try $0.withLock(body) }
+  }
+
+  private var made: Unmanaged<LockedStorage<State>> {
+    if let storage = storage.load(ordering: .acquiring) { return storage }
+    let new = Unmanaged.passRetained(LockedStorage.make(makeState()))
+    let (isFirst, earlier) = storage.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)
+    guard !isFirst, let earlier else { return new }
+    new.release()
+    return earlier
+  }
+}
+
+@usableFromInline
+final class LockedStorage<State>: ManagedBuffer<State, NativeLock> {
+  static func make(_ state: consuming State) -> LockedStorage {
+    let state = state
+    let storage = create(minimumCapacity: 1) { storage in
+      storage.withUnsafeMutablePointerToElements { $0.makeLock() }
+      return state
+    }
+    return unsafeDowncast(storage, to: LockedStorage.self)
+  }
+
+  deinit { withUnsafeMutablePointerToElements { $0.destroyLock() } }
+
+  @inlinable
+  @inline(__always)
+  func withLock<R>(_ body: (inout State) throws -> R) rethrows -> R {
+    try withUnsafeMutablePointers { state, lock in
+      lock.lock()
+      defer { lock.unlock() }
+      return try body(&state.pointee)
+    }
   }
 }
 
@@ -28,13 +81,21 @@ package final class LockBox<State>: @unchecked Sendable {  // `state` is only to
 ///
 /// Two operations may share a lock, so nothing may be called, and no second operation locked, inside.
 enum StripedLock {
-  private static let locks: [NativeLock] = (0..<64).map { _ in NativeLock() }
+  private struct Locks: @unchecked Sendable {  // the pointer never changes, and locks are made to be shared
+    let first = UnsafeMutablePointer<NativeLock>.allocate(capacity: 64)
+
+    init() {
+      for index in 0..<64 { (first + index).makeLock() }
+    }
+  }
+
+  private static let locks = Locks()
 
   @inline(__always)
   static func withLock<R>(of object: AnyObject, _ body: () throws -> R) rethrows -> R {
     // Objects are at least 16 bytes apart, so the lowest bits say nothing.
     let address = UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
-    let lock = locks[Int((address >> 6) & 63)]
+    let lock = locks.first + Int((address >> 6) & 63)
     lock.lock()
     defer { lock.unlock() }
     return try body()

@@ -40,9 +40,7 @@ class PolicySource: SequentialSource, @unchecked Sendable {  // see the field; s
     return known
   }
 
-  /// The operation whose progress a child stands for: itself; or nil, if it only comes before the work. May be called on
-  /// any thread.
-  func work(standingFor child: Operation) -> Operation? { child }
+  override func work(standingFor child: Operation) -> Operation? { child is DelayOperation ? nil : child }
 
   /// The name of what is wrapped, as far as it is known without asking for it.
   var nameAtHand: String? { firstName }
@@ -79,7 +77,7 @@ final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked
     super.init(flags: [.composes, .hasCompletion])  // there is always something to do when it has settled
   }
 
-  package override var source: WorkSource? { policy }
+  package override var composition: Composition? { policy }
 
   /// A queue reads it when the operation is added.
   override var isReady: Bool {

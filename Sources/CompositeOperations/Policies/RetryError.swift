@@ -77,3 +77,7 @@ extension RetryError: LocalizedError, CustomStringConvertible {
   /// The same as ``description``.
   public var errorDescription: String? { description }
 }
+
+extension RetryError: ErrorWithCauses {
+  package var causes: [any Error] { [lastError] }
+}

@@ -44,6 +44,10 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
     (form == .then || form == .mapAsync) && !isDelayed ? .steps(2) : .inner
   }
 
+  override func work(standingFor child: Operation) -> Operation? {
+    child is DelayOperation && progressShape == .inner ? nil : child
+  }
+
   private func takeUpstream() -> Operation? {
     StripedLock.withLock(of: self) { upstream.take() }
   }
@@ -65,16 +69,5 @@ final class ChainSource: SequentialSource, @unchecked Sendable {  // see the fie
     let children = super.knownChildren
     return children.earlier == 0
       ? KnownChildren(upstream: children.contents) : KnownChildren(contents: children.contents)
-  }
-}
-
-extension SequentialSource.Step {
-  /// Settles the owner as `operation` has ended.
-  static func settleLike(_ operation: Operation) -> Self {
-    switch operation.anyOutcome {
-    case .success(let value): .settle(.success, value: value)
-    case .failure(let error): .settle(.failure, error: error)
-    case .cancelled, nil: .settle(.cancelled)
-    }
   }
 }

@@ -21,7 +21,7 @@ final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @uncheck
     super.init(flags: .composes)
   }
 
-  package override var source: WorkSource? {
+  package override var composition: Composition? {
     switch engine {
     case .parallel(let source): source
     case .sequential(let source): source

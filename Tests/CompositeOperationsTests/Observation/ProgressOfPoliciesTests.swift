@@ -149,7 +149,7 @@ struct ProgressOfPoliciesTests {
     async let outcome = outcomeOfStarting(whole)
     await first.started.wait()
     progress.pause()
-    #expect(await Patience.isHeldBack(prerequisite))
+    #expect(Patience.isHeldBack(prerequisite))
     first.finish(with: 1)
     #expect(!second.started.isOpen)
     progress.resume()

@@ -43,7 +43,7 @@ struct WatchingRacesTests {
     async let outcome = outcomeOfStarting(whole)
     await first.started.wait()
     whole.progress.pause()
-    #expect(await Patience.isHeldBack(part))
+    #expect(Patience.isHeldBack(part))
     first.finish(with: 1)
     for _ in 0..<200 { await onWorker {} }
     #expect(!second.started.isOpen)

@@ -295,7 +295,7 @@ struct RetryAttemptTests {
     await deciding.asked.wait()
     whole.progress.pause()
     deciding.answer.open()
-    #expect(await Patience.isHeldBack(retried))
+    #expect(Patience.isHeldBack(retried))
     #expect(!deciding.second.started.isOpen)
     whole.progress.resume()
     await deciding.second.started.wait()

@@ -3,14 +3,12 @@ import TestSupport
 @testable import CompositeOperations
 
 extension Patience {
-  /// Whether a paused progress comes to hold the children of the operation back. Its handlers are called elsewhere.
-  static func isHeldBack(_ operation: SettlingOperation) async -> Bool {
-    await reached {
-      switch operation.source {
-      case let source as ParallelSource: source.state.withLock { $0.isHeld }
-      case let source as SequentialSource: source.state.withLock { $0.isHeld }
-      default: false
-      }
+  /// Whether the children of the operation are held back, because its progress or one around it is paused.
+  static func isHeldBack(_ operation: SettlingOperation) -> Bool {
+    switch operation.source {
+    case let source as ParallelSource: source.state.withLock { $0.isHeld }
+    case let source as SequentialSource: source.state.withLock { $0.isHeld }
+    default: false
     }
   }
 

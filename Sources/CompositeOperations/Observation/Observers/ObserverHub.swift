@@ -1,7 +1,7 @@
 import Foundation
 
 /// Tells the observers of one operation what happens to it.
-final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
+final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
   private let state = LockBox(ObserverState())
   private weak var operation: SettlingOperation?
 
@@ -11,9 +11,7 @@ final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; t
 
   // MARK: - Posting
 
-  /// Puts an event into the mailbox. May be called inside the operation's lock. Returns itself if the caller has to call
-  /// ``deliver()`` outside, and nil if somebody else delivers.
-  func posting(_ event: OperationEvent) -> ObserverHub? {
+  func posting(_ event: OperationEvent) -> (any EventSink)? {
     state.withLock { $0.post(event) } ? self : nil
   }
 
@@ -32,14 +30,10 @@ final class ObserverHub: @unchecked Sendable {  // the state is behind a lock; t
     if state.withLock({ $0.postProgress(fraction) }) { deliver() }
   }
 
-  /// The operation has settled.
-  ///
-  /// - Parameter proceed: called when all observers have been told, perhaps by another thread that is just telling them.
   func settle(_ outcome: Outcome<any Sendable>, _ proceed: @escaping @Sendable () -> Void) {
     if state.withLock({ $0.settle(outcome, proceed) }) { deliver() }
   }
 
-  /// Delivers everything there is, also what comes meanwhile. Called by whom posting has told to, and under no lock.
   func deliver() {
     while let delivery = state.withLock({ $0.nextDelivery() }) {
       switch delivery {

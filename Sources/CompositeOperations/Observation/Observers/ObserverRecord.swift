@@ -77,3 +77,10 @@ struct ObserverInterests: OptionSet {
 
   static let everything: ObserverInterests = [.progress, .children, .stays]
 }
+
+/// What an event happened to, for observers that are told of several operations.
+struct EventSubject {
+  let operation: Operation
+  /// Whether it is inside the one that the observer was added to.
+  let isInner: Bool
+}

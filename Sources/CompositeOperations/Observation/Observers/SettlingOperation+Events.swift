@@ -30,3 +30,5 @@ extension SettlingOperation {
     return stream
   }
 }
+
+extension OperationEvent: CountedEvent {}

@@ -59,7 +59,7 @@ extension SettlingOperation {
   /// Observers and event streams both count. As long as there was none yet, none has left. Setting it when the last one
   /// has left already does nothing.
   public final var cancelsWhenLastObserverLeaves: Bool {
-    get { StripedLock.withLock(of: self) { rareFields?.hub }?.cancelsWhenLastLeaves ?? false }
+    get { StripedLock.withLock(of: self) { rareFields?.observerHub }?.cancelsWhenLastLeaves ?? false }
     set {
       if newValue || cancelsWhenLastObserverLeaves { withHub { $0 }?.cancelsWhenLastLeaves = newValue }
     }
@@ -73,7 +73,7 @@ extension SettlingOperation {
     StripedLock.withLock(of: self) {
       guard state.apply({ $0.addHub() }) else { return nil }
       let fields = makeRareFields()
-      let hub = fields.hub ?? ObserverHub(of: self)
+      let hub = fields.observerHub ?? ObserverHub(of: self)
       fields.hub = hub
       return body(hub)
     }
@@ -95,4 +95,9 @@ extension SettlingOperation {
     if record.interests.contains(.progress) { reportProgress(to: hub) }
     return hub
   }
+}
+
+extension RareFields {
+  /// There is no other sink.
+  fileprivate var observerHub: ObserverHub? { hub.map { unsafeDowncast($0, to: ObserverHub.self) } }
 }

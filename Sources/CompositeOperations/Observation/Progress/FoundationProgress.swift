@@ -15,22 +15,6 @@ final class FoundationProgress: Sendable {
     var end = End.none
     var isCancelled = false
     var isWriting = false
-    var isHolding = false
-    var mayHaveChanged = false
-
-    /// The user paused or resumed. Returns whether the caller is the one to see to it.
-    mutating func pauseDidChange() -> Bool {
-      mayHaveChanged = true
-      defer { isHolding = true }
-      return !isHolding
-    }
-
-    /// Returns whether there is something to see to; if not, the next change is another caller's.
-    mutating func nextPauseChange() -> Bool {
-      isHolding = mayHaveChanged
-      mayHaveChanged = false
-      return isHolding
-    }
 
     /// The user cancelled. Returns whether the operation has to be: once, and not when it is over, for a subclass may
     /// override its `cancel()`.
@@ -93,23 +77,28 @@ final class FoundationProgress: Sendable {
     self.progress = progress
     progress.isCancellable = true
     progress.isPausable = true
-    let cancels = { @Sendable [weak self, weak operation] () -> Void in self?.cancelDidChange(of: operation) }
-    // Neither can tell what holds now: handlers are called by any thread and in any order.
-    let pauses = { @Sendable [weak self, weak operation] () -> Void in self?.pauseDidChange(of: operation) }
-    // Foundation calls the handlers some time later; they are for a change that reaches the progress from a parent.
-    progress.cancellationHandler = cancels
+    // Foundation calls these some time later, on any thread and in any order. They are for a change that reaches the progress
+    // from a parent: its own `cancel()`, `pause()` and `resume()` do not leave it to them.
+    let pauses = { @Sendable [weak self, weak operation] () -> Void in self?.pauseMayHaveChanged(of: operation) }
+    progress.cancellationHandler = { @Sendable [weak self, weak operation] in
+      if self?.mayCancel() == true { operation?.cancel() }
+    }
     progress.pausingHandler = pauses
     progress.resumingHandler = pauses
-    progress.setActions(whenCancelled: cancels, whenPausedOrResumed: pauses)
+    progress.setActions(
+      mayCancel: { [weak self] in self?.mayCancel() == true },
+      whenCancelled: { [weak operation] in operation?.cancel() },
+      whenPausedOrResumed: { [weak operation] in operation?.progressNode().setPaused($0) })
   }
 
-  private func cancelDidChange(of operation: SettlingOperation?) {
-    if state.withLock({ $0.cancel() }) { operation?.cancel() }
-  }
+  /// Whether the caller is to cancel the operation, which nobody else does then.
+  private func mayCancel() -> Bool { state.withLock { $0.cancel() } }
 
-  private func pauseDidChange(of operation: SettlingOperation?) {
-    guard let operation, state.withLock({ $0.pauseDidChange() }) else { return }
-    while state.withLock({ $0.nextPauseChange() }) { operation.progressNode().setPaused(progress.isPaused) }
+  private func pauseMayHaveChanged(of operation: SettlingOperation?) {
+    guard let node = operation?.progressNode() else { return }
+    // In this order: what `pause()` or `resume()` has set since then is right, and not what was read here.
+    let revision = node.pauseRevision
+    node.setPaused(progress.isPaused, ifStillAt: revision)
   }
 
   func show(_ fraction: Double, isIndeterminate: Bool) {

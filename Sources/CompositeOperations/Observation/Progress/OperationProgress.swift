@@ -4,8 +4,9 @@ import Foundation
 ///
 /// Foundation's own return before the handlers are called, on another thread, so children could start in between.
 final class OperationProgress: Progress, @unchecked Sendable {  // the actions are set once, before it is handed out
+  private var mayCancel: @Sendable () -> Bool = { false }
   private var whenCancelled: @Sendable () -> Void = {}
-  private var whenPausedOrResumed: @Sendable () -> Void = {}
+  private var whenPausedOrResumed: @Sendable (_ isPaused: Bool) -> Void = { _ in }
 
   init(totalUnits: Int64) {
     // Not `Progress(totalUnitCount:)`, which may make it a child.
@@ -13,25 +14,30 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
     totalUnitCount = totalUnits
   }
 
+  /// - Parameter mayCancel: whether the caller is the one to cancel. Asked before Foundation calls its handler, which would
+  ///   be first, on another thread, and so not be done when `cancel()` returns.
   func setActions(
-    whenCancelled: @escaping @Sendable () -> Void, whenPausedOrResumed: @escaping @Sendable () -> Void
+    mayCancel: @escaping @Sendable () -> Bool, whenCancelled: @escaping @Sendable () -> Void,
+    whenPausedOrResumed: @escaping @Sendable (_ isPaused: Bool) -> Void
   ) {
+    self.mayCancel = mayCancel
     self.whenCancelled = whenCancelled
     self.whenPausedOrResumed = whenPausedOrResumed
   }
 
   override func cancel() {
+    let isFirst = mayCancel()
     super.cancel()
-    whenCancelled()
+    if isFirst { whenCancelled() }
   }
 
   override func pause() {
     super.pause()
-    whenPausedOrResumed()
+    whenPausedOrResumed(true)
   }
 
   override func resume() {
     super.resume()
-    whenPausedOrResumed()
+    whenPausedOrResumed(false)
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A composition's node watches its source. It makes nodes for the children that run, and these tell it how they get on.
 /// An operation can be the child of several compositions that wait for it, so a node can have several parents.
-final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
+final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the weak reference is set once
   private typealias HoldChange = (node: ProgressNode, difference: Int)
 
   private struct State {
@@ -14,7 +14,7 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
     /// The nodes of children that are compositions and run, or of the one that does the whole work.
     var children: [Int: ProgressNode] = [:]
     var hold = HoldState()
-    var hub: ObserverHub?
+    var hub: (any EventSink)?
     var leaf: FoundationProgress?
 
     /// What the children are to be told of being held back, so that they know.
@@ -25,8 +25,7 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
 
     /// The same, if they are to be let go.
     mutating func lettingGo() -> [HoldChange] {
-      hold.isPaused = false
-      hold.holders = 0
+      hold.letGo()
       return holdChanges()
     }
   }
@@ -72,7 +71,7 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
     let pastCount = source.pastCount
     _ = state.withLock { $0.progress.passed(pastCount) }
     source.forEachChild { child, tag in
-      guard let work = source.work(in: child) else { return linkPreparation(child, tag, adding: &made) }
+      guard let work = source.work(standingFor: child) else { return linkPreparation(child, tag, adding: &made) }
       _ = state.withLock { $0.progress.added(tag, weight: work.weightOfProgress) }
       if let ending = work.endingOfProgress {
         _ = state.withLock { $0.progress.settled(tag, as: ending) }
@@ -91,7 +90,7 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
   }
 
   /// Has the hub told how the fraction grows.
-  func report(to hub: ObserverHub) {
+  func report(to hub: any EventSink) {
     state.withLock { if !$0.progress.isEnded { $0.hub = hub } }
   }
 
@@ -216,9 +215,14 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
 
   // MARK: - Holding children back
 
+  /// How often it was said that children are held back, or not.
+  var pauseRevision: Int { state.withLock { $0.hold.pauseRevision } }
+
   /// Holds back the children that wait, in the whole tree from here on, or lets them go.
-  func setPaused(_ isPaused: Bool) {
-    state.withLock { $0.hold.isPaused = isPaused }
+  ///
+  /// - Parameter revision: does nothing if something else was said after this revision; nil to do it anyway.
+  func setPaused(_ isPaused: Bool, ifStillAt revision: Int? = nil) {
+    guard state.withLock({ $0.hold.setPaused(isPaused, ifStillAt: revision) }) else { return }
     applyHold()
     updateHolds()
   }
@@ -252,14 +256,14 @@ final class ProgressNode: @unchecked Sendable {  // the state is behind a lock; 
 extension ProgressNode: SourceMonitor {
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
     let isReshaped = updateShape()
-    let weight = source.work(in: child)?.weightOfProgress
+    let weight = source.work(standingFor: child)?.weightOfProgress
     let isCounted = weight.map { weight in state.withLock { $0.progress.added(tag, weight: weight) } }
     if isReshaped || isCounted == true { propagate() }
   }
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
     var made: [SettlingOperation] = []
-    if let work = source.work(in: child) {
+    if let work = source.work(standingFor: child) {
       link(work, tag, adding: &made)
     } else {
       linkPreparation(child, tag, adding: &made)
@@ -269,20 +273,11 @@ extension ProgressNode: SourceMonitor {
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
     unlink(tag)
-    guard let work = source.work(in: child) else { return }
+    guard let work = source.work(standingFor: child) else { return }
     let ending = work.endingOfProgress
     // It is another owner's, and goes on without being waited for.
     if ending == nil { (work as? SettlingOperation)?.existingProgressNode?.forget(self, tag) }
     if state.withLock({ $0.progress.settled(tag, as: ending ?? .cancelled) }) { propagate() }
-  }
-}
-
-extension WorkSource {
-  /// The operation whose progress a child stands for; nil for a child that comes before the work, and counts nothing.
-  fileprivate final func work(in child: Operation) -> Operation? {
-    if child is DelayOperation, progressShape == .inner { return nil }
-    guard let policy = self as? PolicySource else { return child }
-    return policy.work(standingFor: child)
   }
 }
 

@@ -108,7 +108,7 @@ extension SettlingOperation {
   /// The node of a composition, or of an operation without children that has one.
   private var askedNode: ProgressNode? {
     if state.current.has(.composes) { return progressNode() }
-    return StripedLock.withLock(of: self) { rareFields?.progress }
+    return existingProgressNode
   }
 
   /// The node, which from now on knows how far the operation is.
@@ -135,7 +135,7 @@ extension SettlingOperation {
   /// Whether somebody has asked for the progress of the operation.
   package final var isProgressAskedFor: Bool { existingProgressNode != nil }
 
-  final var existingProgressNode: ProgressNode? { StripedLock.withLock(of: self) { rareFields?.progress } }
+  final var existingProgressNode: ProgressNode? { StripedLock.withLock(of: self) { rareFields?.progressNode } }
 
   /// The node. If there was none it has yet to watch the children: then the operation is added to those whose nodes do.
   final func progressNode(adding made: inout [SettlingOperation]) -> ProgressNode {
@@ -143,7 +143,7 @@ extension SettlingOperation {
     let new = ProgressNode(source: source)
     let node = StripedLock.withLock(of: self) {
       let fields = makeRareFields()
-      let node = fields.progress ?? new
+      let node = fields.progressNode ?? new
       fields.progress = node
       state.apply { _ = $0.addObserver() }
       return node
@@ -154,7 +154,7 @@ extension SettlingOperation {
   }
 
   /// Has the observers told how the operation gets on.
-  final func reportProgress(to hub: ObserverHub) {
+  final func reportProgress(to hub: any EventSink) {
     guard state.current.has(.composes) else { return }
     progressNode().report(to: hub)
   }
@@ -164,4 +164,9 @@ extension SettlingOperation {
 package protocol ProgressForwarding: SettlingOperation {
   /// Somebody asks for the first time. Called under no lock.
   func progressWasAskedFor()
+}
+
+extension RareFields {
+  /// There is no other sink.
+  fileprivate var progressNode: ProgressNode? { progress.map { unsafeDowncast($0, to: ProgressNode.self) } }
 }

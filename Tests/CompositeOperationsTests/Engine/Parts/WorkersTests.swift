@@ -122,8 +122,8 @@ struct WorkersTests {
   @Test("later() runs something on another thread, now or after a delay")
   func later_runs() async {
     let (now, delayed) = (Gate(), Gate())
-    Workers.later(qualityOfService: .default) { now.open() }
-    Workers.later(after: .milliseconds(1), qualityOfService: .utility) { delayed.open() }
+    Threads.later(qualityOfService: .default) { now.open() }
+    Threads.later(after: .milliseconds(1), qualityOfService: .utility) { delayed.open() }
     await now.wait()
     await delayed.wait()
   }

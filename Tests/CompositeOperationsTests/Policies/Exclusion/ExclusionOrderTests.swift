@@ -45,7 +45,7 @@ struct ExclusionOrderTests {
     let paused = succeeding(1, named: "paused", recorder: recorder).exclusive("x", in: registry)
     paused.progress.pause()
     await onWorker { paused.start() }
-    #expect(await Patience.isHeldBack(paused))
+    #expect(Patience.isHeldBack(paused))
     let holder = HeldOperation<Int>()
     let holding = holder.exclusive("x", in: registry)
     let later = succeeding(2, named: "later", recorder: recorder).exclusive("x", in: registry)

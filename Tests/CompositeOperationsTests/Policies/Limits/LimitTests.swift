@@ -133,7 +133,7 @@ struct LimitTests {
     let (holder, paused) = (HeldOperation<Int>(), succeeding(1, named: "paused", recorder: order).limited(by: limit))
     paused.progress.pause()
     await start(paused)
-    #expect(await Patience.isHeldBack(paused))
+    #expect(Patience.isHeldBack(paused))
     #expect(limit.isUnused)
     let holding = holder.limited(by: limit)
     await start(holding)

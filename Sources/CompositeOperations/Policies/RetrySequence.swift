@@ -65,6 +65,8 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
   }
 }
 
+extension RetrySequence: SequenceOfAttempts {}
+
 /// A delay and an attempt as one operation, which takes its name and its outcome from the attempt.
 private final class DelayedAttempt: Sendable {
   private struct State {

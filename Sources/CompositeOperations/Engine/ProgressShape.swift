@@ -7,7 +7,7 @@ enum ProgressShape: Equatable {
   /// One child after the other, of which it is known beforehand what each of them weighs.
   case weighted(StepWeights)
   /// Whatever child there is does the whole work: the last one that gets further than those before. Delays are not told,
-  /// and what else only comes before the work: see ``PolicySource/work(standingFor:)``.
+  /// and what else only comes before the work: see ``WorkSource/work(standingFor:)``.
   case inner
   /// Somebody else counts what is done; nil if that is not known.
   case driven((done: Int, total: Int)?)

@@ -265,3 +265,14 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     state.withLock { $0.current }?.queuePriority ?? .normal
   }
 }
+
+extension SequentialSource.Step {
+  /// Settles the owner as `operation` has ended.
+  static func settleLike(_ operation: Operation) -> Self {
+    switch operation.anyOutcome {
+    case .success(let value): .settle(.success, value: value)
+    case .failure(let error): .settle(.failure, error: error)
+    case .cancelled, nil: .settle(.cancelled)
+    }
+  }
+}

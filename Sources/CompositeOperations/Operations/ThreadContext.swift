@@ -30,13 +30,13 @@ final class ThreadContext {
   @exclusivity(unchecked) private var isDraining = false
 
   /// Whether a worker's loop owns this thread and engine code, not the user's, is running.
-  @exclusivity(unchecked) private(set) var isWorker = false
+  @exclusivity(unchecked) var isWorker = false
   /// The urgency of the worker's thread.
-  @exclusivity(unchecked) private var urgency = 0
-  /// The source of the composition that the worker is starting. `main` may be the user's, but this is what it is for.
-  @exclusivity(unchecked) private var expected: WorkSource?
+  @exclusivity(unchecked) var urgency = 0
+  /// The composition that the worker is starting. `main` may be the user's, but this is what it is for.
+  @exclusivity(unchecked) var expected: Composition?
   /// What the worker turns to next.
-  @exclusivity(unchecked) private var next: WorkSource?
+  @exclusivity(unchecked) var next: Composition?
   /// The operation of which this thread tells Foundation something. That Foundation reads `isReady` then says nothing.
   @exclusivity(unchecked) var told: SettlingOperation?
   /// The turn of the worker, or lane, that owns this thread.
@@ -113,50 +113,6 @@ final class ThreadContext {
     self.qualityOfService = qualityOfService
     runUserCode { child.start() }
     self.qualityOfService = previous
-  }
-
-  // MARK: - Workers
-
-  /// Makes `source` the next thing this thread turns to, if it is a worker with nothing else to turn to.
-  func takeOn(_ source: WorkSource) -> Bool {
-    guard isWorker || source === expected, next == nil, source.environment.qualityOfService.urgency == urgency else {
-      return false
-    }
-    next = source
-    return true
-  }
-
-  /// Starts a composition, whose source this thread then turns to.
-  func expect(_ source: WorkSource?, _ start: () -> Void) {
-    let previous = expected
-    expected = isWorker ? source : nil
-    runUserCode(start)
-    expected = previous
-  }
-
-  func takeNext() -> WorkSource? {
-    guard let next else { return nil }
-    self.next = nil
-    return next
-  }
-
-  /// A turn begins on this thread.
-  func beginTurn(of pieces: Int) { turn.begin(of: pieces, at: uptimeNanoseconds()) }
-
-  /// Whether another piece of work may be done in this turn, which is counted.
-  @inline(__always)
-  func continuesTurn() -> Bool { turn.continues(now: uptimeNanoseconds) }
-
-  /// Whether the worker shall turn to something else before it goes on.
-  var hasNext: Bool { next != nil }
-
-  func beWorker(urgency: Int, _ body: () -> Void) {
-    let previous = (isWorker, self.urgency)
-    isWorker = true
-    self.urgency = urgency
-    // For what the engine leaves behind: each turn of the user's code has a pool of its own.
-    withAutoreleasePool(body)
-    (isWorker, self.urgency) = previous
   }
 }
 

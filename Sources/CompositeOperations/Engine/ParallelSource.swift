@@ -39,7 +39,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   deinit {
-    ReleaseList.release(&children)
+    ReleaseList.release(operations: &children)
   }
 
   final var operations: [Operation] { children }
@@ -182,7 +182,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       return .done
     }
     if environment.pool == nil, child.qualityOfService.urgency > environment.qualityOfService.urgency {
-      Workers.later(qualityOfService: child.qualityOfService) { [self] in
+      Threads.later(qualityOfService: child.qualityOfService) { [self] in
         _ = run(child, tag, in: slot, ThreadContext.current)
         if isLimited.load(ordering: .sequentiallyConsistent) { offer() }
       }
@@ -251,7 +251,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// There are no children. Nobody's completion is called inside of `start()` for that, but for one cancelled before.
   private func finishEmpty(cancelled: Bool) {
     if cancelled { return finish() }
-    Workers.later(qualityOfService: environment.qualityOfService) { [self] in finish() }
+    Threads.later(qualityOfService: environment.qualityOfService) { [self] in finish() }
   }
 
   private func finish() {

@@ -91,14 +91,7 @@ public struct OperationEvent: Sendable {
   }
 }
 
-/// What an event happened to, for observers that are told of several operations.
-struct EventSubject {
-  let operation: Operation
-  /// Whether it is inside the one that the observer was added to.
-  let isInner: Bool
-}
-
-extension OperationEvent: CountedEvent {
+extension OperationEvent {
   /// An event of ``Kind/started``.
   public static var started: OperationEvent { OperationEvent(content: .started) }
 

@@ -12,23 +12,18 @@ package enum ReleaseList {
 
   private static let threadLocal = ThreadLocal { List() }
 
-  /// Gives up operations, which the caller must not hold in any other way.
-  static func release(_ operations: inout [Operation]) {
-    // Most children are not compositions, and can go as they are.
-    if operations.contains(where: { ($0 as? SettlingOperation)?.state.current.has(.composes) == true }) {
-      threadLocal.current.objects.append(contentsOf: operations as [Any])
-      operations = []
-      drain()
-    } else {
-      operations = []
-    }
-  }
-
   /// Gives up something that may own operations.
   package static func release<Object>(_ object: inout Object?) {
     guard object != nil else { return }
     // In one expression, so that nothing but the list holds it from here on.
     threadLocal.current.objects.append(object.take()!)
+    drain()
+  }
+
+  /// Gives up things that own each other, which the caller must not hold in any other way.
+  static func release<Object>(_ objects: inout [Object]) {
+    threadLocal.current.objects.append(contentsOf: objects as [Any])
+    objects = []
     drain()
   }
 

@@ -1,0 +1,13 @@
+import Dispatch
+import Foundation
+
+enum Threads {
+  /// Runs something on a thread of Dispatch's, now or after a delay.
+  static func later(
+    after delay: DispatchTimeInterval? = nil, qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void
+  ) {
+    let queue = DispatchQueue.global(qos: qualityOfService.dispatchQoS)
+    let pooled: @Sendable () -> Void = { withAutoreleasePool(body) }
+    if let delay { queue.asyncAfter(deadline: .now() + delay, execute: pooled) } else { queue.async(execute: pooled) }
+  }
+}
