@@ -83,6 +83,8 @@ let package = Package(
     .testTarget(
       name: "CompositeOperationsTests",
       dependencies: ["CompositeOperations", "OperationTimelines", "TestSupport", "PlainProgram"]),
+    .testTarget(name: "EngineTests", dependencies: ["CompositeOperations", "OperationTimelines", "TestSupport"]),
+    .testTarget(name: "PoliciesTests", dependencies: ["CompositeOperations", "OperationTimelines", "TestSupport"]),
     // The package as an app made with Xcode 26 uses it: everything belongs to the main actor unless it says otherwise.
     .testTarget(
       name: "MainActorTests",

@@ -129,7 +129,7 @@ struct DelayOperationTests {
 #if os(macOS) || os(Linux)
 /// Expects that the process that ended said all of `words`.
 func expect(_ result: ExitTest.Result?, says words: String...) throws {
-  let message = try #require(result?.standardErrorText)
+  let message = try String(decoding: #require(result).standardErrorContent, as: UTF8.self)
   for word in words {
     #expect(message.lowercased().contains(word.lowercased()), "“\(word)” is missing in: \(message)")
   }

@@ -1,10 +1,10 @@
-import TestSupport
-
+// What is inside of the engine, which only a debug build shows.
+#if DEBUG
 @testable import CompositeOperations
 
 extension Patience {
   /// Whether the children of the operation are held back, because its progress or one around it is paused.
-  static func isHeldBack(_ operation: SettlingOperation) -> Bool {
+  public static func isHeldBack(_ operation: SettlingOperation) -> Bool {
     switch operation.source {
     case let source as ParallelSource: source.state.withLock { $0.isHeld }
     case let source as SequentialSource: source.state.withLock { $0.isHeld }
@@ -14,7 +14,8 @@ extension Patience {
 
   /// Waits until whoever started the operation, a composition for instance, waits for its end: `start()` has returned,
   /// and the thread that called it does something else. For operations without observers and cancel hooks.
-  static func untilAwaited(_ operation: SettlingOperation) async {
+  public static func untilAwaited(_ operation: SettlingOperation) async {
     while !operation.state.current.has(.hasListeners), !Task.isCancelled { await onWorker {} }
   }
 }
+#endif

@@ -1,10 +1,10 @@
 import Foundation
-import TestSupport
 
 /// Says which trees do not come to an end, so that a run that hangs can be explained. It only prints: no test depends on
 /// how long something takes.
-final class StallReporter: Sendable {
-  static let shared = StallReporter()
+public final class StallReporter: Sendable {
+  /// The one of the process.
+  public static let shared = StallReporter()
 
   private struct State {
     var running: [Int: (describe: @Sendable () -> String, age: Int)] = [:]
@@ -27,7 +27,8 @@ final class StallReporter: Sendable {
     thread.start()
   }
 
-  func began(_ describe: @escaping @Sendable () -> String) -> Int {
+  /// One begins. Returns its number.
+  public func began(_ describe: @escaping @Sendable () -> String) -> Int {
     state.withLock { state in
       state.next += 1
       state.running[state.next] = (describe, 0)
@@ -35,7 +36,8 @@ final class StallReporter: Sendable {
     }
   }
 
-  func ended(_ token: Int) {
+  /// One has ended.
+  public func ended(_ token: Int) {
     state.withLock { $0.running[token] = nil }
   }
 

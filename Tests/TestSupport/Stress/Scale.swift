@@ -1,8 +1,9 @@
 import Foundation
 
 /// How much the stress tests do: `STRESS_SCALE` times the full amount, 1 unless told otherwise.
-enum Scale {
-  static let factor: Double = {
+public enum Scale {
+  /// The value of `STRESS_SCALE`.
+  public static let factor: Double = {
     guard let text = ProcessInfo.processInfo.environment["STRESS_SCALE"] else { return 1 }
     guard let factor = Double(text), factor > 0 else {
       preconditionFailure("STRESS_SCALE is no number above 0: \(text)")
@@ -11,7 +12,7 @@ enum Scale {
   }()
 
   /// The scaled `count`, `least` or more.
-  static func count(_ count: Int, least: Int = 1) -> Int {
+  public static func count(_ count: Int, least: Int = 1) -> Int {
     max(least, Int(Double(count) * factor))
   }
 }

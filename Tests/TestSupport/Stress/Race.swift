@@ -1,17 +1,23 @@
 import Foundation
 import Synchronization
-import TestSupport
 
 /// Runs small bodies at the same moment on several threads, thousands of times.
 ///
 /// The threads live for the whole race and meet at a barrier before and after each round, so that a round costs
 /// microseconds. Inside a round each body starts after a short random spin: this moves the bodies against each other.
-final class Race: Sendable {
+public final class Race: Sendable {
   /// One round: what the threads do, and what is checked when all have done it.
-  struct Round: Sendable {
-    let bodies: [@Sendable () -> Void]
+  public struct Round: Sendable {
+    /// What the threads do, one each.
+    public let bodies: [@Sendable () -> Void]
     /// Says what is wrong, or nothing. It runs on the leading thread, to which no test belongs.
-    let check: @Sendable () -> String?
+    public let check: @Sendable () -> String?
+
+    /// Makes a round.
+    public init(bodies: [@Sendable () -> Void], check: @escaping @Sendable () -> String?) {
+      self.bodies = bodies
+      self.check = check
+    }
   }
 
   private let complaints = Locked<[String]>([])
@@ -26,7 +32,7 @@ final class Race: Sendable {
 
   /// Runs `rounds` rounds on `threads` threads; `make` is called before each, with its number and a generator.
   /// Returns what was wrong.
-  static func run(
+  public static func run(
     rounds: Int, threads: Int, seed: UInt64 = .random(in: 0...UInt64.max),
     _ make: @escaping @Sendable (Int, inout SeededRandomNumberGenerator) -> Round
   ) async -> [String] {
@@ -81,6 +87,6 @@ final class Race: Sendable {
 }
 
 /// `complaint` unless `condition` holds.
-func complaint(_ complaint: @autoclosure () -> String, unless condition: Bool) -> String? {
+public func complaint(_ complaint: @autoclosure () -> String, unless condition: Bool) -> String? {
   condition ? nil : complaint()
 }

@@ -170,8 +170,3 @@ struct DrivenLimitTests {
     driver.operation.finish(with: 1)
   }
 }
-
-/// Gives whatever might wrongly happen ample opportunity: a number of trips through the dispatch queues.
-func settleDown() async {
-  for _ in 0..<200 { await onWorker {} }
-}
