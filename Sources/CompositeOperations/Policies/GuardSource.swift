@@ -1,6 +1,7 @@
 import Foundation
 
-/// One operation, and something that comes before it: the engine of `condition`, `exclusive` and `limited`.
+/// One operation, and something that comes before it: the engine of `condition`, `exclusive`, `limited` and
+/// `guarded`.
 ///
 /// It waits for the operation's dependencies, then goes through what a subclass puts before the operation, and runs it
 /// last. If it comes to an end before that, the operation is settled without being run.
@@ -43,7 +44,11 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
   func arrive(for guarded: Operation) {}
 
   /// The last child has finished, and the owner settles next.
-  func guardIsOver() {}
+  ///
+  /// - Parameters:
+  ///   - ending: how.
+  ///   - error: what with, if it is a failure.
+  func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {}
 
   override final func begin(for owner: SettlingOperation, cancelled: Bool) {
     if !cancelled, dependencies == nil, owner.mayHaveDependencies { dependencies = owner.dependencies }
@@ -159,7 +164,7 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
   /// The operation alone, or what waits for it where another owner runs it; not what comes before.
   override final func work(standingFor child: Operation) -> Operation? {
     if let gate = child as? SettlementGate { return gate.operation }
-    return child === wrapped ? child : nil
+    return child === wrapped && !(child is DelayOperation) ? child : nil
   }
 
   override final func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
@@ -179,7 +184,7 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
 
   private func settle(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
     (dependencies, unmet) = (nil, [])
-    guardIsOver()
+    guardIsOver(as: ending, error: error)
     settleOwner(as: ending, value: value, error: error)
   }
 }

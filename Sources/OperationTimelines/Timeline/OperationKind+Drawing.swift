@@ -11,7 +11,7 @@ extension OperationKind {
   var isOrdered: Bool {
     switch self {
     case .sequence, .then, .map, .mapAsync, .recover, .settled, .pipeline, .retry, .repeating, .condition,
-      .exclusive, .limited:
+      .exclusive, .limited, .guarded:
       true
     default: false
     }
@@ -21,7 +21,7 @@ extension OperationKind {
   var isWrapper: Bool {
     switch self {
     case .then, .map, .mapAsync, .recover, .settled, .timeout, .retry, .repeating, .condition, .exclusive, .limited,
-      .prerequisites:
+      .guarded, .prerequisites:
       true
     default: false
     }

@@ -56,7 +56,7 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
 
   override var kind: OperationKind { .condition }
 
-  override func guardIsOver() {
+  override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
     conditions = []
     context = nil
   }

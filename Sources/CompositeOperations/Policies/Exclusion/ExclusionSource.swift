@@ -56,7 +56,7 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
 
   override var kind: OperationKind { .exclusive }
 
-  override func guardIsOver() {
+  override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
     if let claim = claim.take() { registry.release(claim) }
   }
 }

@@ -59,7 +59,7 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
 
   override var kind: OperationKind { .limited }
 
-  override func guardIsOver() {
+  override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
     if let claim = claim.take() { limit.release(claim) }
   }
 }

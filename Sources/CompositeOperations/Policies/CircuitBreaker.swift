@@ -1,0 +1,308 @@
+import Foundation
+
+// Operations that are not run while what they need has failed too often. Everything of this policy is here: how it decides, its
+// plan, its error, and the method.
+
+extension ComposableOperation {
+  /// Runs this operation unless a circuit breaker, which it shares with others, is open.
+  ///
+  /// ```swift
+  /// let mail = CircuitBreaker("mail", failureThreshold: 3, resetAfter: .seconds(60))
+  /// let letter = Send(message).timeout(.seconds(10)).guarded(by: mail)
+  /// ```
+  ///
+  /// Returns one operation that owns this one. Once that has started, the dependencies of this operation are waited for. Then the
+  /// breaker is asked, where operations run: closed, it lets this operation run, and learns how that ends; open, this
+  /// operation is cancelled without being run, and the returned one fails at once with ``CircuitBreakerError``.
+  ///
+  /// The returned operation settles as this one does. Cancelled, it cancels this one; the breaker counts that neither as a
+  /// failure nor as a success. An operation that is running, queued or composed elsewhere is not held back: it is waited for,
+  /// and how it ends is counted.
+  ///
+  /// Around a retry, all attempts count as one. Inside of it, each attempt asks the breaker, and an open one is what the attempt
+  /// fails with: let the policy end there, or wait for ``CircuitBreakerError/retryAfter``.
+  ///
+  /// - Parameter breaker: the breaker. Kept until the returned operation is released.
+  public func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Value> {
+    PolicyOperation(CircuitBreakerSource(self, by: breaker, givesVoid: false))
+  }
+}
+
+extension Operation {
+  /// The same for any other operation, which has no value: see ``ComposableOperation/guarded(by:)``.
+  @_disfavoredOverload
+  public final func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Void> {
+    PolicyOperation(CircuitBreakerSource(self, by: breaker, givesVoid: true))
+  }
+}
+
+extension OperationKind {
+  /// ``ComposableOperation/guarded(by:)``.
+  public static let guarded = OperationKind(rawValue: "guarded")
+}
+
+// MARK: - The breaker
+
+/// Remembers whether what several operations need works, and keeps them from asking for it while it does not: see
+/// ``ComposableOperation/guarded(by:)``.
+///
+/// ```text
+///  closed ──failures in a row──▶ open ──time──▶ half open ──success──▶ closed
+///                                  ▲                │
+///                                  └────failure─────┘
+/// ```
+///
+/// Half open, it lets one operation through, whose end decides. How an operation ends that was let through before the
+/// breaker opened or closed is not counted any more.
+///
+/// Keep one for each thing that can fail by itself: a server, a device. May be used from any thread.
+public final class CircuitBreaker: Sendable {
+  /// What a breaker does with the operations that come.
+  ///
+  /// More states may come: a `switch` over them needs a `default`.
+  public struct State: Sendable, Hashable, CustomStringConvertible {
+    /// It lets them run.
+    public static let closed = State(description: "closed")
+    /// It lets none run.
+    public static let open = State(description: "open")
+    /// It lets one run, to see whether that succeeds.
+    public static let halfOpen = State(description: "half open")
+
+    /// The state in words.
+    public let description: String
+  }
+
+  /// What the breaker is called in timelines and errors.
+  public let name: String?
+  private let timekeeper: Timekeeper
+  private let isFailure: @Sendable (any Error) -> Bool
+  private let whenStateChanges: @Sendable (State) -> Void
+  private let circuit: LockBox<CircuitState>
+
+  /// Makes a breaker that is closed.
+  ///
+  /// - Parameters:
+  ///   - name: what it is called in timelines and errors.
+  ///   - failureThreshold: how many failures in a row open it. Traps unless it is positive.
+  ///   - resetAfter: how long it stays open, by `clock`. Traps if it is negative.
+  ///   - clock: the clock that the time is measured by.
+  ///   - isFailure: whether an error tells that what operations need does not work. Called on the thread on which the operation
+  ///     settled. Others, such as that of a wrong request, count as a success: there was an answer. By default all do.
+  ///   - whenStateChanges: called with each new state, in their order, by one thread at a time, which is one that uses the
+  ///     breaker; under no lock.
+  public init(
+    _ name: String? = nil, failureThreshold: Int = 5, resetAfter: Duration = .seconds(30),
+    clock: some Clock<Duration> = ContinuousClock(), isFailure: @escaping @Sendable (any Error) -> Bool = { _ in true },
+    whenStateChanges: @escaping @Sendable (State) -> Void = { _ in }
+  ) {
+    require(
+      failureThreshold > 0,
+      "CircuitBreaker was made with a failureThreshold of \(failureThreshold), so it would open before anything failed. Use "
+        + "1 or more.")
+    require(
+      resetAfter >= .zero,
+      "CircuitBreaker was made with resetAfter of \(resetAfter), which is in the past. Use zero or more.")
+    self.name = name
+    timekeeper = .of(clock)
+    self.isFailure = isFailure
+    self.whenStateChanges = whenStateChanges
+    circuit = LockBox(CircuitState(threshold: failureThreshold, resetAfter: resetAfter))
+  }
+
+  /// What it does with the next operation that comes.
+  public var state: State {
+    let now = timekeeper.now
+    return circuit.withLock { $0.state(at: now) }
+  }
+
+  /// Opens it now, for the time that failures would open it for.
+  public func trip() { change { $0.trip(at: $1) } }
+
+  /// Closes it now, and forgets what has failed.
+  public func reset() { change { circuit, _ in circuit.reset() } }
+
+  fileprivate func admit() -> CircuitState.Admission { change { $0.admit(at: $1) } }
+
+  fileprivate func ended(_ ticket: CircuitState.Ticket, as ending: OperationState.Ending, _ error: (any Error)?) {
+    // Outside of the lock: it is the user's.
+    let hasFailed = ending == .failure && error.map(isFailure) != false
+    change { $0.ended(ticket, as: ending == .cancelled ? .undecided : hasFailed ? .failure : .success, at: $1) }
+  }
+
+  private func change<R>(_ input: (inout CircuitState, Timekeeper.Time) -> R) -> R {
+    let now = timekeeper.now
+    let (result, tells) = circuit.withLock { circuit in
+      let before = circuit.phase.state
+      let result = input(&circuit, now)
+      return (result, circuit.noteChange(from: before))
+    }
+    if tells {
+      while let state = circuit.withLock({ $0.nextChange() }) { runUserCode { whenStateChanges(state) } }
+    }
+    return result
+  }
+}
+
+// MARK: - How it decides
+
+/// What a breaker knows.
+struct CircuitState {
+  enum Phase: Equatable {
+    /// So many have failed in a row.
+    case closed(failures: Int)
+    case open(until: Timekeeper.Time)
+    case halfOpen(isTrying: Bool)
+
+    var state: CircuitBreaker.State {
+      switch self {
+      case .closed: .closed
+      case .open: .open
+      case .halfOpen: .halfOpen
+      }
+    }
+  }
+
+  /// What an operation has that was let through.
+  struct Ticket: Equatable {
+    fileprivate let period: Int
+  }
+
+  enum Admission: Equatable {
+    case run(Ticket)
+    /// - Parameter retryAfter: when the next may be let through; nil if that depends on one that runs.
+    case refuse(retryAfter: Duration?)
+  }
+
+  enum Ending: CaseIterable {
+    case success, failure
+    /// It was cancelled.
+    case undecided
+  }
+
+  private let threshold: Int
+  private let resetAfter: Duration
+  private(set) var phase = Phase.closed(failures: 0)
+  /// Changes whenever it opens or closes, or lets another one try.
+  private var period = 0
+  private var changes: [CircuitBreaker.State] = []
+  private var isTelling = false
+
+  init(threshold: Int, resetAfter: Duration) {
+    self.threshold = threshold
+    self.resetAfter = resetAfter
+  }
+
+  func state(at now: Timekeeper.Time) -> CircuitBreaker.State {
+    if case .open(let end) = phase, end <= now { return .halfOpen }
+    return phase.state
+  }
+
+  mutating func admit(at now: Timekeeper.Time) -> Admission {
+    switch phase {
+    case .closed:
+      return .run(Ticket(period: period))
+    case .open(let end) where now < end:
+      return .refuse(retryAfter: now.duration(to: end))
+    case .halfOpen(isTrying: true):
+      return .refuse(retryAfter: nil)
+    case .open, .halfOpen(isTrying: false):
+      begin(.halfOpen(isTrying: true))
+      return .run(Ticket(period: period))
+    }
+  }
+
+  mutating func ended(_ ticket: Ticket, as ending: Ending, at now: Timekeeper.Time) {
+    guard ticket.period == period else { return }
+    switch (phase, ending) {
+    case (.closed(let failures), .failure):
+      if failures + 1 < threshold { phase = .closed(failures: failures + 1) } else { trip(at: now) }
+    case (.closed, .success): phase = .closed(failures: 0)
+    case (.halfOpen, .success): reset()
+    case (.halfOpen, .failure): trip(at: now)
+    case (.halfOpen, .undecided): begin(.halfOpen(isTrying: false))
+    case (.closed, .undecided), (.open, _): break
+    }
+  }
+
+  mutating func trip(at now: Timekeeper.Time) { begin(.open(until: now + resetAfter)) }
+
+  mutating func reset() { begin(.closed(failures: 0)) }
+
+  private mutating func begin(_ phase: Phase) {
+    self.phase = phase
+    period += 1
+  }
+
+  /// Returns whether the caller is the one to tell of changes.
+  mutating func noteChange(from before: CircuitBreaker.State) -> Bool {
+    guard phase.state != before else { return false }
+    changes.append(phase.state)
+    defer { isTelling = true }
+    return !isTelling
+  }
+
+  /// Nil if all were told.
+  mutating func nextChange() -> CircuitBreaker.State? {
+    isTelling = !changes.isEmpty
+    return isTelling ? changes.removeFirst() : nil
+  }
+}
+
+// MARK: - The plan
+
+/// An operation that runs if a breaker lets it: the engine of `guarded`.
+private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  // see the field
+  private let breaker: CircuitBreaker
+  // Only whoever is asking or ends touches it.
+  private var ticket: CircuitState.Ticket?
+
+  init(_ guarded: Operation, by breaker: CircuitBreaker, givesVoid: Bool) {
+    self.breaker = breaker
+    super.init(guarded, givesVoid: givesVoid)
+  }
+
+  override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
+    switch breaker.admit() {
+    case .run(let ticket):
+      self.ticket = ticket
+      return nil
+    case .refuse(let retryAfter):
+      guard isOurs else { return nil }
+      let error = CircuitBreakerError(
+        operationDescription: OperationError.describe(guarded, orNamed: ownerName), breakerName: breaker.name,
+        retryAfter: retryAfter)
+      return .settle(.failure, error: error)
+    }
+  }
+
+  override var kind: OperationKind { .guarded }
+
+  override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
+    if let ticket = ticket.take() { breaker.ended(ticket, as: ending, error) }
+  }
+}
+
+// MARK: - The error
+
+/// What an operation fails with that a ``CircuitBreaker`` has not let run.
+public struct CircuitBreakerError: Error, Sendable, Equatable {
+  /// The operation, as text: its name if it has one, and its type.
+  public let operationDescription: String
+  /// What the breaker is called, if it has a name.
+  public let breakerName: String?
+  /// How long the breaker stays open from now on; nil if one operation is trying, whose end decides.
+  public let retryAfter: Duration?
+}
+
+extension CircuitBreakerError: LocalizedError, CustomStringConvertible {
+  /// What was not run, because of which breaker, and when to try again.
+  public var description: String {
+    let name = breakerName.map { HarmlessText.line(ErrorReport.quoted($0)) }
+    let breaker = name.map { "The circuit breaker \($0)" } ?? "A circuit breaker"
+    let remedy = retryAfter.map { "Try again in \($0)." } ?? "Try again when the operation has ended that it lets try."
+    return "\(breaker) is open, so \(operationDescription) was not run: what it needs has failed too often. \(remedy)"
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}
