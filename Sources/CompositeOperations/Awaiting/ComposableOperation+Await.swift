@@ -39,8 +39,9 @@ extension ComposableOperation {
     return starter
   }
 
+  // Not a checked continuation, which is one more object: an observer is told exactly once.
   fileprivate func settledOutcome() async -> Outcome<Value> {
-    await withCheckedContinuation { continuation in
+    await withUnsafeContinuation { continuation in
       let waiter = Waiter(continuation)
       if let own = self as? SettlingOperation {
         if !own.observe(waiter) { continuation.resume() }
@@ -101,9 +102,9 @@ private func startOnWorker(_ operation: SettlingOperation) {
 
 /// A task that waits for an operation.
 private final class Waiter: SettlementObserver {
-  private let continuation: CheckedContinuation<Void, Never>
+  private let continuation: UnsafeContinuation<Void, Never>
 
-  init(_ continuation: CheckedContinuation<Void, Never>) {
+  init(_ continuation: UnsafeContinuation<Void, Never>) {
     self.continuation = continuation
   }
 

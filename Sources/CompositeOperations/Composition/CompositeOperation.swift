@@ -61,7 +61,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
     self.kind = .parallel(ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false))
     self.operationQueue = operationQueue
-    super.init(flags: .composes)
+    super.init(flags: .needsNoSlot)
   }
 
   /// Makes a composite that runs one operation after the other, as a delegate decides.
@@ -73,7 +73,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   public init(sequence: sending any Sequence, operationQueue: OperationQueue? = nil) {
     self.kind = .sequential(SequentialCompositeSource(sequence))
     self.operationQueue = operationQueue
-    super.init(flags: .composes)
+    super.init(flags: .needsNoSlot)
   }
 
   /// Makes a composite that runs one operation after the other, as a closure decides.

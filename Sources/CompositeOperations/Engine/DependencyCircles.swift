@@ -145,7 +145,7 @@ struct DependencyCircles {
 extension SettlingOperation {
   /// Whether this is the composition that `source` runs.
   fileprivate func isExecuting(_ source: WorkSource) -> Bool {
-    state.current.has(.composes) && self.source === source
+    state.current.has(.needsNoSlot) && self.source === source
   }
 }
 

@@ -56,7 +56,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   package init(operationQueue: OperationQueue? = nil, driver: Driver) {
     self.driver = driver
     self.operationQueue = operationQueue
-    super.init(flags: .composes)
+    super.init(flags: .needsNoSlot)
     readySource = ReadySource { [weak self] tag in
       guard let self else { return nil }
       return driver.makeOperation(self, tag)

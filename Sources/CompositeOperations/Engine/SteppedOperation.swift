@@ -21,7 +21,7 @@ package final class SteppedOperation<Value: Sendable>: SimpleOperation<Value>, @
   ) {
     self.steps = SteppedSource(steps, input: input, kind: kind, describe: describe)
     self.operationQueue = operationQueue
-    super.init(flags: .composes)
+    super.init(flags: .needsNoSlot)
   }
 
   package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }

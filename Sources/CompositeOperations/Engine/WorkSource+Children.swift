@@ -60,7 +60,7 @@ extension WorkSource {
     }
     // One that was cancelled before settles in `start()`, and never runs.
     let isTold = (state.phase != .pending || !state.has(.cancelled)) && tellWillStart(child, tag: tag)
-    if state.has(.composes) {
+    if state.has(.needsNoSlot) {
       child.source?.inherited = environmentForChildren
       child.source?.takePlace { place(of: tag) }
       context.expect(child.source) { child.start() }
@@ -205,7 +205,7 @@ extension WorkSource {
     abandonWait(tag)
     if joins, !child.takeOver() { return true }
     if let child = child as? SettlingOperation {
-      if child.state.current.has(.composes) {
+      if child.state.current.has(.needsNoSlot) {
         guard child.observe(observer, tag: tag) else { return true }
         context.perform(.abandon(child))
         return false
@@ -236,7 +236,7 @@ extension WorkSource {
 
   /// Cancels a child that was started, or may be just about to be.
   final func cancel(_ child: Operation, _ context: ThreadContext) {
-    if let child = child as? SettlingOperation, child.state.current.has(.composes) {
+    if let child = child as? SettlingOperation, child.state.current.has(.needsNoSlot) {
       context.perform(.cancel(child))
     } else {
       context.runUserCode { child.cancel() }

@@ -22,7 +22,7 @@ enum Workers {
     DispatchQueue.global(qos: qualityOfService.dispatchQoS).async {
       let context = ThreadContext.current
       context.beWorker(urgency: qualityOfService.urgency) {
-        if operation.state.current.has(.composes) {
+        if operation.state.current.has(.needsNoSlot) {
           operation.start()
         } else {
           context.runUserCode { operation.start() }

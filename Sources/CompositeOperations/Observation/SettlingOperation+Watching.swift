@@ -11,7 +11,7 @@ extension SettlingOperation {
   package final var hasSucceeded: Bool { state.current.ending == .success }
 
   /// Whether it waits for others, or runs them, and does no work of its own.
-  package final var isComposition: Bool { state.current.has(.composes) }
+  package final var isComposition: Bool { state.current.has(.needsNoSlot) }
 
   /// Whether a composition made it in order to wait for something.
   package final var isGate: Bool { self is GateOperation }

@@ -30,7 +30,7 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
     self.wait = wait
     self.timekeeper = timekeeper
     // So that it needs no slot, and is told when it has settled.
-    super.init(flags: [.composes, .hasCompletion])
+    super.init(flags: [.needsNoSlot, .isToldWhenSettled])
   }
 
   /// Makes an operation that waits for a time.

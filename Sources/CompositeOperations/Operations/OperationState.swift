@@ -48,8 +48,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let cancelled = Flags(rawValue: 1 << 8)
     /// `start()` was called and did not return at once.
     static let started = Flags(rawValue: 1 << 9)
-    /// A completion waits to be called by whoever settles.
-    static let hasCompletion = Flags(rawValue: 1 << 10)
+    /// Whoever settles it calls `deliverCompletion()` before it finishes: there is a completion, or a policy that goes by it.
+    static let isToldWhenSettled = Flags(rawValue: 1 << 10)
     /// There are observers or a cancel hook to tell or release once the finish is announced.
     static let hasListeners = Flags(rawValue: 1 << 11)
     /// `addDependency` was called.
@@ -60,8 +60,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let adopted = Flags(rawValue: 1 << 14)
     /// Settled while it waits in a queue: it finishes when that queue starts it.
     static let finishesWhenStarted = Flags(rawValue: 1 << 15)
-    /// It runs other operations: it occupies no slot, and is told where they run before it starts.
-    static let composes = Flags(rawValue: 1 << 16)
+    /// It does no work of its own: it waits, or runs other operations, and is told where these run before it starts.
+    static let needsNoSlot = Flags(rawValue: 1 << 16)
     /// `qualityOfService` was set.
     static let hasQualityOfService = Flags(rawValue: 1 << 17)
     /// There is an observer hub: what happens is put into it together with the step that makes it happen.
@@ -160,7 +160,7 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   /// Whether to see, after a while, if the operation has settled: `main` has returned, it is cancelled, and perhaps
   /// nothing settles it any more. True once.
   mutating func beginWatch() -> Bool {
-    guard isSuspect, !has(.watched), !has(.endsByItself), !has(.composes) else { return false }
+    guard isSuspect, !has(.watched), !has(.endsByItself), !has(.needsNoSlot) else { return false }
     insert(.watched)
     return true
   }
@@ -208,7 +208,7 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   mutating func publish(finishing: Bool) -> PublishAction {
     assert(phase == .settling, "publish() in \(phase)")
     phase = .settled
-    if has(.hasCompletion) { return .deliverCompletion }
+    if has(.isToldWhenSettled) { return .deliverCompletion }
     guard finishing, has(.started), !has(.hasDependencies) else { return .finish }
     phase = .finished
     return .announce
@@ -254,7 +254,7 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   /// A completion was set. False if it came after the settling, so that the setter has to call it.
   mutating func addCompletion() -> Bool {
     guard phase < .settled else { return false }
-    insert(.hasCompletion)
+    insert(.isToldWhenSettled)
     return true
   }
 

@@ -13,7 +13,7 @@ extension SettlingOperation {
     if announced { didStart() }
     switch action {
     case .run:
-      if state.current.has([.hasDependencies, .composes]) { prepareStart() }
+      if state.current.has([.hasDependencies, .needsNoSlot]) { prepareStart() }
       if !announced { announceStart() }
       if let hub {
         hub.deliver()
@@ -45,7 +45,7 @@ extension SettlingOperation {
 
   private func prepareStart() {
     if state.current.has(.hasDependencies) { requireReadiness() }
-    if state.current.has(.composes) { composition?.ownerWillStart(self) }
+    if state.current.has(.needsNoSlot) { composition?.ownerWillStart(self) }
   }
 
   private func requireReadiness() {

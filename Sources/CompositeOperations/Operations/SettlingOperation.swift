@@ -55,7 +55,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   /// Says, before it is started, that the operation only waits for work that is done elsewhere: inside a composition it
   /// occupies no slot.
-  package final func occupyNoSlot() { state.apply { $0.note(.composes) } }
+  package final func occupyNoSlot() { state.apply { $0.note(.needsNoSlot) } }
 
   /// Says that the operation is not forgotten when `main` has returned, it is cancelled, and it does not settle.
   package final func noteEndsByItself() { state.apply { $0.note(.endsByItself) } }

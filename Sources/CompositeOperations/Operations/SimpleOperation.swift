@@ -242,7 +242,7 @@ open class SimpleOperation<Value: Sendable>:
     as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil
   ) -> Bool {
     let isSettled = settle(as: ending, value: value, error: error)
-    if isSettled, state.current.has(.composes) { wasSettledByHand() }
+    if isSettled, state.current.has(.needsNoSlot) { wasSettledByHand() }
     return isSettled
   }
 

@@ -5,7 +5,7 @@ import Foundation
 /// Subclasses begin to wait in `main`, finish when they need wait no more, and stop in `didCancel`.
 class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the subclasses
   override init() {
-    super.init(flags: .composes)
+    super.init(flags: .needsNoSlot)
   }
 
   /// What it waits for, in words. Asked for when something is drawn.

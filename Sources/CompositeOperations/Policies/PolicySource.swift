@@ -74,7 +74,7 @@ final class PolicyOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked
 
   init(_ source: PolicySource) {
     policy = source
-    super.init(flags: [.composes, .hasCompletion])  // there is always something to do when it has settled
+    super.init(flags: [.needsNoSlot, .isToldWhenSettled])  // there is always something to do when it has settled
   }
 
   package override var composition: Composition? { policy }

@@ -109,7 +109,9 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   /// Delays and decisions are children as well.
   override func attempt(of tag: Int) -> Int { delay == nil && decision == nil ? retry?.attempts ?? 1 : 1 }
 
-  override func work(standingFor child: Operation) -> Operation? { child is RetryDecision ? nil : child }
+  override func work(standingFor child: Operation) -> Operation? {
+    child is RetryDecision ? nil : super.work(standingFor: child)
+  }
 
   override func takeUnasked() -> Operation? { takeWrapped() }
 

@@ -13,12 +13,12 @@ final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @uncheck
 
   init(_ source: ParallelSource) {
     engine = .parallel(source)
-    super.init(flags: .composes)
+    super.init(flags: .needsNoSlot)
   }
 
   init(_ source: SequentialSource) {
     engine = .sequential(source)
-    super.init(flags: .composes)
+    super.init(flags: .needsNoSlot)
   }
 
   package override var composition: Composition? {

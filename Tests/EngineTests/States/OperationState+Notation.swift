@@ -5,9 +5,9 @@
 /// `"executing started cancelled"`, `"settled success started"`.
 extension OperationState: ExpressibleByStringLiteral, CustomStringConvertible {
   private static let flags: [(name: String, flag: Flags)] = [
-    ("started", .started), ("cancelled", .cancelled), ("hasCompletion", .hasCompletion),
+    ("started", .started), ("cancelled", .cancelled), ("isToldWhenSettled", .isToldWhenSettled),
     ("hasListeners", .hasListeners), ("hasDependencies", .hasDependencies), ("readinessWasRead", .readinessWasRead),
-    ("adopted", .adopted), ("finishesWhenStarted", .finishesWhenStarted), ("composes", .composes),
+    ("adopted", .adopted), ("finishesWhenStarted", .finishesWhenStarted), ("needsNoSlot", .needsNoSlot),
     ("hasQualityOfService", .hasQualityOfService), ("endsByItself", .endsByItself), ("mainReturned", .mainReturned),
     ("watched", .watched),
   ]

@@ -87,7 +87,10 @@ struct OperationStateTests {
       ("settling as-success", "finish", "settled as-success"),
       ("settling as-success started", "finish", "settled as-success started"),
       ("settling as-failure started hasDependencies", "finish", "settled as-failure started hasDependencies"),
-      ("settling as-success started hasCompletion", "deliverCompletion", "settled as-success started hasCompletion"))
+      (
+        "settling as-success started isToldWhenSettled", "deliverCompletion",
+        "settled as-success started isToldWhenSettled"
+      ))
     + rows(
       .publishFinishing,
       // Unstarted it may wait in a queue, and dependencies have to be given up first.
@@ -95,8 +98,11 @@ struct OperationStateTests {
       ("settling as-success started", "announce", "finished as-success started"),
       ("settling as-failure started hasListeners", "announce", "finished as-failure started hasListeners"),
       ("settling as-failure started hasDependencies", "finish", "settled as-failure started hasDependencies"),
-      ("settling as-success hasCompletion", "deliverCompletion", "settled as-success hasCompletion"),
-      ("settling as-success started hasCompletion", "deliverCompletion", "settled as-success started hasCompletion"))
+      ("settling as-success isToldWhenSettled", "deliverCompletion", "settled as-success isToldWhenSettled"),
+      (
+        "settling as-success started isToldWhenSettled", "deliverCompletion",
+        "settled as-success started isToldWhenSettled"
+      ))
     + rows(
       .deferFinish,
       ("settled as-success", "later", "settled as-success finishesWhenStarted"),
@@ -121,9 +127,9 @@ struct OperationStateTests {
       ("announced as-success started", "late", nil))
     + rows(
       .addCompletion,
-      ("pending", "keep", "pending hasCompletion"),
-      ("executing started", "keep", "executing started hasCompletion"),
-      ("settling as-success started", "keep", "settling as-success started hasCompletion"),
+      ("pending", "keep", "pending isToldWhenSettled"),
+      ("executing started", "keep", "executing started isToldWhenSettled"),
+      ("settling as-success started", "keep", "settling as-success started isToldWhenSettled"),
       ("settled as-success started", "late", nil),
       ("finished as-success started", "late", nil),
       ("announced as-success started", "late", nil))
@@ -155,7 +161,7 @@ struct OperationStateTests {
       ("executing started", "-", "executing started mainReturned"),
       ("executing started cancelled", "watch", "executing started cancelled mainReturned watched"),
       ("executing started cancelled endsByItself", "-", "executing started cancelled endsByItself mainReturned"),
-      ("executing started cancelled composes", "-", "executing started cancelled composes mainReturned"),
+      ("executing started cancelled needsNoSlot", "-", "executing started cancelled needsNoSlot mainReturned"),
       ("settling as-success started", "-", nil),
       ("settled as-success started", "-", nil),
       ("finished as-success started", "-", nil),
@@ -168,7 +174,7 @@ struct OperationStateTests {
       ("executing started cancelled mainReturned", "watch", "executing started cancelled mainReturned watched"),
       ("executing started cancelled mainReturned watched", "-", nil),
       ("executing started cancelled mainReturned endsByItself", "-", nil),
-      ("executing started cancelled mainReturned composes", "-", nil),
+      ("executing started cancelled mainReturned needsNoSlot", "-", nil),
       ("settling as-cancelled started cancelled mainReturned", "-", nil),
       ("settled as-cancelled started cancelled mainReturned", "-", nil),
       ("finished as-cancelled started cancelled mainReturned", "-", nil),
@@ -197,7 +203,7 @@ struct OperationStateTests {
     var state = OperationState(rawValue: phase.rawValue)
     state.note([.hasDependencies, .readinessWasRead])
     #expect(state.phase == phase && state.ending == .none)
-    #expect(state.has(.hasDependencies) && state.has(.readinessWasRead) && !state.has(.composes))
+    #expect(state.has(.hasDependencies) && state.has(.readinessWasRead) && !state.has(.needsNoSlot))
     #expect("\(state)" == "\(phase) hasDependencies readinessWasRead")
   }
 

@@ -129,7 +129,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   /// Keeps the node of a child, if that is needed. Returns whether it was there before.
   private func keep(_ node: ProgressNode, of child: SettlingOperation, _ tag: Int) -> Bool {
     let (isKept, isKnown) = state.withLock { state in
-      guard !state.progress.isEnded, child.state.current.has(.composes) || state.progress.shape == .inner else {
+      guard !state.progress.isEnded, child.state.current.has(.needsNoSlot) || state.progress.shape == .inner else {
         return (false, false)
       }
       return (true, state.children.updateValue(node, forKey: tag) === node)

@@ -85,7 +85,7 @@ extension SettlingOperation {
       "\(OperationError.describe(self)) reported a progress that is not a number. Check for a total of 0 before "
         + "dividing by it, or use reportProgress(completed:of:).")
     let state = state.current
-    guard !state.isSettled, !state.has(.composes) || source == nil else { return }
+    guard !state.isSettled, !state.has(.needsNoSlot) || source == nil else { return }
     let node = progressNode()
     // Before the start nobody is told: the start comes first.
     if state.phase == .executing, let hub = StripedLock.withLock(of: self, { rareFields?.hub }) { node.report(to: hub) }
@@ -107,7 +107,7 @@ extension SettlingOperation {
 
   /// The node of a composition, or of an operation without children that has one.
   private var askedNode: ProgressNode? {
-    if state.current.has(.composes) { return progressNode() }
+    if state.current.has(.needsNoSlot) { return progressNode() }
     return existingProgressNode
   }
 
@@ -155,7 +155,7 @@ extension SettlingOperation {
 
   /// Has the observers told how the operation gets on.
   final func reportProgress(to hub: any EventSink) {
-    guard state.current.has(.composes) else { return }
+    guard state.current.has(.needsNoSlot) else { return }
     progressNode().report(to: hub)
   }
 }
