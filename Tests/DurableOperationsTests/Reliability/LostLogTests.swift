@@ -157,6 +157,58 @@ import Testing
     }
   }
 
+  @Test func twoAnnounceAtOnce_andOneIsKilledBeforeItTookThatBack_leavesTheMark() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())-announcing").path
+    defer { unlink(path) }
+    do {
+      let first = AnnouncementMark(at: path)
+      do {
+        // It announces when the first has begun, and is killed after the first has ended.
+        let killed = AnnouncementMark(at: path)
+        first.remove()
+        #expect(AnnouncementMark.exists(at: path))
+        _ = consume killed
+      }
+      #expect(AnnouncementMark.exists(at: path))
+    }
+    // The next one does what the killed one could not.
+    AnnouncementMark(at: path).remove()
+    #expect(!AnnouncementMark.exists(at: path))
+  }
+
+  @Test func manyAnnounceAtOnce_theMarkIsThereAsLongAsOneDoes_andGoneWhenAllHave() async {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())-announcing").path
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          await onWorker {
+            for _ in 0..<500 {
+              let mark = AnnouncementMark(at: path)
+              #expect(AnnouncementMark.exists(at: path))
+              mark.remove()
+            }
+          }
+        }
+      }
+    }
+    AnnouncementMark(at: path).remove()
+    #expect(!AnnouncementMark.exists(at: path))
+  }
+
+  @Test(arguments: ["folder", "pipe", "link"])
+  func whateverElseStandsWhereTheMarkWouldBe_isLeftAlone(_ kind: String) throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())-announcing").path
+    switch kind {
+    case "folder": try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    case "pipe": #expect(mkfifo(path, 0o600) == 0)
+    default: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
+    }
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    AnnouncementMark(at: path).remove()
+    var status = stat()
+    #expect(lstat(path, &status) == 0)
+  }
+
   /// The tables of a young file are never in its log.
   @Test func fileThatCouldNotBeMade_isAsItWas() async throws {
     try await withDatabaseFile { file in

@@ -8,7 +8,7 @@ import Foundation
 ///
 /// A program that is killed between the two leaves a log that says no more than the file, and any program
 /// that closes the database then deletes it: nothing is lost. A file `-announcing` beside the others tells
-/// that an announcement is under way.
+/// that an announcement is under way, or was when its program was killed: see ``AnnouncementMark``.
 struct LogAnnouncement {
   /// SQLite keeps the log beside the file itself.
   private let path: String
@@ -21,19 +21,16 @@ struct LogAnnouncement {
 
   /// Has the file say that there will be a log.
   func make(in connection: Connection) throws {
-    // Whatever else stands there is left alone.
-    let descriptor = open(mark, O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
-    if descriptor >= 0 { close(descriptor) }
+    let mark = AnnouncementMark(at: mark)
     do {
       try note("announced", in: connection)
     } catch {
-      // Nothing was announced.
-      unlink(mark)
+      mark.remove()
       throw error
     }
     connection.withoutWaiting { _ = try? $0.execute("PRAGMA wal_checkpoint(PASSIVE)") }
     try note("used", in: connection)
-    unlink(mark)
+    mark.remove()
   }
 
   private func note(_ value: String, in connection: Connection) throws {
@@ -50,7 +47,7 @@ struct LogAnnouncement {
 
   /// Whether there is no log though the file says so.
   func isBroken(in connection: Connection) throws -> Bool {
-    guard try isMade(in: connection), !hasLog, access(mark, F_OK) != 0 else { return false }
+    guard try isMade(in: connection), !hasLog, !AnnouncementMark.exists(at: mark) else { return false }
     // Another process may have taken it back, and written its log back into the file, since this one has read it.
     return try isMade(in: connection)
   }
