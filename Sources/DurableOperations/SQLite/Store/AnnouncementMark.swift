@@ -4,6 +4,9 @@ import Foundation
 ///
 /// Each of them holds a lock on it that others can hold, too, and the last one removes it. One that is killed loses its lock, and
 /// leaves the file. So the file is there as long as an announcement may be left that was not taken back.
+///
+/// Each of them signs it, so that it can tell whether what it has locked is still what stands there: to compare files by their
+/// numbers an app would have to give Apple a reason.
 struct AnnouncementMark: ~Copyable {
   private let path: String
   /// Less than 0 if there can be no such file. Whatever else stands there is left alone.
@@ -12,8 +15,8 @@ struct AnnouncementMark: ~Copyable {
   init(at path: String) {
     self.path = path
     var descriptor = Self.open(path)
-    // The one that had it may just be removing it. Not for ever: somebody else might keep it.
-    for _ in 0..<10_000 where descriptor >= 0 && !Self.lock(descriptor, at: path) {
+    // The one that had it may just be removing it. Not for ever: somebody else might keep it, or the disk be full.
+    for _ in 0..<1_000 where descriptor >= 0 && !Self.lock(descriptor, at: path) {
       close(descriptor)
       descriptor = Self.open(path)
     }
@@ -33,19 +36,19 @@ struct AnnouncementMark: ~Copyable {
   static func exists(at path: String) -> Bool { access(path, F_OK) == 0 }
 
   private static func open(_ path: String) -> Int32 {
-    Foundation.open(path, O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+    Foundation.open(path, O_CREAT | O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
   }
 
   /// Returns whether the file will be there as long as this program has it.
   private static func lock(_ descriptor: Int32, at path: String) -> Bool {
     let isRemoving = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
-    return !isRemoving && isFile(descriptor, at: path)
+    return !isRemoving && isSigned(descriptor, at: path)
   }
 
-  /// Whether the file that was opened is still the one at the path.
-  private static func isFile(_ descriptor: Int32, at path: String) -> Bool {
-    var (opened, found) = (stat(), stat())
-    return fstat(descriptor, &opened) == 0 && lstat(path, &found) == 0 && opened.st_ino == found.st_ino
-      && opened.st_dev == found.st_dev
+  /// Signs the file that was opened. Returns whether it is the one at the path.
+  private static func isSigned(_ descriptor: Int32, at path: String) -> Bool {
+    let signature = Data(UUID().uuidString.utf8)
+    let count = signature.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    return count == signature.count && FileManager.default.contents(atPath: path)?.range(of: signature) != nil
   }
 }
