@@ -40,6 +40,16 @@ extension SettlingOperation {
     return state.phase > .executing && (state.has(.started) || !state.has(.finishesWhenStarted))
   }
 
+  /// Gives the operation a name, unless somebody else may be using it.
+  ///
+  /// - Parameter replaces: whether it may have one already.
+  package final func nameUnlessTaken(_ name: String, replaces: Bool = false) {
+    let state = self.state.current
+    if state.has(.hasName), !replaces, self.name != nil { return }
+    guard state.phase == .pending, !state.has(.adopted), !waitsInQueue else { return }
+    self.name = name
+  }
+
   /// Whether the operation was added to a queue that has not started it yet.
   final var waitsInQueue: Bool {
     let state = state.current

@@ -115,15 +115,3 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
     return children
   }
 }
-
-extension SettlingOperation {
-  /// Gives the operation a name, unless somebody else may be using it.
-  ///
-  /// - Parameter replaces: whether it may have one already.
-  package final func nameUnlessTaken(_ name: String, replaces: Bool = false) {
-    let state = self.state.current
-    if state.has(.hasName), !replaces, self.name != nil { return }
-    guard state.phase == .pending, !state.has(.adopted), !waitsInQueue else { return }
-    self.name = name
-  }
-}

@@ -10,22 +10,22 @@ extension Table {
     return [
       allocations("a child in parallel", toReach: 8) { count in .blocking { Parallel.run(count) } },
       allocations("a step of a sequence", toReach: 8) { count in .blocking { Sequential.run(count) } },
-      allocations("map", toReach: 22, today: 30) { oneByOne($0) { _ in emptyOperation().map {} } },
-      allocations("timeout", toReach: 25, today: 33) { oneByOne($0) { _ in emptyOperation().timeout(.seconds(60)) } },
+      allocations("map", toReach: 22) { oneByOne($0) { _ in emptyOperation().map {} } },
+      allocations("timeout", toReach: 25) { oneByOne($0) { _ in emptyOperation().timeout(.seconds(60)) } },
       // Where a thread waits, it depends on whether `start()` has returned when the condition holds.
-      allocations("condition, awaited", toReach: 31, today: 58) { count in
+      allocations("condition, awaited", toReach: 31, today: 47) { count in
         .async {
           for _ in 0..<count { await finish(emptyOperation().condition(Condition { _ in true })) }
         }
       },
-      allocations("exclusive", toReach: 23, today: 31) {
+      allocations("exclusive", toReach: 23) {
         oneByOne($0) { emptyOperation().exclusive(ExclusionCategory("\($0)"), in: registry) }
       },
-      allocations("retrying", toReach: 22, today: 30) {
+      allocations("retrying", toReach: 22) {
         let policy = RetryPolicy()
         return oneByOne($0) { _ in retrying(policy) { _ in emptyOperation() } }
       },
-      allocations("run()", toReach: 11, today: 13) { count in
+      allocations("run()", toReach: 11, today: 12) { count in
         .async {
           for _ in 0..<count { await finish(emptyOperation()) }
         }
@@ -36,7 +36,7 @@ extension Table {
         let graph = Graph.loose(count)
         return .blocking { graph.runWorkflow() }
       },
-      allocations("a pipeline of 3 steps", toReach: 36, today: 52) { count in
+      allocations("a pipeline of 3 steps", toReach: 36, today: 44) { count in
         .blocking {
           for _ in 0..<count { Hops.run(pipeline, steps: 3) }
         }
