@@ -182,7 +182,7 @@ import Testing
       for _ in 0..<8 {
         group.addTask {
           await onWorker {
-            for _ in 0..<500 {
+            for _ in 0..<100 {
               let mark = AnnouncementMark(at: path)
               #expect(AnnouncementMark.exists(at: path))
               mark.remove()

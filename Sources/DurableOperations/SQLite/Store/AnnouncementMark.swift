@@ -47,8 +47,14 @@ struct AnnouncementMark: ~Copyable {
 
   /// Signs the file that was opened. Returns whether it is the one at the path.
   private static func isSigned(_ descriptor: Int32, at path: String) -> Bool {
-    let signature = Data(UUID().uuidString.utf8)
-    let count = signature.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-    return count == signature.count && FileManager.default.contents(atPath: path)?.range(of: signature) != nil
+    let signature = Array(UUID().uuidString.utf8)
+    var found = [UInt8](repeating: 0, count: signature.count)
+    guard write(descriptor, signature, signature.count) == signature.count else { return false }
+    let other = Foundation.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard other >= 0 else { return false }
+    defer { close(other) }
+    // Others may have signed since.
+    let place = lseek(descriptor, 0, SEEK_CUR) - off_t(signature.count)
+    return pread(other, &found, found.count, place) == found.count && found == signature
   }
 }
