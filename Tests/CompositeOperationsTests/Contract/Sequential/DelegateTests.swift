@@ -90,9 +90,29 @@ struct DelegateTests {
     await onWorker { composite.start() }
     await second.started.wait()
     #expect(composite.operations.map(\.name) == ["second"])
+    #expect(composite.childOutcomes.map { $0?.value as? Int } == [1, nil])
     second.finish(with: 2)
     _ = await settled(composite)
     #expect(composite.childOutcomes.map { $0?.value as? Int } == [1, 2, 4])
+  }
+
+  @Test("3.4 A step is released when the next one has begun, and its value is kept")
+  func step_thatHasSucceeded_isReleased() async {
+    let second = HeldOperation<Int>("second"), first = Locked<WeakReference<Operation>?>(nil)
+    let composite = CompositeOperation(
+      sequence: ClosureSequence { previous in
+        guard let previous else {
+          let made = succeeding(1)
+          first.withLock { $0 = WeakReference(made) }
+          return made
+        }
+        return previous === second ? nil : second
+      })
+    await onWorker { composite.start() }
+    await second.started.wait()
+    #expect(await Patience.reached { first.current?.object == nil })
+    second.finish(with: 2)
+    #expect(await settled(composite).value as? [Int] == [1, 2])
   }
 
   @Test("3.3 A step with unmet dependencies starts when they are met")

@@ -54,6 +54,19 @@ struct ZipTests {
     #expect(!zipped.isCancelled)
   }
 
+  @Test("zip: two fail: it fails with the error that came first, which is that of the first to be announced")
+  func zip_twoFailing_failsWithTheFirstError() async {
+    let first = HeldOperation<Int>(), second = HeldOperation<String>()
+    let zipped = zip(first, second)
+    await onWorker { zipped.start() }
+    await first.started.wait()
+    await second.started.wait()
+    // Its completion runs before anybody is told of its end.
+    first.completion = { _ in second.reject(with: TestError.second) }
+    first.reject(with: TestError.first)
+    #expect(await settled(zipped).error as? TestError == .second)
+  }
+
   @Test("zip: one is cancelled from outside: the others are cancelled, it is .cancelled")
   func zip_oneCancelled_isCancelled() async {
     let first = HeldOperation<Int>(settlesWhenCancelled: true)
