@@ -176,6 +176,13 @@ import Testing
     #expect(!AnnouncementMark.exists(at: path))
   }
 
+  @Test func mark_ofOne_isSignedOnce() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())-announcing").path
+    let mark = AnnouncementMark(at: path)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == UUID().uuidString.utf8.count)
+    mark.remove()
+  }
+
   @Test func manyAnnounceAtOnce_theMarkIsThereAsLongAsOneDoes_andGoneWhenAllHave() async {
     let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())-announcing").path
     await withTaskGroup(of: Void.self) { group in

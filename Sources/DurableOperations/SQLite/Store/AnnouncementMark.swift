@@ -15,10 +15,12 @@ struct AnnouncementMark: ~Copyable {
   init(at path: String) {
     self.path = path
     var descriptor = Self.open(path)
-    // The one that had it may just be removing it. Not for ever: somebody else might keep it, or the disk be full.
-    for _ in 0..<1_000 where descriptor >= 0 && !Self.lock(descriptor, at: path) {
+    // The one that had it may just be removing it. Not for ever: another program might keep it, or the disk be full.
+    var attempts = 1
+    while descriptor >= 0, !Self.lock(descriptor, at: path), attempts < 1_000 {
       close(descriptor)
       descriptor = Self.open(path)
+      attempts += 1
     }
     self.descriptor = descriptor
   }
