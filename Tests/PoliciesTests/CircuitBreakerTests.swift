@@ -62,6 +62,26 @@ struct CircuitBreakerTests {
     #expect(breaker.state == .closed)
   }
 
+  /// What it starts and cancels takes effect before it goes on, as in all code of the user's.
+  @Test func isFailure_thatCancelsAComposite_findsItSettled() async {
+    let isSettled = Locked(false)
+    let breaker = breaker { _ in
+      let composite = CompositeOperation(operations: [CompositeOperation(operations: [succeeding(1)])])
+      composite.cancel()
+      composite.start()
+      isSettled.withLock { $0 = composite.isFinished }
+      return true
+    }
+    let failing = HeldOperation<Int>()
+    async let outcome = outcomeOfStarting(failing.guarded(by: breaker))
+    await failing.started.wait()
+    await Patience.untilAwaited(failing)
+    // Told to the policy by this thread, which is inside of the engine then.
+    failing.reject(with: TestError.first)
+    #expect(await outcome.error as? TestError == .first)
+    #expect(isSettled.current)
+  }
+
   @Test func halfOpen_letsOneTry_andTheOthersFail_untilThatHasEnded() async {
     let breaker = breaker()
     await fail(breaker, times: 2)

@@ -1,9 +1,9 @@
-// Who is told what happens to an operation, as the operation knows them. They are made when somebody wants to know.
+// Who is told what happens to an operation, as the operation knows them. They are made for the first observer, and when progress is first asked for.
 
 /// Tells the observers: an ``ObserverHub``.
 protocol EventSink: AnyObject, Sendable {
   /// Puts an event into the mailbox. May be called inside the operation's lock. Returns itself if the caller has to call
-  /// ``deliver()`` outside, and nil if somebody else delivers.
+  /// ``deliver()`` outside, and nil if another thread delivers.
   func posting(_ event: OperationEvent) -> (any EventSink)?
 
   func postProgress(_ fraction: Double)

@@ -17,7 +17,7 @@ extension ComposableOperation {
   ///
   /// The returned operation settles as this one does. Cancelled, it cancels this one; the breaker counts that neither as a
   /// failure nor as a success. An operation that is running, queued or composed elsewhere is not held back: it is waited for,
-  /// and how it ends is counted.
+  /// and how it ends is counted unless the breaker is open.
   ///
   /// Around a retry, all attempts count as one. Inside of it, each attempt asks the breaker, and an open one is what the attempt
   /// fails with: let the policy end there, or wait for ``CircuitBreakerError/retryAfter``.
@@ -87,7 +87,8 @@ public final class CircuitBreaker: Sendable {
   ///   - resetAfter: how long it stays open, by `clock`. Traps if it is negative.
   ///   - clock: the clock that the time is measured by.
   ///   - isFailure: whether an error tells that what operations need does not work. Called on the thread on which the operation
-  ///     settled. Others, such as that of a wrong request, count as a success: there was an answer. By default all do.
+  ///     settled, under no lock. Others, such as that of a wrong request, count as a success: there was an answer. By default
+  ///     all do.
   ///   - whenStateChanges: called with each new state, in their order, by one thread at a time, which is one that uses the
   ///     breaker; under no lock.
   public init(
@@ -124,8 +125,7 @@ public final class CircuitBreaker: Sendable {
   fileprivate func admit() -> CircuitState.Admission { change { $0.admit(at: $1) } }
 
   fileprivate func ended(_ ticket: CircuitState.Ticket, as ending: OperationState.Ending, _ error: (any Error)?) {
-    // Outside of the lock: it is the user's.
-    let hasFailed = ending == .failure && error.map(isFailure) != false
+    let hasFailed = error.map { error in runUserCode { isFailure(error) } } ?? false
     change { $0.ended(ticket, as: ending == .cancelled ? .undecided : hasFailed ? .failure : .success, at: $1) }
   }
 
@@ -184,7 +184,7 @@ struct CircuitState {
   private(set) var phase = Phase.closed(failures: 0)
   /// Changes whenever it opens or closes, or lets another one try.
   private var period = 0
-  private var changes: [CircuitBreaker.State] = []
+  private var changes = HeadedQueue<CircuitBreaker.State>()
   private var isTelling = false
 
   init(threshold: Int, resetAfter: Duration) {
@@ -243,8 +243,9 @@ struct CircuitState {
 
   /// Nil if all were told.
   mutating func nextChange() -> CircuitBreaker.State? {
-    isTelling = !changes.isEmpty
-    return isTelling ? changes.removeFirst() : nil
+    let next = changes.popFirst()
+    isTelling = next != nil
+    return next
   }
 }
 

@@ -91,7 +91,7 @@ final class FoundationProgress: Sendable {
       whenPausedOrResumed: { [weak operation] in operation?.progressNode().setPaused($0) })
   }
 
-  /// Whether the caller is to cancel the operation, which nobody else does then.
+  /// Whether the caller is the one to cancel the operation: true once.
   private func mayCancel() -> Bool { state.withLock { $0.cancel() } }
 
   private func pauseMayHaveChanged(of operation: SettlingOperation?) {
