@@ -49,8 +49,7 @@ enum Benchmarks {
     #endif
     let rows = rows(for: options)
     let machine = Machine(note: options.note)
-    let harness = Harness(
-      rounds: options.rounds, slack: options.slack, side: options.side, remeasuresOverBudget: options.check)
+    let harness = Harness(rounds: options.rounds, slack: options.slack, side: options.side)
     var text = TextReport()
     var results: [RowResult] = []
     if options.format == .text { Output.write(text.header(machine: machine)) }
@@ -58,6 +57,14 @@ enum Benchmarks {
       let result = try harness.measure(row)
       results.append(result)
       if options.format == .text { Output.write(text.line(for: result)) }
+    }
+    // Another guest of the machine can disturb for minutes. What is too slow is so later, too.
+    for _ in 0..<2 where options.check {
+      for (index, row) in rows.enumerated() where results[index].verdict == .overBudget {
+        results[index] = try harness.measure(row, roundFactor: 2)
+        results[index].isRepeated = true
+        if options.format == .text { Output.write(text.line(for: results[index])) }
+      }
     }
     let report = JSONReport(machine: machine, rows: results)
     switch options.format {

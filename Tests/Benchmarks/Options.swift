@@ -37,7 +37,7 @@ struct Options: Sendable {
     Runs the peers and this package in turn, and prints the time per operation, the ratio and the budget of each row.
 
     OPTIONS:
-      --check              Fail with status 1 when a row is over its budget; such a row is measured twice.
+      --check              Fail with status 1 when a row is over its budget; such a row is measured up to three times.
       --allow-known        Do not fail for a row that is known to miss its budget, unless it has become worse.
       --slack FACTOR       Multiply the budgets by FACTOR, for noisy machines; not those of allocations.
       --filter TEXT        Measure only rows that contain TEXT.

@@ -11,19 +11,11 @@ struct Harness: Sendable {
   var slack = 1.0
   /// The side of comparisons that runs alone, or nil to compare.
   var side: OneSide?
-  /// Whether a row over its budget is measured once more, with twice the rounds; the second figure then stands.
-  var remeasuresOverBudget = false
 
   /// Measures one row.
-  func measure(_ row: Row) throws -> RowResult {
-    var result = try measure(row, roundFactor: 1)
-    guard remeasuresOverBudget, result.verdict == .overBudget else { return result }
-    result = try measure(row, roundFactor: 2)
-    result.isSecondMeasurement = true
-    return result
-  }
-
-  private func measure(_ row: Row, roundFactor: Int) throws -> RowResult {
+  ///
+  /// - Parameter roundFactor: how many times as many rounds there are as else.
+  func measure(_ row: Row, roundFactor: Int = 1) throws -> RowResult {
     var result: RowResult
     switch row.measurement {
     case .comparison(let subject, let peer):

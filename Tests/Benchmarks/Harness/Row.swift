@@ -112,8 +112,8 @@ struct RowResult: Codable, Sendable {
   /// By how much the budget was multiplied for the verdict.
   let slack: Double
   private(set) var verdict = Verdict.noBudget
-  /// Whether a first measurement was over the budget; the figures are those of the second one.
-  var isSecondMeasurement = false
+  /// Whether earlier measurements were over the budget; the figures are those of the last one.
+  var isRepeated = false
 
   /// Makes the result of a row without its figures.
   init(_ row: Row, rounds: Int, slack: Double) {

@@ -25,7 +25,7 @@ struct TextReport: Sendable {
       + Self.columns([
         "  \(result.name)", result.against ?? "", Figures.time(result.peerNanoseconds),
         Figures.time(result.nanoseconds), Figures.figure(of: result), Figures.budget(of: result),
-        verdict + (result.isSecondMeasurement ? ", second measurement" : ""),
+        verdict + (result.isRepeated ? ", once more" : ""),
       ])
   }
 

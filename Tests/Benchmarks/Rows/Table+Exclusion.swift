@@ -5,16 +5,16 @@ extension Table {
   /// Categories that nobody else wants: what it costs to be able to exclude others.
   static var exclusion: [Row] {
     let registry = ExclusionRegistry()
+    let names = LockedNames()
     let operation = emptyOperation()
     let taking = [1, 3].map { count in
       let categories = (0..<count).map { ExclusionCategory("category \($0)") }
       return Row(
         section: "Mutual exclusion", name: "\(count == 1 ? "a category" : "3 categories"), taken and released",
-        count: 1_000, budget: count == 1 ? .atMost(500) : nil,
-        measurement: .time(
-          .blocking {
-            for _ in 0..<1_000 { registry.takeAndRelease(categories, for: operation) }
-          }))
+        against: "names in a set behind a lock", count: 1_000, budget: count == 1 ? .atMost(4) : nil,
+        measurement: .comparison(
+          subject: .blocking { for _ in 0..<1_000 { registry.takeAndRelease(categories, for: operation) } },
+          peer: .blocking { for _ in 0..<1_000 { names.takeAndRelease(categories.map(\.name)) } }))
     }
     let running = Row(
       section: "Mutual exclusion", name: "1,000 children, a category for each",

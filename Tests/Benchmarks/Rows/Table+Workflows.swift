@@ -76,13 +76,15 @@ extension Table {
     let root = workflow.addCondition(of: Int.self)
     var layer: [AnyWorkflowTask] = [root]
     for _ in 0..<30 { layer = (0..<30).map { _ in workflow.add(unkeyed: layer) { _ in emptyOperation() } } }
+    let graph = Graph.fullLayers(30, of: 30)
     return Row(
-      section: "Workflow", name: "cancel, retry and reset of 30 layers of 30", count: 1,
-      budget: .atMost(10_000_000),
-      measurement: .time(
-        .blocking {
+      section: "Workflow", name: "cancel, retry and reset of 30 layers of 30", against: "walks through that graph",
+      count: 1, budget: .atMost(4),
+      measurement: .comparison(
+        subject: .blocking {
           root.start()
           precondition(root.cancel() && root.retry() && root.reset())
-        }))
+        },
+        peer: .blocking { for _ in 0..<3 { precondition(graph.walk() == 901) } }))
   }
 }

@@ -52,6 +52,32 @@ struct Graph: Sendable {
     }
   }
 
+  /// One task, and layers of tasks, each after all of the layer before.
+  static func fullLayers(_ layers: Int, of width: Int) -> Graph {
+    Graph(1 + layers * width) { task in
+      let layer = (task + width - 1) / width
+      return layer == 0 ? 0..<0 : layer == 1 ? 0..<1 : (layer - 2) * width + 1..<(layer - 1) * width + 1
+    }
+  }
+
+  /// Visits from the last layer on each task once, in whatever order, and tells how many there were.
+  func walk() -> Int {
+    var isVisited = [Bool](repeating: false, count: tasks.count)
+    var visited = 0
+    for last in tasks.reversed() where !isVisited[last] {
+      var open = [last]
+      isVisited[last] = true
+      while let task = open.popLast() {
+        visited += 1
+        for place in prerequisites(of: task) where !isVisited[place] {
+          isVisited[place] = true
+          open.append(place)
+        }
+      }
+    }
+    return visited
+  }
+
   // MARK: - As a workflow
 
   func makeWorkflow() -> Workflow {
