@@ -93,7 +93,7 @@ final class PolicyMixWorld: Sendable {
     state.withLock { $0.subjects.append(subject) }
     guard let (reaction, number) = extras.reaction else { return }
     // Leaves are settled by their own work, which is counted.
-    if case .settle = reaction, !(operation is PolicyOperation<Int>), !(operation is ComposedOperation<Int>) { return }
+    if case .settle = reaction, !(operation is ComposedOperation<Int>) { return }
     react(reaction, at: number, operation)
   }
 

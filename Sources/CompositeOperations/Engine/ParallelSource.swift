@@ -73,7 +73,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   // MARK: - Begin
 
   /// The owner has started; or has been cancelled before, and settles when all children have been settled unrun.
-  final func begin(cancelled: Bool) {
+  override final func begin(cancelled: Bool) {
     let refusal = joins ? [:] : children.takeOverAsChildren()
     if !monitors.isEmpty { forEachChild { tellAdded($0, tag: $1) } }
     // Read before the lock is taken: the property can be overridden.
@@ -261,7 +261,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   // MARK: - Stopping
 
-  final func cancel() {
+  override final func cancel() {
     guard let close = state.withLock({ state in state.cancel().map(closingDispenser) }) else { return }
     carryOut(close)
   }

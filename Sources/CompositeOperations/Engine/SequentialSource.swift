@@ -48,7 +48,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   // MARK: - Begin and end
 
-  final func begin(cancelled: Bool) {
+  override final func begin(cancelled: Bool) {
     let isCancelled = state.withLock { state in
       state.begin(cancelled: cancelled)
       return state.isCancelled
@@ -191,7 +191,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   // MARK: - Cancel, suspend
 
-  final func cancel() {
+  override final func cancel() {
     let context = ThreadContext.current
     switch state.withLock({ $0.cancel() }) {
     case .nothing: break

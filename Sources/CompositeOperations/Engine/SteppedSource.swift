@@ -21,13 +21,13 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   // Only whoever is asking touches these.
   private var input: (any Sendable)?
   private var describe: Describe?
-  private let form: OperationKind
+  private let ownKind: OperationKind
 
   init(_ steps: [any OperationStep], input: any Sendable, kind: OperationKind, describe: @escaping Describe) {
     shown = Shown(steps: steps)
     self.input = input
     self.describe = describe
-    form = kind
+    ownKind = kind
     super.init(joins: true)
     lastTag = steps.count
   }
@@ -96,7 +96,10 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   // MARK: - What is shown
 
-  override var kind: OperationKind { form }
+  override var kind: OperationKind { ownKind }
+
+  /// Those who made it give it a name.
+  override var form: OperationKind? { nil }
 
   override var progressShape: ProgressShape {
     StripedLock.withLock(of: self) {
@@ -113,5 +116,47 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
     children.plan = KnownChildren.Plan(
       names: labels.map(\.name), ended: ended.map { ($0.index, hasFailed: $0.ending == .failure) })
     return children
+  }
+}
+
+extension ComposedOperation {
+  /// For other targets: runs one operation after the other, each made from the value of the one before.
+  ///
+  /// It settles with the value of the last one; without a step, with what it was given. An operation that a step makes and
+  /// somebody else has started is waited for, as by `then`.
+  ///
+  /// - Parameters:
+  ///   - steps: the steps. They are released when the operation has settled.
+  ///   - input: what the first step gets. The last value, or this if there is no step, has to be a `Value`.
+  ///   - kind: what the operation is called where it is shown and has no name.
+  ///   - operationQueue: where the steps are asked and their operations run; nil for where the surrounding composition's do.
+  ///   - describe: makes the error that the operation fails with, of that of a step.
+  package convenience init(
+    _ steps: [any OperationStep], input: any Sendable, kind: OperationKind, operationQueue: OperationQueue? = nil,
+    describe: @escaping @Sendable (_ error: any Error, _ index: Int, _ step: StepLabel) -> any Error
+  ) {
+    self.init(SteppedSource(steps, input: input, kind: kind, describe: describe), operationQueue: operationQueue)
+  }
+}
+
+/// One step of a ``ComposedOperation``.
+package protocol OperationStep: AnyObject, Sendable {
+  var label: StepLabel { get }
+
+  /// Makes the operation. Called where operations run, under no lock. What it throws is a failure of the step.
+  ///
+  /// - Parameter input: the value of the operation before.
+  func makeOperation(from input: any Sendable) throws -> SettlingOperation
+}
+
+/// What is shown of a step.
+package final class StepLabel: Sendable {
+  package let name: String
+  /// What the step counts in the progress, compared with the others.
+  package let weight: Double
+
+  package init(name: String, weight: Double) {
+    self.name = name
+    self.weight = weight
   }
 }

@@ -64,6 +64,41 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   /// goes on. Lanes look at it at any moment.
   final let isHolder = Atomic(false)
 
+  // MARK: - What the owner tells of
+
+  /// The owner has been started. Cancelled before, it settles when all children have been settled without being run.
+  func begin(for owner: SettlingOperation, in queue: OperationQueue?, cancelled: Bool) {
+    bind(to: owner, queue: queue)
+    begin(cancelled: cancelled)
+  }
+
+  /// The owner has started; or will not, for it was cancelled, or settled by others. Of one that was settled the source is not
+  /// bound to a place to run: a composition may be handing one down at this moment, and nothing will run.
+  func begin(cancelled: Bool) {
+    preconditionFailure("abstract")
+  }
+
+  /// The owner has been cancelled while it executes.
+  func cancel() {
+    preconditionFailure("abstract")
+  }
+
+  /// Somebody else has settled the owner: nobody needs any more what runs, or would have run.
+  func ownerWasSettled() { cancel() }
+
+  // MARK: - What the owner says of itself
+
+  /// What made the owner, where its type does not say it.
+  var form: OperationKind? { kind }
+
+  /// The name that the owner has from what it was made from, as far as it is known without asking for it.
+  var nameAtHand: String? { nil }
+
+  /// The operation whose name the owner has else, while it is known.
+  var namesake: Operation? { nil }
+
+  // MARK: - Work
+
   /// Takes one piece of work and carries it out, on the calling thread.
   func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     preconditionFailure("abstract")

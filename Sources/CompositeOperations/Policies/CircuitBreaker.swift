@@ -24,7 +24,7 @@ extension ComposableOperation {
   ///
   /// - Parameter breaker: the breaker. Kept until the returned operation is released.
   public func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Value> {
-    PolicyOperation(CircuitBreakerSource(self, by: breaker, givesVoid: false))
+    ComposedOperation(CircuitBreakerSource(self, by: breaker, givesVoid: false))
   }
 }
 
@@ -32,7 +32,7 @@ extension Operation {
   /// The same for any other operation, which has no value: see ``ComposableOperation/guarded(by:)``.
   @_disfavoredOverload
   public final func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Void> {
-    PolicyOperation(CircuitBreakerSource(self, by: breaker, givesVoid: true))
+    ComposedOperation(CircuitBreakerSource(self, by: breaker, givesVoid: true))
   }
 }
 

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// It waits for the operation's dependencies, then goes through what a subclass puts before the operation, and runs it
 /// last. If it comes to an end before that, the operation is settled without being run.
-class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, is asking or ends touches the fields
+class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins, is asking or ends touches the fields
   private enum Stage {
     case new
     /// The operation's dependencies are waited for.
@@ -50,9 +50,9 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
   ///   - error: what with, if it is a failure.
   func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {}
 
-  override final func begin(for owner: SettlingOperation, cancelled: Bool) {
+  override final func begin(for owner: SettlingOperation, in queue: OperationQueue?, cancelled: Bool) {
     if !cancelled, dependencies == nil, owner.mayHaveDependencies { dependencies = owner.dependencies }
-    bind(to: owner, queue: nil)
+    bind(to: owner, queue: queue)
     if !cancelled { arrive() }
     begin(cancelled: cancelled)
   }
@@ -159,6 +159,16 @@ class GuardSource: PolicySource, @unchecked Sendable {  // only whoever begins, 
     stage = .done
     lastTag = count + 1
     return .run(isOurs ? guarded : SettlementGate(of: guarded))
+  }
+
+  /// ``conclude(as:value:error:)`` settles it.
+  override final func takeUnasked() -> Operation? { nil }
+
+  /// What comes before the work is no earlier work.
+  override final var knownChildren: KnownChildren {
+    var known = super.knownChildren
+    known.earlier = min(known.earlier, 1)
+    return known
   }
 
   /// The operation alone, or what waits for it where another owner runs it; not what comes before.

@@ -35,7 +35,7 @@ public func repeating<O: ComposableOperation>(
     interval >= .zero, "repeating was given an interval of \(interval), which is in the past. Use zero or more.")
   require(
     maxRounds >= 1, "repeating was given \(maxRounds) rounds, so nothing could ever run. Use at least 1.")
-  return PolicyOperation(
+  return ComposedOperation(
     RepeatSource(every: interval, .of(clock), maxRounds: maxRounds, makeOperation) { operation in
       guard let value = (operation as? O)?.outcome?.value else { return true }
       return try isDone(value)

@@ -25,7 +25,7 @@ public func retrying<O: ComposableOperation>(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
   _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> O
 ) -> SimpleOperation<O.Value> {
-  PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false) { try makeOperation($0.number) })
+  ComposedOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false) { try makeOperation($0.number) })
 }
 
 /// Makes attempts until one succeeds, each of which may depend on what the ones before it failed with.
@@ -57,7 +57,7 @@ public func retrying<O: ComposableOperation>(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
   _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
 ) -> SimpleOperation<O.Value> {
-  PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
+  ComposedOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
 }
 
 /// The same for any other operations, which have no value: makes attempts until one succeeds.
@@ -69,7 +69,7 @@ public func retrying(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
   _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
 ) -> SimpleOperation<Void> {
-  PolicyOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: true) { try makeOperation($0.number) })
+  ComposedOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: true) { try makeOperation($0.number) })
 }
 
 extension ComposableOperation {
@@ -90,7 +90,7 @@ extension ComposableOperation {
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> O
   ) -> SimpleOperation<Value> where O.Value == Value {
-    PolicyOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false) { try makeOperation($0.number) })
+    ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false) { try makeOperation($0.number) })
   }
 
   /// Tries again when this operation fails, with operations that may depend on what the attempts before them failed with.
@@ -113,7 +113,7 @@ extension ComposableOperation {
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
   ) -> SimpleOperation<Value> where O.Value == Value {
-    PolicyOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
+    ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
   }
 }
 
@@ -124,6 +124,6 @@ extension Operation {
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
   ) -> SimpleOperation<Void> {
-    PolicyOperation(RetrySource(first: self, policy, .of(clock), givesVoid: true) { try makeOperation($0.number) })
+    ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: true) { try makeOperation($0.number) })
   }
 }

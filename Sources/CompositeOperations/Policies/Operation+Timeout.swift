@@ -75,7 +75,7 @@ private func timed<Value>(
     limit > .zero,
     "\(OperationError.describe(operation)) was given a timeout of \(limit), so it could never end in time. Use a "
       + "positive one.")
-  return PolicyOperation(TimeoutSource(operation, .duration(limit), behavior, .of(clock), givesVoid: givesVoid))
+  return ComposedOperation(TimeoutSource(operation, .duration(limit), behavior, .of(clock), givesVoid: givesVoid))
 }
 
 private func timed<Value, C: Clock>(
@@ -83,5 +83,5 @@ private func timed<Value, C: Clock>(
 ) -> SimpleOperation<Value> where C.Duration == Duration {
   let timekeeper = Timekeeper.of(clock)
   let limit = TimeoutSource.Limit.deadline(timekeeper.time(of: deadline))
-  return PolicyOperation(TimeoutSource(operation, limit, behavior, timekeeper, givesVoid: givesVoid))
+  return ComposedOperation(TimeoutSource(operation, limit, behavior, timekeeper, givesVoid: givesVoid))
 }

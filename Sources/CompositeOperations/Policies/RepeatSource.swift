@@ -1,7 +1,7 @@
 import Foundation
 
 /// Rounds, one after the other, with pauses between them: the engine of `repeating`.
-final class RepeatSource: PolicySource, @unchecked Sendable {  // only whoever is asking touches the fields
+final class RepeatSource: WrappingSource, @unchecked Sendable {  // only whoever is asking touches the fields
   private let interval: Duration
   private let timekeeper: Timekeeper
   private let maxRounds: Int

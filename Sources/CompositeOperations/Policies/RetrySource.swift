@@ -1,7 +1,7 @@
 import Foundation
 
 /// Attempts, one after the other, with delays between them: the engine of `retrying`.
-final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is asking touches the fields
+final class RetrySource: WrappingSource, @unchecked Sendable {  // only whoever is asking touches the fields
   private var make: ((RetryAttempt) throws -> Operation)?
   /// Decides instead of the policy whether to try again.
   private var decide: RetryAttempt.Decide?
@@ -112,8 +112,6 @@ final class RetrySource: PolicySource, @unchecked Sendable {  // only whoever is
   override func work(standingFor child: Operation) -> Operation? {
     child is RetryDecision ? nil : super.work(standingFor: child)
   }
-
-  override func takeUnasked() -> Operation? { takeWrapped() }
 
   override func discardSteps() {
     _ = takeWrapped()

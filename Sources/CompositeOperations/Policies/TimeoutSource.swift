@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// One operation, and a limit in time: the engine of `timeout` and `deadline`.
-final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the fields
+final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fields
   /// The limit.
   enum Limit: Sendable {
     /// From the moment in which the operation may start.
@@ -32,8 +32,8 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     super.init(upstream, givesVoid: givesVoid, joins: true)
   }
 
-  override func begin(for owner: SettlingOperation, cancelled: Bool) {
-    bind(to: owner, queue: nil)
+  override func begin(for owner: SettlingOperation, in queue: OperationQueue?, cancelled: Bool) {
+    bind(to: owner, queue: queue)
     guard !cancelled else { return begin(cancelled: true) }
     timed = owner
     if case .deadline(let deadline) = limit {
@@ -75,10 +75,10 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
     }
   }
 
-  override func ownerDidSettle() -> Bool {
+  override func ownerWasSettled() {
     let (cancelsWork, timer) = time.withLock { $0.ownerDidSettle() }
     if let timer { timekeeper.cancel(timer) }
-    return cancelsWork
+    if cancelsWork { cancel() }
   }
 
   /// - Parameter name: what the owner is called.
@@ -113,8 +113,6 @@ final class TimeoutSource: PolicySource, @unchecked Sendable {  // see the field
   }
 
   override var kind: OperationKind { .timeout }
-
-  override func takeUnasked() -> Operation? { takeWrapped() }
 
   override func discardSteps() {
     _ = takeWrapped()

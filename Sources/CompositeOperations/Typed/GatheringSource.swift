@@ -5,9 +5,9 @@ import Foundation
 final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
   private let gather: ([Operation]) -> any Sendable
 
-  private let form: OperationKind
+  private let ownKind: OperationKind
 
-  override var kind: OperationKind { form }
+  override var kind: OperationKind { ownKind }
 
   /// - Parameter gather: makes the value from the operations, all of which have succeeded. For the policy
   ///   `firstSuccess` it gets the one that did, for `settleAll` all, however they ended.
@@ -15,7 +15,7 @@ final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
     _ children: [Operation], as form: OperationKind, policy: ParallelState.Policy,
     gather: @escaping ([Operation]) -> any Sendable
   ) {
-    self.form = form
+    ownKind = form
     self.gather = gather
     super.init(children, policy: policy, joins: true)
   }

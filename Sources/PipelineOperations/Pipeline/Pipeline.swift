@@ -65,7 +65,7 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
   ///
   /// - Parameter input: what the first step gets.
   public func operation(for input: Input) -> SimpleOperation<Output> {
-    let operation = SteppedOperation<Output>(steps.array, input: input, kind: .pipeline) { [name] error, index, step in
+    let operation = ComposedOperation<Output>(steps.array, input: input, kind: .pipeline) { [name] error, index, step in
       PipelineStepError(pipelineName: name, stepName: step.name, stepIndex: index, underlying: error)
     }
     if let name { operation.name = name }

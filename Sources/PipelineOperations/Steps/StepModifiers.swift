@@ -116,7 +116,7 @@ private struct QueuedStep<Base: PipelineStep>: PipelineStep {
   var stepWeight: Double { box.label.weight }
 
   func operation(for input: Base.Input) -> SimpleOperation<Base.Output> {
-    SteppedOperation([box], input: input, kind: .queue, operationQueue: operationQueue) { error, _, _ in error }
+    ComposedOperation([box], input: input, kind: .queue, operationQueue: operationQueue) { error, _, _ in error }
   }
 }
 

@@ -353,7 +353,7 @@ struct LimitTests {
     let kept = try JSONDecoder().decode(Timeline.self, from: JSONEncoder().encode(timeline))
     #expect(kept == timeline)
     for text in [timeline.html(), timeline.chromeTrace(), timeline.mermaid()] {
-      #expect(text.contains("limited") && !text.contains("LimitGate") && !text.contains("PolicyOperation"))
+      #expect(text.contains("limited") && !text.contains("LimitGate") && !text.contains("ComposedOperation"))
     }
   }
 

@@ -39,7 +39,7 @@ extension ComposableOperation {
   ///   - condition: what has to hold. Released when the returned operation has settled.
   ///   - value: what the returned operation succeeds with if it does not; `()` where there is no value.
   public func condition(_ condition: some OperationCondition, otherwise value: Value) -> SimpleOperation<Value> {
-    PolicyOperation(ConditionSource(self, [Condition(condition)], otherwise: value, givesVoid: false))
+    ComposedOperation(ConditionSource(self, [Condition(condition)], otherwise: value, givesVoid: false))
   }
 
   /// Runs this operation only if all conditions hold, and fails with a ``ConditionError`` of all that do not.
@@ -53,7 +53,7 @@ extension ComposableOperation {
 
   /// Runs this operation only if all conditions hold: the same for a list.
   public func conditions(_ conditions: [any OperationCondition]) -> SimpleOperation<Value> {
-    PolicyOperation(ConditionSource(self, conditions.map { Condition($0) }, givesVoid: false))
+    ComposedOperation(ConditionSource(self, conditions.map { Condition($0) }, givesVoid: false))
   }
 }
 
@@ -67,7 +67,7 @@ extension Operation {
   /// The same for any other operation, which has no value: see ``ComposableOperation/condition(_:otherwise:)``.
   @_disfavoredOverload
   public final func condition(_ condition: some OperationCondition, otherwise value: Void) -> SimpleOperation<Void> {
-    PolicyOperation(ConditionSource(self, [Condition(condition)], otherwise: value, givesVoid: true))
+    ComposedOperation(ConditionSource(self, [Condition(condition)], otherwise: value, givesVoid: true))
   }
 
   /// The same for any other operation, which has no value: see ``ComposableOperation/condition(_:)``.
@@ -79,6 +79,6 @@ extension Operation {
   /// The same for any other operation, which has no value: see ``ComposableOperation/condition(_:)``.
   @_disfavoredOverload
   public final func conditions(_ conditions: [any OperationCondition]) -> SimpleOperation<Void> {
-    PolicyOperation(ConditionSource(self, conditions.map { Condition($0) }, givesVoid: true))
+    ComposedOperation(ConditionSource(self, conditions.map { Condition($0) }, givesVoid: true))
   }
 }

@@ -49,7 +49,7 @@ extension ComposableOperation {
   public func exclusive(
     _ categories: [ExclusionCategory], in registry: ExclusionRegistry = .shared
   ) -> SimpleOperation<Value> {
-    PolicyOperation(ExclusionSource(self, categories, in: registry, givesVoid: false))
+    ComposedOperation(ExclusionSource(self, categories, in: registry, givesVoid: false))
   }
 }
 
@@ -67,6 +67,6 @@ extension Operation {
   public final func exclusive(
     _ categories: [ExclusionCategory], in registry: ExclusionRegistry = .shared
   ) -> SimpleOperation<Void> {
-    PolicyOperation(ExclusionSource(self, categories, in: registry, givesVoid: true))
+    ComposedOperation(ExclusionSource(self, categories, in: registry, givesVoid: true))
   }
 }

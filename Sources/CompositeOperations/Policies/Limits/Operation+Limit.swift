@@ -37,7 +37,7 @@ extension ComposableOperation {
   ///   - limit: the limit. Kept until the returned operation is released.
   ///   - weight: how much of the limit it takes. Traps unless it is positive.
   public func limited(by limit: SharedLimit, weight: Int = 1) -> SimpleOperation<Value> {
-    PolicyOperation(LimitSource(self, by: limit, weight: weight, givesVoid: false))
+    ComposedOperation(LimitSource(self, by: limit, weight: weight, givesVoid: false))
   }
 }
 
@@ -45,6 +45,6 @@ extension Operation {
   /// The same for any other operation, which has no value: see ``ComposableOperation/limited(by:weight:)``.
   @_disfavoredOverload
   public final func limited(by limit: SharedLimit, weight: Int = 1) -> SimpleOperation<Void> {
-    PolicyOperation(LimitSource(self, by: limit, weight: weight, givesVoid: true))
+    ComposedOperation(LimitSource(self, by: limit, weight: weight, givesVoid: true))
   }
 }

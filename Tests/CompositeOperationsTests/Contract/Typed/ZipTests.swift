@@ -61,6 +61,8 @@ struct ZipTests {
     await onWorker { zipped.start() }
     await first.started.wait()
     await second.started.wait()
+    await Patience.untilAwaited(first)
+    await Patience.untilAwaited(second)
     // Its completion runs before anybody is told of its end.
     first.completion = { _ in second.reject(with: TestError.second) }
     first.reject(with: TestError.first)

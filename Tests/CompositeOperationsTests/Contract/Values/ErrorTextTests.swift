@@ -12,7 +12,7 @@ struct ErrorTextTests {
 
   /// Internal types, which no error may name.
   private func expectNoInternals(_ text: String) {
-    for type in ["PolicyOperation", "ComposedOperation", "GateOperation", "Evaluation", "Source"] {
+    for type in ["ComposedOperation", "GateOperation", "Evaluation", "Source"] {
       #expect(!text.contains(type), "\(text)")
     }
   }
