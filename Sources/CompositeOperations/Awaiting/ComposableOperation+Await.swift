@@ -80,9 +80,8 @@ extension OperationQueue {
 
 /// Starts the operation on a worker, when its dependencies have finished.
 private func startOnWorker(_ operation: SettlingOperation) {
-  let qualityOfService = operation.qualityOfService
   guard DependencyWait.isNeeded(for: operation), !operation.isCancelled else {
-    return Workers.start(operation, qualityOfService: qualityOfService)
+    return Workers.start(operation)
   }
   let isStarted = LockBox(false)
   let start: @Sendable () -> Void = {
@@ -90,7 +89,7 @@ private func startOnWorker(_ operation: SettlingOperation) {
       defer { isStarted = true }
       return !isStarted
     }
-    if isFirst { Workers.start(operation, qualityOfService: qualityOfService) }
+    if isFirst { Workers.start(operation) }
   }
   let wait = DependencyWait(for: operation, whenMet: start)
   operation.setWhenDecidedUnstarted {

@@ -118,28 +118,15 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   /// Begins to run the children. Override it to prepare something, and call `super.main()` last.
   open override func main() {
-    begin(cancelled: false)
+    work.begin(for: self, in: operationQueue)
   }
 
-  override final func settleUnrun() {
-    begin(cancelled: true)
+  override final func unwind() {
+    work.unwind(for: self, in: operationQueue)
   }
 
   override final func discardWork() {
-    // Not bound to a place to run, for nothing will.
-    beginSource(cancelled: true)
-  }
-
-  private func begin(cancelled: Bool) {
-    source?.bind(to: self, queue: operationQueue)
-    beginSource(cancelled: cancelled)
-  }
-
-  private func beginSource(cancelled: Bool) {
-    switch kind {
-    case .parallel(let source): source.begin(cancelled: cancelled)
-    case .sequential(let source): source.begin(cancelled: cancelled)
-    }
+    work.unwind()
   }
 
   override final func failure(unrunBecauseOf error: OperationError) -> any Error {
@@ -151,13 +138,12 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   }
 
   override final func propagateCancel() {
-    switch kind {
-    case .parallel(let source): source.cancel()
-    case .sequential(let source): source.cancel()
-    }
+    work.cancel()
   }
 
-  package override final var composition: Composition? {
+  package override final var composition: Composition? { work }
+
+  private var work: WorkSource {
     switch kind {
     case .parallel(let source): source
     case .sequential(let source): source

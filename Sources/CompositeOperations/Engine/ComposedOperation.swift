@@ -37,16 +37,16 @@ package final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, 
   }
 
   package override func main() {
-    work.begin(for: self, in: operationQueue, cancelled: false)
+    work.begin(for: self, in: operationQueue)
   }
 
-  override func settleUnrun() {
-    work.begin(for: self, in: operationQueue, cancelled: true)
+  override func unwind() {
+    work.unwind(for: self, in: operationQueue)
   }
 
   /// Somebody settled it before it was started: what it owns will never run, and is settled too.
   override func discardWork() {
-    work.begin(cancelled: true)
+    work.unwind()
   }
 
   override func propagateCancel() {

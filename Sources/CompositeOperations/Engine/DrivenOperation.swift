@@ -83,7 +83,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     if isDriven { ThreadContext.current.runUserCode { driver.didStart(self) } }
   }
 
-  override func settleUnrun() {
+  override func unwind() {
     propagateCancel()
   }
 

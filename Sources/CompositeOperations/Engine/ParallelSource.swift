@@ -72,8 +72,11 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   // MARK: - Begin
 
-  /// The owner has started; or has been cancelled before, and settles when all children have been settled unrun.
-  override final func begin(cancelled: Bool) {
+  override final func begin() { begin(cancelled: false) }
+
+  override final func unwind() { begin(cancelled: true) }
+
+  private func begin(cancelled: Bool) {
     let refusal = joins ? [:] : children.takeOverAsChildren()
     if !monitors.isEmpty { forEachChild { tellAdded($0, tag: $1) } }
     // Read before the lock is taken: the property can be overridden.

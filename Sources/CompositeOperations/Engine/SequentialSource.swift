@@ -48,7 +48,11 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   // MARK: - Begin and end
 
-  override final func begin(cancelled: Bool) {
+  override final func begin() { begin(cancelled: false) }
+
+  override final func unwind() { begin(cancelled: true) }
+
+  private func begin(cancelled: Bool) {
     let isCancelled = state.withLock { state in
       state.begin(cancelled: cancelled)
       return state.isCancelled

@@ -207,7 +207,7 @@ extension WorkSource {
     if let child = child as? SettlingOperation {
       if child.state.current.has(.needsNoSlot) {
         guard child.observe(observer, tag: tag) else { return true }
-        context.perform(.abandon(child))
+        context.perform(.unwind(child))
         return false
       }
       context.runUserCode {

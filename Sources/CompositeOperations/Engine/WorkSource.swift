@@ -66,15 +66,26 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
 
   // MARK: - What the owner tells of
 
-  /// The owner has been started. Cancelled before, it settles when all children have been settled without being run.
-  func begin(for owner: SettlingOperation, in queue: OperationQueue?, cancelled: Bool) {
+  /// The owner has been started.
+  func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
     bind(to: owner, queue: queue)
-    begin(cancelled: cancelled)
+    begin()
   }
 
-  /// The owner has started; or will not, for it was cancelled, or settled by others. Of one that was settled the source is not
-  /// bound to a place to run: a composition may be handing one down at this moment, and nothing will run.
-  func begin(cancelled: Bool) {
+  /// The owner was cancelled before it started: it settles when all children have been settled without being run.
+  final func unwind(for owner: SettlingOperation, in queue: OperationQueue?) {
+    bind(to: owner, queue: queue)
+    unwind()
+  }
+
+  /// Begins to run the children, where this is bound to.
+  func begin() {
+    preconditionFailure("abstract")
+  }
+
+  /// Settles the children without running them, and then the owner if it waits for that. One that others have settled does not;
+  /// its source is not bound to a place to run, for a composition may be handing one down at this moment, and nothing will run.
+  func unwind() {
     preconditionFailure("abstract")
   }
 

@@ -18,17 +18,20 @@ enum Workers {
   }
 
   /// Starts an operation on a worker, which then goes on with its children if it is a composition.
-  static func start(_ operation: SettlingOperation, qualityOfService: QualityOfService) {
-    DispatchQueue.global(qos: qualityOfService.dispatchQoS).async {
-      let context = ThreadContext.current
-      context.beWorker(urgency: qualityOfService.urgency) {
-        if operation.state.current.has(.needsNoSlot) {
-          operation.start()
-        } else {
-          context.runUserCode { operation.start() }
-        }
-        if let source = context.takeNext() { attend(to: source, context) }
+  static func start(_ operation: SettlingOperation) {
+    // What captures one object only is not allocated.
+    DispatchQueue.global(qos: operation.qualityOfService.dispatchQoS).async { startHere(operation) }
+  }
+
+  private static func startHere(_ operation: SettlingOperation) {
+    let context = ThreadContext.current
+    context.beWorker(urgency: operation.qualityOfService.urgency) {
+      if operation.state.current.has(.needsNoSlot) {
+        operation.start()
+      } else {
+        context.runUserCode { operation.start() }
       }
+      if let source = context.takeNext() { attend(to: source, context) }
     }
   }
 

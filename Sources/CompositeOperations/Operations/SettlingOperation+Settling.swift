@@ -25,7 +25,7 @@ extension SettlingOperation {
       if state.current.phase == .executing, state.apply({ $0.returnFromMain() }) { HangWatch.current.watch(self) }
       #endif
     case .settleCancelled:
-      settleUnrun()
+      unwind()
     case .finish:
       finish()
     case .ignore:

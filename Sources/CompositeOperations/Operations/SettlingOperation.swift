@@ -178,8 +178,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
-  /// Settles an operation that was cancelled before it started. Composites see to their children first.
-  func settleUnrun() {
+  /// Settles an operation that was cancelled before it started. Compositions see to their children first.
+  func unwind() {
     discardWork()
     settle(as: .cancelled)
   }

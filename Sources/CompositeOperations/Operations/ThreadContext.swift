@@ -21,7 +21,7 @@ final class ThreadContext {
     /// Cancel a composite that a composite runs.
     case cancel(Operation)
     /// Settle a composite that a composite will not run, without running it.
-    case abandon(Operation)
+    case unwind(Operation)
   }
 
   // Only ever touched by its own thread, in short accesses: not worth checking at run time.
@@ -85,7 +85,7 @@ final class ThreadContext {
       observation.observer.operationDidSettle(operation, tag: observation.tag)
     case .cancel(let operation):
       operation.cancel()
-    case .abandon(let operation):
+    case .unwind(let operation):
       operation.cancel()
       operation.start()
     }

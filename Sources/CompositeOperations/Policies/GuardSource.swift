@@ -50,11 +50,11 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins
   ///   - error: what with, if it is a failure.
   func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {}
 
-  override final func begin(for owner: SettlingOperation, in queue: OperationQueue?, cancelled: Bool) {
-    if !cancelled, dependencies == nil, owner.mayHaveDependencies { dependencies = owner.dependencies }
+  override final func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
+    if dependencies == nil, owner.mayHaveDependencies { dependencies = owner.dependencies }
     bind(to: owner, queue: queue)
-    if !cancelled { arrive() }
-    begin(cancelled: cancelled)
+    arrive()
+    begin()
   }
 
   private func arrive() {

@@ -32,21 +32,20 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     super.init(upstream, givesVoid: givesVoid, joins: true)
   }
 
-  override func begin(for owner: SettlingOperation, in queue: OperationQueue?, cancelled: Bool) {
+  override func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
     bind(to: owner, queue: queue)
-    guard !cancelled else { return begin(cancelled: true) }
     timed = owner
     if case .deadline(let deadline) = limit {
       // It matters how the operation ended, if it has ended.
-      guard wrapped?.hasEnded != true else { return begin(cancelled: false) }
+      guard wrapped?.hasEnded != true else { return begin() }
       guard !timekeeper.hasPassed(deadline) else {
         noteWhoseItIs()
         _ = time.withLock { $0.expire() }
-        return begin(cancelled: true)
+        return unwind()
       }
       arm(timekeeper.at(deadline, qualityOfService: environment.qualityOfService) { [self] in expire(owner) })
     }
-    begin(cancelled: false)
+    begin()
   }
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {

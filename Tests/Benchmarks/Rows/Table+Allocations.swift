@@ -25,7 +25,7 @@ extension Table {
         let policy = RetryPolicy()
         return oneByOne($0) { _ in retrying(policy) { _ in emptyOperation() } }
       },
-      allocations("run()", toReach: 11, today: 12) { count in
+      allocations("run()", toReach: 11) { count in
         .async {
           for _ in 0..<count { await finish(emptyOperation()) }
         }

@@ -106,7 +106,7 @@ struct ThreadContextTests {
     await onThread {
       executing.start()
       ThreadContext.current.perform(.cancel(executing))
-      ThreadContext.current.perform(.abandon(unstarted))
+      ThreadContext.current.perform(.unwind(unstarted))
     }
     #expect(executing.outcome?.isCancelled == true && unstarted.outcome?.isCancelled == true)
     #expect(!unstarted.started.isOpen)

@@ -132,8 +132,9 @@ struct WorkersTests {
   func start_operation_runsOnWorker() async {
     let simple = SimpleOperation<Bool> { $0.finish(with: ThreadContext.current.isWorker) }
     let composite = CompositeOperation(operations: [succeeding(1), succeeding(2)])
-    Workers.start(simple, qualityOfService: .default)
-    Workers.start(composite, qualityOfService: .userInitiated)
+    Workers.start(simple)
+    composite.qualityOfService = .userInitiated
+    Workers.start(composite)
     // The body is the user's code, for which the engine's own is switched off.
     #expect(await settled(simple).value == false)
     #expect(await settled(composite).value?.count == 2)
