@@ -136,6 +136,17 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// For ThreadSanitizer, which looks at the libraries alone: the rest would take a third of its build.
+if Context.environment["COMPOSITE_OPERATIONS_LIBRARIES_ONLY"] == "1" {
+  var left: Set = ["CompositeOperationsCommandLine", "AllocationCounter", "QuickTour", "ImagePipeline"]
+  // What uses these goes, too; a target stands behind those that it uses.
+  for target in package.targets where target.dependencies.contains(where: { left.contains($0.targetName) }) {
+    left.insert(target.name)
+  }
+  package.targets.removeAll { left.contains($0.name) }
+  package.products.removeAll { $0.name == "durable-queue" }
+}
+
 // Only where the package itself is developed: Xcode and SwiftPM's newer build system build a dependency with
 // `-suppress-warnings`, which conflicts, and a warning of a newer compiler must not break the build of those who use it.
 let treatsWarningsAsErrors = Context.environment["COMPOSITE_OPERATIONS_WARNINGS_AS_ERRORS"] == "1"
@@ -150,4 +161,14 @@ for target in package.targets where target.type != .system {
   ]
   if treatsWarningsAsErrors { settings.append(.treatAllWarnings(as: .error)) }
   target.swiftSettings = settings
+}
+
+extension Target.Dependency {
+  /// Of a target in this package.
+  fileprivate var targetName: String {
+    switch self {
+    case .byNameItem(let name, _), .targetItem(let name, _), .productItem(let name, _, _, _): name
+    @unknown default: ""
+    }
+  }
 }

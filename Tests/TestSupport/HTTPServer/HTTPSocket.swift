@@ -106,6 +106,12 @@ enum HTTPSocket {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
+  /// Says how much the system keeps for each connection that is accepted, while nobody reads it.
+  static func limitUnread(_ descriptor: Int32, to bytes: Int32) {
+    var bytes = bytes
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+  }
+
   /// The next connection that waits to be accepted, or nil when none does.
   static func accept(_ descriptor: Int32) -> Int32? {
     let connection = acceptConnection(descriptor)

@@ -28,6 +28,8 @@ public final class PostgresProxy: Sendable {
   /// Starts a proxy.
   public init(to port: Int) throws {
     (descriptor, self.port) = try HTTPSocket.listen()
+    // The system would keep tens of megabytes that nobody has read: so much would be sent before a cut is noticed.
+    HTTPSocket.limitUnread(descriptor, to: 262_144)
     relay = PostgresRelay(to: UInt16(port))
     let (descriptor, relay) = (descriptor, relay)
     Thread.detachNewThread { relay.accept(descriptor) }
