@@ -175,6 +175,39 @@ struct TimeoutTests {
     #expect(timed.outcome?.value == 5)
   }
 
+  @Test("Cancelled, and settled by somebody else before the operation ends, it gives its timer up at once")
+  func timeout_settledFromOutsideAfterACancel_givesItsTimerUp() async {
+    let never = NeverFinishingOperation<Int>(holdsOn: true)
+    let timed = never.timeout(.seconds(3), clock: clock)
+    await onWorker { timed.start() }
+    await clock.waitForSleeper()
+    await never.started.wait()
+    timed.cancel()
+    #expect(!timed.finish(with: 5))
+    #expect(timed.outcome?.isCancelled == true)
+    await clock.waitUntilNobodySleeps()
+    never.release()
+    await finished(never)
+  }
+
+  @Test("Settled by somebody else, it has cancelled the operation when its parent goes on")
+  func timeout_settledFromOutside_cancelsTheWorkBeforeItsParentGoesOn() async {
+    let never = NeverFinishingOperation<Int>(holdsOn: true)
+    let timed = never.timeout(.seconds(3), clock: clock)
+    let wasCancelled = Locked<Bool?>(nil)
+    let parent = timed.map { value in
+      wasCancelled.withLock { $0 = never.isCancelled }
+      return value
+    }
+    await onWorker { parent.start() }
+    await never.started.wait()
+    #expect(timed.finish(with: 5))
+    #expect(await settled(parent).value == 5)
+    #expect(wasCancelled.current == true)
+    never.release()
+    await finished(never)
+  }
+
   @Test("Settled by somebody else before it starts, the operation is cancelled and never runs")
   func timeout_settledBeforeStart_runsNothing() {
     let never = NeverFinishingOperation<Int>()

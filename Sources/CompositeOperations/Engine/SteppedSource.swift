@@ -71,7 +71,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   /// Nothing is under way, and nothing will be.
   override func takeUnasked() -> Operation? {
-    noteCancel(at: state.withLock { $0.count })
+    if settlesOwner { noteCancel(at: state.withLock { $0.count }) }
     return nil
   }
 

@@ -234,6 +234,9 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     owner?.settle(as: ending, value: value, error: error)
   }
 
+  /// Whether the source settles the owner: not if others have, before it was started.
+  final var settlesOwner: Bool { owner != nil }
+
   /// What the operation is called in errors. For those who end it.
   final var ownerName: String? { owner?.name }
 

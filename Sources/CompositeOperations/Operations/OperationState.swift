@@ -48,7 +48,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let cancelled = Flags(rawValue: 1 << 8)
     /// `start()` was called and did not return at once.
     static let started = Flags(rawValue: 1 << 9)
-    /// The caller that settles it calls `deliverCompletion()` before it finishes: there is a completion, or a policy that goes by it.
+    /// The caller that settles it calls `deliverCompletion()` before it finishes: there is a completion, or it is a
+    /// delay.
     static let isToldWhenSettled = Flags(rawValue: 1 << 10)
     /// There are observers or a cancel hook to tell or release once the finish is announced.
     static let hasListeners = Flags(rawValue: 1 << 11)

@@ -60,10 +60,12 @@ extension SettlingOperation {
 
   /// Settles the operation, if nobody has yet.
   ///
+  /// - Parameter byHand: whether somebody else does than the composition that the operation may be.
   /// - Returns: whether what was passed became the outcome.
   @discardableResult
   final func settle(
-    as ending: OperationState.Ending, value: consuming (any Sendable)? = nil, error: consuming (any Error)? = nil
+    as ending: OperationState.Ending, value: consuming (any Sendable)? = nil, error: consuming (any Error)? = nil,
+    byHand: Bool = false
   ) -> Bool {
     let announces = ending == .cancelled && willCancel()
     guard case .win(let actual, let unstarted) = state.apply({ $0.settle(as: ending) }) else {
@@ -74,10 +76,10 @@ extension SettlingOperation {
     if actual == ending {
       storedValue = value
       storedError = error
-      publish(unstarted: unstarted, cancelling: announces)
+      publish(unstarted: unstarted, cancelling: announces, byHand: byHand)
     } else {
       // Released when the outcome is readable: that may run code that uses the operation.
-      withExtendedLifetime((value, error)) { publish(unstarted: unstarted, cancelling: announces) }
+      withExtendedLifetime((value, error)) { publish(unstarted: unstarted, cancelling: announces, byHand: byHand) }
     }
     return actual == ending
   }
@@ -86,20 +88,15 @@ extension SettlingOperation {
   ///
   /// - Parameter cancelling: whether observers by key have been told that `isCancelled` turns true.
   @inline(__always)
-  private func publish(unstarted: Bool, cancelling: Bool) {
+  private func publish(unstarted: Bool, cancelling: Bool, byHand: Bool) {
     let action = state.apply { $0.publish(finishing: FoundationDifferences.finishesInOneStep) }
     if state.current.has(.awaited) { Publication.announce() }
     if cancelling { announceCancel() }
     if unstarted { discardWork() }
-    switch action {
-    case .announce:
-      announce()
-    case .finish:
-      conclude(unstarted: unstarted)
-    case .deliverCompletion:
-      ThreadContext.current.runUserCode { deliverCompletion() }
-      conclude(unstarted: unstarted)
-    }
+    if action == .deliverCompletion { ThreadContext.current.runUserCode { deliverCompletion() } }
+    // Before anybody is told, so that who comes next finds that it has been given up.
+    if byHand, state.current.has(.needsNoSlot) { wasSettledByHand() }
+    if action == .announce { announce() } else { conclude(unstarted: unstarted) }
   }
 
   /// A caller that comes too late to settle or to cancel returns with the outcome readable.

@@ -241,9 +241,7 @@ open class SimpleOperation<Value: Sendable>:
   fileprivate final func settleByHand(
     as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil
   ) -> Bool {
-    let isSettled = settle(as: ending, value: value, error: error)
-    if isSettled, state.current.has(.needsNoSlot) { wasSettledByHand() }
-    return isSettled
+    settle(as: ending, value: value, error: error, byHand: true)
   }
 
   // MARK: - Completion

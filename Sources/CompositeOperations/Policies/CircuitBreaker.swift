@@ -137,7 +137,9 @@ public final class CircuitBreaker: Sendable {
       return (result, circuit.noteChange(from: before))
     }
     if tells {
-      while let state = circuit.withLock({ $0.nextChange() }) { runUserCode { whenStateChanges(state) } }
+      while let states = circuit.withLock({ $0.changes.nextDelivery() }) {
+        for state in states { runUserCode { whenStateChanges(state) } }
+      }
     }
     return result
   }
@@ -184,8 +186,7 @@ struct CircuitState {
   private(set) var phase = Phase.closed(failures: 0)
   /// Changes whenever it opens or closes, or lets another one try.
   private var period = 0
-  private var changes = HeadedQueue<CircuitBreaker.State>()
-  private var isTelling = false
+  var changes = Outbox<CircuitBreaker.State>()
 
   init(threshold: Int, resetAfter: Duration) {
     self.threshold = threshold
@@ -237,15 +238,7 @@ struct CircuitState {
   mutating func noteChange(from before: CircuitBreaker.State) -> Bool {
     guard phase.state != before else { return false }
     changes.append(phase.state)
-    defer { isTelling = true }
-    return !isTelling
-  }
-
-  /// Nil if all were told.
-  mutating func nextChange() -> CircuitBreaker.State? {
-    let next = changes.popFirst()
-    isTelling = next != nil
-    return next
+    return changes.beginDelivery()
   }
 }
 

@@ -10,8 +10,8 @@ extension ManagerCore {
 
   /// Tells what has happened, in order, until there is nothing more. One thread at a time does.
   func deliver() {
-    guard withLock({ $0.state.beginDelivery() }) else { return }
-    while let entries = withLock({ $0.state.nextDelivery() }) {
+    guard withLock({ $0.state.outbox.beginDelivery() }) else { return }
+    while let entries = withLock({ $0.state.outbox.nextDelivery() }) {
       for entry in entries { deliver(entry) }
     }
   }

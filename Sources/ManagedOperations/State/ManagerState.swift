@@ -133,9 +133,7 @@ struct ManagerState<Payload> {
   /// Whether anybody watches. Otherwise nothing is noted.
   var isObserved = false
   /// What has happened and was not told yet.
-  var outbox: [Entry] = []
-  /// Whether somebody is telling what has happened.
-  var isDelivering = false
+  var outbox = Outbox<Entry>()
 
   /// Numbers of timers, drains, reactions and places in batches.
   private var lastNumber = 0

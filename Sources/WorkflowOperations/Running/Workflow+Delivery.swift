@@ -5,7 +5,7 @@ import CompositeOperations
 extension Workflow {
   /// Does what is in the outbox, in order, until it is empty. One thread at a time does.
   func deliver() {
-    while let entries = storage.withLock({ $0.state.nextDelivery() }) {
+    while let entries = storage.withLock({ $0.state.outbox.nextDelivery() }) {
       for entry in entries {
         switch entry {
         case .notice(let notice): deliver(notice)

@@ -32,7 +32,7 @@ extension WorkflowState {
   ///
   /// - Parameter effects: what that input has led to.
   mutating func noticeOfStart(after effects: WorkflowEffects) -> StartNotice? {
-    guard isObserved, isDelivering, !effects.delivers else { return nil }
+    guard isObserved, outbox.isDelivering, !effects.delivers else { return nil }
     let notice = StartNotice()
     outbox.append(.toldStart(notice))
     return notice

@@ -81,9 +81,7 @@ struct WorkflowState: Sendable {
   /// Whether anybody would be told.
   var isObserved = false
   /// What has been decided and not been done, in order.
-  var outbox: [OutboxEntry] = []
-  /// Whether somebody empties the outbox.
-  var isDelivering = false
+  var outbox = Outbox<OutboxEntry>()
   /// Whether the end of the run waits there for what has to be told before.
   var endIsPosted = false
 
@@ -164,7 +162,7 @@ struct WorkflowState: Sendable {
       }
     }
     let endsRun = run != nil && liveCount + wantedCount + waitingCount == 0
-    if isDelivering || !notices.isEmpty {
+    if outbox.isDelivering || !notices.isEmpty {
       post(end: endsRun)
     } else if endsRun {
       endRun(at: date())
@@ -200,34 +198,22 @@ struct WorkflowState: Sendable {
 
   /// Puts what has to happen in order into the outbox.
   private mutating func post(end: Bool) {
-    outbox += notices.map { .notice($0) }
+    outbox.append(contentsOf: notices.map { .notice($0) })
     notices = []
     if !effects.ready.isEmpty { outbox.append(.handIn(effects.ready, run: effects.run)) }
-    outbox += effects.ends.map { .end($0) }
+    outbox.append(contentsOf: effects.ends.map { .end($0) })
     if end, !endIsPosted {
       endIsPosted = true
       outbox.append(.endIfIdle)
     }
     effects.ready = []
     effects.ends = []
-    effects.delivers = !isDelivering && !outbox.isEmpty
-    if effects.delivers { isDelivering = true }
+    effects.delivers = outbox.beginDelivery()
   }
 
   /// Everything that happened while the run went on has been told.
   mutating func endIfIdle(at date: @autoclosure () -> Date = Date()) {
     endIsPosted = false
     if run != nil, liveCount + wantedCount + waitingCount == 0 { endRun(at: date()) }
-  }
-
-  /// What to do next for whoever empties the outbox. Nil when it is empty, and nobody empties it any more.
-  mutating func nextDelivery() -> [OutboxEntry]? {
-    guard !outbox.isEmpty else {
-      isDelivering = false
-      return nil
-    }
-    var delivery: [OutboxEntry] = []
-    swap(&delivery, &outbox)
-    return delivery
   }
 }

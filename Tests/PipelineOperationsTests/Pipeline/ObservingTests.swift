@@ -98,6 +98,12 @@ struct ObservingTests {
     #expect(nodes(unstarted)[1...2] == ["s1_0[\"Add\"]:::cancelled", "s1_1[\"load\"]:::pending"])
   }
 
+  @Test func drawing_ofAPipelineThatOthersSettled_showsNoCancelledStep() {
+    let operation = Pipeline(Add(1)).then(Add(1)).operation(for: 1)
+    #expect(operation.finish(with: 7))
+    #expect(nodes(operation)[1...2] == ["s1_0[\"Add\"]:::pending", "s1_1[\"Add\"]:::pending"])
+  }
+
   @Test func timeline_hasTheStepsByTheirNames() async throws {
     let recorder = TimelineRecorder()
     let inner = Pipeline(Add(1)).then(Add(2).named("two")).named("inner")

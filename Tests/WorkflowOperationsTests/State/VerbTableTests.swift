@@ -145,7 +145,7 @@ struct VerbTableTests {
         middle.state.settle(slot: middle.slots[0], outcome)
         _ = middle.state.conclude()
         #expect(middle.states == states)
-        let told = middle.state.outbox.contains { entry in
+        let told = middle.state.outbox.entries.contains { entry in
           if case .notice(.discarded(1, attempt: 1, let told)) = entry { told.word == outcome.word } else { false }
         }
         #expect(told)

@@ -105,7 +105,7 @@ struct WorkflowStateWalkTests {
       while true {
         if let complaint = take(effects.ready, effects.ends, run: effects.run) { return complaint }
         if effects.delivers {
-          while let entries = state.nextDelivery() {
+          while let entries = state.outbox.nextDelivery() {
             for entry in entries {
               if let complaint = deliver(entry) { return complaint }
             }
