@@ -44,3 +44,5 @@ package struct Outbox<Entry> {
     return delivery
   }
 }
+
+extension Outbox: Sendable where Entry: Sendable {}
