@@ -342,8 +342,8 @@ struct LimitTests {
     await start(holding)
     await holder.started.wait()
     await start(waiting)
-    #expect(await Patience.reached { limit.waitingCount == 1 })
-    #expect(waiting.mermaid().contains("waits for “api”"))
+    // It waits from the start on, and is shown once it has been asked for.
+    #expect(await Patience.reached { waiting.mermaid().contains("waits for “api”") })
     holder.finish(with: 1)
     await finished(waiting)
     let timeline = recorder.timeline

@@ -61,6 +61,25 @@ struct FoundationProgressTests {
     #expect(late == 0)
   }
 
+  @Test func progress_pausedAndResumedOften_reachesCompositesInsideBeforeEachReturns() async {
+    let leaf = HeldOperation<Int>()
+    let inner = CompositeOperation(operations: [leaf])
+    let outer = CompositeOperation(operations: [inner])
+    let progress = outer.progress
+    async let outcome = outcomeOfStarting(outer)
+    await leaf.started.wait()
+    var late = 0
+    for _ in 0..<5_000 {
+      progress.pause()
+      if !Patience.isHeldBack(inner) { late += 1 }
+      progress.resume()
+      if Patience.isHeldBack(inner) { late += 1 }
+    }
+    #expect(late == 0)
+    leaf.finish(with: 1)
+    _ = await outcome
+  }
+
   @Test func progress_paused_startsNoChildAfterItReturned() async {
     for _ in 0..<100 {
       let children = [HeldOperation<Int>("first"), HeldOperation<Int>("second")]

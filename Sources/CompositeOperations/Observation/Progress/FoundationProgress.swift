@@ -69,12 +69,12 @@ final class FoundationProgress: Sendable {
     case cancel
   }
 
-  let progress: Progress
+  private let ownProgress: OperationProgress
   private let state = LockBox(State())
 
   init(of operation: SettlingOperation) {
     let progress = OperationProgress(totalUnits: -1)
-    self.progress = progress
+    ownProgress = progress
     progress.isCancellable = true
     progress.isPausable = true
     // Foundation calls these some time later, on any thread and in any order. They are for a change that reaches the progress
@@ -88,17 +88,21 @@ final class FoundationProgress: Sendable {
     progress.setActions(
       mayCancel: { [weak self] in self?.mayCancel() == true },
       whenCancelled: { [weak operation] in operation?.cancel() },
-      whenPausedOrResumed: { [weak operation] in operation?.progressNode().setPaused($0) })
+      whenPausedOrResumed: { [weak operation] in operation?.progressNode().setPaused($0) },
+      whenItMayHaveChanged: pauses)
   }
+
+  var progress: Progress { ownProgress }
 
   /// Whether the caller is the one to cancel the operation: true once.
   private func mayCancel() -> Bool { state.withLock { $0.cancel() } }
 
   private func pauseMayHaveChanged(of operation: SettlingOperation?) {
     guard let node = operation?.progressNode() else { return }
-    // In this order: what `pause()` or `resume()` has set since then is right, and not what was read here.
+    // In this order: what `pause()` or `resume()` has set since then is right, and not what was read here. While one is under
+    // way it is that which decides.
     let revision = node.pauseRevision
-    node.setPaused(progress.isPaused, ifStillAt: revision)
+    if !ownProgress.isChanging { node.setPaused(progress.isPaused, ifStillAt: revision) }
   }
 
   func show(_ fraction: Double, isIndeterminate: Bool) {

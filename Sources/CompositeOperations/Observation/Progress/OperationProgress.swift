@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A `Progress` whose `cancel()`, `pause()` and `resume()` take effect before they return.
 ///
@@ -7,6 +8,8 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
   private var mayCancel: @Sendable () -> Bool = { false }
   private var whenCancelled: @Sendable () -> Void = {}
   private var whenPausedOrResumed: @Sendable (_ isPaused: Bool) -> Void = { _ in }
+  private var whenItMayHaveChanged: @Sendable () -> Void = {}
+  private let changes = Atomic(0)
 
   init(totalUnits: Int64) {
     // Not `Progress(totalUnitCount:)`, which may make it a child.
@@ -18,11 +21,13 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
   ///   be first, on another thread, and so not be done when `cancel()` returns.
   func setActions(
     mayCancel: @escaping @Sendable () -> Bool, whenCancelled: @escaping @Sendable () -> Void,
-    whenPausedOrResumed: @escaping @Sendable (_ isPaused: Bool) -> Void
+    whenPausedOrResumed: @escaping @Sendable (_ isPaused: Bool) -> Void,
+    whenItMayHaveChanged: @escaping @Sendable () -> Void
   ) {
     self.mayCancel = mayCancel
     self.whenCancelled = whenCancelled
     self.whenPausedOrResumed = whenPausedOrResumed
+    self.whenItMayHaveChanged = whenItMayHaveChanged
   }
 
   override func cancel() {
@@ -31,13 +36,24 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
     if isFirst { whenCancelled() }
   }
 
+  /// Whether a call of `pause()` or `resume()` is under way. It has begun to take effect before `isPaused` says so.
+  var isChanging: Bool { changes.load(ordering: .sequentiallyConsistent) > 0 }
+
   override func pause() {
-    super.pause()
-    whenPausedOrResumed(true)
+    change(to: true) { super.pause() }
   }
 
   override func resume() {
-    super.resume()
-    whenPausedOrResumed(false)
+    change(to: false) { super.resume() }
+  }
+
+  private func change(to isPaused: Bool, _ change: () -> Void) {
+    changes.add(1, ordering: .sequentiallyConsistent)
+    // First: Foundation's handler, on another thread, would be at it when this returns.
+    whenPausedOrResumed(isPaused)
+    change()
+    changes.subtract(1, ordering: .sequentiallyConsistent)
+    // Of two calls at once that counts which Foundation takes for the last.
+    whenItMayHaveChanged()
   }
 }
