@@ -136,7 +136,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// For ThreadSanitizer, which looks at the libraries alone: the rest would take a third of its build.
+// For ThreadSanitizer, which looks at the libraries alone: the rest would take a fifth of its build.
 if Context.environment["COMPOSITE_OPERATIONS_LIBRARIES_ONLY"] == "1" {
   var left: Set = ["CompositeOperationsCommandLine", "AllocationCounter", "QuickTour", "ImagePipeline"]
   // What uses these goes, too; a target stands behind those that it uses.

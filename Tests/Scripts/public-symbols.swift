@@ -1,5 +1,7 @@
-// Lists the public symbols in the symbol graphs of a library, one in a line, with its declaration.
-// USAGE: public-symbols FILE.symbols.json…
+// Lists the public symbols in the symbol graphs of a library, or those of them that have no documentation comment.
+// USAGE: public-symbols list|undocumented FILE.symbols.json…
+//
+// `list` prints each symbol with its declaration in a line. `undocumented` fails if there is one, or no symbol at all.
 
 import Foundation
 
@@ -9,13 +11,35 @@ struct SymbolGraph: Decodable {
     struct Identifier: Decodable { let precise: String }
     struct Kind: Decodable { let identifier: String }
     struct Fragment: Decodable { let spelling: String }
-    struct Location: Decodable { let uri: String }
+    struct Comment: Decodable { let lines: [Line] }
+    struct Line: Decodable { let text: String }
+    struct Location: Decodable {
+      struct Position: Decodable { let line: Int }
+      let uri: String
+      let position: Position
+    }
 
     let identifier: Identifier
     let kind: Kind
     let pathComponents: [String]
     let declarationFragments: [Fragment]?
+    let docComment: Comment?
     let location: Location?
+
+    var path: String { pathComponents.joined(separator: ".") }
+
+    /// In one line.
+    var declaration: String {
+      (declarationFragments ?? []).map(\.spelling).joined()
+        .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    var isDocumented: Bool { docComment?.lines.contains { !$0.text.isEmpty } == true }
+
+    var place: String {
+      guard let location else { return "" }
+      return "\(URL(string: location.uri)?.lastPathComponent ?? location.uri):\(location.position.line + 1)"
+    }
   }
 
   struct Relationship: Decodable {
@@ -25,18 +49,32 @@ struct SymbolGraph: Decodable {
 
   let symbols: [Symbol]
   let relationships: [Relationship]
-}
 
-var lines: Set<String> = []
-for path in CommandLine.arguments.dropFirst() {
-  let graph = try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: URL(filePath: path)))
-  let overrides = Set(graph.relationships.filter { $0.kind == "overrides" }.map(\.source))
-  for symbol in graph.symbols where !overrides.contains(symbol.identifier.precise) {
-    // A symbol without a place in the sources was made by the compiler; of an extension its members count.
-    guard symbol.location != nil, symbol.kind.identifier != "swift.extension" else { continue }
-    let declaration = (symbol.declarationFragments ?? []).map(\.spelling).joined()
-      .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    lines.insert("\(symbol.pathComponents.joined(separator: ".")): \(declaration)")
+  /// Those that stand in the sources.
+  ///
+  /// A symbol without a place was made by the compiler. An override has the documentation of the method that it
+  /// overrides. The members of an extension are symbols of their own.
+  var written: [Symbol] {
+    let overrides = Set(relationships.filter { $0.kind == "overrides" }.map(\.source))
+    return symbols.filter {
+      $0.location != nil && $0.kind.identifier != "swift.extension" && !overrides.contains($0.identifier.precise)
+    }
   }
 }
-for line in lines.sorted() { print(line) }
+
+let arguments = CommandLine.arguments.dropFirst()
+let symbols = try arguments.dropFirst().flatMap { path in
+  try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: URL(filePath: path))).written
+}
+switch arguments.first {
+case "list":
+  for line in Set(symbols.map { "\($0.path): \($0.declaration)" }).sorted() { print(line) }
+case "undocumented":
+  let undocumented = symbols.filter { !$0.isDocumented }
+  for line in undocumented.map({ "\($0.place): \($0.path)" }).sorted() { print("not documented: \(line)") }
+  print("\(symbols.count - undocumented.count) of \(symbols.count) public symbols are documented")
+  exit(undocumented.isEmpty && !symbols.isEmpty ? 0 : 1)
+default:
+  print("USAGE: public-symbols list|undocumented FILE.symbols.json…")
+  exit(2)
+}

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The operation that `then`, `zip`, the policies and their kind return: it settles as the composition behind it decides.
+/// The operation that `then`, `zip`, the policies and their kind return. Its source decides how it settles.
 ///
-/// Settled by others it gives up what it waits for at once, and cancels what it runs, or would have run, for nobody needs
-/// that any more.
+/// When other code settles it, it stops waiting at once and cancels the children that run. Children that have
+/// not started never run.
 package final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // immutable
   private let work: WorkSource
   private let operationQueue: OperationQueue?
@@ -30,7 +30,7 @@ package final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, 
 
   override var wrapped: Operation? { work.namesake }
 
-  /// A queue reads it when the operation is added.
+  /// An operation queue reads this when the operation is added to it.
   package override var isReady: Bool {
     work.takePlace(Place.next)
     return super.isReady
@@ -44,7 +44,7 @@ package final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, 
     work.unwind(for: self, in: operationQueue)
   }
 
-  /// Somebody settled it before it was started: what it owns will never run, and is settled too.
+  /// Other code settled the operation before it started, so its children are settled without being run.
   override func discardWork() {
     work.unwind()
   }

@@ -98,7 +98,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   override var kind: OperationKind { ownKind }
 
-  /// Those who made it give it a name.
+  /// The library that makes the operation gives it a name.
   override var form: OperationKind? { nil }
 
   override var progressShape: ProgressShape {
@@ -120,10 +120,10 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 }
 
 extension ComposedOperation {
-  /// For other targets: runs one operation after the other, each made from the value of the one before.
+  /// Runs steps one after the other, each with the value of the step before. For other targets.
   ///
-  /// It settles with the value of the last one; without a step, with what it was given. An operation that a step makes and
-  /// somebody else has started is waited for, as by `then`.
+  /// The operation settles with the value of the last step, or with `input` if there is no step. If a step returns
+  /// an operation that has been started elsewhere, this operation waits for it, as `then` does.
   ///
   /// - Parameters:
   ///   - steps: the steps. They are released when the operation has settled.

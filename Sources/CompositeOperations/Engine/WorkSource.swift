@@ -83,8 +83,10 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     preconditionFailure("abstract")
   }
 
-  /// Settles the children without running them, and then the owner if it waits for that. One that others have settled does not;
-  /// its source is not bound to a place to run, for a composition may be handing one down at this moment, and nothing will run.
+  /// Settles the children without running them, and then the owner.
+  ///
+  /// If other code has settled the owner already, the source is not bound to a place to run: a parent composition may be
+  /// handing one down at this moment. The owner then does not wait for the children.
   func unwind() {
     preconditionFailure("abstract")
   }
@@ -94,7 +96,7 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     preconditionFailure("abstract")
   }
 
-  /// Somebody else has settled the owner: nobody needs any more what runs, or would have run.
+  /// Other code has settled the owner, so the work is no longer needed.
   func ownerWasSettled() { cancel() }
 
   // MARK: - What the owner says of itself
@@ -234,7 +236,7 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     owner?.settle(as: ending, value: value, error: error)
   }
 
-  /// Whether the source settles the owner: not if others have, before it was started.
+  /// Whether the source settles the owner. False if other code settled the owner before it started.
   final var settlesOwner: Bool { owner != nil }
 
   /// What the operation is called in errors. For those who end it.

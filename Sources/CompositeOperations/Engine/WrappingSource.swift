@@ -2,7 +2,7 @@ import Foundation
 
 /// An operation that was made from another one, which it wraps: the engine of policies, `then`, `map` and `recover`.
 class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field; subclasses say what guards theirs
-  // Changed by whoever is asking or ends, inside the striped lock, because drawings read it at any moment.
+  // Guarded by the striped lock, because drawings read it at any moment.
   @exclusivity(unchecked) final var operation: Operation?
 
   /// Whether the value is `()`, whatever the operation's is.

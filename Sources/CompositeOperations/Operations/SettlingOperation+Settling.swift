@@ -60,7 +60,7 @@ extension SettlingOperation {
 
   /// Settles the operation, if nobody has yet.
   ///
-  /// - Parameter byHand: whether somebody else does than the composition that the operation may be.
+  /// - Parameter byHand: whether the caller is other code than the operation's own source.
   /// - Returns: whether what was passed became the outcome.
   @discardableResult
   final func settle(
@@ -94,7 +94,7 @@ extension SettlingOperation {
     if cancelling { announceCancel() }
     if unstarted { discardWork() }
     if action == .deliverCompletion { ThreadContext.current.runUserCode { deliverCompletion() } }
-    // Before anybody is told, so that who comes next finds that it has been given up.
+    // Before parents and observers are told: they find the work cancelled.
     if byHand, state.current.has(.needsNoSlot) { wasSettledByHand() }
     if action == .announce { announce() } else { conclude(unstarted: unstarted) }
   }

@@ -251,8 +251,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Cancels the children, in compositions.
   func propagateCancel() {}
 
-  /// Somebody else than the composition that the operation is has settled it: its completion was called, and nobody else was
-  /// told yet.
+  /// Other code than the operation's source has settled it. Called after the completion, and before parents and observers
+  /// are told.
   func wasSettledByHand() {}
 
   /// Called when the operation is cancelled while it executes: ``didCancel()`` for operations made from a closure.

@@ -2,7 +2,7 @@ import Foundation
 
 /// What the engine knows about the thread it is on.
 ///
-/// Two lists keep every stack flat. *Effects* (telling a parent, cancelling or abandoning a composite child) are
+/// Two lists keep every stack flat. *Effects* (telling a parent, cancelling or unwinding a composite child) are
 /// queued while another effect runs, instead of nesting in it. A worker that starts a composite finds its source in
 /// `next` instead of driving it inside `start()`.
 ///

@@ -1,22 +1,23 @@
-/// What has to be told in order, by one thread at a time: whoever puts something in while nobody tells does that, and goes on until
-/// nothing is left, also of what comes meanwhile.
+/// Entries that one thread at a time delivers, in order.
 ///
-/// It is kept with the state that it tells of, under the same lock; it is told outside of the lock.
+/// The thread that appends an entry while no other thread delivers becomes the one that delivers. It goes on until the
+/// outbox is empty, and so delivers what other threads append meanwhile. The outbox lies under the lock of the state that
+/// its entries tell of; delivery happens outside of that lock.
 @frozen
 package struct Outbox<Entry> {
   @usableFromInline var waiting: [Entry] = []
-  @usableFromInline var isTold = false
+  @usableFromInline var isTaken = false
 
   @inlinable
   package init() {}
 
-  /// What nobody has begun to tell.
+  /// The entries whose delivery has not begun.
   @inlinable package var entries: [Entry] { waiting }
 
   @inlinable package var isEmpty: Bool { waiting.isEmpty }
 
-  /// Whether somebody is telling.
-  @inlinable package var isDelivering: Bool { isTold }
+  /// Whether a thread is delivering.
+  @inlinable package var isDelivering: Bool { isTaken }
 
   @inlinable
   package mutating func append(_ entry: Entry) { waiting.append(entry) }
@@ -24,19 +25,19 @@ package struct Outbox<Entry> {
   @inlinable
   package mutating func append(contentsOf entries: some Sequence<Entry>) { waiting.append(contentsOf: entries) }
 
-  /// Whether the caller has to tell what is in it. Else there is nothing, or somebody does.
+  /// Whether the caller has to deliver. False if the outbox is empty, or another thread delivers.
   @inlinable
   package mutating func beginDelivery() -> Bool {
-    guard !isTold, !waiting.isEmpty else { return false }
-    isTold = true
+    guard !isTaken, !waiting.isEmpty else { return false }
+    isTaken = true
     return true
   }
 
-  /// What the caller tells next; nil if nothing is left, and nobody tells any more.
+  /// The entries to deliver next; nil if the outbox is empty, and delivery has ended.
   @inlinable
   package mutating func nextDelivery() -> [Entry]? {
     guard !waiting.isEmpty else {
-      isTold = false
+      isTaken = false
       return nil
     }
     var delivery: [Entry] = []

@@ -234,7 +234,7 @@ struct CircuitState {
     period += 1
   }
 
-  /// Returns whether the caller is the one to tell of changes.
+  /// Returns whether the caller has to deliver the changes.
   mutating func noteChange(from before: CircuitBreaker.State) -> Bool {
     guard phase.state != before else { return false }
     changes.append(phase.state)

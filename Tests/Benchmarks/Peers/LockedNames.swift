@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The least that keeps two users of a name apart: it is in a set, behind a lock, as long as one has it. Nobody can wait for it.
+/// The least that keeps two users of a name apart: a set of taken names behind a lock. There is no way to wait for a name.
 final class LockedNames: Sendable {
   private let taken = Mutex<Set<String>>([])
 
