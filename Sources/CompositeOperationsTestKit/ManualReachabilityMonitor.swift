@@ -4,7 +4,7 @@ public import CompositeOperations
 ///
 /// ```swift
 /// let network = ManualReachabilityMonitor(isReachable: false)
-/// let upload = Upload().condition(Reachable(monitor: network, waits: true))
+/// let upload = Upload().condition(.reachable(monitor: network, waits: true))
 /// upload.start()
 /// await network.wait(forWatchers: 1)
 /// network.isReachable = true

@@ -185,8 +185,8 @@ struct PolicyMixBuilder: Sendable {
   ) -> SimpleOperation<Int> {
     let policy = RetryPolicy(maxAttempts: attempts.count, backoff: .constant(delay), jitter: .none)
     let make: @Sendable (Int) -> SimpleOperation<Int> = { operation(attempts[$0 - 1], holders) }
-    guard firstIsThere else { return retrying(policy, clock: world.clock, make) }
-    return make(1).retrying(policy, clock: world.clock, make)
+    guard firstIsThere else { return retrying(policy, clock: world.clock) { make($0.number) } }
+    return make(1).retrying(policy, clock: world.clock) { make($0.number) }
   }
 
   private func condition(_ requirement: PolicyMix.Requirement, _ holders: Holders) -> Condition {

@@ -107,7 +107,9 @@ struct PolicyRaceTests {
     let complaints = await Race.run(rounds: PolicyRaceTests.rounds, threads: 2) { _, _ in
       let clock = ManualClock()
       let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(1)), jitter: .none)
-      let retried = retrying(policy, clock: clock) { $0 == 1 ? failing(TestError.first) : succeeding($0) }
+      let retried = retrying(policy, clock: clock) {
+        $0.number == 1 ? failing(TestError.first) : succeeding($0.number)
+      }
       let spy = CompletionSpy<Int>()
       retried.completion = spy.completion
       retried.start()
@@ -145,8 +147,8 @@ struct PolicyRaceTests {
   func guard_settledWhileTheOuterOneStarts_settlesAll() async {
     let complaints = await Race.run(rounds: PolicyRaceTests.rounds, threads: 2) { round, random in
       let leaf = succeeding(1)
-      let inner = round % 2 == 0 ? leaf.conditions() : leaf.exclusive("x", in: ExclusionRegistry())
-      let outer = inner.conditions()
+      let inner = round % 2 == 0 ? leaf.condition(.all([])) : leaf.exclusive("x", in: ExclusionRegistry())
+      let outer = inner.condition(.all([]))
       let spins = random.number(0...3_000)
       let counter = Locked(0)
       return Race.Round(bodies: [

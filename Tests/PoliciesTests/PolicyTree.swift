@@ -124,7 +124,7 @@ final class PolicyTreeBuilder: Sendable {
   ) -> SimpleOperation<Int> {
     let policy = RetryPolicy(maxAttempts: attempts.count, backoff: .constant(delay), jitter: .none)
     guard asSequence else {
-      return retrying(policy, clock: clock) { [self] in operation(attempts[$0 - 1], in: place) }
+      return retrying(policy, clock: clock) { [self] in operation(attempts[$0.number - 1], in: place) }
     }
     return CompositeOperation(
       sequence: RetrySequence(policy, clock: clock) { [self] in operation(attempts[$0 - 1], in: place) }

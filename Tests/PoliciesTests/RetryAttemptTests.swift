@@ -27,20 +27,10 @@ struct RetryAttemptTests {
 
   @Test("The form for an operation that exists: its error is the first that the closure is told of")
   func attempt_ofExistingOperation_followsItsError() async {
-    let retried = failing(TestError.second, as: Int.self).retrying(atOnce) { (attempt: RetryAttempt) in
+    let retried = failing(TestError.second, as: Int.self).retrying(atOnce) { attempt in
       succeeding(attempt.lastError as? TestError == .second && attempt.errors.count == 1 ? attempt.number : 0)
     }
     #expect(await outcomeOfStarting(retried).value == 2)
-  }
-
-  @Test("A closure that does not look at the attempt is no ambiguity")
-  func closure_ignoringTheAttempt_compiles() async {
-    let ignoring = retrying(atOnce) { _ in succeeding(1) }
-    #expect(await outcomeOfStarting(ignoring).value == 1)
-    let plain = retrying(atOnce) { _ in BlockOperation {} }
-    #expect(await outcomeOfStarting(plain).value != nil)
-    let numbered = retrying(atOnce) { attempt in succeeding(attempt + 1) }
-    #expect(await outcomeOfStarting(numbered).value == 2)
   }
 
   @Test("Of many errors the first four and the newest are told")
@@ -105,7 +95,7 @@ struct RetryAttemptTests {
 
   @Test("Told to stop, it fails with the errors so far")
   func decide_stop_ends() async {
-    let retried = failing(TestError.first, as: Int.self).retrying(atOnce) { (_: RetryAttempt) in
+    let retried = failing(TestError.first, as: Int.self).retrying(atOnce) { _ in
       succeeding(1)
     } decide: { _ in
       .stop
@@ -116,7 +106,7 @@ struct RetryAttemptTests {
   @Test(
     "An error that the decision throws is the last one, under the name of the operation; a CancellationError cancels")
   func decide_throwing_ends() async {
-    let thrown = failing(TestError.first, as: Int.self, named: "fetch").retrying(atOnce) { (_: RetryAttempt) in
+    let thrown = failing(TestError.first, as: Int.self, named: "fetch").retrying(atOnce) { _ in
       succeeding(1)
     } decide: { _ in
       throw TestError.second
@@ -125,7 +115,7 @@ struct RetryAttemptTests {
     #expect(names(error?.errors ?? []) == ["first", "second"])
     #expect(error?.operationName == "fetch")
     #expect(error?.description.hasPrefix("“fetch”: 2 attempts failed") == true)
-    let cancelled = failing(TestError.first, as: Int.self).retrying(atOnce) { (_: RetryAttempt) in
+    let cancelled = failing(TestError.first, as: Int.self).retrying(atOnce) { _ in
       succeeding(1)
     } decide: { _ in
       throw CancellationError()
@@ -136,7 +126,7 @@ struct RetryAttemptTests {
   @Test("A cancelled attempt is not repeated, and the decision is not asked")
   func decide_afterCancelledAttempt_isNotAsked() async {
     let asked = Gate()
-    let retried = cancelling(as: Int.self).retrying(atOnce) { (_: RetryAttempt) in
+    let retried = cancelling(as: Int.self).retrying(atOnce) { _ in
       succeeding(1)
     } decide: { _ in
       asked.open()
@@ -306,7 +296,7 @@ struct RetryAttemptTests {
   @Test("Observers are told of the decision as of a child, between the attempts")
   func observers_seeTheDecisionBetweenAttempts() async {
     let told = EventRecorder<String>()
-    let retried = failing(TestError.first, as: Int.self, named: "1").retrying(atOnce) { (_: RetryAttempt) in
+    let retried = failing(TestError.first, as: Int.self, named: "1").retrying(atOnce) { _ in
       succeeding(1, named: "2")
     } decide: { _ in
       .retry
@@ -322,7 +312,7 @@ struct RetryAttemptTests {
   func settled_releasesTheClosures() async {
     func make(_ released: (Gate, Gate)) -> SimpleOperation<Int> {
       let (maker, decider) = (ReleaseProbe(released.0), ReleaseProbe(released.1))
-      return failing(TestError.first, as: Int.self).retrying(atOnce) { (_: RetryAttempt) in
+      return failing(TestError.first, as: Int.self).retrying(atOnce) { _ in
         maker.touch()
         return succeeding(1)
       } decide: { _ in

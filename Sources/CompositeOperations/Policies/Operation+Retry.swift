@@ -5,32 +5,6 @@ import Foundation
 /// Makes attempts until one succeeds.
 ///
 /// ```swift
-/// let photo = retrying(RetryPolicy(maxAttempts: 4)) { attempt in Download(url) }
-/// ```
-///
-/// Returns one operation that owns all attempts. It succeeds with the value of the attempt that does. When none is left, or
-/// the policy says to stop, it fails with a ``RetryError`` of every attempt's error. A cancelled attempt is not
-/// repeated: the returned operation is cancelled. Cancelling that cancels the attempt, or ends the delay, that is under
-/// way; so does settling it yourself.
-///
-/// Between attempts no thread and no slot of a queue is taken.
-///
-/// - Parameters:
-///   - policy: how often, and after how long.
-///   - clock: the clock that delays are measured by.
-///   - makeOperation: makes each attempt, and gets its number, from 1. Called when the attempt is due, where the operations
-///     run; released when none will be made any more. An error that it throws ends the attempts, as the last of the
-///     errors; `CancellationError` cancels. Returning an attempt that has failed already ends them in the same way.
-public func retrying<O: ComposableOperation>(
-  _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
-  _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> O
-) -> SimpleOperation<O.Value> {
-  ComposedOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false) { try makeOperation($0.number) })
-}
-
-/// Makes attempts until one succeeds, each of which may depend on what the ones before it failed with.
-///
-/// ```swift
 /// let photo = retrying(RetryPolicy(maxAttempts: 4)) { attempt in
 ///   Download(attempt.lastError is OperationTimeout ? mirror : url)
 /// } decide: { failed in
@@ -38,21 +12,28 @@ public func retrying<O: ComposableOperation>(
 /// }
 /// ```
 ///
-/// The same as ``retrying(_:clock:_:)->SimpleOperation<O.Value>`` otherwise. A closure that uses nothing of the attempt is taken for
-/// the form that gets a number, which does the same; so write `{ (attempt: RetryAttempt) in … }` where the compiler asks.
+/// Returns one operation that owns all attempts. It succeeds with the value of the attempt that does.
+/// When no attempt is left, or the policy says to stop, it fails with a ``RetryError`` of every
+/// attempt's error. A cancelled attempt is not repeated: the returned operation is cancelled.
+/// Cancelling the returned operation, or settling it, cancels the attempt, or ends the delay, that is
+/// under way.
+///
+/// Between attempts no thread and no slot of a queue is taken.
 ///
 /// - Parameters:
 ///   - policy: how often, and after how long.
 ///   - clock: the clock that delays and ``RetryAttempt/elapsed`` are measured by.
-///   - makeOperation: makes each attempt, and gets its number and the errors of the ones before. Called when the attempt
-///     is due, where the operations run; released when none will be made any more. An error that it throws ends the
-///     attempts, as the last of the errors; `CancellationError` cancels.
-///   - decide: decides, instead of ``RetryPolicy/decide``, what to do after each failure while an attempt is left, and
-///     gets the attempt that has failed, whose error is the last one. Called in a detached task, on the cooperative pool:
-///     it may take its time, and takes no slot of a queue. Cancelling or settling the returned operation cancels the
-///     task; a cancelled one is settled when the closure has returned. An error that it throws ends the attempts, as the
-///     last of the errors; `CancellationError` cancels. Nil lets the policy decide.
-@_disfavoredOverload
+///   - makeOperation: makes each attempt, and gets its number and the errors of the attempts before.
+///     Called when the attempt is due, where the operations run; released when no attempt will be made
+///     any longer. An error that it throws ends the attempts, as the last of the errors;
+///     `CancellationError` cancels. Returning an attempt that has failed already ends them in the same
+///     way.
+///   - decide: decides, instead of ``RetryPolicy/decide``, what to do after each failure while an
+///     attempt is left, and gets the attempt that has failed, whose error is the last one. Called in a
+///     detached task, on the cooperative pool, so it takes no slot of a queue. Cancelling or settling
+///     the returned operation cancels the task; a cancelled operation is settled when the closure has
+///     returned. An error that it throws ends the attempts, as the last of the errors;
+///     `CancellationError` cancels. Nil lets the policy decide.
 public func retrying<O: ComposableOperation>(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
   _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
@@ -60,55 +41,23 @@ public func retrying<O: ComposableOperation>(
   ComposedOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
 }
 
-/// The same for any other operations, which have no value: makes attempts until one succeeds.
-///
-/// A plain operation never fails, so that only those of this package's, and your own that conform to
-/// ``ComposableOperation``, are ever repeated.
-@_disfavoredOverload
-public func retrying(
-  _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
-  _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
-) -> SimpleOperation<Void> {
-  ComposedOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: true) { try makeOperation($0.number) })
-}
-
 extension ComposableOperation {
-  /// Tries again when this operation fails, with operations made anew: the form of `retrying(policy) { … }` for an
-  /// operation that exists already.
+  /// Tries again when this operation fails, with operations made anew: the form of
+  /// `retrying(policy) { … }` for an operation that exists already.
   ///
   /// ```swift
   /// let photo = Download(url).retrying(RetryPolicy(maxAttempts: 4)) { _ in Download(url) }
   /// ```
   ///
-  /// This operation is the first attempt, and is started unless somebody else does; see ``then(_:)``.
-  ///
-  /// - Parameters:
-  ///   - policy: how often, and after how long.
-  ///   - clock: the clock that delays are measured by.
-  ///   - makeOperation: makes the second and further attempts, and gets their number.
-  public func retrying<O: ComposableOperation>(
-    _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
-    _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> O
-  ) -> SimpleOperation<Value> where O.Value == Value {
-    ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false) { try makeOperation($0.number) })
-  }
-
-  /// Tries again when this operation fails, with operations that may depend on what the attempts before them failed with.
-  ///
-  /// ```swift
-  /// let photo = Download(url).retrying(RetryPolicy(maxAttempts: 4)) { attempt in
-  ///   Download(attempt.lastError is OperationTimeout ? mirror : url)
-  /// }
-  /// ```
-  ///
-  /// This operation is the first attempt, and is started unless it is running or queued elsewhere; see ``then(_:)``.
+  /// This operation is the first attempt, and is started unless it is running or queued elsewhere; see
+  /// ``then(_:)``.
   ///
   /// - Parameters:
   ///   - policy: how often, and after how long.
   ///   - clock: the clock that delays and ``RetryAttempt/elapsed`` are measured by.
   ///   - makeOperation: makes the second and further attempts.
-  ///   - decide: decides instead of the policy what to do after each failure; see ``retrying(_:clock:_:decide:)``.
-  @_disfavoredOverload
+  ///   - decide: decides instead of the policy what to do after each failure; see
+  ///     ``retrying(_:clock:_:decide:)``.
   public func retrying<O: ComposableOperation>(
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
@@ -118,12 +67,17 @@ extension ComposableOperation {
 }
 
 extension Operation {
-  /// The same for any other operation, which has no value: see ``ComposableOperation/retrying(_:clock:_:)``.
+  /// The same for any other operation, which has no value: see
+  /// ``ComposableOperation/retrying(_:clock:_:decide:)``.
+  ///
+  /// A plain operation never fails, so that only those of this package, and your own that conform to
+  /// ``ComposableOperation``, are ever repeated.
   @_disfavoredOverload
   public final func retrying(
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
-    _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
+    _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> Operation,
+    decide: RetryAttempt.Decide? = nil
   ) -> SimpleOperation<Void> {
-    ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: true) { try makeOperation($0.number) })
+    ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: true, decide: decide, makeOperation))
   }
 }

@@ -1,7 +1,8 @@
-/// One attempt of `retrying`, and what came before it: what the closures of ``retrying(_:clock:_:decide:)`` are told.
+/// One attempt of `retrying`, with the errors of the attempts before it: the argument of the closures of
+/// ``retrying(_:clock:_:decide:)``.
 ///
 /// ```swift
-/// let photo = retrying(RetryPolicy(maxAttempts: 4)) { (attempt: RetryAttempt) in
+/// let photo = retrying(RetryPolicy(maxAttempts: 4)) { attempt in
 ///   Download(attempt.lastError is OperationTimeout ? mirror : url)
 /// }
 /// ```

@@ -253,7 +253,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
         probe.touch()
         return .zero
       }
-      return retrying(policy) { attempt in attempt == 1 ? leaf : succeeding(attempt) }
+      return retrying(policy) { $0.number == 1 ? leaf : succeeding($0.number) }
     },
     LeakSubject("policy of a RetrySequence") { leaf, probe in
       let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.microseconds(10))) { _, _ in
@@ -277,7 +277,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
   /// What conditions and exclusion keep.
   private static let policies: [LeakSubject] = [
     LeakSubject("decision about another attempt") { leaf, probe in
-      failing(TestError.first, as: Int.self).retrying(RetryPolicy(backoff: .noDelay)) { (_: RetryAttempt) in
+      failing(TestError.first, as: Int.self).retrying(RetryPolicy(backoff: .noDelay)) { _ in
         leaf
       } decide: { _ in
         probe.touch()

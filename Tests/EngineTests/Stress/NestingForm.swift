@@ -33,7 +33,7 @@ enum NestingForm: CaseIterable, Sendable {
       return chain(depth, leaf) { upstream in all([upstream]).map { $0[0] + 1 } }
     case .guards:
       let registry = ExclusionRegistry()
-      return chain(depth / 2, leaf) { $0.exclusive("x", in: registry).conditions() }
+      return chain(depth / 2, leaf) { $0.exclusive("x", in: registry).condition(.all([])) }
     case .thensToTheRight:
       return NestingForm.toTheRight(depth, leaf)
     }

@@ -94,7 +94,7 @@ struct PolicyTimelineTests {
     let recorder = TimelineRecorder()
     let retried = retrying(RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(1)), jitter: .none), clock: clock) {
       attempt -> SimpleOperation<Int> in
-      attempt == 1 ? failing(TestError.first, named: "fetch") : succeeding(1, named: "fetch")
+      attempt.number == 1 ? failing(TestError.first, named: "fetch") : succeeding(1, named: "fetch")
     }
     recorder.attach(to: retried)
     retried.start()

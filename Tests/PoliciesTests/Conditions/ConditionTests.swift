@@ -58,9 +58,11 @@ struct ConditionTests {
 
   @Test func prerequisites_runInParallel_andMayEndInAnyWay() async {
     let (first, second, third) = (HeldOperation<Int>(), HeldOperation<Int>(), HeldOperation<Int>())
-    let wrapped = main().conditions(
-      condition("a", prerequisite: { first }), condition("b", prerequisite: { second }),
-      condition("c", prerequisite: { third }))
+    let wrapped = main().condition(
+      .all([
+        condition("a", prerequisite: { first }), condition("b", prerequisite: { second }),
+        condition("c", prerequisite: { third }),
+      ]))
     await onWorker { wrapped.start() }
     for operation in [first, second, third] { await operation.started.wait() }
     first.reject(with: TestError.first)
@@ -98,17 +100,17 @@ struct ConditionTests {
 
   @Test func severalConditions_areEvaluatedConcurrently() async {
     let (first, second) = (Gate(), Gate())
-    let wrapped = main().conditions(
+    let wrapped = main().condition(
       Condition("a") { _ in
         first.open()
         await second.wait()
         return true
-      },
-      Condition("b") { _ in
-        await first.wait()
-        second.open()
-        return true
-      })
+      }
+        && Condition("b") { _ in
+          await first.wait()
+          second.open()
+          return true
+        })
     #expect(await outcomeOfStarting(wrapped).value == 1)
   }
 
@@ -119,7 +121,7 @@ struct ConditionTests {
   }
 
   @Test func noConditions_justRun() async {
-    #expect(await outcomeOfStarting(main().conditions()).value == 1)
+    #expect(await outcomeOfStarting(main().condition(.all([]))).value == 1)
   }
 
   @Test func plainOperation_givesVoid() async {
@@ -127,7 +129,7 @@ struct ConditionTests {
     let met: Outcome<Void> = await outcomeOfStarting(block.condition(condition("c")))
     #expect(met.value != nil)
     let other = BlockOperation { [recorder] in recorder.record("never") }
-    let unmet: Outcome<Void> = await outcomeOfStarting(other.conditions(condition("d", TestError.first)))
+    let unmet: Outcome<Void> = await outcomeOfStarting(other.condition(condition("d", TestError.first)))
     #expect(unmet.error is ConditionError)
     #expect(other.isCancelled && other.isFinished)
     #expect(recorder.events == ["c asked", "c evaluated", "block", "d asked", "d evaluated"])
@@ -138,8 +140,8 @@ struct ConditionTests {
   @Test func conditionsNotMet_failWithAllOfThem() async throws {
     let operation = main()
     operation.name = "upload"
-    let wrapped = operation.conditions(
-      condition("a", TestError.first), condition("b"), Condition("c") { _ in false })
+    let wrapped = operation.condition(
+      condition("a", TestError.first) && condition("b") && Condition("c") { _ in false })
     let error = try #require(await outcomeOfStarting(wrapped).error as? ConditionError)
     #expect(error.failures.map(\.conditionName) == ["a", "c"])
     #expect(error.failures[0].error as? TestError == .first)
@@ -167,8 +169,8 @@ struct ConditionTests {
 
   @Test func cancellationError_cancels() async {
     let operation = main()
-    let wrapped = operation.conditions(
-      Condition("a") { _ in throw CancellationError() }, condition("b", TestError.first))
+    let wrapped = operation.condition(
+      Condition("a") { _ in throw CancellationError() } && condition("b", TestError.first))
     #expect(await outcomeOfStarting(wrapped).isCancelled)
     #expect(operation.isCancelled && recorder.count(of: "main") == 0)
   }

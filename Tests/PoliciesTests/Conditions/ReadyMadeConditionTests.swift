@@ -22,14 +22,14 @@ struct ReadyMadeConditionTests {
     let operation = succeeding(1)
     operation.addDependency(failed)
     operation.addDependency(plain)
-    let wrapped = operation.condition(NoCancelledDependencies() && NoFailedDependencies())
+    let wrapped = operation.condition(.noCancelledDependencies && .noFailedDependencies)
     wrapped.addDependency(cancelled)
     let error = try #require(await outcomeOfStarting(wrapped).error as? ConditionError)
-    #expect(error.failures.map(\.conditionName) == ["NoCancelledDependencies", "NoFailedDependencies"])
-    let cancellations = try #require(error.failures[0].error as? NoCancelledDependencies.Failure)
+    #expect(error.failures.map(\.conditionName) == ["noCancelledDependencies", "noFailedDependencies"])
+    let cancellations = try #require(error.failures[0].error as? DependencyError)
     #expect(Set(cancellations.dependencies) == [cancelled, plain])
-    let failures = try #require(error.failures[1].error as? NoFailedDependencies.Failure)
-    #expect(failures.dependencies.map(\.operation) == [failed])
+    let failures = try #require(error.failures[1].error as? DependencyError)
+    #expect(failures.dependencies == [failed])
     #expect("\(failures)" == "“check” (SimpleOperation<Int>) failed: test error first")
     #expect("\(cancellations)".contains("“draw” (SimpleOperation<Int>) was cancelled"))
   }
@@ -38,26 +38,27 @@ struct ReadyMadeConditionTests {
     let operation = succeeding(1)
     for _ in 0..<3 { operation.addDependency(await ended(succeeding(1))) }
     operation.addDependency(await ended(BlockOperation {}))
-    #expect(await outcomeOfStarting(operation.conditions(NoFailedDependencies(), NoCancelledDependencies())).value == 1)
+    #expect(await outcomeOfStarting(operation.condition(.noFailedDependencies && .noCancelledDependencies)).value == 1)
   }
 
   @Test func dependencies_insideOtherWrappers_areLookedAt() async {
     let operation = succeeding(1)
     operation.addDependency(await ended(failing(TestError.first)))
-    let wrapped = operation.exclusive("x", in: ExclusionRegistry()).condition(NoFailedDependencies())
+    let wrapped = operation.exclusive("x", in: ExclusionRegistry()).condition(.noFailedDependencies)
     #expect(await outcomeOfStarting(wrapped).error is ConditionError)
     // And those of wrappers outside.
-    let inner = succeeding(1).condition(NoFailedDependencies()).exclusive("x", in: ExclusionRegistry())
+    let inner = succeeding(1).condition(.noFailedDependencies).exclusive("x", in: ExclusionRegistry())
     inner.addDependency(await ended(failing(TestError.first)))
     #expect(await outcomeOfStarting(inner).error is ConditionError)
   }
 
   @Test func unreachable_fails_orWaits() async throws {
     let network = ManualReachabilityMonitor(isReachable: false)
-    let error = await outcomeOfStarting(succeeding(1).condition(Reachable(monitor: network))).error as? ConditionError
-    #expect(try #require(error).failures[0].error is Reachable.Failure)
+    let error = await outcomeOfStarting(succeeding(1).condition(.reachable(monitor: network))).error as? ConditionError
+    let failure = try #require(error).failures[0]
+    #expect(failure.conditionName == "reachable" && "\(failure.error)" == "the network cannot be reached")
     let waiting = ManualReachabilityMonitor(isReachable: false)
-    let wrapped = succeeding(1).condition(Reachable(monitor: waiting, waits: true))
+    let wrapped = succeeding(1).condition(.reachable(monitor: waiting, waits: true))
     await onWorker { wrapped.start() }
     await waiting.wait(forWatchers: 1)
     #expect(!wrapped.isFinished)
@@ -69,7 +70,7 @@ struct ReadyMadeConditionTests {
 
   @Test func waitingForTheNetwork_canBeCancelled() async {
     let network = ManualReachabilityMonitor(isReachable: false)
-    let wrapped = succeeding(1).condition(Reachable(monitor: network, waits: true))
+    let wrapped = succeeding(1).condition(.reachable(monitor: network, waits: true))
     await onWorker { wrapped.start() }
     await network.wait(forWatchers: 1)
     wrapped.cancel()
@@ -79,7 +80,7 @@ struct ReadyMadeConditionTests {
 
   #if !canImport(Network)
   @Test func systemMonitor_onLinux_isAlwaysReachable() async {
-    #expect(await outcomeOfStarting(succeeding(1).condition(Reachable())).value == 1)
+    #expect(await outcomeOfStarting(succeeding(1).condition(.reachable())).value == 1)
   }
   #endif
 }

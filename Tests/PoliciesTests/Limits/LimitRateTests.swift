@@ -165,8 +165,8 @@ struct LimitRateTests {
     let limit = limit(1, per: 1)
     let made = EventRecorder<Int>()
     let retried = retrying(RetryPolicy(maxAttempts: 3, backoff: .noDelay)) { attempt -> SimpleOperation<Int> in
-      made.record(attempt)
-      return (attempt < 3 ? failing(TestError.first) : succeeding(attempt)).limited(by: limit)
+      made.record(attempt.number)
+      return (attempt.number < 3 ? failing(TestError.first) : succeeding(attempt.number)).limited(by: limit)
     }
     await start([retried])
     for attempt in 2...3 {

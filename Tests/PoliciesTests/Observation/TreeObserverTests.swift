@@ -54,7 +54,7 @@ struct TreeObserverTests {
     let retried = named(
       "retry",
       retrying(policy, clock: clock) { attempt in
-        attempt == 1 ? failing(TestError.first, named: "1") : succeeding(attempt, named: "2")
+        attempt.number == 1 ? failing(TestError.first, named: "1") : succeeding(2, named: "2")
       })
     let root = named("root", retried.condition(Condition("sunny") { _ in true }))
     watch(root)

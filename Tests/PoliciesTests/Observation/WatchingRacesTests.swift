@@ -180,8 +180,8 @@ struct WatchingRacesTests {
     let operation = retrying(RetryPolicy(maxAttempts: 3, backoff: .noDelay)) { attempt in
       AsyncOperation<Int> { progress in
         for step in 1...10 { progress.report(Double(step) / 10) }
-        if attempt < 3 { throw TestError.first }
-        return attempt
+        if attempt.number < 3 { throw TestError.first }
+        return attempt.number
       }
     }
     operation.addObserver { if let fraction = $0.fractionCompleted { fractions.withLock { $0.append(fraction) } } }

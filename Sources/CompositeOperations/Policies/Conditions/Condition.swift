@@ -14,7 +14,7 @@ public struct Condition: OperationCondition {
   private let evaluation: @Sendable (ConditionContext) async throws -> Void
 
   init(
-    name: String, prerequisites: @escaping @Sendable (ConditionContext) -> [Operation],
+    name: String, prerequisites: @escaping @Sendable (ConditionContext) -> [Operation] = { _ in [] },
     evaluation: @escaping @Sendable (ConditionContext) async throws -> Void
   ) {
     self.name = name
@@ -31,7 +31,7 @@ public struct Condition: OperationCondition {
   public init(
     _ name: String = "Condition", isMet: @escaping @Sendable (_ context: ConditionContext) async throws -> Bool
   ) {
-    self.init(name: name, prerequisites: { _ in [] }) { context in
+    self.init(name: name) { context in
       if !(try await isMet(context)) { throw ConditionError.Unmet("it does not hold") }
     }
   }

@@ -13,7 +13,8 @@ public struct ConditionError: Error, Sendable {
     public let error: any Error
   }
 
-  /// What a closure that returned false, or the negation of a condition that holds, counts as having thrown.
+  /// The error of a closure that returned false, of the negation of a condition that holds, and of
+  /// `.reachable()`.
   public struct Unmet: LocalizedError, CustomStringConvertible {
     /// What is the case.
     public let description: String

@@ -1,21 +1,21 @@
 import Foundation
 
-/// An operation that runs if conditions hold: the engine of `condition`.
+/// An operation that runs if a condition holds: the engine of `condition`.
 final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever is asking or ends touches the fields
   private enum Stage {
     case new, preparing, evaluating
   }
 
   private var stage = Stage.new
-  private var conditions: [Condition]
+  private var condition: Condition?
   private var context: ConditionContext?
-  /// The value if the conditions do not hold; nil if that is a failure.
+  /// The value if the condition does not hold; nil if that is a failure.
   private let substitute: (any Sendable)?
 
   init(
-    _ guarded: Operation, _ conditions: [Condition], otherwise substitute: (any Sendable)? = nil, givesVoid: Bool
+    _ guarded: Operation, _ condition: Condition, otherwise substitute: (any Sendable)? = nil, givesVoid: Bool
   ) {
-    self.conditions = conditions
+    self.condition = condition
     self.substitute = substitute
     super.init(guarded, givesVoid: givesVoid)
   }
@@ -23,11 +23,11 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
   override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
     switch stage {
     case .new:
-      guard !conditions.isEmpty else { return nil }
+      guard let condition else { return nil }
       let context = ConditionContext(operation: guarded, dependencies: dependencies ?? [])
       self.context = context
       stage = .preparing
-      let prerequisites = conditions.flatMap { $0.prerequisites(context) }
+      let prerequisites = condition.prerequisites(context)
       guard !prerequisites.isEmpty else { return evaluate(for: guarded) }
       Prerequisites.requireIndependence(of: prerequisites, from: guarded)
       return run(Prerequisites.operation(running: prerequisites), for: guarded)
@@ -41,9 +41,9 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
   }
 
   private func evaluate(for guarded: Operation) -> Step? {
-    guard let context = context.take() else { return nil }
+    guard let context = context.take(), let condition = condition.take() else { return nil }
     stage = .evaluating
-    return run(ConditionEvaluation(conditions, context, of: ownerName), for: guarded)
+    return run(ConditionEvaluation(condition, context, of: ownerName), for: guarded)
   }
 
   /// Nothing more is needed for an operation that was cancelled or settled by others.
@@ -57,33 +57,33 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever
   override var kind: OperationKind { .condition }
 
   override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
-    conditions = []
+    condition = nil
     context = nil
   }
 }
 
-/// Evaluates conditions, in a task; fails with a ``ConditionError`` if not all of them hold.
+/// Evaluates a condition, in a task; fails with a ``ConditionError`` if it does not hold.
 private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  // see the fields
   // Touched by the one caller that starts the operation, or settles it unstarted.
-  private var work: (conditions: [Condition], context: ConditionContext)?
+  private var work: (condition: Condition, context: ConditionContext)?
   private let task = LockBox<Task<Void, Never>?>(nil)
   private let ownerName: String?
-  private let conditionNames: [String]
+  private let conditionName: String
 
-  /// - Parameter name: what the operation is called that the conditions belong to.
-  init(_ conditions: [Condition], _ context: ConditionContext, of name: String?) {
+  /// - Parameter name: the name of the operation that the condition belongs to.
+  init(_ condition: Condition, _ context: ConditionContext, of name: String?) {
     ownerName = name
-    conditionNames = conditions.map(\.name)
-    work = (conditions, context)
+    conditionName = condition.name
+    work = (condition, context)
     super.init()
   }
 
-  override var purpose: String { "evaluates \(GateOperation.list(conditionNames))" }
+  override var purpose: String { "evaluates \(GateOperation.list([conditionName]))" }
 
   override func main() {
-    guard let (conditions, context) = work.take() else { return }
+    guard let (condition, context) = work.take() else { return }
     let task = Task.detached { [self] in
-      let outcome = await outcome(conditions, context)
+      let outcome = await outcome(condition, context)
       self.task.withLock { $0 = nil }
       settle(with: outcome)
     }
@@ -92,9 +92,9 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
     if isCancelled { task.cancel() }
   }
 
-  private func outcome(_ conditions: [Condition], _ context: ConditionContext) async -> Outcome<Void> {
+  private func outcome(_ condition: Condition, _ context: ConditionContext) async -> Outcome<Void> {
     do {
-      guard var error = try await ConditionError.evaluating(conditions, context) else { return .success(()) }
+      guard var error = try await ConditionError.evaluating([condition], context) else { return .success(()) }
       error.operationDescription = OperationError.describe(context.operation, orNamed: ownerName)
       return .failure(error)
     } catch {

@@ -1,24 +1,34 @@
 import Foundation
 
-extension OperationCondition {
-  /// Both have to hold.
+extension OperationCondition where Self == Condition {
+  /// All of the conditions have to hold; with none, the condition holds. For `a && b` with a list.
   ///
-  /// Both are evaluated, concurrently, and if both do not hold the error tells of both: `a && b && c` gathers all that
-  /// do not hold. The prerequisites of both run before.
-  public static func && (left: Self, right: some OperationCondition) -> Condition {
-    let (left, right) = (Condition(left), Condition(right))
+  /// All are evaluated, concurrently, and the error lists all that do not hold. The prerequisites of
+  /// all run before, in parallel.
+  public static func all(_ conditions: [any OperationCondition]) -> Condition {
+    let conditions = conditions.map { Condition($0) }
     return Condition(
-      name: "\(left.name) && \(right.name)", prerequisites: { left.prerequisites($0) + right.prerequisites($0) }
-    ) {
-      context in
-      if let error = try await ConditionError.evaluating([left, right], context) { throw error }
+      name: conditions.map(\.name).joined(separator: " && "),
+      prerequisites: { context in conditions.flatMap { $0.prerequisites(context) } }
+    ) { context in
+      if let error = try await ConditionError.evaluating(conditions, context) { throw error }
     }
   }
+}
 
-  /// One of them has to hold.
+extension OperationCondition {
+  /// Both conditions have to hold.
   ///
-  /// The right one is evaluated only if the left one does not hold; if neither does, the error tells of both. The
-  /// prerequisites of both run before, whether or not the right one is needed: see ``silent``.
+  /// Both are evaluated, concurrently, and if both do not hold the error lists both: `a && b && c`
+  /// lists all that do not hold. The prerequisites of both run before.
+  public static func && (left: Self, right: some OperationCondition) -> Condition {
+    .all([left, right])
+  }
+
+  /// One of the conditions has to hold.
+  ///
+  /// The right one is evaluated only if the left one does not hold; if neither holds, the error lists
+  /// both. The prerequisites of both run before, also if the right one is not needed: see ``silent``.
   public static func || (left: Self, right: some OperationCondition) -> Condition {
     let (left, right) = (Condition(left), Condition(right))
     return Condition(
@@ -31,21 +41,21 @@ extension OperationCondition {
     }
   }
 
-  /// It must not hold.
+  /// The condition must not hold.
   ///
   /// Its prerequisite, which is there to make it hold, does not run.
   public static prefix func ! (condition: Self) -> Condition {
     let condition = Condition(condition)
-    return Condition(name: "!\(condition.name)", prerequisites: { _ in [] }) { context in
+    return Condition(name: "!\(condition.name)") { context in
       if try await ConditionError.evaluating([condition], context) == nil {
         throw ConditionError.Unmet("\(condition.name) holds")
       }
     }
   }
 
-  /// The same condition without its prerequisite: it is only looked whether it holds, and nothing done about it.
+  /// The same condition without its prerequisite: it is evaluated, and nothing is done to make it hold.
   public var silent: Condition {
     let condition = Condition(self)
-    return Condition(name: condition.name, prerequisites: { _ in [] }, evaluation: condition.evaluate)
+    return Condition(name: condition.name, evaluation: condition.evaluate)
   }
 }

@@ -37,42 +37,27 @@ public struct SystemReachabilityMonitor: ReachabilityMonitor {
   }
 }
 
-/// Holds if the network can be reached, at once or after a while.
-///
-/// ```swift
-/// let sync = Synchronise().condition(Reachable(waits: true))
-/// ```
-public struct Reachable: OperationCondition {
-  /// What the condition throws if the network cannot be reached.
-  public struct Failure: LocalizedError, CustomStringConvertible, Equatable {
-    /// Says so.
-    public var description: String { "the network can not be reached" }
-
-    /// The same as ``description``.
-    public var errorDescription: String? { description }
-  }
-
-  private let monitor: any ReachabilityMonitor
-  private let waits: Bool
-
-  /// Makes the condition.
+extension OperationCondition where Self == Condition {
+  /// Holds if the network can be reached, at once or after a while.
+  ///
+  /// ```swift
+  /// let sync = Synchronise().condition(.reachable(waits: true))
+  /// ```
   ///
   /// - Parameters:
-  ///   - monitor: whom to ask. On Linux the default finds everything reachable.
-  ///   - waits: whether to wait until the network can be reached, for as long as it takes and the operation is not
-  ///     cancelled, instead of failing. Waiting takes no slot of a queue and no thread.
-  public init(monitor: some ReachabilityMonitor = SystemReachabilityMonitor(), waits: Bool = false) {
-    self.monitor = monitor
-    self.waits = waits
-  }
-
-  /// Returns if the network can be reached, else waits or throws a ``Failure``.
-  public func evaluate(_ context: ConditionContext) async throws {
-    for await isReachable in monitor.reachability() {
-      if isReachable { return }
-      if !waits { break }
+  ///   - monitor: the monitor to ask. On Linux the default finds everything reachable.
+  ///   - waits: whether to wait until the network can be reached, for as long as it takes and the
+  ///     operation is not cancelled, instead of failing. Waiting takes no slot of a queue and no thread.
+  public static func reachable(
+    monitor: some ReachabilityMonitor = SystemReachabilityMonitor(), waits: Bool = false
+  ) -> Condition {
+    Condition(name: "reachable") { _ in
+      for await isReachable in monitor.reachability() {
+        if isReachable { return }
+        if !waits { break }
+      }
+      try Task.checkCancellation()
+      throw ConditionError.Unmet("the network cannot be reached")
     }
-    try Task.checkCancellation()
-    throw Failure()
   }
 }
