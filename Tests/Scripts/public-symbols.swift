@@ -1,7 +1,8 @@
 // Lists the public symbols in the symbol graphs of a library, or those of them that have no documentation comment.
-// USAGE: public-symbols list|undocumented FILE.symbols.json…
+// USAGE: public-symbols list|names|undocumented FILE.symbols.json…
 //
-// `list` prints each symbol with its declaration in a line. `undocumented` fails if there is one, or no symbol at all.
+// `list` prints each symbol with its declaration in a line. `names` prints how many names there are for users to learn: overloads
+// count once, and codes, kinds and what conformances ask for do not. `undocumented` fails if there is one, or no symbol at all.
 
 import Foundation
 
@@ -28,10 +29,27 @@ struct SymbolGraph: Decodable {
 
     var path: String { pathComponents.joined(separator: ".") }
 
-    /// In one line.
+    /// In one line, without what depends on whether the compiler prints it from sources or from a module: the types
+    /// around a type, and the names of parameters without a label.
     var declaration: String {
       (declarationFragments ?? []).map(\.spelling).joined()
         .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        .replacing(#/\bSelf\./#, with: "")
+        .replacing(#/\b([A-Z]\w*\.)+(?=[A-Z])/#, with: "")
+        .replacing(#/\b_ \w+: /#, with: "")
+    }
+
+    /// Whether it is a name of its own that users meet: no text of an error, no conformance that the language asks for,
+    /// and no member of a list of codes or kinds.
+    var isName: Bool {
+      let conformances: Set = [
+        "description", "debugDescription", "errorDescription", "customMirror", "encode(to:)", "init(from:)",
+        "hash(into:)",
+        "==(_:_:)", "<(_:_:)", "allCases",
+      ]
+      let lists: Set = ["Code", "Kind", "State"]
+      return !conformances.contains(pathComponents.last ?? "")
+        && pathComponents.dropLast().allSatisfy { !lists.contains($0) }
     }
 
     var isDocumented: Bool { docComment?.lines.contains { !$0.text.isEmpty } == true }
@@ -69,12 +87,14 @@ let symbols = try arguments.dropFirst().flatMap { path in
 switch arguments.first {
 case "list":
   for line in Set(symbols.map { "\($0.path): \($0.declaration)" }).sorted() { print(line) }
+case "names":
+  print(Set(symbols.filter(\.isName).map(\.path)).count)
 case "undocumented":
   let undocumented = symbols.filter { !$0.isDocumented }
   for line in undocumented.map({ "\($0.place): \($0.path)" }).sorted() { print("not documented: \(line)") }
   print("\(symbols.count - undocumented.count) of \(symbols.count) public symbols are documented")
   exit(undocumented.isEmpty && !symbols.isEmpty ? 0 : 1)
 default:
-  print("USAGE: public-symbols list|undocumented FILE.symbols.json…")
+  print("USAGE: public-symbols list|names|undocumented FILE.symbols.json…")
   exit(2)
 }
