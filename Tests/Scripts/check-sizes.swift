@@ -1,4 +1,5 @@
-// Compares the sizes of the libraries, and the drawings of the flows, with the sources. Tests/Scripts/check-sizes says how to use it.
+// Compares what the documentation tells readers of the source with the sources: sizes, names, flows. Tests/Scripts/check-sizes
+// says how to use it.
 // USAGE: check-sizes [--write] [--symbols FILE]
 
 import Foundation
@@ -35,6 +36,7 @@ struct SourceFile {
   let publicTypeCount: Int
   /// The modules that it imports.
   let imports: Set<String>
+  let declaredNames: Set<String>
 
   init(_ path: String, in target: String) {
     self.path = path
@@ -54,6 +56,7 @@ struct SourceFile {
     codeLineCount = code
     publicTypeCount = all.count { Self.declaresPublicType($0) }
     imports = Set(all.compactMap(Self.importedModule))
+    declaredNames = all.reduce(into: []) { $0.formUnion(Self.declaredNames(in: $1)) }
   }
 
   // Without regular expressions, which would take most of a minute for all files.
@@ -76,6 +79,15 @@ struct SourceFile {
     return words.first == "import" ? words.dropFirst().first.map(String.init) : nil
   }
 
+  /// The names behind the keywords of declarations.
+  private static func declaredNames(in line: Substring) -> [String] {
+    let words = line.split(separator: " ")
+    return zip(words, words.dropFirst()).compactMap { keyword, name in
+      ["func", "var", "let", "class", "struct", "enum", "protocol", "typealias"].contains(keyword)
+        ? String(name.prefix { $0.isLetter || $0.isNumber }) : nil
+    }
+  }
+
   var folder: String? { path.contains("/") ? String(path[..<path.lastIndex(of: "/")!]) : nil }
 }
 
@@ -86,6 +98,7 @@ struct Sizes {
   var codeLines = 0
   var publicTypes = 0
   var imports: Set<String> = []
+  var declaredNames: Set<String> = []
 
   init() {}
 
@@ -100,6 +113,7 @@ struct Sizes {
     codeLines = found.reduce(0) { $0 + $1.codeLineCount }
     publicTypes = found.reduce(0) { $0 + $1.publicTypeCount }
     imports = found.reduce(into: []) { $0.formUnion($1.imports) }
+    declaredNames = found.reduce(into: []) { $0.formUnion($1.declaredNames) }
   }
 
   mutating func add(_ other: Sizes) {
@@ -107,6 +121,7 @@ struct Sizes {
     files += other.files
     codeLines += other.codeLines
     publicTypes += other.publicTypes
+    declaredNames.formUnion(other.declaredNames)
   }
 
   var lineCount: Int { files.reduce(0) { $0 + $1.lineCount } }
@@ -196,23 +211,35 @@ func linkedPaths(in text: String) -> [String] {
 /// The names between backticks.
 func names(in cell: String) -> [String] { cell.matches(of: /`([A-Za-z]+)`/).map { String($0.1) } }
 
-/// The rows of the table that begins with a column of that title: the titles, the place of the first row, and their cells.
-func rows(in article: [Substring]) -> (titles: [String], first: Int, rows: [[String]]) {
+/// The table whose titles begin like this: the titles, the place of the first row, and the cells of all rows.
+func rows(
+  of titles: String, in article: [Substring], at path: String
+) -> (titles: [String], first: Int, rows: [[String]]) {
   func cells(_ line: Substring) -> [String] {
     line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false)
       .map { $0.trimmingCharacters(in: .whitespaces) }
   }
-  guard let head = article.firstIndex(where: { $0.hasPrefix("| library |") && $0.contains("| lines of code |") }) else {
-    fail("\(table) has no table that begins with \"| library |\" and has a column \"lines of code\"")
+  guard let head = article.firstIndex(where: { $0.hasPrefix(titles) }) else {
+    fail("\(path) has no table that begins with \"\(titles)\"")
   }
   return (cells(article[head]), head + 2, article[(head + 2)...].prefix { $0.hasPrefix("|") }.map(cells))
 }
 
+/// What is counted of each target.
+func countedTargets() -> [String: Sizes] {
+  var counted: [String: Sizes] = [:]
+  for target in ((try? FileManager.default.contentsOfDirectory(atPath: sources)) ?? []) {
+    let sizes = Sizes(of: target)
+    if !sizes.files.isEmpty { counted[target] = sizes }
+  }
+  return counted
+}
+
 /// Compares the table with the counts, or writes them into it: the public symbols if these are given, or else all other
 /// columns. Returns what differs.
-func checkTable(symbols: [String: Int]?, writes: Bool) -> [String] {
-  var article = lines(of: read(table)).map(Substring.init)
-  let (titles, first, rows) = rows(in: article)
+func checkTable(_ counted: [String: Sizes], symbols: [String: Int]?, writes: Bool) -> [String] {
+  var article = lines(of: read(table))
+  let (titles, first, rows) = rows(of: "| library | what it is |", in: article, at: table)
   for column in Column.allCases where !titles.contains(column.rawValue) {
     fail("the table in \(table) has no column \"\(column.rawValue)\"")
   }
@@ -220,17 +247,10 @@ func checkTable(symbols: [String: Int]?, writes: Bool) -> [String] {
     fail("the table in \(table) has no column \"stands on\"")
   }
 
-  let targets = ((try? FileManager.default.contentsOfDirectory(atPath: sources)) ?? []).sorted()
-  var counted: [String: Sizes] = [:]
-  for target in targets {
-    let sizes = Sizes(of: target)
-    if !sizes.files.isEmpty { counted[target] = sizes }
-  }
   let order = rows.compactMap { names(in: $0[0]).first }
   var differences: [String] = []
-  for target in counted.keys.sorted() where !order.contains(target) && symbols == nil {
-    differences.append("\(target): has no row in the table")
-  }
+  let unlisted = counted.keys.filter { !order.contains($0) }.sorted()
+  if symbols == nil { differences += unlisted.map { "\($0): has no row in the table" } }
 
   var all = Sizes()
   for target in order { all.add(counted[target] ?? Sizes()) }
@@ -257,7 +277,7 @@ func checkTable(symbols: [String: Int]?, writes: Bool) -> [String] {
       }
     }
     if let target, symbols == nil {
-      let uses = order.filter { sizes.imports.contains($0) && $0 != target }
+      let uses = (order + unlisted).filter { sizes.imports.contains($0) && $0 != target }
       if names(in: row[standsOn]).sorted() != uses.sorted() {
         let text = uses.isEmpty ? "" : uses.map { "`\($0)`" }.joined(separator: ", ")
         if writes {
@@ -277,6 +297,33 @@ func checkTable(symbols: [String: Int]?, writes: Bool) -> [String] {
     }
   }
   return differences
+}
+
+// MARK: - Words
+
+/// Looks for each name of code in the table with the same row for each library. Returns those that no library declares.
+func checkNames(_ counted: [String: Sizes]) -> [String] {
+  let declared = counted.values.reduce(into: Set<String>()) { $0.formUnion($1.declaredNames) }
+  var differences: [String] = []
+  for row in rows(of: "| | operation, composite |", in: lines(of: read(table)), at: table).rows {
+    for code in row.flatMap({ $0.matches(of: /`([^`]+)`/).map(\.1) }) {
+      // The last part before parameters or a closure, as in `step.on(queue)`.
+      let parts = code.prefix { !"( {:".contains($0) }.split(separator: ".")
+      if let name = parts.last, !declared.contains(String(name)) {
+        differences.append("row \"\(row[0])\": no library declares `\(name)`")
+      }
+    }
+  }
+  return differences
+}
+
+/// Returns the terms that the glossary has twice.
+func checkGlossary() -> [String] {
+  var known: Set<String> = []
+  return rows(of: "| term | meaning |", in: lines(of: read(flows)), at: flows).rows
+    .flatMap { $0[0].components(separatedBy: ", ") }
+    .filter { !known.insert($0).inserted }
+    .map { "glossary: \"\($0)\" stands in it twice" }
 }
 
 // MARK: - The flows
@@ -381,16 +428,19 @@ while let argument = arguments.first {
   }
 }
 
-let sizes = checkTable(symbols: symbols, writes: writes)
-// Those who only ask for the symbols have other things in hand than drawings.
+let counted = countedTargets()
+let sizes = checkTable(counted, symbols: symbols, writes: writes)
+// `check-api` only asks for the symbols.
+let words = symbols == nil ? checkNames(counted) + checkGlossary() : []
 let drawings = symbols == nil ? checkFlows() : []
-for difference in sizes + drawings { print(difference) }
+for difference in sizes + words + drawings { print(difference) }
 if !sizes.isEmpty {
   print(
     symbols == nil
       ? "Sizes in \(table) differ. Write them with `Tests/Scripts/check-sizes --write`; a new library needs a row first."
       : "Public symbols in \(table) differ. Write them with `Tests/Scripts/check-api --write-sizes`.")
 }
+if !words.isEmpty { print("Write the names in \(table) as the libraries have them, and each term of \(flows) once.") }
 if !drawings.isEmpty { print("Draw the flows in \(flows) as the code is now; a flow passes at most ten files.") }
-if !(sizes + drawings).isEmpty { exit(1) }
-print(writes ? "sizes written into \(table)" : "the sizes and the flows in the documentation are those of the sources")
+if !(sizes + words + drawings).isEmpty { exit(1) }
+print(writes ? "sizes written into \(table)" : "\(table) and the flows of \(flows) say what the sources do")
