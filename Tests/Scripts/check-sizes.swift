@@ -443,4 +443,10 @@ if !sizes.isEmpty {
 if !words.isEmpty { print("Write the names in \(table) as the libraries have them, and each term of \(flows) once.") }
 if !drawings.isEmpty { print("Draw the flows in \(flows) as the code is now; a flow passes at most ten files.") }
 if !(sizes + words + drawings).isEmpty { exit(1) }
-print(writes ? "sizes written into \(table)" : "\(table) and the flows of \(flows) say what the sources do")
+if writes {
+  print("sizes written into \(table)")
+} else if symbols == nil {
+  print("\(table) and the flows of \(flows) say what the sources do")
+} else {
+  print("the public symbols in \(table) are those of the libraries")
+}
