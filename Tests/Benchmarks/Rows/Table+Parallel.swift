@@ -3,7 +3,7 @@ import Foundation
 extension Table {
   /// Parallel composites of empty children, against what else runs them.
   static var parallel: [Row] {
-    againstOperationQueue + againstTaskGroup + onGivenQueue + blockChildren
+    againstOperationQueue + [underTheLock] + againstTaskGroup + onGivenQueue + blockChildren
   }
 
   private static var againstOperationQueue: [Row] {
@@ -16,6 +16,17 @@ extension Table {
           subject: .blocking { Parallel.run(count) },
           peer: .blocking { OperationQueuePeer.run(count, in: queue) {} }))
     }
+  }
+
+  /// What the dispenser saves: a limit, however high, has each child claimed under the lock.
+  private static var underTheLock: Row {
+    let count = 10_000
+    return Row(
+      section: "Parallel", name: "10,000 children with a limit of 1,000,000", against: "the same without a limit",
+      count: count, budget: .atMost(1.6),
+      measurement: .comparison(
+        subject: .blocking { Parallel.runLimited(count) },
+        peer: .blocking { Parallel.run(count) }))
   }
 
   private static var againstTaskGroup: [Row] {

@@ -8,6 +8,13 @@ enum Parallel {
     finish(CompositeOperation(operations: (0..<count).map { _ in emptyOperation() }, operationQueue: queue))
   }
 
+  /// The same, with a limit that holds no child back.
+  static func runLimited(_ count: Int) {
+    let composite = CompositeOperation(operations: (0..<count).map { _ in emptyOperation() })
+    composite.maxConcurrentOperationCount = 1_000_000
+    finish(composite)
+  }
+
   /// The same, each child with a body of its own.
   static func run(_ count: Int, body: @escaping @Sendable () -> Void) {
     finish(
