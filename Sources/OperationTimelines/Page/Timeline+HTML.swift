@@ -89,7 +89,7 @@ enum TimelinePage {
     var rows: [String] = []
     for (place, entry) in timeline.entries.enumerated() {
       let values = [
-        "\(entry.id)", number(tree.parents[place]), JSONText.string(entry.title), "\(types[entry.type])",
+        "\(entry.id)", number(tree.parents[place]), string(entry.title), "\(types[entry.type])",
         "\(kinds[entry.kind.rawValue])", "\(entry.queued.nanoseconds)", number(entry.started?.nanoseconds),
         number(entry.settled?.nanoseconds), ending(entry.ending), message(entry.ending),
         number(entry.thread.map { threads[$0] }), "\(entry.attempt)", "\(entry.tag)",
@@ -101,13 +101,13 @@ enum TimelinePage {
       "tag",
     ]
     return """
-      {"title":\(JSONText.string(title)),
+      {"title":\(string(title)),
       "peak":\(timeline.peakConcurrency),"wrappers":[\(list(kinds.values.filter { Timeline.Kind(rawValue: $0).isWrapper }))],
       "start":\(timeline.start.nanoseconds),"end":\(timeline.end.nanoseconds),
       "fields":[\(list(fields))],
       "types":[\(list(types.values))],
       "kinds":[\(list(kinds.values))],
-      "threads":[\(threads.values.map { "[\($0.number),\(JSONText.string($0.name))]" }.joined(separator: ","))],
+      "threads":[\(threads.values.map { "[\($0.number),\(string($0.name))]" }.joined(separator: ","))],
       "critical":[\(CriticalPath(tree).places.map { "\($0)" }.joined(separator: ","))],
       "entries":[
       \(rows.joined(separator: ",\n"))
@@ -116,7 +116,11 @@ enum TimelinePage {
   }
 
   private static func list(_ texts: [String]) -> String {
-    texts.map(JSONText.string).joined(separator: ",")
+    texts.map(string).joined(separator: ",")
+  }
+
+  private static func string(_ text: String) -> String {
+    HarmlessText.quotedJSON(text, isForPage: true)
   }
 
   private static func number(_ value: (some BinaryInteger)?) -> String {
@@ -133,7 +137,7 @@ enum TimelinePage {
   }
 
   private static func message(_ ending: Timeline.Ending?) -> String {
-    if case .failure(let message) = ending { JSONText.string(message) } else { "null" }
+    if case .failure(let message) = ending { string(message) } else { "null" }
   }
 
   /// Values in the order in which they came up, each once.
