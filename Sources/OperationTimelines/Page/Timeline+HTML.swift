@@ -2,18 +2,6 @@ import CompositeOperations
 import Foundation
 
 extension Timeline {
-  /// Writes ``html(title:)`` to a file.
-  ///
-  /// The file is replaced as a whole or left as it was. Blocks the calling thread until it is written.
-  ///
-  /// - Parameters:
-  ///   - url: the file, which is replaced if it exists.
-  ///   - title: the title of the page.
-  /// - Throws: ``TimelineWriteError``.
-  public func write(html url: URL, title: String = "Timeline") throws {
-    try write(html(title: title), to: url)
-  }
-
   /// The timeline as one page that needs nothing else: no other file, no network.
   ///
   /// Rows are nested by what contains what, and can be collapsed; bars show waiting, running and how it ended, with the
@@ -102,7 +90,7 @@ enum TimelinePage {
     ]
     return """
       {"title":\(string(title)),
-      "peak":\(timeline.peakConcurrency),"wrappers":[\(list(kinds.values.filter { Timeline.Kind(rawValue: $0).isWrapper }))],
+      "peak":\(timeline.peakConcurrency),"wrappers":[\(list(kinds.values.filter { OperationKind(rawValue: $0).isWrapper }))],
       "start":\(timeline.start.nanoseconds),"end":\(timeline.end.nanoseconds),
       "fields":[\(list(fields))],
       "types":[\(list(types.values))],

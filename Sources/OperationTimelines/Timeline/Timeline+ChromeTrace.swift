@@ -76,7 +76,8 @@ private struct ChromeTrace {
     let started = entry.started ?? entry.queued
     let end = end(of: entry)
     if let thread = entry.thread { threads[thread.number] = threads[thread.number] ?? thread }
-    let head = "\"pid\":1,\"cat\":\(HarmlessText.quotedJSON(entry.kind.rawValue)),\"name\":\(HarmlessText.quotedJSON(entry.title))"
+    let (kind, name) = (HarmlessText.quotedJSON(entry.kind.rawValue), HarmlessText.quotedJSON(entry.title))
+    let head = "\"pid\":1,\"cat\":\(kind),\"name\":\(name)"
     let arguments = "\"args\":{\(arguments(of: entry, place))}"
     let thread = entry.thread?.number ?? ChromeTrace.unknownThread
     if isComposition[place] {

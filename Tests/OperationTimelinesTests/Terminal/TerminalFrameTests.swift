@@ -80,7 +80,9 @@ struct TerminalFrameTests {
   func quotedJSON_ofAnyText_isHarmless(text: String, terminal: String, page: String) throws {
     #expect(HarmlessText.quotedJSON(text) == "\"\(terminal)\"")
     #expect(HarmlessText.quotedJSON(text, isForPage: true) == "\"\(page)\"")
-    for json in [terminal, page] { #expect(try JSONDecoder().decode([String].self, from: Data("[\"\(json)\"]".utf8)) == [text]) }
+    for json in [terminal, page] {
+      #expect(try JSONDecoder().decode([String].self, from: Data("[\"\(json)\"]".utf8)) == [text])
+    }
   }
 
   @Test func json_withCharactersThatATerminalObeys_keepsTheRest() {
