@@ -37,9 +37,11 @@ enum ImagePipelineCommand {
 
     if options.printsText { print(timeline.textTree(), terminator: "") }
     if let path = options.html {
-      try timeline.write(html: URL(fileURLWithPath: path), title: "Image pipeline")
+      try OutputFile.write(timeline.html(title: "Image pipeline"), to: URL(fileURLWithPath: path), as: "timeline")
     }
-    if let path = options.trace { try timeline.write(chromeTrace: URL(fileURLWithPath: path)) }
+    if let path = options.trace {
+      try OutputFile.write(timeline.chromeTrace(), to: URL(fileURLWithPath: path), as: "timeline")
+    }
     if !options.printsText {
       let failed = timeline.entries.count { if case .failure = $0.ending { true } else { false } }
       print("\(timeline.entries.count) operations, of which \(failed) failed; \(options.names.count) images")

@@ -67,7 +67,8 @@ struct ForecastCommand {
 
   private func write(_ timeline: Timeline?, _ options: Options) throws {
     guard let timeline, let path = options.timeline else { return }
-    try timeline.write(html: URL(fileURLWithPath: path), title: "Forecast \(options.cities.joined(separator: " "))")
+    let page = timeline.html(title: "Forecast \(options.cities.joined(separator: " "))")
+    try OutputFile.write(page, to: URL(fileURLWithPath: path), as: "timeline")
   }
 
   private func print(_ text: String) throws {

@@ -71,8 +71,9 @@ struct LinkCheckCommand {
 
   private func write(_ timeline: Timeline?, _ options: Options) throws(OutputError) {
     guard let timeline, let path = options.timeline else { return }
+    let page = timeline.html(title: "LinkCheck \(options.paths.joined(separator: " "))")
     do {
-      try timeline.write(html: URL(fileURLWithPath: path), title: "LinkCheck \(options.paths.joined(separator: " "))")
+      try OutputFile.write(page, to: URL(fileURLWithPath: path), as: "timeline")
     } catch {
       throw OutputError(problem: "\(error)")
     }

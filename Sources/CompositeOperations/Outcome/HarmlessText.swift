@@ -14,17 +14,6 @@ package enum HarmlessText {
     return String(scalars)
   }
 
-  /// Whether a character is written as an escape where text is JSON for machines, which people look at in terminals, too:
-  /// control characters, line separators, and what turns the direction of text.
-  package static func isEscapedInJSON(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar {
-    case "\u{0}"..<" ", "\u{7F}"..<"\u{A0}", "\u{61C}", "\u{200E}", "\u{200F}", "\u{2028}"..."\u{202E}",
-      "\u{2066}"..."\u{2069}", "\u{FEFF}":
-      true
-    default: false
-    }
-  }
-
   private static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     switch scalar.properties.generalCategory {
     case .control: scalar.properties.isWhitespace ? " " : replacement

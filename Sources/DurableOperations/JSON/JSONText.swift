@@ -128,7 +128,7 @@ struct JSONText: ~Copyable {
   }
 
   /// Appends the escape with four digits.
-  mutating func append(escapeOf unit: UInt16) {
+  private mutating func append(escapeOf unit: UInt16) {
     append(json: #"\u"#)
     for shift in [12, 8, 4, 0] {
       let digit = UInt8(truncatingIfNeeded: unit >> shift & 0xF)

@@ -68,21 +68,6 @@ struct JSONLine: ~Copyable {
   /// The object, which must have a member. What a terminal would obey is an escape: in JSON it stands in texts alone.
   consuming func finished() -> String {
     text.append(byte: UInt8(ascii: "}"))
-    let line = text.string
-    if text.bytes.allSatisfy({ 0x20..<0x7F ~= $0 }) { return line }
-    var escaped = JSONText()
-    var start = 0, end = 0
-    for scalar in line.unicodeScalars {
-      let width = UTF8.width(scalar)
-      if HarmlessText.isEscapedInJSON(scalar) {
-        escaped.append(text.bytes(start..<end))
-        escaped.append(escapeOf: UInt16(scalar.value))
-        start = end + width
-      }
-      end += width
-    }
-    if start == 0 { return line }
-    escaped.append(text.bytes(start..<end))
-    return escaped.string
+    return HarmlessText.json(text.string)
   }
 }

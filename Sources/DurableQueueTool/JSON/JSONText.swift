@@ -27,7 +27,7 @@ enum JSONText: Sendable, ExpressibleByDictionaryLiteral {
     case .null: text += "null"
     case .bool(let value): text += value ? "true" : "false"
     case .integer(let value): text += String(value)
-    case .string(let value): Self.write(value, to: &text)
+    case .string(let value): text += HarmlessText.quotedJSON(value)
     case .verbatim(let value): text += value
     case .array(let elements):
       text += "["
@@ -40,29 +40,11 @@ enum JSONText: Sendable, ExpressibleByDictionaryLiteral {
       text += "{"
       for (index, (key, value)) in pairs.enumerated() {
         if index > 0 { text += "," }
-        Self.write(key, to: &text)
+        text += HarmlessText.quotedJSON(key)
         text += ":"
         value.write(to: &text)
       }
       text += "}"
     }
-  }
-
-  private static func write(_ value: String, to text: inout String) {
-    text += "\""
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      case _ where HarmlessText.isEscapedInJSON(scalar):
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    text += "\""
   }
 }

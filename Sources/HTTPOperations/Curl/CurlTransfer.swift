@@ -296,7 +296,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
       pauses.isSending = false
       return CurlTransfer.pause
     case .failed(let error):
-      ownEnd = .threw(HTTPError(.unreadableFile, url: upload.file ?? request.url, underlying: error))
+      ownEnd = .threw(HTTPError(.unreadableFile, url: upload.file ?? request.url, cause: error))
       return CurlTransfer.abortSending
     }
   }

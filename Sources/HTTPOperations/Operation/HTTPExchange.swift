@@ -250,7 +250,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     case .success(false): break
     case .failure where !isUnderWay: settle(with: .cancelled)
     case .failure(let error):
-      settle(with: .failure(HTTPError(.unwritableFile, url: response.file, underlying: error)))
+      settle(with: .failure(HTTPError(.unwritableFile, url: response.file, cause: error)))
     }
   }
 
@@ -264,7 +264,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     } catch {
       let file = running.withLock { $0.file.take() }
       if let file { discard(file) }
-      endHop { $0.fail(HTTPError(.unwritableFile, url: destination, underlying: error)) }
+      endHop { $0.fail(HTTPError(.unwritableFile, url: destination, cause: error)) }
       return false
     }
   }

@@ -9,7 +9,7 @@ extension HTTPError {
   ///
   /// - Parameter hasAnswer: whether an answer had begun to come.
   init(_ error: any Error, url: URL?, hasAnswer: Bool) {
-    self.init(Self.code(of: error, hasAnswer: hasAnswer), url: url, underlying: error)
+    self.init(Self.code(of: error, hasAnswer: hasAnswer), url: url, cause: error)
   }
 
   private static func code(of error: any Error, hasAnswer: Bool) -> Code {
@@ -53,7 +53,7 @@ extension HTTPError {
 }
 
 extension HTTPError.Code {
-  /// What `URLSession` calls it, for those who look at the underlying error.
+  /// What `URLSession` calls it, for a caller that looks at the cause.
   var ofFoundation: URLError.Code? {
     switch value {
     case .hostNotFound: .cannotFindHost

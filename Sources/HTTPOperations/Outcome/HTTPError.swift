@@ -44,7 +44,7 @@ public struct HTTPError: Error, Sendable {
     public static let invalidRedirect = Code(value: .invalidRedirect)
     /// The answer was not HTTP.
     public static let notHTTP = Code(value: .notHTTP)
-    /// Something else; see ``HTTPError/underlying``.
+    /// Something else; see ``HTTPError/cause``.
     public static let other = Code(value: .other)
 
     /// All codes of this version.
@@ -67,20 +67,20 @@ public struct HTTPError: Error, Sendable {
   public let code: Code
   /// The address, or the file, that it went wrong with.
   public let url: URL?
-  /// The error of Foundation that says so, if there is one.
-  public let underlying: (any Error)?
+  /// The error of Foundation behind it, if there is one.
+  public let cause: (any Error)?
   private let detail: String?
 
-  init(_ code: Code, url: URL?, underlying: (any Error)? = nil, detail: String? = nil) {
+  init(_ code: Code, url: URL?, cause: (any Error)? = nil, detail: String? = nil) {
     self.code = code
     self.url = url
-    self.underlying = underlying
+    self.cause = cause
     self.detail = detail
   }
 
   /// Makes an error, for tests and for stand-ins of ``HTTPOperation``.
-  public init(_ code: Code, url: URL?, underlying: (any Error)? = nil) {
-    self.init(code, url: url, underlying: underlying, detail: nil)
+  public init(_ code: Code, url: URL?, cause: (any Error)? = nil) {
+    self.init(code, url: url, cause: cause, detail: nil)
   }
 }
 
@@ -90,44 +90,44 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
 
   private var sentence: String {
     let place = url.map { $0.isFileURL ? $0.path : $0.textWithoutSecrets } ?? "nowhere"
-    let cause = (detail ?? underlying?.localizedDescription).map { " (\($0))" } ?? ""
+    let reason = (detail ?? cause?.localizedDescription).map { " (\($0))" } ?? ""
     return switch code.value {
     case .invalidURL:
-      "No request can be made to \(place)\(cause). Use an http or https address that has a host."
+      "No request can be made to \(place)\(reason). Use an http or https address that has a host."
     case .invalidRequest:
-      "The request to \(place) contradicts itself\(cause). Change its method or its header fields."
+      "The request to \(place) contradicts itself\(reason). Change its method or its header fields."
     case .unreadableFile:
-      "\(place) can not be uploaded\(cause). Name a file that can be read."
+      "\(place) can not be uploaded\(reason). Name a file that can be read."
     case .unwritableFile:
-      "\(place) can not be downloaded to\(cause). Name a file in a folder that can be written, on a disk with room."
+      "\(place) can not be downloaded to\(reason). Name a file in a folder that can be written, on a disk with room."
     case .hostNotFound:
-      "There is no such host as that of \(place)\(cause). Check the address, or the network's name service."
+      "There is no such host as that of \(place)\(reason). Check the address, or the network's name service."
     case .connectionRefused:
-      "\(place) can not be connected to\(cause). Check that the server runs, and try again."
+      "\(place) can not be connected to\(reason). Check that the server runs, and try again."
     case .notConnected:
-      "\(place) can not be asked, for there is no network\(cause). Try again when there is."
+      "\(place) can not be asked, for there is no network\(reason). Try again when there is."
     case .insecureConnection:
-      "No secure connection to \(place) came about\(cause). Check the server's certificate, and the clock."
+      "No secure connection to \(place) came about\(reason). Check the server's certificate, and the clock."
     case .timedOut:
-      "\(place) did not answer in time\(cause). Try again, or raise the request's timeoutInterval or the totalTime of its options."
+      "\(place) did not answer in time\(reason). Try again, or raise the request's timeoutInterval or the totalTime of its options."
     case .connectionLost:
-      "The connection to \(place) ended without an answer\(cause). Try again if the request may be made twice."
+      "The connection to \(place) ended without an answer\(reason). Try again if the request may be made twice."
     case .malformedAnswer:
-      "What \(place) answered is no HTTP\(cause). Check the address and its port."
+      "What \(place) answered is no HTTP\(reason). Check the address and its port."
     case .headerTooLarge:
-      "The header fields of the answer of \(place) are too long\(cause). The server has to send less."
+      "The header fields of the answer of \(place) are too long\(reason). The server has to send less."
     case .bodyTooLarge:
-      "The answer of \(place) is too long to be kept in memory\(cause). Download it to a file, or raise bodyInMemory of its options."
+      "The answer of \(place) is too long to be kept in memory\(reason). Download it to a file, or raise bodyInMemory of its options."
     case .truncatedBody:
-      "The answer of \(place) ended before it was complete\(cause). Try again."
+      "The answer of \(place) ended before it was complete\(reason). Try again."
     case .tooManyRedirects:
-      "\(place) redirects once more than is followed\(cause). Check for a circle, or raise maxRedirects."
+      "\(place) redirects once more than is followed\(reason). Check for a circle, or raise maxRedirects."
     case .invalidRedirect:
-      "The redirect of \(place) can not be followed\(cause). Use maxRedirects: 0 to have it as the answer."
+      "The redirect of \(place) can not be followed\(reason). Use maxRedirects: 0 to have it as the answer."
     case .notHTTP:
-      "\(place) did not answer in HTTP\(cause). Check the session's protocolClasses."
+      "\(place) did not answer in HTTP\(reason). Check the session's protocolClasses."
     case .other:
-      "The request to \(place) failed\(cause)."
+      "The request to \(place) failed\(reason)."
     }
   }
 

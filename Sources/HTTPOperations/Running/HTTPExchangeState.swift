@@ -125,13 +125,13 @@ struct HTTPExchangeState: Sendable {
   /// The time for all of it is over.
   mutating func timedOut(after time: Duration) {
     let detail = "it was not complete after \(time), which is all the time it has"
-    fail(HTTPError(.timedOut, url: request.url, underlying: URLError(.timedOut), detail: detail))
+    fail(HTTPError(.timedOut, url: request.url, cause: URLError(.timedOut), detail: detail))
   }
 
   /// Nothing was sent or received for too long.
   mutating func idled(for time: Duration) {
     let detail = "nothing came or went for \(time)"
-    fail(HTTPError(.timedOut, url: request.url, underlying: URLError(.timedOut), detail: detail))
+    fail(HTTPError(.timedOut, url: request.url, cause: URLError(.timedOut), detail: detail))
   }
 
   /// The header fields of an answer came. Says what becomes of its body.
@@ -227,13 +227,13 @@ struct HTTPExchangeState: Sendable {
       .fail(
         request.url?.scheme == "https" && answer == nil
           ? HTTPError(
-            .insecureConnection, url: request.url, underlying: URLError(.cancelled),
+            .insecureConnection, url: request.url, cause: URLError(.cancelled),
             detail: "the session's delegate refused the server, or the session was invalidated")
           : HTTPError(
-            .other, url: request.url, underlying: URLError(.cancelled), detail: "the session was invalidated"))
+            .other, url: request.url, cause: URLError(.cancelled), detail: "the session was invalidated"))
     case .failed(let code, let detail):
       .fail(
-        HTTPError(code, url: request.url, underlying: code.ofFoundation.map { URLError($0) }, detail: detail))
+        HTTPError(code, url: request.url, cause: code.ofFoundation.map { URLError($0) }, detail: detail))
     case .threw(let error as HTTPError): .fail(error)
     case .threw(let error): .fail(HTTPError(error, url: request.url, hasAnswer: answer != nil))
     }

@@ -2,18 +2,6 @@ import CompositeOperations
 import Foundation
 
 extension Timeline {
-  /// Writes ``html(title:)`` to a file.
-  ///
-  /// The file is replaced as a whole or left as it was. Blocks the calling thread until it is written.
-  ///
-  /// - Parameters:
-  ///   - url: the file, which is replaced if it exists.
-  ///   - title: the title of the page.
-  /// - Throws: ``TimelineWriteError``.
-  public func write(html url: URL, title: String = "Timeline") throws {
-    try write(html(title: title), to: url)
-  }
-
   /// The timeline as one page that needs nothing else: no other file, no network.
   ///
   /// Rows are nested by what contains what, and can be collapsed; bars show waiting, running and how it ended, with the
@@ -89,7 +77,7 @@ enum TimelinePage {
     var rows: [String] = []
     for (place, entry) in timeline.entries.enumerated() {
       let values = [
-        "\(entry.id)", number(tree.parents[place]), JSONText.string(entry.title), "\(types[entry.type])",
+        "\(entry.id)", number(tree.parents[place]), string(entry.title), "\(types[entry.type])",
         "\(kinds[entry.kind.rawValue])", "\(entry.queued.nanoseconds)", number(entry.started?.nanoseconds),
         number(entry.settled?.nanoseconds), ending(entry.ending), message(entry.ending),
         number(entry.thread.map { threads[$0] }), "\(entry.attempt)", "\(entry.tag)",
@@ -101,13 +89,13 @@ enum TimelinePage {
       "tag",
     ]
     return """
-      {"title":\(JSONText.string(title)),
-      "peak":\(timeline.peakConcurrency),"wrappers":[\(list(kinds.values.filter { Timeline.Kind(rawValue: $0).isWrapper }))],
+      {"title":\(string(title)),
+      "peak":\(timeline.peakConcurrency),"wrappers":[\(list(kinds.values.filter { OperationKind(rawValue: $0).isWrapper }))],
       "start":\(timeline.start.nanoseconds),"end":\(timeline.end.nanoseconds),
       "fields":[\(list(fields))],
       "types":[\(list(types.values))],
       "kinds":[\(list(kinds.values))],
-      "threads":[\(threads.values.map { "[\($0.number),\(JSONText.string($0.name))]" }.joined(separator: ","))],
+      "threads":[\(threads.values.map { "[\($0.number),\(string($0.name))]" }.joined(separator: ","))],
       "critical":[\(CriticalPath(tree).places.map { "\($0)" }.joined(separator: ","))],
       "entries":[
       \(rows.joined(separator: ",\n"))
@@ -116,7 +104,11 @@ enum TimelinePage {
   }
 
   private static func list(_ texts: [String]) -> String {
-    texts.map(JSONText.string).joined(separator: ",")
+    texts.map(string).joined(separator: ",")
+  }
+
+  private static func string(_ text: String) -> String {
+    HarmlessText.quotedJSON(text, isForPage: true)
   }
 
   private static func number(_ value: (some BinaryInteger)?) -> String {
@@ -133,7 +125,7 @@ enum TimelinePage {
   }
 
   private static func message(_ ending: Timeline.Ending?) -> String {
-    if case .failure(let message) = ending { JSONText.string(message) } else { "null" }
+    if case .failure(let message) = ending { string(message) } else { "null" }
   }
 
   /// Values in the order in which they came up, each once.

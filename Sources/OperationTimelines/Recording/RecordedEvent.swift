@@ -33,5 +33,5 @@ struct RecordedText {
   /// What the error said.
   let message: String?
   /// Which composition it is.
-  let kind: Timeline.Kind?
+  let kind: OperationKind?
 }

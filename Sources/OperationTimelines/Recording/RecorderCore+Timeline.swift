@@ -59,7 +59,7 @@ private struct TimelineResolution {
     var type: UInt = 0
     var isPlain = false
     var attempt = 1
-    var kind: Timeline.Kind?
+    var kind: OperationKind?
 
     var first: Int64 { min(added ?? .max, started ?? .max, settled ?? .max) }
   }

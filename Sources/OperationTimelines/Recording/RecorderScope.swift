@@ -5,7 +5,7 @@ import Synchronization
 /// One composition, as a recorder knows it. It outlives the composition.
 final class RecorderScope: @unchecked Sendable {  // weak loads are atomic, and `source` is set once in `init`
   let number: UInt32
-  let kind: Timeline.Kind
+  let kind: OperationKind
   /// Whether all children are added at once, in order, so that one instant and their number say it.
   let addsAllAtOnce: Bool
   let addedAt = Atomic<Int64>(0)

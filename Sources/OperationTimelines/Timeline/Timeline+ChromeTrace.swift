@@ -58,7 +58,7 @@ private struct ChromeTrace {
         let name = (threads[number]?.name ?? "unknown thread") + (index == 0 ? "" : " · \(index + 1)")
         events.append(
           "{\"ph\":\"M\",\"pid\":1,\"tid\":\(lane.number),\"name\":\"thread_name\",\"args\":{\"name\":"
-            + "\(JSONText.string(name))}}")
+            + "\(HarmlessText.quotedJSON(name))}}")
         events.append(
           "{\"ph\":\"M\",\"pid\":1,\"tid\":\(lane.number),\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":"
             + "\(place * 1000 + index)}}")
@@ -76,7 +76,8 @@ private struct ChromeTrace {
     let started = entry.started ?? entry.queued
     let end = end(of: entry)
     if let thread = entry.thread { threads[thread.number] = threads[thread.number] ?? thread }
-    let head = "\"pid\":1,\"cat\":\(JSONText.string(entry.kind.rawValue)),\"name\":\(JSONText.string(entry.title))"
+    let (kind, name) = (HarmlessText.quotedJSON(entry.kind.rawValue), HarmlessText.quotedJSON(entry.title))
+    let head = "\"pid\":1,\"cat\":\(kind),\"name\":\(name)"
     let arguments = "\"args\":{\(arguments(of: entry, place))}"
     let thread = entry.thread?.number ?? ChromeTrace.unknownThread
     if isComposition[place] {
@@ -114,16 +115,16 @@ private struct ChromeTrace {
   }
 
   private func arguments(of entry: Timeline.Entry, _ place: Int) -> String {
-    var arguments = ["\"id\":\(entry.id)", "\"type\":\(JSONText.string(entry.type))"]
+    var arguments = ["\"id\":\(entry.id)", "\"type\":\(HarmlessText.quotedJSON(entry.type))"]
     if let parent = parents[place] { arguments.append("\"parent\":\(timeline.entries[parent].id)") }
     switch entry.ending {
     case .success: arguments.append("\"ending\":\"success\"")
-    case .failure(let message): arguments.append("\"ending\":\"failure\",\"error\":\(JSONText.string(message))")
+    case .failure(let message): arguments.append("\"ending\":\"failure\",\"error\":\(HarmlessText.quotedJSON(message))")
     case .cancelled: arguments.append("\"ending\":\"cancelled\"")
     case nil: arguments.append("\"ending\":\"running\"")
     }
     if let started = entry.started {
-      arguments.append("\"waited\":\(JSONText.string((started - entry.queued).shortText))")
+      arguments.append("\"waited\":\(HarmlessText.quotedJSON((started - entry.queued).shortText))")
     }
     arguments.append("\"attempt\":\(entry.attempt),\"tag\":\(entry.tag)")
     return arguments.joined(separator: ",")

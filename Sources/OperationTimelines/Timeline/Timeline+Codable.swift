@@ -1,7 +1,6 @@
 import CompositeOperations
 
-/// Runs can be kept, read back, and compared: with ``Timeline/write(json:)`` and ``Timeline/init(contentsOf:)``, or any
-/// encoder.
+/// Runs can be kept, read back, and compared: with ``Timeline/json()`` and ``Timeline/init(contentsOf:)``, or any encoder.
 ///
 /// Times are whole nanoseconds, as recorders measure them; what is finer is cut off. What is left out has the default of
 /// ``Entry/init(id:parent:name:type:kind:queued:started:settled:ending:thread:attempt:tag:)``. Numbers and parents may be
@@ -71,7 +70,7 @@ extension Timeline.Entry: Codable {
       id: try container.decode(Int.self, forKey: .id), parent: try container.decodeIfPresent(Int.self, forKey: .parent),
       name: try container.decodeIfPresent(String.self, forKey: .name),
       type: try container.decodeIfPresent(String.self, forKey: .type) ?? "Operation",
-      kind: try container.decodeIfPresent(Timeline.Kind.self, forKey: .kind) ?? .operation,
+      kind: try container.decodeIfPresent(OperationKind.self, forKey: .kind) ?? .operation,
       queued: try time(.queued) ?? .zero, started: try time(.started), settled: try time(.settled), ending: ending,
       thread: try container.decodeIfPresent(Timeline.Thread.self, forKey: .thread),
       attempt: try container.decodeIfPresent(Int.self, forKey: .attempt) ?? 1,

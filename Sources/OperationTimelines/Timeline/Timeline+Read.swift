@@ -13,7 +13,7 @@ extension TimelineReadError: LocalizedError, CustomStringConvertible {
   /// The sentence: which file, why, and what to do.
   public var description: String {
     let place = HarmlessText.line(url.isFileURL ? url.path : url.absoluteString)
-    return "The timeline could not be read from “\(place)”: \(reason) Give a file that write(json:) has written."
+    return "The timeline could not be read from “\(place)”: \(reason) Give a file that holds what json() gave."
   }
 
   private var reason: String {
@@ -39,10 +39,20 @@ extension TimelineReadError: LocalizedError, CustomStringConvertible {
 }
 
 extension Timeline {
+  /// The timeline itself as JSON in one line, for ``init(contentsOf:)``.
+  public func json() -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(self) else {
+      preconditionFailure("A timeline of texts and whole numbers can be encoded.")
+    }
+    return String(decoding: data, as: UTF8.self) + "\n"
+  }
+
   /// The size up to which a file is read, 512 MiB: some millions of entries.
   private static let maxFileSize = 512 << 20
 
-  /// Reads a timeline from a file that ``write(json:)`` has written. Blocks the calling thread until it is read.
+  /// Reads a timeline from a file that holds what ``json()`` gave. Blocks the calling thread until it is read.
   ///
   /// - Parameter url: the file, of at most 512 MiB.
   /// - Throws: ``TimelineReadError``, whatever is in the file.

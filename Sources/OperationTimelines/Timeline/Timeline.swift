@@ -7,7 +7,7 @@ import Foundation
 /// let recorder = TimelineRecorder()
 /// recorder.attach(to: import)
 /// try await import.run()
-/// try recorder.timeline.write(html: URL(fileURLWithPath: "import.html"))
+/// try recorder.timeline.html().write(toFile: "import.html", atomically: true, encoding: .utf8)
 /// ```
 ///
 /// All times are durations since the recorder was made. Everything that draws works on this value, so it can be made of
@@ -48,7 +48,7 @@ extension Timeline {
     /// The operation's type.
     public var type: String
     /// What the operation is: one unit of work, or which kind of composition.
-    public var kind: Kind
+    public var kind: OperationKind
     /// When the composition around it took it on, or the recorder was attached to it.
     public var queued: Duration
     /// When it was started; nil if it has not been, or was settled without being started.
@@ -80,7 +80,7 @@ extension Timeline {
     ///   - attempt: which attempt it was.
     ///   - tag: its place among its siblings.
     public init(
-      id: Int, parent: Int? = nil, name: String? = nil, type: String = "Operation", kind: Kind = .operation,
+      id: Int, parent: Int? = nil, name: String? = nil, type: String = "Operation", kind: OperationKind = .operation,
       queued: Duration = .zero, started: Duration? = nil, settled: Duration? = nil, ending: Ending? = nil,
       thread: Thread? = nil, attempt: Int = 1, tag: Int = 0
     ) {
@@ -137,7 +137,4 @@ extension Timeline {
       self.name = name ?? "thread \(number)"
     }
   }
-
-  /// What an operation is: one unit of work, or a kind of composition.
-  public typealias Kind = OperationKind
 }

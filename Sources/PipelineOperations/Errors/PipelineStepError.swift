@@ -1,9 +1,9 @@
 import CompositeOperations
 public import Foundation
 
-/// What a pipeline fails with: which step failed, and why.
+/// The error of a pipeline: which step failed, and why.
 ///
-/// Where a step is a pipeline itself, ``underlying`` is the error of that one; ``cause`` is what began it all.
+/// The description also tells which steps failed inside of that one, where it is a pipeline itself.
 public struct PipelineStepError: Error, Sendable {
   /// The name of the pipeline, if it has one.
   public let pipelineName: String?
@@ -13,26 +13,27 @@ public struct PipelineStepError: Error, Sendable {
   public let stepIndex: Int
   private let nested: NestedErrors<any Error>
 
-  /// What the step failed with.
-  public var underlying: any Error { nested.contents }
+  /// What the step failed with. Of a step that is a pipeline, the error of that.
+  private var error: any Error { nested.contents }
 
-  init(pipelineName: String?, stepName: String, stepIndex: Int, underlying: any Error) {
+  init(pipelineName: String?, stepName: String, stepIndex: Int, error: any Error) {
     self.pipelineName = pipelineName
     self.stepName = stepName
     self.stepIndex = stepIndex
-    nested = NestedErrors(underlying)
+    nested = NestedErrors(error)
   }
 
-  /// What the innermost step failed with: the first error that is not one of these.
+  /// What the step failed with. Where the step is a pipeline, what the step inside of that failed with, and so on: never a
+  /// `PipelineStepError`.
   public var cause: any Error {
-    var error = underlying
-    while let inner = error as? PipelineStepError { error = inner.underlying }
+    var error = error
+    while let inner = error as? PipelineStepError { error = inner.error }
     return error
   }
 }
 
 extension PipelineStepError: ErrorWithCauses {
-  package var causes: [any Error] { [underlying] }
+  package var causes: [any Error] { [error] }
 }
 
 extension PipelineStepError: ErrorWithReport {
@@ -50,7 +51,7 @@ extension PipelineStepError: ErrorWithReport {
         named += 1
       }
       depth += 1
-      error = failure.underlying
+      error = failure.error
     }
     if depth > named { text += "… \(depth - named) further in: " }
     guard var report = (error as? any ErrorWithReport)?.report else {

@@ -16,73 +16,23 @@ public import Foundation
 /// let forecast = Pipeline(LoadURL(headers: ["Accept": "application/json"]) { (city: String) in
 ///   URLRequest(url: server.appending(path: "forecast").appending(queryItems: [.init(name: "city", value: city)]))
 /// }).then(DecodeJSON(Forecast.self))
+///
+/// let version = Pipeline(LoadURL().response).then { response in response.headers["ETag"] }
 /// ```
 ///
-/// It runs an `HTTPOperation`: a status that is not accepted fails with `HTTPStatusError`, which has status, header fields and
-/// body; where no whole answer comes, it fails with `HTTPError`. Cancelling it closes the connection. Its progress follows the
-/// bytes. For all of the answer take ``LoadResponse``, for files on this machine ``LoadFile``.
+/// It runs an `HTTPOperation`. A status that is not accepted fails with `HTTPStatusError`, which has status, header fields
+/// and body; a request without a complete answer fails with `HTTPError`. Cancelling the step closes the connection. Its
+/// progress follows the bytes. ``response`` gives the whole answer, and ``LoadFile`` loads files of this machine.
 public struct LoadURL<Input: Sendable>: PipelineStep {
-  private let load: LoadResponse<Input>
+  fileprivate let make: @Sendable (Input) throws -> HTTPOperation
 
   /// Makes a step that loads the URL that it is given.
   ///
   /// - Parameters:
-  ///   - session: the session that requests are made in.
+  ///   - session: the session that makes the requests.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
-  ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
-  ///     other. Traps if it is negative.
-  ///   - headers: header fields that replace those of the request. A line break in one is an `HTTPError`.
-  ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
-  public init(
-    session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
-    headers: HTTPHeaders = [:], options: HTTPOptions = HTTPOptions()
-  ) where Input == URL {
-    load = LoadResponse(
-      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, headers: headers,
-      options: options)
-  }
-
-  /// Makes a step that makes a request of what it is given.
-  ///
-  /// - Parameters:
-  ///   - session: the session that requests are made in.
-  ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
-  ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
-  ///     other. Traps if it is negative.
-  ///   - headers: header fields that replace those of the request. A line break in one is an `HTTPError`.
-  ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
-  ///   - request: makes the request; one with a body uploads it. Called for each run, and each attempt, where operations run.
-  ///     What it throws is the failure of the step; `CancellationError` cancels.
-  public init(
-    session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
-    headers: HTTPHeaders = [:], options: HTTPOptions = HTTPOptions(),
-    request: @escaping @Sendable (Input) throws -> URLRequest
-  ) {
-    load = LoadResponse(
-      session: session, acceptedStatuses: acceptedStatuses, maxRedirects: maxRedirects, headers: headers,
-      options: options, request: request)
-  }
-
-  /// Makes the operation; see ``PipelineStep/operation(for:)``.
-  public func operation(for input: Input) throws -> SimpleOperation<Data> {
-    try load.operation(for: input).map(\.body)
-  }
-}
-
-/// A step that makes an HTTP request, and gives the whole answer: status, header fields and body, or the file that the body was
-/// downloaded to.
-///
-/// See ``LoadURL`` for what it does otherwise.
-public struct LoadResponse<Input: Sendable>: PipelineStep {
-  private let make: @Sendable (Input) throws -> HTTPOperation
-
-  /// Makes a step that loads the URL that it is given.
-  ///
-  /// - Parameters:
-  ///   - session: the session that requests are made in.
-  ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
-  ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
-  ///     other. Traps if it is negative.
+  ///   - maxRedirects: how many redirects the step follows. One more is an `HTTPError`; with 0 a redirect is an answer like
+  ///     any other. Traps if it is negative.
   ///   - headers: header fields that replace those of the request. A line break in one is an `HTTPError`.
   ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
   public init(
@@ -97,16 +47,16 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   /// Makes a step that makes a request of what it is given.
   ///
   /// - Parameters:
-  ///   - session: the session that requests are made in.
+  ///   - session: the session that makes the requests.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
-  ///   - maxRedirects: how many redirects are followed. One more is an `HTTPError`; with 0 a redirect is an answer like any
-  ///     other. Traps if it is negative.
+  ///   - maxRedirects: how many redirects the step follows. One more is an `HTTPError`; with 0 a redirect is an answer like
+  ///     any other. Traps if it is negative.
   ///   - headers: header fields that replace those of the request. A line break in one is an `HTTPError`.
   ///   - options: how long it may take, how much of an answer is taken, what is secret, and which servers are trusted.
-  ///   - transfer: what travels with a request: nothing but itself, a body to upload, or a file to download to. Called as
-  ///     `request` is.
-  ///   - request: makes the request. Called for each run, and each attempt, where operations run. What it throws is the failure
-  ///     of the step; `CancellationError` cancels.
+  ///   - transfer: what travels with a request: only itself, a body to upload, or a file to download to. After a download
+  ///     the body is empty, and `file` of the ``response`` is set. Called as `request` is.
+  ///   - request: makes the request; one with an `httpBody` uploads it. Called for each run, and each attempt, where
+  ///     operations run. What it throws is the failure of the step; `CancellationError` cancels.
   public init(
     session: URLSession = .shared, acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20,
     headers: HTTPHeaders = [:], options: HTTPOptions = HTTPOptions(),
@@ -115,8 +65,7 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
   ) {
     require(
       maxRedirects >= 0,
-      "A step that loads a URL was given \(maxRedirects) redirects to follow. Use 0 to follow none, or a positive number."
-    )
+      "LoadURL was given \(maxRedirects) redirects to follow. Use 0 to follow none, or a positive number.")
     make = { input in
       HTTPOperation(
         try request(input), transfer: try transfer(input), session: session, acceptedStatuses: acceptedStatuses,
@@ -124,8 +73,22 @@ public struct LoadResponse<Input: Sendable>: PipelineStep {
     }
   }
 
+  /// The same request as a step that gives the whole answer: status, header fields, and the body or the file that it was
+  /// downloaded to.
+  public var response: some PipelineStep<Input, HTTPResponse> { LoadResponse(load: self) }
+
   /// Makes the operation; see ``PipelineStep/operation(for:)``.
-  public func operation(for input: Input) throws -> SimpleOperation<HTTPResponse> {
-    try make(input)
+  public func operation(for input: Input) throws -> SimpleOperation<Data> {
+    try make(input).map(\.body)
+  }
+}
+
+private struct LoadResponse<Input: Sendable>: PipelineStep {
+  let load: LoadURL<Input>
+
+  var stepName: String { load.stepName }
+
+  func operation(for input: Input) throws -> SimpleOperation<HTTPResponse> {
+    try load.make(input)
   }
 }

@@ -42,9 +42,9 @@ extension Pipeline {
     var steps = steps.array
     let flowing: any Sendable.Type = index < steps.count ? steps[index].input : Output.self
     guard Step.Input.self == flowing, Step.Output.self == flowing else {
-      let mismatch = PipelineError.Mismatch(
-        takes: "\(Step.Input.self)", gives: "\(Step.Output.self)", flows: "\(flowing)", place: place)
-      throw PipelineError(.typeMismatch(mismatch), stepName: step.stepName)
+      throw PipelineError(
+        .typeMismatch(takes: "\(Step.Input.self)", gives: "\(Step.Output.self)", flows: "\(flowing)", place: place),
+        stepName: step.stepName)
     }
     steps.insert(StepBox(step), at: index)
     return Pipeline(steps: StepList(steps), name: name)

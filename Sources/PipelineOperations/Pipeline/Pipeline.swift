@@ -14,8 +14,8 @@ public import CompositeOperations
 /// run is one operation, made by ``operation(for:)``, which is observed, cancelled, composed and put into queues like any
 /// other. What flows from step to step is checked by the compiler.
 ///
-/// A pipeline is a step itself. As one step of another pipeline (`then`) it keeps its name, and its
-/// errors and progress are one inside the other; ``appending(_:)`` and `+` take its steps over instead.
+/// A pipeline is a step itself. Given to `then` of another pipeline, it is one step of that: it keeps its name, and its
+/// progress counts as that of one step.
 public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
   let steps: StepList
   /// What the pipeline is called; nil if it has no name. See ``named(_:)``.
@@ -66,7 +66,7 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
   /// - Parameter input: what the first step gets.
   public func operation(for input: Input) -> SimpleOperation<Output> {
     let operation = ComposedOperation<Output>(steps.array, input: input, kind: .pipeline) { [name] error, index, step in
-      PipelineStepError(pipelineName: name, stepName: step.name, stepIndex: index, underlying: error)
+      PipelineStepError(pipelineName: name, stepName: step.name, stepIndex: index, error: error)
     }
     if let name { operation.name = name }
     return operation
@@ -77,18 +77,6 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
   /// The same pipeline with this name, which its operations get, and which errors tell.
   public func named(_ name: String) -> Pipeline {
     Pipeline(steps: steps, name: name)
-  }
-
-  /// The steps of this pipeline, and then those of another one. The name is this one's, or else the other's.
-  public func appending<T>(_ other: Pipeline<Output, T>) -> Pipeline<Input, T> {
-    var steps = steps
-    steps.append(contentsOf: other.steps.array)
-    return Pipeline<Input, T>(steps: steps, name: name ?? other.name)
-  }
-
-  /// The steps of both pipelines, one after the other: ``appending(_:)``.
-  public static func + <T>(left: Pipeline, right: Pipeline<Output, T>) -> Pipeline<Input, T> {
-    left.appending(right)
   }
 }
 

@@ -23,16 +23,12 @@ struct StepList: Sendable {
   init() {}
 
   init(_ steps: some Sequence<ErasedStep>) {
-    append(contentsOf: steps)
+    for step in steps { append(step) }
   }
 
   mutating func append(_ step: ErasedStep) {
     last = Link(step, after: last)
     count += 1
-  }
-
-  mutating func append(contentsOf steps: some Sequence<ErasedStep>) {
-    for step in steps { append(step) }
   }
 
   /// The steps in their order.

@@ -7,9 +7,9 @@ public import CompositeOperations
 /// tells apart: it returns a value, awaits one, or returns an operation. A value that is an operation, which would never run,
 /// traps.
 extension PipelineStep {
-  /// This step, and then another one. On a pipeline, the pipeline with another step at its end.
+  /// Runs another step after this one. Called on a pipeline, this adds the step at its end.
   ///
-  /// A pipeline that is given here is one step of the other: to take its steps over, use ``Pipeline/appending(_:)``.
+  /// A pipeline is a step, too: given to `then`, it becomes one step of the new pipeline.
   public func then<T>(_ step: some PipelineStep<Output, T>) -> Pipeline<Input, T> {
     let pipeline = Pipeline(self)
     var steps = pipeline.steps

@@ -47,7 +47,7 @@ import FoundationNetworking
     #expect(error.code == .connectionRefused && error.url?.absoluteString == port.url("/page?key=secret"))
     #expect(error.description.hasPrefix("\(port.url("/page")) can not be connected to"))
     #expect(!error.description.contains("secret") && error.errorDescription == error.description)
-    #expect(error.underlying is URLError)
+    #expect(error.cause is URLError)
   }
 
   @Test func unknownHost() async throws {

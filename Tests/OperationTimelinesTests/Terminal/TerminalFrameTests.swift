@@ -68,6 +68,29 @@ struct TerminalFrameTests {
     #expect(lines[0].contains("👨‍👩‍👧‍👦 می\u{200C}خواهم"))
   }
 
+  @Test(
+    "A string of JSON is read as the same text, and a terminal obeys nothing in it",
+    arguments: [
+      ("", "", ""), ("plain é 👨‍👩‍👧‍👦", "plain é 👨‍👩‍👧‍👦", "plain é 👨‍👩‍👧‍👦"),
+      ("\"\\/\n\r\t", #"\"\\/\n\r\t"#, #"\"\\/\n\r\t"#), ("\r\n", #"\r\n"#, #"\r\n"#),
+      ("\u{0}\u{1B}[1m\u{7F}\u{9B}", #"\u0000\u001b[1m\u007f\u009b"#, #"\u0000\u001b[1m\u007f\u009b"#),
+      ("a\u{202E}b\u{2028}\u{FEFF}", #"a\u202eb\u2028\ufeff"#, #"a\u202eb\u2028\ufeff"#),
+      ("</script>&'", "</script>&'", #"\u003c/script\u003e\u0026\u0027"#),
+    ])
+  func quotedJSON_ofAnyText_isHarmless(text: String, terminal: String, page: String) throws {
+    #expect(HarmlessText.quotedJSON(text) == "\"\(terminal)\"")
+    #expect(HarmlessText.quotedJSON(text, isForPage: true) == "\"\(page)\"")
+    for json in [terminal, page] {
+      #expect(try JSONDecoder().decode([String].self, from: Data("[\"\(json)\"]".utf8)) == [text])
+    }
+  }
+
+  @Test func json_withCharactersThatATerminalObeys_keepsTheRest() {
+    #expect(HarmlessText.json("{\n  \"é\": 1\n}") == "{\n  \"é\": 1\n}")
+    #expect(HarmlessText.json("[\"a\u{9B}\u{7F}é\u{202E}\"]\n") == "[\"a\\u009b\\u007fé\\u202e\"]\n")
+    #expect(HarmlessText.json("") == "")
+  }
+
   @Test func text_withWideAndCombiningCharacters_hasItsWidth() {
     #expect(TerminalText.width("abc") == 3)
     #expect(TerminalText.width("e\u{301}") == 1)

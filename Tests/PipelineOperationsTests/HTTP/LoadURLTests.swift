@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("5 LoadURL and LoadResponse", .timeLimit(.minutes(30)))
+@Suite("5 LoadURL", .timeLimit(.minutes(30)))
 struct LoadURLTests {
   private struct City: Codable, Sendable, Equatable {
     let name: String
@@ -47,7 +47,7 @@ struct LoadURLTests {
       server.route("/", .ok())
       let url = URL(string: server.url())!
       _ = try await Pipeline(LoadURL(session: .patient, headers: ["X-Color": "red"])).run(url)
-      let changed = LoadResponse(session: .patient, headers: ["X-Color": "blue"]) { (url: URL) in
+      let changed = LoadURL(session: .patient, headers: ["X-Color": "blue"]) { (url: URL) in
         var request = URLRequest(url: url)
         request.setValue("old", forHTTPHeaderField: "x-color")
         return request
@@ -67,10 +67,10 @@ struct LoadURLTests {
       #expect(expected?.code == .invalidRequest)
       let outcomes = [
         try await outcome(of: Pipeline(LoadURL(session: .patient, headers: fields)), for: url).stepError,
-        try await outcome(of: Pipeline(LoadResponse(session: .patient, headers: fields)), for: url).stepError,
+        try await outcome(of: Pipeline(LoadURL(session: .patient, headers: fields).response), for: url).stepError,
         try await outcome(of: Pipeline(LoadURL(headers: fields) { URLRequest(url: $0) }), for: url).stepError,
       ]
-      for error in outcomes.map({ $0?.underlying as? HTTPError }) {
+      for error in outcomes.map({ $0?.cause as? HTTPError }) {
         #expect(error?.code == .invalidRequest)
         #expect(error.map { "\($0)" } == expected.map { "\($0)" })
       }
@@ -87,19 +87,19 @@ struct LoadURLTests {
       let body = try await Pipeline(LoadURL(session: .patient, maxRedirects: 2)).run(url)
       #expect(body == Data("there".utf8))
       let error = try await outcome(of: Pipeline(LoadURL(session: .patient, maxRedirects: 1)), for: url).stepError
-      #expect((error?.underlying as? HTTPError)?.code == .tooManyRedirects)
-      let none = LoadResponse(session: .patient, acceptedStatuses: nil, maxRedirects: 0) { (url: URL) in
+      #expect((error?.cause as? HTTPError)?.code == .tooManyRedirects)
+      let none = LoadURL(session: .patient, acceptedStatuses: nil, maxRedirects: 0) { (url: URL) in
         URLRequest(url: url)
       }
-      let answer = try await Pipeline(none).run(url)
+      let answer = try await Pipeline(none.response).run(url)
       #expect(answer.status == 302 && answer.headers["Location"] == "/2")
     }
   }
 
-  @Test func loadURL_whoseRequestCanNotBeBuilt_fails() async throws {
+  @Test func loadURL_whoseRequestCannotBeBuilt_fails() async throws {
     let step = LoadURL { (_: String) in throw TestError.first }
     let error = try await outcome(of: Pipeline(step), for: "x").stepError
-    #expect(error?.stepName == "LoadURL" && error?.underlying as? TestError == .first)
+    #expect(error?.stepName == "LoadURL" && error?.cause as? TestError == .first)
   }
 
   @Test(
@@ -112,11 +112,11 @@ struct LoadURLTests {
         of: Pipeline(LoadURL(session: .patient)).then(ParseJSON()), for: URL(string: server.url())!
       )
       .stepError
-      let answer = try #require(error?.underlying as? HTTPStatusError)
+      let answer = try #require(error?.cause as? HTTPStatusError)
       #expect(error?.stepIndex == 0 && error?.stepName == "LoadURL")
       #expect(answer.status == status && answer.headers["x-reason"] == "none")
       #expect(String(decoding: answer.body, as: UTF8.self) == "no such thing")
-      let accepting = Pipeline(LoadResponse(session: .patient, acceptedStatuses: nil)).then {
+      let accepting = Pipeline(LoadURL(session: .patient, acceptedStatuses: nil).response).then {
         ($0.status, $0.body.count)
       }
       let accepted = try await accepting.run(URL(string: server.url())!)
@@ -132,10 +132,10 @@ struct LoadURLTests {
     }
   }
 
-  @Test func loadURL_whereNobodyListens_fails() async throws {
+  @Test func loadURL_whereNoServerListens_fails() async throws {
     let port = try RefusingPort()
     let error = try await outcome(of: Pipeline(LoadURL(session: .patient)), for: URL(string: port.url())!).stepError
-    #expect((error?.underlying as? HTTPError)?.code == .connectionRefused)
+    #expect((error?.cause as? HTTPError)?.code == .connectionRefused)
   }
 
   @Test func loadURL_isRetried_withARequestForEachAttempt() async throws {
@@ -151,24 +151,27 @@ struct LoadURLTests {
     }
   }
 
-  @Test func loadResponse_uploadsAndDownloads() async throws {
+  @Test func response_isNamedAndWeightedLikeItsStep() {
+    #expect(LoadURL().response.stepName == "LoadURL" && LoadURL().response.stepWeight == 1)
+  }
+
+  @Test func loadURL_uploadsAndDownloads() async throws {
     let folder = try TemporaryFolder()
     try await withServer { server in
       server.route("/echo", .echo)
       let echo = URL(string: server.url("/echo"))!
-      let upload = LoadResponse<String>(session: .patient, transfer: { .upload(.data(Data($0.utf8))) }) { _ in
+      let upload = LoadURL<String>(session: .patient, transfer: { .upload(.data(Data($0.utf8))) }) { _ in
         var request = URLRequest(url: echo)
         request.httpMethod = "PUT"
         return request
       }
-      let echoed = try await Pipeline(upload).then(\.body).run("hello")
+      let echoed = try await Pipeline(upload).run("hello")
       #expect(echoed == Data("hello".utf8))
+      #expect(try await Pipeline(upload.response).then(\.body).run("hello") == echoed)
       server.route("/file", .ok("content"))
       let file = folder.url.appendingPathComponent("a/b")
-      let download = LoadResponse<URL>(session: .patient, transfer: { _ in .download(to: file) }) {
-        URLRequest(url: $0)
-      }
-      let pipeline = Pipeline(download).then { $0.file! }.then(LoadFile())
+      let download = LoadURL<URL>(session: .patient, transfer: { _ in .download(to: file) }) { URLRequest(url: $0) }
+      let pipeline = Pipeline(download.response).then { $0.file! }.then(LoadFile())
       let content = try await pipeline.run(URL(string: server.url("/file"))!)
       #expect(content == Data("content".utf8))
     }
@@ -202,7 +205,7 @@ struct LoadURLTests {
     arguments: ["file:///etc/hosts", "data:,abc", "ftp://127.0.0.1/", "nowhere"])
   func b08_otherAddressesAreErrors(address: String) async throws {
     let error = try await outcome(of: Pipeline(LoadURL(session: .patient)), for: URL(string: address)!).stepError
-    #expect((error?.underlying as? HTTPError)?.code == .invalidURL, "\(String(describing: error))")
+    #expect((error?.cause as? HTTPError)?.code == .invalidURL, "\(String(describing: error))")
   }
 
   @Test func progress_ofALoad_showsInThePipeline() async throws {

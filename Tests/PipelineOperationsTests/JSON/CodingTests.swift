@@ -38,8 +38,8 @@ struct CodingTests {
   func malformed_tellsTheByte() async throws {
     let pipeline = Pipeline(DecodeJSON(Book.self))
     let error = try await outcome(of: pipeline, for: Data(#"{"title": "A" "b"}"#.utf8)).stepError
-    #expect((error?.underlying as? JSONSyntaxError)?.byteOffset == 14 && error?.stepName == "DecodeJSON")
-    let empty = try await outcome(of: pipeline, for: Data()).stepError?.underlying as? JSONSyntaxError
+    #expect((error?.cause as? JSONSyntaxError)?.byteOffset == 14 && error?.stepName == "DecodeJSON")
+    let empty = try await outcome(of: pipeline, for: Data()).stepError?.cause as? JSONSyntaxError
     #expect(empty?.code == .unexpectedEnd && empty?.byteOffset == 0)
   }
 

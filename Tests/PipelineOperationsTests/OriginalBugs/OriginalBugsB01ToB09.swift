@@ -13,7 +13,7 @@ struct OriginalBugsB01ToB09 {
     for letter in "abcdefghijklmnopqrstuvwxyz" { pipeline = pipeline.then { $0 + String(letter) } }
     let copy = pipeline
     #expect(try await copy.run("") == "abcdefghijklmnopqrstuvwxyz")
-    #expect(try await (copy + copy).run("").count == 52)
+    #expect(try await copy.then(copy).run("").count == 52)
   }
 
   @Test("BkTask 2 Closures can be in any number of pipelines")

@@ -11,7 +11,7 @@ struct FailureTests {
       .then(Add(2)).named("numbers")
     let error = try await outcome(of: pipeline, for: 1).stepError
     #expect(error?.pipelineName == "numbers" && error?.stepName == "break" && error?.stepIndex == 1)
-    #expect(error?.underlying as? TestError == .first)
+    #expect(error?.cause as? TestError == .first)
     #expect(error?.localizedDescription == "Step 1 “break” of the pipeline “numbers” failed: test error first")
   }
 
@@ -30,12 +30,11 @@ struct FailureTests {
     #expect(try await outcome(of: pipeline, for: 1).stepError?.stepIndex == 0)
   }
 
-  @Test func nestedPipelines_keepTheChainOfErrors() async throws {
+  @Test func nestedPipelines_tellEachStep_andTheErrorOfTheInnermost() async throws {
     let inner = Pipeline(Add(1)).then { (_: Int) -> Int in throw TestError.first }.named("inner")
     let outer = Pipeline(Add(1)).then(Add(1)).then(inner).named("outer")
     let error = try #require(try await outcome(of: outer, for: 1).stepError)
     #expect(error.stepName == "inner" && error.stepIndex == 2)
-    #expect((error.underlying as? PipelineStepError)?.stepIndex == 1)
     #expect(error.cause as? TestError == .first)
     #expect(
       "\(error)" == "Step 2 “inner” of the pipeline “outer” failed: "

@@ -38,12 +38,9 @@ struct InsertingTests {
   @Test func inserting_ofAnotherType_throwsAndTellsTheTypes() throws {
     let error = try #require(throws: PipelineError.self) { try pipeline.inserting(Add(1), before: "shout") }
     #expect(error.code == .typeMismatch && error.stepName == "Add")
-    #expect(error.mismatch?.takes == "Int" && error.mismatch?.gives == "Int" && error.mismatch?.flows == "String")
-    #expect(error.mismatch?.place == "before “shout”")
-    #expect(error.stepNames.isEmpty && error.indices.isEmpty)
     #expect(
       error.localizedDescription
-        == "The step “Add” takes Int and gives Int, so it can not be inserted before “shout”, where String flows. Insert a "
+        == "The step “Add” takes Int and gives Int, so it cannot be inserted before “shout”, where String flows. Insert a "
         + "step that takes and gives String.")
     #expect(throws: PipelineError.self) {
       try pipeline.inserting(Transform { (number: Int) in "\(number)" }, after: "add")
@@ -53,21 +50,21 @@ struct InsertingTests {
 
   @Test func inserting_atAMissingName_throwsAndTellsTheNames() throws {
     let error = try #require(throws: PipelineError.self) { try pipeline.inserting(Add(1), after: "sing") }
-    #expect(error.code == .stepNotFound && error.stepName == "sing" && error.mismatch == nil && error.indices.isEmpty)
-    #expect(error.stepNames == ["add", "text", "shout"])
+    #expect(error.code == .stepNotFound && error.stepName == "sing")
     #expect(
       "\(error)"
         == "The pipeline has no step “sing”; its steps are “add”, “text”, “shout”. Name the step with named(_:), "
         + "or use one of the names in stepNames.")
     #expect(throws: error) { try pipeline.inserting(Add(1), before: "sing") }
     let none = #expect(throws: PipelineError.self) { try Pipeline(of: Int.self).inserting(Add(1), before: "x") }
-    #expect(none?.code == .stepNotFound && none?.stepNames == [] && none != error)
+    #expect(none?.code == .stepNotFound && none != error)
+    #expect(none.map { "\($0)" }?.contains("it has no steps at all") == true)
   }
 
   @Test func inserting_atANameOfSeveral_throwsAndTellsThePlaces() throws {
     let twice = Pipeline(Add(1)).then(Add(2)).then { $0 }
     let error = try #require(throws: PipelineError.self) { try twice.inserting(Add(1), before: "Add") }
-    #expect(error.code == .ambiguousStepName && error.stepName == "Add" && error.indices == [0, 1])
+    #expect(error.code == .ambiguousStepName && error.stepName == "Add")
     #expect("\(error)".contains("2 steps “Add”, at 0, 1"))
   }
 }

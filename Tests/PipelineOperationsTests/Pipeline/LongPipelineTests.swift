@@ -11,12 +11,12 @@ struct LongPipelineTests {
 
   /// What is quadratic takes far more than the time limit at this number.
   @Test(arguments: [false, true])
-  func hundredThousandSteps_arePutTogetherRunAndReleasedOnASmallStack(appending: Bool) async throws {
+  func hundredThousandSteps_arePutTogetherRunAndReleasedOnASmallStack(nesting: Bool) async throws {
     let steps = max(10_000, Int(100_000 * LongPipelineTests.scale))
     let outcome = await onThread(stackSize: 512 * 1024) {
       var pipeline = Pipeline(of: Int.self)
       let one = Pipeline(Add(1))
-      for _ in 0..<steps { pipeline = appending ? pipeline + one : pipeline.then { $0 + 1 } }
+      for _ in 0..<steps { pipeline = nesting ? pipeline.then(one) : pipeline.then { $0 + 1 } }
       let operation = pipeline.operation(for: 0)
       operation.start()
       operation.waitUntilFinished()

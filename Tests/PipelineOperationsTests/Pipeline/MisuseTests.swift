@@ -29,7 +29,7 @@ struct MisuseTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = LoadURL(maxRedirects: -1)
     }
-    try expect(result, says: "A step that loads a URL was given -1 redirects to follow", "Use 0 to follow none")
+    try expect(result, says: "LoadURL was given -1 redirects to follow", "Use 0 to follow none")
   }
 
   @Test func timeout_ofZero_traps() async throws {

@@ -40,7 +40,7 @@ struct ModifierTests {
   @Test func retrying_toNoAvail_failsWithAllErrors() async throws {
     let step = Transform { (_: Int) -> Int in throw TestError.first }.named("load").retrying(policy)
     let error = try await outcome(of: Pipeline(Add(1)).then(step), for: 1).stepError
-    #expect(error?.stepName == "load" && (error?.underlying as? RetryError)?.errors.count == 3)
+    #expect(error?.stepName == "load" && (error?.cause as? RetryError)?.errors.count == 3)
   }
 
   @Test func retrying_aPipeline_beginsAtItsFirstStep() async throws {
@@ -63,7 +63,7 @@ struct ModifierTests {
     clock.advance(by: .seconds(3))
     let error = await settled(operation).stepError
     #expect(error?.stepName == "slow" && error?.stepIndex == 1)
-    let timeout = try #require(error?.underlying as? OperationTimeout)
+    let timeout = try #require(error?.cause as? OperationTimeout)
     #expect(timeout.limit == .seconds(3) && timeout.operationDescription.contains("“slow”"))
     #expect(step.isCancelled)
     await clock.waitUntilNobodySleeps()
@@ -79,7 +79,7 @@ struct ModifierTests {
       await clock.waitForSleeper(dueIn: .seconds(1))
       clock.advance(by: .seconds(1))
     }
-    #expect((await settled(each).stepError?.underlying as? RetryError)?.errors.count == 3)
+    #expect((await settled(each).stepError?.cause as? RetryError)?.errors.count == 3)
 
     let once = HeldStep("slow")
     let whole = Pipeline(once.retrying(policy).timeout(.seconds(1), clock: clock)).operation(for: 1)
@@ -87,7 +87,7 @@ struct ModifierTests {
     _ = await once.started()
     await clock.waitForSleeper(dueIn: .seconds(1))
     clock.advance(by: .seconds(1))
-    #expect(await settled(whole).stepError?.underlying is OperationTimeout)
+    #expect(await settled(whole).stepError?.cause is OperationTimeout)
     #expect(once.count == 1)
   }
 
@@ -136,7 +136,7 @@ struct ModifierTests {
   @Test func on_failingStep_givesItsOwnError() async throws {
     let step = Transform { (_: Int) -> Int in throw TestError.first }.on(OperationQueue(limit: 1))
     let error = try await outcome(of: Pipeline(step), for: 1).stepError
-    #expect(error?.underlying as? TestError == .first)
+    #expect(error?.cause as? TestError == .first)
   }
 
   @Test func cancel_duringARetryDelay_ends() async throws {

@@ -26,14 +26,14 @@ struct PipelineTests {
     #expect(try await all(runs).run() == (1...200).map { $0 })
   }
 
-  @Test func appending_takesTheStepsOver() async throws {
+  @Test func then_ofTwoPipelines_keepsTheNameAndTheStepsOfTheFirst() async throws {
     let first = Pipeline(Add(1)).then(Add(2)).named("first")
     let second = Pipeline(Transform { (number: Int) in "\(number)" }.named("text")).named("second")
-    let both: Pipeline<Int, String> = first + second
-    #expect(both.stepNames == ["Add", "Add", "text"] && both.name == "first")
+    let both: Pipeline<Int, String> = first.then(second)
+    #expect(both.stepNames == ["Add", "Add", "second"] && both.name == "first")
     #expect(try await both.run(1) == "4")
-    #expect(first.appending(Pipeline(of: Int.self)).stepNames == ["Add", "Add"])
-    #expect((Pipeline(of: Int.self) + second).name == "second")
+    #expect(first.then(Pipeline(of: Int.self)).stepNames == ["Add", "Add", "Pipeline"])
+    #expect(Pipeline(of: Int.self).then(second).name == nil)
   }
 
   @Test func then_withAPipeline_makesOneStepOfIt() async throws {

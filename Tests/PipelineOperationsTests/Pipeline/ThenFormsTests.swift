@@ -34,7 +34,7 @@ struct ThenFormsTests {
       return text + "!"
     }
     #expect(try await pipeline.run(1) == "2!")
-    #expect(try await outcome(of: pipeline, for: -1).stepError?.underlying as? TestError == .first)
+    #expect(try await outcome(of: pipeline, for: -1).stepError?.cause as? TestError == .first)
   }
 
   @Test func then_withAwaitInTheClosure_isAsyncWork() async throws {

@@ -30,7 +30,7 @@ struct FileStepTests {
   @Test func loadFile_thatIsMissing_failsWithFoundationsError() async throws {
     let error = try await outcome(of: Pipeline(LoadFile()), for: try folder.file("none")).stepError
     #expect(error?.stepName == "LoadFile")
-    #expect((error?.underlying as? CocoaError)?.code == .fileReadNoSuchFile)
+    #expect((error?.cause as? CocoaError)?.code == .fileReadNoSuchFile)
   }
 
   @Test func loadFile_ofAFolder_fails() async throws {
