@@ -2,8 +2,9 @@ import Foundation
 
 /// An operation that runs other operations, in parallel or one after the other.
 ///
-/// A composite is an operation like any other. It settles once, with the values of its children or their errors; it
-/// nests in other composites; it runs on any `OperationQueue`. Its children may be of any `Operation` type.
+/// A composite is an operation like any other. It settles once, with the values of its children or
+/// their errors; it nests in other composites; it runs on any `OperationQueue`. Its children may be
+/// of any `Operation` type.
 ///
 /// ```swift
 /// let thumbnails = CompositeOperation {
@@ -110,7 +111,8 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   /// Makes a composite that runs in parallel the operations that the closure lists.
   ///
-  /// - Parameter operations: lists the children; called before this returns. `if`, `switch` and `for` can be used.
+  /// - Parameter operations: lists the children; called before this returns. `if`, `switch` and
+  ///   `for` can be used.
   public convenience init(@OperationBuilder _ operations: () -> [Operation]) {
     self.init(operations: operations())
   }

@@ -34,7 +34,8 @@ extension CompositeOperation {
     /// - Parameter previous: the operation that has just finished; nil in the first call.
     /// - Returns: an operation that was not started, queued or returned before; any other fails the
     ///   composite.
-    /// - Throws: an error fails the composite, which adds it to the failures so far. `CancellationError` cancels it.
+    /// - Throws: an error fails the composite, which adds it to the failures so far.
+    ///   `CancellationError` cancels it.
     mutating func nextOperation(after previous: Operation?) throws -> Operation?
 
     /// The total number of operations, finished ones included; nil if unknown.

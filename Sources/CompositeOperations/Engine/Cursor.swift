@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Hands out the numbers below a count in order, each once, to any number of threads, without a lock.
+/// Hands out the numbers below a count in order, each once, to any number of threads, without a
+/// lock.
 ///
 /// Threads take one number at a time: a thread that took several would hold them back while the
 /// first one blocks.

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Finds circles of dependencies, in which no operation could ever start, among the children of one composition.
+/// Finds circles of dependencies, in which no operation could ever start, among the children of one
+/// composition.
 ///
 /// A search remembers what it visited as long as its first child waits, so that all searches
 /// together visit each dependency once. When that child no longer waits, what it waited for has

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Hands out the children of a parallel composition in order, each once, and counts those that are done, without a
-/// lock.
+/// Hands out the children of a parallel composition in order, each once, and counts those that are
+/// done, without a lock.
 ///
 /// It uses one cursor, or a segmented one where several workers take from it all the time.
 struct Dispenser: ~Copyable {

@@ -390,7 +390,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 }
 
 extension Operation {
-  /// Whether the operation occupies a slot of a queue that it runs in: compositions do not, leaves do.
+  /// Whether the operation occupies a slot of a queue that it runs in: compositions do not, leaves
+  /// do.
   fileprivate var needsSlot: Bool { (self as? SettlingOperation)?.state.current.has(.needsNoSlot) != true }
 }
 

@@ -12,8 +12,8 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
 
   /// - Parameters:
   ///   - make: makes the operation of a tag, when and where it may start.
-  ///   - whenSettled: called once for each operation, on the thread that settled it or a worker. Returns the tags that
-  ///     can run in consequence.
+  ///   - whenSettled: called once for each operation, on the thread that settled it or a worker.
+  ///     Returns the tags that can run in consequence.
   ///   - countDone: the total amount of work and how much is done, for progress; nil if unknown.
   ///   - attempt: the number of the attempt that a settling operation is.
   init(

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Runs one child after the other: the engine of sequential composites, `then`, `map` and `recover`.
+/// Runs one child after the other: the engine of sequential composites, `then`, `map` and
+/// `recover`.
 class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind a lock
   /// What to do next.
   enum Step {

@@ -122,8 +122,9 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 extension ComposedOperation {
   /// Runs steps one after the other, each with the value of the step before. For other targets.
   ///
-  /// The operation settles with the value of the last step, or with `input` if there is no step. If a step returns
-  /// an operation that has been started elsewhere, this operation waits for it, as `then` does.
+  /// The operation settles with the value of the last step, or with `input` if there is no step. If
+  /// a step returns an operation that has been started elsewhere, this operation waits for it, as
+  /// `then` does.
   ///
   /// - Parameters:
   ///   - steps: the steps. They are released when the operation has settled.

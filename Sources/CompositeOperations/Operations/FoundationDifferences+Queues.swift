@@ -8,7 +8,8 @@ import Foundation
 // operation that is added to it.
 
 extension Operation {
-  /// Whether this operation, which may be of any type, was added to an `OperationQueue` and has not finished.
+  /// Whether this operation, which may be of any type, was added to an `OperationQueue` and has not
+  /// finished.
   ///
   /// On Apple platforms this cannot be known of operations of other types, and the answer is false.
   final var isInQueue: Bool {

@@ -78,8 +78,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let watched = Flags(rawValue: 1 << 22)
     /// Another thread waits until the outcome is readable.
     static let awaited = Flags(rawValue: 1 << 23)
-    /// Apple platforms: Foundation will read `isReady` when the last dependency finishes, whether or not a queue holds the
-    /// operation.
+    /// Apple platforms: Foundation will read `isReady` when the last dependency finishes, whether
+    /// or not a queue holds the operation.
     static let awaitsReadiness = Flags(rawValue: 1 << 24)
     /// Apple platforms: cancelled before the start, with key-value observers: `isCancelled` turns
     /// true inside Foundation's `cancel()`, which notifies them.

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The common base of ``SimpleOperation`` and ``CompositeOperation``: an `Operation` that settles exactly once.
+/// The common base of ``SimpleOperation`` and ``CompositeOperation``: an `Operation` that settles
+/// exactly once.
 ///
 /// Do not subclass it directly; subclass one of the two. Subclasses can override `main()`,
 /// `cancel()` and ``didCancel()``. The compiler rejects overrides of `start()` and the life-cycle
@@ -74,7 +75,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Whether the operation has settled and its completion has run.
   public override var isFinished: Bool { state.current.isFinished }
 
-  /// Whether the operation was cancelled. Once it settled this is true exactly if the outcome is `.cancelled`.
+  /// Whether the operation was cancelled. Once it settled this is true exactly if the outcome is
+  /// `.cancelled`.
   public override var isCancelled: Bool {
     let state = state.current
     return state.has(.cancelled) && (!state.has(.announcesCancel) || cancelWasAnnounced)
@@ -144,7 +146,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     return nil
   }
 
-  /// Makes this operation wait for another before a queue or a composite starts it. Traps if it is this operation itself.
+  /// Makes this operation wait for another before a queue or a composite starts it. Traps if it is
+  /// this operation itself.
   open override func addDependency(_ operation: Operation) {
     require(
       operation !== self,

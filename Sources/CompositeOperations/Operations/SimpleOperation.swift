@@ -111,8 +111,8 @@ open class SimpleOperation<Value: Sendable>:
   /// - Parameters:
   ///   - fileID: the file that makes the operation, for diagnosis in debug builds.
   ///   - line: the line in that file.
-  ///   - body: the work. Called once, on the thread that starts the operation; released when it returns. Not called if
-  ///     the operation is cancelled before it starts.
+  ///   - body: the work. Called once, on the thread that starts the operation; released when it
+  ///     returns. Not called if the operation is cancelled before it starts.
   public init(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable () throws -> Value
   ) {
@@ -165,8 +165,8 @@ open class SimpleOperation<Value: Sendable>:
   /// The default succeeds if `Value` is `Void`.
   ///
   /// - Returns: the operation's value.
-  /// - Throws: the operation's error. The default throws ``OperationError`` with the code `missingBody`, unless `Value`
-  ///   is `Void`.
+  /// - Throws: the operation's error. The default throws ``OperationError`` with the code
+  ///   `missingBody`, unless `Value` is `Void`.
   open func perform() throws -> Value {
     guard Value.self == Void.self else { throw OperationError(.missingBody, operation: self) }
     return () as! Value
@@ -207,7 +207,8 @@ open class SimpleOperation<Value: Sendable>:
     return settleByHand(as: .failure, error: error)
   }
 
-  /// Settles the operation with an outcome. `.cancelled` makes `isCancelled` true and calls no cancel hook.
+  /// Settles the operation with an outcome. `.cancelled` makes `isCancelled` true and calls no
+  /// cancel hook.
   ///
   /// - Returns: true if this outcome became the operation's; false if the operation had settled
   ///   before, or was cancelled: then it settles as cancelled now.
@@ -220,7 +221,8 @@ open class SimpleOperation<Value: Sendable>:
     }
   }
 
-  // Disfavoured, for `settle(with: .success(1))` and `settle(with: .failure(error))` would fit both forms.
+  // Disfavoured, for `settle(with: .success(1))` and `settle(with: .failure(error))` would fit both
+  // forms.
 
   /// Settles the operation with a result. A `CancellationError` settles it as cancelled.
   ///

@@ -2,7 +2,8 @@ import Foundation
 
 /// An error of the package itself: an operation was misused.
 ///
-/// Switch on ``code``; ``description`` is a sentence that names the operation, the cause and the remedy.
+/// Switch on ``code``; ``description`` is a sentence that names the operation, the cause and the
+/// remedy.
 public struct OperationError: Error, Sendable {
   /// What was wrong.
   ///
@@ -10,7 +11,8 @@ public struct OperationError: Error, Sendable {
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The same operation is more than one child of a composite.
     public static let duplicateChild = Code(value: .duplicateChild)
-    /// The operation was started, or waits in a queue, elsewhere; a composite must start its children itself.
+    /// The operation was started, or waits in a queue, elsewhere; a composite must start its
+    /// children itself.
     public static let alreadyInUse = Code(value: .alreadyInUse)
     /// The operation had already finished when a sequence returned it as its next operation.
     public static let alreadyFinished = Code(value: .alreadyFinished)
@@ -20,7 +22,8 @@ public struct OperationError: Error, Sendable {
     public static let missingBody = Code(value: .missingBody)
     /// A composition without operations cannot have a value.
     public static let noOperations = Code(value: .noOperations)
-    /// The operation waits for its own end: its dependencies lead back to it, or to the composite that it is part of.
+    /// The operation waits for its own end: its dependencies lead back to it, or to the composite
+    /// that it is part of.
     public static let dependencyCircle = Code(value: .dependencyCircle)
 
     /// The code in a word, such as `duplicateChild`.

@@ -18,12 +18,14 @@ public enum Outcome<Value: Sendable>: Sendable {
     }
   }
 
-  /// Makes an outcome from a result with an error of a certain type. A `CancellationError` becomes ``cancelled``.
+  /// Makes an outcome from a result with an error of a certain type. A `CancellationError` becomes
+  /// ``cancelled``.
   public init<Failure: Error>(_ result: Result<Value, Failure>) {
     self.init(result.erasingFailure)
   }
 
-  /// Makes an outcome from what a closure returns or throws. A `CancellationError` becomes ``cancelled``.
+  /// Makes an outcome from what a closure returns or throws. A `CancellationError` becomes
+  /// ``cancelled``.
   ///
   /// - Parameter body: called at once, on the calling thread.
   public init(catching body: () throws -> Value) {
@@ -54,7 +56,8 @@ public enum Outcome<Value: Sendable>: Sendable {
     }
   }
 
-  /// Returns an outcome with the value of a success transformed; a failure or cancellation stays what it is.
+  /// Returns an outcome with the value of a success transformed; a failure or cancellation stays
+  /// what it is.
   public func map<T: Sendable>(_ transform: (Value) throws -> T) rethrows -> Outcome<T> {
     switch self {
     case .success(let value): return .success(try transform(value))

@@ -69,8 +69,8 @@ extension ComposableOperation where Self: SettlingOperation {
   /// continued. It waits while the main thread is blocked, and is not called in a program that
   /// exits before.
   ///
-  /// - Parameter completion: the completion. Released on the main actor when it has been called, or when the operation is
-  ///   released unsettled.
+  /// - Parameter completion: the completion. Released on the main actor when it has been called, or
+  ///   when the operation is released unsettled.
   public func addMainActorCompletion(
     _ completion: @escaping @MainActor @Sendable (_ outcome: Outcome<Value>) -> Void
   ) {
