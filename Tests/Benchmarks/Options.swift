@@ -20,7 +20,8 @@ struct Options: Sendable {
   var resultsFile: String?
   /// Whether a row over its budget makes the program fail.
   var check = false
-  /// Whether rows that are known to miss their budget do not, as long as they have not become worse.
+  /// Whether rows that are known to miss their budget do not, as long as they have not become
+  /// worse.
   var allowsKnown = false
   /// What budgets are multiplied by.
   var slack = 1.0

@@ -3,8 +3,8 @@ import Foundation
 import Observation
 import TestSupport
 
-// What an app has: models that views show, operations of its own, and a delegate. In this target all of it belongs to the
-// main actor, unless it says `nonisolated`.
+// What an app has: models that views show, operations of its own, and a delegate. In this target
+// all of it belongs to the main actor, unless it says `nonisolated`.
 
 /// What a view shows. Belongs to the main actor.
 @Observable

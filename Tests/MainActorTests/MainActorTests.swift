@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Completions and observers that touch what belongs to the main actor, in a target in which everything does.
+/// Completions and observers that touch what belongs to the main actor, in a target in which
+/// everything does.
 @Suite("3.1.9 The main actor", .timeLimit(.minutes(30)))
 struct MainActorTests {
   @Test("3.1.9 A completion and an observer may touch a model's state, and come in order")
@@ -199,7 +200,8 @@ struct MainActorTests {
   }
 }
 
-/// Says whether it was released on the main queue, which need not have the main thread in a program on Linux.
+/// Says whether it was released on the main queue, which need not have the main thread in a program
+/// on Linux.
 nonisolated private final class MainQueueProbe: Sendable {
   private static let mark: DispatchSpecificKey<Bool> = {
     let key = DispatchSpecificKey<Bool>()

@@ -4,11 +4,12 @@ import Testing
 
 @testable import CompositeOperations
 
-/// A guard around a guard takes over what the inner one guards. A program may start the inner one, which it gave away, in
-/// that moment.
+/// A guard around a guard takes over what the inner one guards. A program may start the inner one,
+/// which it gave away, in that moment.
 @Suite("8 A guard inside a guard", .hangLimit)
 struct LentGuardTests {
-  /// Calls something when its dependencies are asked for, which a guard around it does while it takes it over.
+  /// Calls something when its dependencies are asked for, which a guard around it does while it
+  /// takes it over.
   private final class Asked: SimpleOperation<Int>, @unchecked Sendable {  // set before it is started
     var whenAsked: (@Sendable () -> Void)?
 

@@ -3,8 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What users of older operation frameworks suffered from most does not happen here: by the numbers of the list that the
-/// package was made after. (Pain 1 is with the conditions, pain 7 is the leak tests.)
+/// What users of older operation frameworks suffered from most does not happen here: by the numbers
+/// of the list that the package was made after. (Pain 1 is with the conditions, pain 7 is the leak
+/// tests.)
 @Suite("Pains of older frameworks", .hangLimit)
 struct OldPainsTests {
   @Test("Pain 5: groups that exclude each other, and want the same inside, end at any queue limit", arguments: 1...3)

@@ -2,7 +2,8 @@ import CompositeOperations
 import CompositeOperationsTestKit
 import TestSupport
 
-/// A tree in which everything that changes how operations run is mixed at random; how it ends depends on the timing.
+/// A tree in which everything that changes how operations run is mixed at random; how it ends
+/// depends on the timing.
 ///
 /// It is a value, so that what runs late, or more than once, is made anew each time.
 indirect enum PolicyMix: Sendable {

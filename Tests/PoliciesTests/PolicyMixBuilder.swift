@@ -8,7 +8,8 @@ struct PolicyMixBuilder: Sendable {
   /// What is held around: for each category the number of the outermost operation that holds it.
   struct Holders: Sendable {
     var all: [Int: Int] = [:]
-    /// Those that surely hold theirs as long as what is inside runs. Not so where something between settles before that.
+    /// Those that surely hold theirs as long as what is inside runs. Not so where something between
+    /// settles before that.
     var sure: [Int: Int] = [:]
 
     func inside(_ extras: PolicyMix.Extras) -> Holders {
@@ -96,7 +97,8 @@ struct PolicyMixBuilder: Sendable {
 
   private func never(holdsOn: Bool, _ holders: [Int: Int]) -> SimpleOperation<Int> {
     let never = NeverFinishingOperation<Int>(holdsOn: holdsOn)
-    // A cancel may come while it starts. What it holds is left before it settles, after which others have it.
+    // A cancel may come while it starts. What it holds is left before it settles, after which
+    // others have it.
     let standing = Locked(Standing.outside)
     never.started.whenOpen { [world] in
       standing.withLock { standing in

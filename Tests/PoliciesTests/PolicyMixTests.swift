@@ -5,11 +5,13 @@ import Testing
 
 @testable import CompositeOperations
 
-/// All policies in one tree: timeouts, deadlines, retries, delays, conditions, categories, observers that interfere,
-/// paused progress and a recorder, in composites and on queues, with cancels at random.
+/// All policies in one tree: timeouts, deadlines, retries, delays, conditions, categories,
+/// observers that interfere, paused progress and a recorder, in composites and on queues, with
+/// cancels at random.
 ///
-/// One seed is one world of a few trees. A failure prints it; `POLICY_SEED=… swift test --filter PolicyMix` runs that
-/// world alone, `POLICY_REPEATS` times (100 unless told otherwise), since the threads are not in the seed.
+/// One seed is one world of a few trees. A failure prints it; `POLICY_SEED=… swift test --filter
+/// PolicyMix` runs that world alone, `POLICY_REPEATS` times (100 unless told otherwise), since the
+/// threads are not in the seed.
 @Suite("8 Random mixes of all policies", .serialized, .hangLimit)
 struct PolicyMixTests {
   private static let environment = ProcessInfo.processInfo.environment
@@ -50,7 +52,8 @@ struct PolicyMixTests {
       for root in roots where random.chance(50) { recorder.attach(to: root) }
       begin(roots, in: world, &random)
       await drive(world, roots, cancels: random.number(0...4), pauses: random.number(0...3))
-      // Who was settled by others may be making another attempt, which is given up; and observers may just be told.
+      // Who was settled by others may be making another attempt, which is given up; and observers
+      // may just be told.
       if !(await Patience.reached { world.isOver && world.complaints.isEmpty }) { complaints = world.complaints }
       await world.clock.waitUntilNobodySleeps()
       let keeper = Timekeeper.of(world.clock)
@@ -73,7 +76,8 @@ struct PolicyMixTests {
   private static func begin(
     _ roots: [SimpleOperation<Int>], in world: PolicyMixWorld, _ random: inout SeededRandomNumberGenerator
   ) {
-    // Who waits for a category in a queue to which it was added itself has its slot meanwhile: one that nobody else needs.
+    // Who waits for a category in a queue to which it was added itself has its slot meanwhile: one
+    // that nobody else needs.
     let queue = OperationQueue(limit: random.number(1...4))
     // Nothing runs until all are in the queue: what others settle can not be added any more.
     queue.isSuspended = true

@@ -5,7 +5,8 @@ import TestSupport
 
 /// A tree of operations with policies, of which it is known how it ends whatever the timing.
 ///
-/// Whatever never ends by itself has a timeout of a few seconds; what does end has one that is too long to matter.
+/// Whatever never ends by itself has a timeout of a few seconds; what does end has one that is too
+/// long to matter.
 indirect enum PolicyTree: Sendable {
   enum Ending: Sendable {
     case success, failure, cancelled

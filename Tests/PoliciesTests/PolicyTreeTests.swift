@@ -4,10 +4,12 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Timeouts, deadlines, delays and retries, nested at random in each other and in composites with and without queues.
+/// Timeouts, deadlines, delays and retries, nested at random in each other and in composites with
+/// and without queues.
 @Suite("8 Random trees of policies", .serialized, .hangLimit)
 struct PolicyTreeTests {
-  /// Runs a tree on its own clock, which is moved from one deadline to the next, and returns what is wrong.
+  /// Runs a tree on its own clock, which is moved from one deadline to the next, and returns what
+  /// is wrong.
   private static func run(_ tree: PolicyTree, cancellingAfter steps: Int?) async -> String? {
     let builder = PolicyTreeBuilder()
     let root = builder.operation(tree)

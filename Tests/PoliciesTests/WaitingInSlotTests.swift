@@ -5,7 +5,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// A root that was added to a queue has its slot while it waits; whoever holds what it waits for may need a slot there.
+/// A root that was added to a queue has its slot while it waits; whoever holds what it waits for
+/// may need a slot there.
 @Suite("8 What waits lends its slot", .hangLimit)
 struct WaitingInSlotTests {
   private let registry = ExclusionRegistry()
@@ -40,7 +41,8 @@ struct WaitingInSlotTests {
       .exclusive(ExclusionCategory(UUID().uuidString), in: registry)
   }
 
-  /// Each holds a category and needs a second slot of the queue to give it back, while others that have all slots wait for it.
+  /// Each holds a category and needs a second slot of the queue to give it back, while others that
+  /// have all slots wait for it.
   @Test(
     "8 Those that hold a category, and want a slot of those that wait for it, get one", arguments: Wait.allCases, 1...3)
   func root_waitsForHolderThatWantsItsSlot_bothEnd(wait: Wait, slots: Int) async {
@@ -59,7 +61,8 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused && limit.isUnused)
   }
 
-  /// A child that waits for a category has given its slot back, and needs one again when it is granted.
+  /// A child that waits for a category has given its slot back, and needs one again when it is
+  /// granted.
   @Test("8 What waited itself, and holds it now, gets a slot of those that wait for it", arguments: Wait.allCases)
   func childThatWaited_holdsAndWantsASlot_getsOne(wait: Wait) async {
     let queue = OperationQueue(limit: 1)
@@ -419,7 +422,8 @@ struct WaitingInSlotTests {
     #expect(isOnMain.current)
   }
 
-  /// Many trees with categories and a limit in one queue; some are cancelled, and the queue is suspended now and then.
+  /// Many trees with categories and a limit in one queue; some are cancelled, and the queue is
+  /// suspended now and then.
   @Test("8 Whatever waits for whom, all trees end, and never more leaves run than the queue allows", arguments: 0..<20)
   func randomTrees_inOneQueue_endWithinLimit(seed: Int) async {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))

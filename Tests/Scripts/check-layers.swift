@@ -1,5 +1,5 @@
-// Finds which folders of a target use which others, and whether that makes layers. Tests/Scripts/check-layers says how to use it.
-// USAGE: check-layers INDEX ARCHITECTURE.md TARGET…
+// Finds which folders of a target use which others, and whether that makes layers.
+// Tests/Scripts/check-layers says how to use it. USAGE: check-layers INDEX ARCHITECTURE.md TARGET…
 
 import Foundation
 
@@ -133,8 +133,9 @@ struct Index {
 }
 
 extension Occurrence {
-  /// Whether a type only says where something else is: in `extension Queue {`, in the name `Queue.Place` of a nested type, and before
-  /// a member, as in `Queue.standard`. What is found there counts by itself.
+  /// Whether a type only says where something else is: in `extension Queue {`, in the name
+  /// `Queue.Place` of a nested type, and before a member, as in `Queue.standard`. What is found
+  /// there counts by itself.
   func isNamespace(in lines: [Data]) -> Bool {
     guard isType, line <= lines.count else { return false }
     let text = lines[line - 1]
@@ -147,7 +148,8 @@ extension Occurrence {
 
 // MARK: - Which folder uses which
 
-/// A name that is used in another folder than the one it is declared in. Places are relative to the target.
+/// A name that is used in another folder than the one it is declared in. Places are relative to the
+/// target.
 struct Use: Hashable {
   let file: String
   let line: Int
@@ -211,8 +213,8 @@ struct Target {
     file.contains("/") ? String(file[..<file.lastIndex(of: "/")!]) : root
   }
 
-  /// How many names one folder uses of another. The target's own files count as users of all folders, so that whatever uses
-  /// them makes a cycle.
+  /// How many names one folder uses of another. The target's own files count as users of all
+  /// folders, so that whatever uses them makes a cycle.
   func count(_ user: String, of owner: String) -> Int {
     let count = uses[user]?[owner]?.count ?? 0
     return user == Self.root && owner != Self.root ? max(count, 1) : count
@@ -222,7 +224,8 @@ struct Target {
 // MARK: - Layers
 
 extension Target {
-  /// The folders, the lowest first, in groups: each uses only those before it. A group of several is a cycle.
+  /// The folders, the lowest first, in groups: each uses only those before it. A group of several
+  /// is a cycle.
   func layers() -> [[String]] {
     // Which folders each reaches, by way of any others.
     var reached = Dictionary(
@@ -242,8 +245,9 @@ extension Target {
     }
   }
 
-  /// The order of the folders of a cycle in which the fewest names are used from below. The files that are in none come last.
-  /// What is looked for is the best order of each set of folders that may be the lowest, from the smaller sets to the larger ones.
+  /// The order of the folders of a cycle in which the fewest names are used from below. The files
+  /// that are in none come last. What is looked for is the best order of each set of folders that
+  /// may be the lowest, from the smaller sets to the larger ones.
   func bestOrder(of cycle: [String]) -> [String] {
     if cycle.contains(Self.root) { return bestOrder(of: cycle.filter { $0 != Self.root }) + [Self.root] }
     guard cycle.count <= 18 else { return cycle }

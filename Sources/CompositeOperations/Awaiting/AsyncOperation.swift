@@ -1,9 +1,10 @@
 import Foundation
 
-/// An operation whose work is an `async` closure, run in a task of its own.
+/// An operation that runs an `async` closure in a task of its own.
 ///
-/// Cancelling the operation cancels the task; what the closure returns after that is discarded. A `CancellationError`
-/// that it throws settles the operation as cancelled. The task keeps the operation alive until the closure returns.
+/// Cancelling the operation cancels the task; a value that the closure returns after that is
+/// discarded. A `CancellationError` that it throws settles the operation as cancelled. The task
+/// keeps the operation alive until the closure returns.
 public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // see the fields
   private enum Work {
     case plain(@Sendable () async throws -> Value)
@@ -23,9 +24,9 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   ///
   /// - Parameters:
   ///   - name: the operation's name.
-  ///   - priority: the task's priority; nil means the one that belongs to the quality of service: the
-  ///     operation's own if it was set, else that of the queue that runs it. In a composite, the composite's counts if it
-  ///     is higher than the operation's own, or that was not set.
+  ///   - priority: the task's priority; nil derives it from the quality of service: the operation's
+  ///     own if it was set, else that of the queue that runs it. In a composite, the higher of the
+  ///     composite's and the operation's own.
   ///   - work: the work. Called once, in a detached task, on the cooperative pool.
   public init(
     name: String? = nil, priority: TaskPriority? = nil, _ work: @escaping @Sendable () async throws -> Value
@@ -37,7 +38,7 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
     if let name { self.name = name }
   }
 
-  /// Makes an operation from an async closure that tells how it gets on.
+  /// Makes an operation from an async closure that reports its progress.
   ///
   /// ```swift
   /// let copy = AsyncOperation { progress in
@@ -53,11 +54,11 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   ///
   /// - Parameters:
   ///   - name: the operation's name.
-  ///   - priority: the task's priority; nil means the one that belongs to the quality of service: the
-  ///     operation's own if it was set, else that of the queue that runs it. In a composite, the composite's counts if it
-  ///     is higher than the operation's own, or that was not set.
-  ///   - work: the work, which gets what it reports its progress to. Called once, in a detached task, on the cooperative
-  ///     pool.
+  ///   - priority: the task's priority; nil derives it from the quality of service: the operation's
+  ///     own if it was set, else that of the queue that runs it. In a composite, the higher of the
+  ///     composite's and the operation's own.
+  ///   - work: the work; receives the reporter of its progress. Called once, in a detached task, on
+  ///     the cooperative pool.
   public init(
     name: String? = nil, priority: TaskPriority? = nil,
     reporting work: @escaping @Sendable (_ progress: ProgressReporter) async throws -> Value
@@ -87,12 +88,12 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
         reject(with: error)
       }
     }
-    // Whoever is second sees the other: the cancel finds the task, or this finds the cancel.
+    // A concurrent cancel either finds the task here, or has set `isCancelled` before the check.
     StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
     if isCancelled { task.cancel() }
   }
 
-  /// The priority that belongs to the quality of service here. A detached task has none by itself.
+  /// The priority derived from the quality of service. A detached task inherits none.
   private var inheritedPriority: TaskPriority? {
     let state = state.current
     let own = state.has(.hasQualityOfService) ? qualityOfService : nil
@@ -104,7 +105,7 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
     return TaskPriority.ofCurrentThread
   }
 
-  /// The task is about to end. What it takes up goes with it, while the operation may be kept for its outcome.
+  /// Releases the task, which is about to end: the operation may live on for its outcome.
   private func forgetTask() {
     StripedLock.withLock(of: self) { task = nil }
   }

@@ -3,8 +3,9 @@ import Foundation
 extension ComposableOperation {
   /// The value, once the operation has settled.
   ///
-  /// Waits, without blocking a thread; neither starts nor cancels the operation. Cancelling the waiting task changes
-  /// nothing: it keeps waiting. Returns after the operation's completion has run and its finish was announced.
+  /// Waits, without blocking a thread; neither starts nor cancels the operation. Cancelling the
+  /// waiting task changes nothing: it keeps waiting. Returns after the operation's completion has
+  /// run and observers of `isFinished` were notified.
   ///
   /// - Throws: the operation's error; `CancellationError` if it was cancelled.
   public var value: Value {
@@ -13,16 +14,17 @@ extension ComposableOperation {
 
   /// Starts the operation, and waits until it has settled.
   ///
-  /// The operation runs on a worker thread of Dispatch, neither on the caller's executor nor on the cooperative pool;
-  /// it starts when its dependencies have finished. One that is executing, queued or composed elsewhere is not started
-  /// but waited for; one that has settled gives its outcome. Cancelling the calling task cancels the operation, also
-  /// if it was cancelled before.
+  /// The operation runs on a worker thread of Dispatch, neither on the caller's executor nor on the
+  /// cooperative pool; it starts when its dependencies have finished. An operation that is
+  /// executing, queued or composed elsewhere is awaited, not started; a settled one returns its
+  /// outcome at once. Cancelling the calling task cancels the operation, also if the task was
+  /// cancelled before the call.
   ///
   /// - Returns: the operation's value.
   /// - Throws: the operation's error; `CancellationError` if it was cancelled.
   @discardableResult
   public func run() async throws -> Value {
-    // Whatever is not ours is left to a composite, which knows how to wait for its dependencies and to cancel it.
+    // A composite runs operations of other types: it waits for their dependencies and cancels them.
     let starter = self as? SettlingOperation ?? makeStarter()
     return try await withTaskCancellationHandler {
       if takeOver() { startOnWorker(starter) }
@@ -39,7 +41,7 @@ extension ComposableOperation {
     return starter
   }
 
-  // Not a checked continuation, which is one more object: an observer is told exactly once.
+  // Not a checked continuation, which allocates: an observer is called exactly once.
   fileprivate func settledOutcome() async -> Outcome<Value> {
     await withUnsafeContinuation { continuation in
       let waiter = Waiter(continuation)
@@ -59,8 +61,8 @@ extension ComposableOperation {
 extension OperationQueue {
   /// Runs the operation in this queue, and waits until it has settled.
   ///
-  /// One that is executing, waits in a queue or is composed elsewhere is not added but waited for; one that has settled
-  /// gives its outcome. Cancelling the calling task cancels the operation.
+  /// An operation that is executing, queued or composed elsewhere is awaited, not added; a settled
+  /// one returns its outcome at once. Cancelling the calling task cancels the operation.
   ///
   /// - Returns: the operation's value.
   /// - Throws: the operation's error; `CancellationError` if it was cancelled.
@@ -78,7 +80,7 @@ extension OperationQueue {
   }
 }
 
-/// Starts the operation on a worker, when its dependencies have finished.
+/// Starts the operation on a worker once its dependencies have finished.
 private func startOnWorker(_ operation: SettlingOperation) {
   guard DependencyWait.isNeeded(for: operation), !operation.isCancelled else {
     return Workers.start(operation)

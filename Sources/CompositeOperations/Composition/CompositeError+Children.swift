@@ -7,7 +7,7 @@ extension CompositeError {
   ///   - name: the composite's.
   init(_ failures: [ParallelState.Failure], of operations: [Operation], in name: String?) {
     let failures = failures.sorted { $0.tag < $1.tag }
-    // A child that could not be used need not have finished, and may end in any way elsewhere.
+    // A refused child need not have finished, and may still end in any way elsewhere.
     var outcomes = operations.map { $0.anyOutcome ?? .cancelled }
     for failure in failures { outcomes[failure.tag] = .failure(failure.error) }
     self.init(

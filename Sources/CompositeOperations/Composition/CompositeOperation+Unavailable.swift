@@ -1,6 +1,6 @@
 import Foundation
 
-// What users of other libraries look for: the compiler says what there is instead.
+// Names from other libraries, for which the compiler suggests the replacement.
 
 extension CompositeOperation {
   /// Not there: say `operations:`.

@@ -1,9 +1,10 @@
 import Foundation
 
-/// An operation made of operations: several in parallel, or one after the other.
+/// An operation that runs other operations, in parallel or one after the other.
 ///
-/// A composite is an operation like any other. It settles once, with the values of its children or their errors; it
-/// nests in other composites; it runs on any `OperationQueue`. Its children may be of any `Operation` type.
+/// A composite is an operation like any other. It settles once, with the values of its children or
+/// their errors; it nests in other composites; it runs on any `OperationQueue`. Its children may be
+/// of any `Operation` type.
 ///
 /// ```swift
 /// let thumbnails = CompositeOperation {
@@ -17,24 +18,27 @@ import Foundation
 ///
 /// ## Where children run
 ///
-/// Without a queue, on worker threads of Dispatch at the quality of service of the composite. With an `operationQueue`,
-/// in slots of that queue, the main thread for `OperationQueue.main`. A composite occupies no slot while its children
-/// run, so composites that share a queue never wait for each other, and never exceed its limit. Composites without
-/// a queue of their own run their children where the composite around them does.
+/// Without a queue, children run on worker threads of Dispatch at the quality of service of the
+/// composite. With an `operationQueue`, they run in slots of that queue: on the main thread for
+/// `OperationQueue.main`. A composite occupies no slot while its children run, so composites that
+/// share a queue never wait for each other and never exceed its limit. A composite without a queue
+/// of its own runs its children where its parent composite does.
 ///
 /// `start()` returns before any child runs. Nothing here blocks a thread.
 ///
 /// ## Children
 ///
-/// A composite starts its children itself, each of them once: give it operations that nobody else has started or added
-/// to a queue. Once it has settled all its children have finished; those that it did not run are cancelled.
+/// A composite starts each of its children once: give it operations that were not started or added
+/// to a queue elsewhere. When it settles, all its children have finished; those that it did not run
+/// are cancelled.
 ///
 /// ## Cancelling
 ///
-/// Cancelling a composite cancels the children that run, and the others will not run; it settles as cancelled when all
-/// have finished.
+/// Cancelling a composite cancels the children that run; the others never run. The composite
+/// settles as cancelled when all have finished.
 open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecked Sendable {  // see the superclass
-  /// The values of the children that succeeded, in child order. A plain operation's is `()`.
+  /// The values of the children that succeeded, in child order. The value of a plain operation is
+  /// `()`.
   public typealias Value = [any Sendable]
 
   private enum Kind {
@@ -49,34 +53,37 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   /// Makes a composite that runs its operations in parallel.
   ///
-  /// It succeeds when all have succeeded. When one fails, ``failurePolicy`` says what becomes of the others. When one
-  /// is cancelled by somebody else, so are the others and the composite.
+  /// It succeeds when all have succeeded. When one fails, ``failurePolicy`` decides about the
+  /// others. When other code cancels a child, the composite and the other children are cancelled
+  /// too.
   ///
   /// - Parameters:
-  ///   - operations: the children. They start by `queuePriority` and then in this order, of thousands in groups of
-  ///     sixteen; a child with dependencies starts when these have finished. With a queue, those that are compositions
-  ///     (composites, and what `then`, `timeout` and the like return) do not wait for a slot, nor for the leaves before
-  ///     them that do, whatever the priorities; as many as ``maxConcurrentOperationCount`` allows start at once.
-  ///   - operationQueue: where the children run; nil for where the surrounding composite's do, or on worker threads.
+  ///   - operations: the children. They start by `queuePriority` and then in this order, thousands
+  ///     of them in groups of sixteen; a child with dependencies starts when these have finished.
+  ///     With a queue, compositions (composites, and what `then`, `timeout` and the like return)
+  ///     wait neither for a slot nor for the leaves before them that need one, whatever the
+  ///     priorities: as many as ``maxConcurrentOperationCount`` allows start at once.
+  ///   - operationQueue: where the children run; nil for where those of the parent composite run,
+  ///     or for worker threads.
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
     self.kind = .parallel(ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false))
     self.operationQueue = operationQueue
     super.init(flags: .needsNoSlot)
   }
 
-  /// Makes a composite that runs one operation after the other, as a delegate decides.
+  /// Makes a composite that runs one operation after the other, chosen by a delegate.
   ///
   /// - Parameters:
-  ///   - sequence: the delegate. Every composite has its own copy of a delegate that is a value.
-  ///   - operationQueue: where the children run and the delegate is asked; nil for where the surrounding composite's
-  ///     do, or on worker threads.
+  ///   - sequence: the delegate. Each composite has its own copy of a delegate that is a value.
+  ///   - operationQueue: where the children run and the delegate is called; nil for where the
+  ///     children of the parent composite run, or for worker threads.
   public init(sequence: sending any Sequence, operationQueue: OperationQueue? = nil) {
     self.kind = .sequential(SequentialCompositeSource(sequence))
     self.operationQueue = operationQueue
     super.init(flags: .needsNoSlot)
   }
 
-  /// Makes a composite that runs one operation after the other, as a closure decides.
+  /// Makes a composite that runs one operation after the other, chosen by a closure.
   ///
   /// ```swift
   /// let report = CompositeOperation { previous in
@@ -89,11 +96,12 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// ```
   ///
   /// - Parameters:
-  ///   - nextOperation: is asked as `nextOperation(after:)` of a ``Sequence`` is: with nil, then with each operation that
-  ///     has finished, one call at a time; it returns the next operation, or nil. It may keep what it knows in variables
-  ///     that it captures and that nothing else uses. Released when nothing more is asked of it.
-  ///   - operationQueue: where the children run and the closure is asked; nil for where the surrounding composite's do,
-  ///     or on worker threads.
+  ///   - nextOperation: called like `nextOperation(after:)` of a ``Sequence``: with nil, then with
+  ///     each operation that has finished, one call at a time; returns the next operation, or nil.
+  ///     It may keep state in captured variables that nothing else uses. Released after its last
+  ///     call.
+  ///   - operationQueue: where the children run and the closure is called; nil for where the
+  ///     children of the parent composite run, or for worker threads.
   public convenience init(
     sequence nextOperation: sending @escaping (_ previous: Operation?) throws -> Operation?,
     operationQueue: OperationQueue? = nil
@@ -101,9 +109,10 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     self.init(sequence: ClosureDelegate(nextOperation), operationQueue: operationQueue)
   }
 
-  /// Makes a composite that runs the operations listed in the closure in parallel.
+  /// Makes a composite that runs in parallel the operations that the closure lists.
   ///
-  /// - Parameter operations: lists the children; called before this returns. `if`, `switch` and `for` can be used.
+  /// - Parameter operations: lists the children; called before this returns. `if`, `switch` and
+  ///   `for` can be used.
   public convenience init(@OperationBuilder _ operations: () -> [Operation]) {
     self.init(operations: operations())
   }
@@ -116,7 +125,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   // MARK: - Running
 
-  /// Begins to run the children. Override it to prepare something, and call `super.main()` last.
+  /// Begins to run the children. An override can prepare something, and calls `super.main()` last.
   open override func main() {
     work.begin(for: self, in: operationQueue)
   }
@@ -130,7 +139,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   }
 
   override final func failure(unrunBecauseOf error: OperationError) -> any Error {
-    // It is none of a child's, so it comes after them, as an error that a delegate throws.
+    // The error belongs to no child, so it comes after theirs, like one that a delegate throws.
     let children = operations
     return CompositeError(
       failures: [CompositeError.Failure(index: children.count, operationName: nil, error: error)],
@@ -152,39 +161,43 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   // MARK: - Outcome
 
-  /// How the composite ended; nil until it settled.
+  /// The outcome of the composite; nil until it settles.
   ///
   /// A failure is always a ``CompositeError``.
   public final var outcome: Outcome<[any Sendable]>? {
     erasedOutcome?.map { $0 as! [any Sendable] }
   }
 
-  /// The values of the children that succeeded, in child order, however the composite ended; until it settled, of those
-  /// that have finished by now. A plain operation's value is `()`.
+  /// The values of the children that succeeded, in child order, whatever the composite's outcome.
+  /// Until it settles, those of the children that have finished so far. The value of a plain
+  /// operation is `()`.
   ///
-  /// They need not be as many as the children: ``childOutcomes`` has a place for each.
+  /// There may be fewer values than children: ``childOutcomes`` has an element for each.
   public final var results: [any Sendable] {
     if let result { return result }
     return childOutcomes.compactMap { $0?.value }
   }
 
-  /// The errors of the children that failed, in child order, however the composite ended; until it settled, of those
-  /// that have finished by now. An error that a sequence delegate threw comes last.
+  /// The errors of the children that failed, in child order, whatever the composite's outcome.
+  /// Until it settles, those of the children that have finished so far. An error that a sequence
+  /// delegate threw comes last.
   ///
-  /// Which child each belongs to is in the ``CompositeError`` that a failed composite's `error` is.
+  /// The `error` of a failed composite is a ``CompositeError``, which tells the child of each
+  /// error.
   public final var errors: [any Error] {
     if let error = error as? CompositeError { return error.failures.map(\.error) }
     return childOutcomes.compactMap { $0?.error }
   }
 
-  /// How each child ended, in child order; nil for a child that has not finished. No nil once the composite settled.
+  /// The outcome of each child, in child order; nil for a child that has not finished. Contains no
+  /// nil once the composite has settled.
   ///
   /// For a sequence these are the children so far.
   public final var childOutcomes: [Outcome<any Sendable>?] {
     if let error = error as? CompositeError { return error.outcomes }
     switch kind {
     case .parallel(let source):
-      // A child that could not be used may go on unfinished, for it is not the composite's.
+      // A refused child may stay unfinished: it does not belong to the composite.
       let isSettled = outcome != nil
       return source.operations.map { $0.anyOutcome ?? (isSettled ? .cancelled : nil) }
     case .sequential(let source):
@@ -192,7 +205,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     }
   }
 
-  /// The children: all of them in parallel, the current one in sequence.
+  /// The children of a parallel composite; the current child of a sequence.
   public final var operations: [Operation] {
     switch kind {
     case .parallel(let source): source.operations
@@ -202,9 +215,9 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   // MARK: - Options
 
-  /// What happens to the other children when one fails. `.cancelRemaining` unless set otherwise.
+  /// What happens to the other children when one fails; `.cancelRemaining` by default.
   ///
-  /// It cannot be changed once the composite started: that traps. It means nothing for a sequence, whose delegate
+  /// Setting it after the composite started traps. It has no effect on a sequence, whose delegate
   /// decides.
   public final var failurePolicy: FailurePolicy {
     get {
@@ -220,11 +233,12 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     }
   }
 
-  /// How many children may be unfinished at the same time, asynchronous work included. Unlimited unless set otherwise.
+  /// How many children may be unfinished at the same time, asynchronous work included; unlimited by
+  /// default.
   ///
-  /// Can be changed at any time; a change holds from the next child on. It must be positive, or
-  /// `OperationQueue.defaultMaxConcurrentOperationCount`, which means unlimited; anything else traps. A sequence runs
-  /// one child at a time whatever the limit.
+  /// Can be changed at any time; a change applies from the next child on. It must be positive, or
+  /// `OperationQueue.defaultMaxConcurrentOperationCount`, which means unlimited; anything else
+  /// traps. A sequence runs one child at a time whatever the limit.
   public final var maxConcurrentOperationCount: Int {
     get {
       guard case .parallel(let source) = kind, source.width < Int.max else {
@@ -241,7 +255,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     }
   }
 
-  /// While true, no further child starts; those that run go on.
+  /// While true, no further child starts; those that run continue.
   public final var isSuspended: Bool {
     get {
       switch kind {
@@ -259,11 +273,13 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   // MARK: - Completion
 
-  /// Called with the outcome, exactly once on every path, also when the composite is cancelled before it starts.
+  /// A closure called with the outcome, exactly once, also when the composite is cancelled before
+  /// it starts.
   ///
-  /// Called on the thread that settled the composite (the one on which its last child finished, or that cancelled it),
-  /// under no lock, when the outcome is readable and `isFinished` is not yet true; released when it returns. Set on a
-  /// settled composite it is called at once, on the setting thread.
+  /// Called on the thread that settled the composite (the one on which its last child finished, or
+  /// that cancelled it), under no lock. The outcome is readable by then, and `isFinished` is not
+  /// yet true. Released when it returns. If set on a settled composite, it is called at once, on
+  /// the setting thread.
   public final var completion: (@Sendable (Outcome<[any Sendable]>) -> Void)? {
     get { StripedLock.withLock(of: self) { storedCompletion } }
     set {
@@ -286,11 +302,11 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   }
 }
 
-/// The width that a limit means.
+/// Converts a limit to a width, and traps if it is invalid.
 ///
 /// - Parameters:
-///   - name: what was set, and of what.
-///   - remedy: what else there is to do than to set another limit.
+///   - name: the property that was set, and its owner.
+///   - remedy: advice to add to the trap message.
 package func requireWidth(_ count: Int, of name: @autoclosure () -> String, remedy: StaticString = "") -> Int {
   if count == OperationQueue.defaultMaxConcurrentOperationCount { return Int.max }
   require(

@@ -21,9 +21,9 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
 }
 
 /// The engine of a sequential ``CompositeOperation``.
-final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // only whoever is asking has `sequence`
+final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // only the asking thread uses `sequence`
   @exclusivity(unchecked) private var sequence: (any CompositeOperation.Sequence)?
-  /// How many operations the delegate expects; -1 if it does not know.
+  /// How many operations the delegate expects; -1 if unknown.
   private let expectedCount = Atomic(-1)
 
   private let retries: Bool
@@ -38,7 +38,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     ReleaseList.release(&sequence)
   }
 
-  /// Gives up the values of the children, when the composite is being released.
+  /// Releases the values of the children when the composite is deinitialized.
   func releaseRecords() {
     var records = state.withLock { $0.records.take() }
     records?.release()
@@ -46,7 +46,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
 
   override func attempt(of tag: Int) -> Int { retries ? tag : 1 }
 
-  /// How the children so far ended; nil for the current one.
+  /// The outcomes of the children so far; nil for the current one.
   var outcomes: [Outcome<any Sendable>?] {
     state.withLock { state in
       let outcomes = state.records?.outcomes ?? []
@@ -76,7 +76,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     }
   }
 
-  // Out of line, since a step of a long sequence costs little more than the question itself.
+  // Out of line: a step of a long sequence costs little more than the delegate's call.
   @inline(never)
   private func updateExpectedCount() {
     expectedCount.store(sequence?.expectedCount ?? -1, ordering: .relaxed)

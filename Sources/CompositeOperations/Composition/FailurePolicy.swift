@@ -1,7 +1,7 @@
 /// What a parallel composite does when one of its children fails.
 public enum FailurePolicy: Sendable, Equatable {
-  /// No further child starts, and those that run are cancelled. The composite fails when all have finished.
+  /// Cancels the children that run and starts no further one; fails when all have finished.
   case cancelRemaining
-  /// The other children run to their end; the composite then fails with every failure.
+  /// Lets the other children finish; the composite then fails with every failure.
   case waitForAll
 }

@@ -2,8 +2,8 @@ import Foundation
 
 /// A sequence of fixed steps, each made from the operation before it.
 ///
-/// It ends after a step that failed or was cancelled, which the composite then does too, and, as a success, at the
-/// first step that returns nil. Each composite starts at the first step.
+/// A step that fails or is cancelled ends the sequence, and the composite with the same outcome.
+/// The first step that returns nil ends it as a success. Each composite starts at the first step.
 ///
 /// ```swift
 /// CompositeOperation(sequence: LinearSequence(
@@ -16,8 +16,8 @@ public struct LinearSequence: CompositeOperation.Sequence, Sendable {
 
   /// Makes a sequence of steps.
   ///
-  /// - Parameter steps: each gets the operation of the step before (the first gets nil), and returns its own. Called as
-  ///   `nextOperation(after:)` of ``CompositeOperation/Sequence`` is.
+  /// - Parameter steps: each receives the operation of the step before (the first receives nil) and
+  ///   returns its own. Called like `nextOperation(after:)` of ``CompositeOperation/Sequence``.
   public init(_ steps: (@Sendable (Operation?) throws -> Operation?)...) {
     self.init(steps: steps)
   }
@@ -32,7 +32,7 @@ public struct LinearSequence: CompositeOperation.Sequence, Sendable {
   /// The number of steps.
   public var expectedCount: Int? { steps.count }
 
-  /// Returns what the next step makes of `previous`; nil if there is none, or if `previous` did not succeed.
+  /// Returns the operation of the next step; nil after the last, or if `previous` did not succeed.
   public mutating func nextOperation(after previous: Operation?) throws -> Operation? {
     guard next < steps.count, previous == nil || previous?.anyOutcome?.value != nil else { return nil }
     defer { next += 1 }

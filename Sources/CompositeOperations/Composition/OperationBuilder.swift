@@ -1,6 +1,7 @@
 import Foundation
 
-/// Lists operations: each line is an operation or an array of them; `if`, `switch` and `for` can be used.
+/// Lists operations: each line is an operation or an array of them; `if`, `switch` and `for` can be
+/// used.
 @resultBuilder
 public enum OperationBuilder {
   /// One operation.

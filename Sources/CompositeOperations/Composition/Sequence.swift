@@ -1,7 +1,7 @@
 import Foundation
 
 extension CompositeOperation {
-  /// The delegate of a sequential composite: decides, after each operation, which one comes next.
+  /// The delegate of a sequential composite, which chooses the next operation after each one.
   ///
   /// ```swift
   /// struct Upload: CompositeOperation.Sequence {
@@ -16,29 +16,34 @@ extension CompositeOperation {
   /// }
   /// ```
   ///
-  /// Make it a value, and each composite has its own copy, so that one delegate can be used for many composites. A
-  /// delegate that is an object is shared, and should be given to one.
+  /// Each composite has its own copy of a delegate that is a value, so many composites can use one.
+  /// A delegate that is an object is shared: give it to one composite only.
   public protocol Sequence {
     /// Returns the operation that comes next, or nil if there is none.
     ///
-    /// Called by the composite where its children run: in a slot of its queue (on the main thread for
-    /// `OperationQueue.main`), else on a worker thread. One call at a time, never from inside somebody's `finish()`.
+    /// The composite calls this where its children run: in a slot of its queue (on the main thread
+    /// for `OperationQueue.main`), else on a worker thread. One call at a time, and never inside a
+    /// child's `finish()`.
     ///
-    /// It is called after failures and outside cancellations too, which is how retries and fallbacks are made. When it
-    /// returns nil the last operation decides: the composite succeeds if it did (or if there was none), with the values
-    /// of all children that succeeded; fails if it failed, with every failure so far; and is cancelled if it was. After
-    /// the composite was cancelled it is no longer called.
+    /// It is also called after a child failed or other code cancelled it, so that it can retry or
+    /// fall back. When it returns nil the last operation decides: the composite succeeds if that
+    /// did (or if there was none), with the values of all children that succeeded; fails if that
+    /// failed, with every failure so far; and is cancelled if that was. It is not called after the
+    /// composite was cancelled.
     ///
     /// - Parameter previous: the operation that has just finished; nil in the first call.
-    /// - Returns: an operation that nobody has started, queued or returned before; anything else fails the composite.
-    /// - Throws: an error fails the composite, which adds it to the failures so far. `CancellationError` cancels it.
+    /// - Returns: an operation that was not started, queued or returned before; any other fails the
+    ///   composite.
+    /// - Throws: an error fails the composite, which adds it to the failures so far.
+    ///   `CancellationError` cancels it.
     mutating func nextOperation(after previous: Operation?) throws -> Operation?
 
-    /// How many operations there will be in all, those that have finished included; nil if that is not known.
+    /// The total number of operations, finished ones included; nil if unknown.
     ///
-    /// For progress only: it ends nothing. Asked on the same thread as `nextOperation(after:)`, after the first operation
-    /// that it returned and, once somebody has asked for the progress, after each further one; it may have changed then.
-    /// The default is nil, which makes the progress of the composite indeterminate.
+    /// Used for progress only: it does not end the sequence. Read on the thread of
+    /// `nextOperation(after:)`, after the first operation it returned and, while the composite is
+    /// observed, after each further one; it may change. The default is nil, which makes the
+    /// progress indeterminate.
     var expectedCount: Int? { get }
   }
 }
@@ -48,5 +53,5 @@ extension CompositeOperation.Sequence {
   public var expectedCount: Int? { nil }
 }
 
-/// A sequence whose operations are attempts at the same work.
+/// A sequence whose operations are attempts of the same work.
 protocol SequenceOfAttempts: CompositeOperation.Sequence {}

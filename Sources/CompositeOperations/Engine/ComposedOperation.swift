@@ -1,14 +1,15 @@
 import Foundation
 
-/// The operation that `then`, `zip`, the policies and their kind return. Its source decides how it settles.
+/// The operation that `then`, `zip`, the policies and similar methods return.
 ///
-/// When other code settles it, it stops waiting at once and cancels the children that run. Children that have
-/// not started never run.
+/// Its source decides how it settles. When other code settles it, it stops waiting at once and
+/// cancels the children that run; children that have not started never run.
 package final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // immutable
   private let work: WorkSource
   private let operationQueue: OperationQueue?
 
-  /// - Parameter operationQueue: where the children run; nil for where those of the composition around it do.
+  /// - Parameter operationQueue: where the children run; nil for where those of the parent
+  ///   composition run.
   init(_ source: WorkSource, operationQueue: OperationQueue? = nil) {
     work = source
     self.operationQueue = operationQueue
@@ -44,7 +45,7 @@ package final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, 
     work.unwind(for: self, in: operationQueue)
   }
 
-  /// Other code settled the operation before it started, so its children are settled without being run.
+  /// Settles the children without running them, after other code settled the unstarted operation.
   override func discardWork() {
     work.unwind()
   }

@@ -1,14 +1,16 @@
 import Synchronization
 
-/// Hands out the numbers below a count in order, each once, to any number of threads, without a lock.
+/// Hands out the numbers below a count in order, each once, to any number of threads, without a
+/// lock.
 ///
-/// One at a time: a number that is taken ahead could not be started by anybody else while the one before it blocks.
+/// Threads take one number at a time: a thread that took several would hold them back while the
+/// first one blocks.
 struct Cursor: ~Copyable {
-  /// Far enough below overflow for the steps that are taken when there is nothing to take.
+  /// Far enough below overflow for the increments that find nothing to take.
   private static let closed = Int.max / 2
 
   private let count: Int
-  /// The next number; `closed` or more when nothing is handed out.
+  /// The next number; `closed` or more while the cursor is closed.
   private let next = Atomic(Cursor.closed)
 
   init(count: Int) {

@@ -1,37 +1,39 @@
 import Foundation
 
-/// Finds circles of dependencies, in which no operation could ever start, among the children of one composition.
+/// Finds circles of dependencies, in which no operation could ever start, among the children of one
+/// composition.
 ///
-/// What was looked at is remembered as long as the child waits that the search began with, so that all searches together
-/// cost as much as there are dependencies. When that child waits no longer, what it waited for has finished, and need not
-/// be remembered; nor does it live on, so that its address may be another operation's.
+/// A search remembers what it visited as long as its first child waits, so that all searches
+/// together visit each dependency once. When that child no longer waits, what it waited for has
+/// finished and is forgotten: it may be released, and its address reused.
 struct DependencyCircles {
-  /// What is wrong with an operation. The reference tells whether it is still this operation that has the address.
+  /// The error of an operation. The weak reference tells whether the address is still that
+  /// operation's.
   private struct Finding {
     weak var operation: Operation?
     let error: OperationError
   }
 
-  /// What was looked at, and whether it is in a circle.
+  /// The visited operations, and whether each is in a circle.
   private var known: [ObjectIdentifier: Bool] = [:]
-  /// The same by the child that was the first to lead there.
+  /// The visited operations by the child whose search reached them first.
   private var knownBecauseOf: [Int: [ObjectIdentifier]] = [:]
-  /// Those that are in a circle with a child of the composition.
+  /// The operations in a circle with a child of the composition.
   private var findings: [ObjectIdentifier: Finding] = [:]
 
-  /// Whether it is known that the operation is in no circle.
+  /// Whether a search found that the operation is in no circle.
   func isHarmless(_ operation: Operation) -> Bool { known[ObjectIdentifier(operation)] == false }
 
-  /// Whether an earlier search has been there.
+  /// Whether an earlier search visited the operation.
   func isKnown(_ operation: Operation) -> Bool { known[ObjectIdentifier(operation)] != nil }
 
-  /// What is wrong with an operation that is known to be in a circle with a child.
+  /// The error of an operation that is known to be in a circle with a child.
   func error(of operation: Operation) -> OperationError? {
     guard let finding = findings[ObjectIdentifier(operation)], finding.operation === operation else { return nil }
     return finding.error
   }
 
-  /// Takes up what a search has found that began with child `tag`.
+  /// Records what the search that began with child `tag` found.
   mutating func add(_ search: Search, tag: Int) {
     if let circle = search.circle {
       let error = OperationError(circle: circle)
@@ -44,17 +46,18 @@ struct DependencyCircles {
     }
   }
 
-  /// Child `tag` does not wait any more.
+  /// Forgets what the search from child `tag` visited: the child no longer waits.
   mutating func forget(_ tag: Int) {
     for identifier in knownBecauseOf.removeValue(forKey: tag) ?? [] { known[identifier] = nil }
   }
 
-  /// One search, from a child that is about to wait. It looks at operations of the user's, and so is made under no lock.
+  /// One search, from a child that is about to wait. It calls the user's overrides, so it runs
+  /// under no lock.
   ///
-  /// What an operation waits for are its unfinished dependencies as long as it has not started and is not cancelled, and,
-  /// if it is a composition that executes, its unfinished children.
+  /// An operation that has not started and is not cancelled waits for its unfinished dependencies;
+  /// a composition that executes waits for its unfinished children.
   struct Search {
-    /// Operations that are looked at to the end, at most: a composition that a child depends on may have very many
+    /// The most operations to visit: a composition that a child depends on may have very many
     /// children.
     private static let limit = 10_000
 
@@ -62,34 +65,34 @@ struct DependencyCircles {
       let operation: Operation
       var rest: [Operation]
       let number: Int
-      /// The lowest number that was met from here on.
+      /// The lowest number reachable from here.
       var lowest: Int
     }
 
-    /// The operations that wait for each other, from the child on; nil if there is no such circle.
+    /// The circle, beginning with the child; nil if there is none.
     private(set) var circle: [Operation]?
-    /// What was looked at to the end, and whether it is in a circle, which the child is not part of. The members of that
-    /// report it, if they are children of a composition.
+    /// The completely visited operations, and whether each is in a circle without the child. If
+    /// members of such a circle are children of a composition, their own searches report it.
     fileprivate private(set) var looked: [ObjectIdentifier: Bool] = [:]
 
     /// - Parameters:
-    ///   - source: what the child is a child of.
-    ///   - skips: whether nothing can be found from there on.
+    ///   - source: the parent composition of the child.
+    ///   - skips: whether a search from there on is known to find nothing.
     init(from child: Operation, in source: WorkSource, skips: (Operation) -> Bool) {
       func closesCircle(_ next: Operation) -> Bool {
         next === child || (next as? SettlingOperation)?.isExecuting(source) == true
       }
       let awaited = Self.awaited(by: child)
-      // The usual case: what it depends on waits as well, and was looked at then.
+      // The usual case: the child's dependencies wait as well, and were searched when they began
+      // to.
       if awaited.allSatisfy({ !closesCircle($0) && skips($0) }) {
         looked[ObjectIdentifier(child)] = false
         return
       }
-      // Tarjan's algorithm, as a loop over what is left to look at: chains of dependencies are longer than a stack is
-      // deep.
+      // Tarjan's algorithm as a loop: a chain of dependencies may be too long for recursion.
       var path = [Step(operation: child, rest: awaited, number: 0, lowest: 0)]
       var numbers = [ObjectIdentifier(child): 0]
-      // Those that may be in a circle with one that is on the path.
+      // The operations that may be in a circle with one on the path.
       var open = [ObjectIdentifier(child)]
       while let last = path.indices.last {
         guard let next = path[last].rest.popLast() else {
@@ -116,7 +119,8 @@ struct DependencyCircles {
       }
     }
 
-    /// Nothing more leads to `first`: what is open from there on is one circle, or `first` alone.
+    /// Closes the component of `first`: the open operations from there on are one circle, or
+    /// `first` alone.
     private mutating func close(_ first: ObjectIdentifier, _ open: inout [ObjectIdentifier]) {
       let isInCircle = open.last != first
       while let identifier = open.popLast() {
@@ -131,7 +135,7 @@ struct DependencyCircles {
         // A cancel makes it ready, whatever its dependencies.
         return operation.isCancelled ? [] : operation.dependencies.filter { !$0.isFinished }
       }
-      // Of these one is enough.
+      // It settles with the first success, so no single child can hold it back.
       if ((operation as? SettlingOperation)?.source as? ParallelSource)?.succeedsFirst == true { return [] }
       var children: [Operation] = []
       (operation as? SettlingOperation)?.source?.forEachChild { child, _ in
@@ -150,7 +154,7 @@ extension SettlingOperation {
 }
 
 extension OperationError {
-  /// - Parameter circle: each of these waits for the next one, and the last one for the first.
+  /// - Parameter circle: each operation waits for the next, and the last one for the first.
   fileprivate init(circle: [Operation]) {
     let shown = 8
     var names = circle.prefix(shown).map(OperationError.describe)

@@ -2,21 +2,22 @@ import Foundation
 
 /// Waits until the unfinished dependencies of an operation have finished.
 ///
-/// Counts them itself: what is in Foundation's lists costs every queue operation a scan.
+/// It counts them itself: Foundation scans its dependency lists on each operation of a queue.
 final class DependencyWait: SettlementObserver {
   private struct State {
-    /// One more than there are while they are being counted, so that nothing is met before all are observed.
+    /// Begins at one, so that the wait cannot end before all dependencies are observed.
     var remaining = 1
-    /// Let go of once met, or cancelled: one that never finishes would keep us, and we it.
+    /// Released once met or cancelled: a dependency that never finishes would form a retain cycle
+    /// with this.
     var dependencies: [Operation]
-    /// Nil once called, or cancelled.
+    /// Nil once called or cancelled.
     var whenMet: (@Sendable () -> Void)?
   }
 
   private let state: LockBox<State>
 
-  /// - Parameter whenMet: called once, on the thread that settles the last dependency; or by ``begin()``, if that was
-  ///   before. Not called any more after ``cancel()``.
+  /// - Parameter whenMet: called once: on the thread that settles the last dependency, or by
+  ///   ``begin()`` if all have finished by then. Not called after ``cancel()``.
   init(for operation: Operation, whenMet: @escaping @Sendable () -> Void) {
     state = LockBox(State(dependencies: operation.dependencies.filter { !$0.isFinished }, whenMet: whenMet))
   }
@@ -42,7 +43,7 @@ final class DependencyWait: SettlementObserver {
     if state.withLock({ $0.whenMet == nil }) { stopObserving(dependencies) }
   }
 
-  /// Forgets about it, and lets go of dependencies that may never finish.
+  /// Stops waiting, and releases the dependencies, which may never finish.
   func cancel() {
     var whenMet: (@Sendable () -> Void)?  // released here, outside the lock
     let dependencies = state.withLock { state in

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Hands out the children of a parallel composition in order, each once, and counts those that are done, without a
-/// lock.
+/// Hands out the children of a parallel composition in order, each once, and counts those that are
+/// done, without a lock.
 ///
-/// From one cursor where that is good enough; from a segmented one where several workers take from it all the time.
+/// It uses one cursor, or a segmented one where several workers take from it all the time.
 struct Dispenser: ~Copyable {
   private let count: Int
   private let cursor: Cursor
@@ -16,9 +16,9 @@ struct Dispenser: ~Copyable {
     self.segments = SegmentedCursor(count: count)
   }
 
-  /// Begins to hand out. Nothing else is called at the same time.
+  /// Begins to hand out. No other method may be called at the same time.
   ///
-  /// - Parameter segmented: whether neighbours may go to the same thread.
+  /// - Parameter segmented: whether one thread may take several neighbours.
   mutating func open(segmented: Bool) {
     if segmented, SegmentedCursor.pays(for: count) {
       segments.open()
@@ -29,16 +29,16 @@ struct Dispenser: ~Copyable {
 
   // MARK: - Handing out
 
-  /// Where a thread takes from.
+  /// The segment that a thread takes from, if it has one.
   struct Place {
     fileprivate var segment: Int?
 
-    /// Whether this thread is for now the only one that takes here.
+    /// Whether the thread has a segment, which it usually takes from alone.
     var isOwn: Bool { segment != nil }
   }
 
-  /// The next child, and whether there is another one after it. A thread that has a place of its own asks with
-  /// that until there is none, and then with a new one.
+  /// Returns the next child, and whether another one follows. A thread that has a segment passes
+  /// its place until this returns nil, and then a new place.
   @inline(__always)
   borrowing func take(at place: inout Place) -> (number: Int, more: Bool)? {
     segments.isOpened ? takeInSegment(at: &place) : cursor.take()
@@ -54,7 +54,7 @@ struct Dispenser: ~Copyable {
     return nil
   }
 
-  /// Hands out nothing any more. Returns what it had not handed out, ascending; nil if it was not open.
+  /// Stops handing out. Returns what it had not handed out, ascending; nil if it was not open.
   borrowing func close() -> [Range<Int>]? {
     segments.isOpened ? segments.close() : cursor.close().map { $0.isEmpty ? [] : [$0] }
   }
@@ -64,16 +64,17 @@ struct Dispenser: ~Copyable {
 
   // MARK: - Counting
 
-  /// How many are known to be done: all, unless they are handed out in segments.
+  /// How many children are done; too few while segments count their own.
   var doneCount: Int { done.load(ordering: .sequentiallyConsistent) }
 
-  /// Counts one that is done. True for the last of all.
+  /// Counts a child that is done. Returns true for the last of all.
   @inline(__always)
   borrowing func countDone(_ tag: Int) -> Bool {
     add(segments.isOpened ? segments.countDone(tag) : 1)
   }
 
-  /// From now on `doneCount` is exact. True if all are done, and nobody else has been told so.
+  /// Makes `doneCount` exact from now on. Returns true if all are done and no other call returned
+  /// true.
   borrowing func countExactly() -> Bool {
     add(segments.isOpened ? segments.collectDone() : 0)
   }

@@ -1,33 +1,35 @@
 import Foundation
 
-/// The engine for other targets: an operation whose children somebody else, the driver, decides on while it runs.
+/// The engine for other targets: an operation whose driver chooses the children while it runs.
 ///
-/// Hand it tags when their operations can run. It has the driver make each operation when it may start, runs it as a
-/// composite runs its children, and says when it has settled: on workers, or in lanes of the given queue (or of the
-/// surrounding composite's); it occupies no slot itself.
-/// It nests in composites, and composites in it. It does not settle by itself: the driver ends it with `finish(with:)`,
-/// `reject(with:)` or `settle(with:)`, when nothing that it handed in is unfinished any more, and keeps it alive until
-/// then.
+/// The driver adds tags when their operations can run. This asks the driver for each operation when
+/// it may start, runs it like a child of a composite, and reports its settlement. Operations run on
+/// workers, or in lanes of the given queue (or of the parent composite's); this occupies no slot
+/// itself. It nests in composites, and composites in it. It does not settle by itself: when all
+/// operations have finished, the driver calls `finish(with:)`, `reject(with:)` or `settle(with:)`,
+/// and keeps it alive until then.
 package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // see the fields
-  /// What the driver gets to know. Called on workers, or on the thread on which it happened; under no lock.
+  /// The calls to the driver: on workers, or on the thread of the event; under no lock.
   package struct Driver: Sendable {
-    /// The operation has started; tags can be handed in from now on.
+    /// Called when the operation has started; tags can be added from now on.
     package var didStart: @Sendable (DrivenOperation) -> Void
-    /// The operation of one of the tags that were handed in may start: makes it, and says which tag it settles with.
-    /// Called where the operation will run, once for each. Nil if nothing is left to run.
+    /// Makes the operation of a tag, which may start now, and returns the tag that it settles with.
+    /// Called once for each, where the operation will run. Returns nil if nothing is left to run.
     package var makeOperation: @Sendable (DrivenOperation, _ tag: Int) -> (Operation, tag: Int)?
-    /// An operation that was made has settled. Once for each. Returns the tags that can run in
-    /// consequence: as if they were handed in afterwards, but the thread goes on with them itself where it can.
+    /// Called once for each operation that was made, when it has settled. Returns the tags that can
+    /// run in consequence: like adding them afterwards, but the same thread continues with them
+    /// where it can.
     package var operationDidSettle: @Sendable (DrivenOperation, Operation, _ tag: Int) -> [Int]
-    /// The operation was cancelled: before `didStart`, which then does not come, or while it executes. The driver hands
-    /// nothing in any more, calls `cancelAll()`, and settles the operation when all have settled. Called once, if at
-    /// all.
+    /// Called at most once, when the operation is cancelled: before `didStart`, which is then not
+    /// called, or while it executes. The driver adds nothing more, calls `cancelAll()`, and settles
+    /// the operation when all have settled.
     package var wasCancelled: @Sendable (DrivenOperation) -> Void
-    /// How many pieces of work there are, and how many of them are done; nil if that is not known. Asked from any thread,
-    /// if somebody wants to know the operation's progress: when an operation has settled, and after
+    /// How many pieces of work there are, and how many of them are done; nil if unknown. Called on
+    /// any thread while progress is observed: when an operation has settled, and after
     /// `progressDidChange()`.
     package var countDone: @Sendable () -> (done: Int, total: Int)? = { nil }
-    /// Which attempt at its work the operation with a tag is, from 1. Asked for timelines, before `operationDidSettle`.
+    /// The number of the attempt that the operation of a tag is, from 1. Called for timelines,
+    /// before `operationDidSettle`.
     package var attempt: @Sendable (_ tag: Int) -> Int = { _ in 1 }
 
     package init(
@@ -94,26 +96,26 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 
   // MARK: - For the driver
 
-  /// Runs operations, each of which is made when the width and the queue allow it to start, in the order of their tags
-  /// here. One that somebody else has started by then, or starts, is waited for.
+  /// Runs operations in the order of these tags; each is made when the width and the queue allow it
+  /// to start. An operation that other code has started or starts is awaited.
   package func run(tags: [Int]) {
     readySource.add(tags: tags)
   }
 
-  /// Cancels the operations that are under way, and settles those that wait for their dependencies without running them;
-  /// the driver is told of each when it has settled. Operations that somebody else starts are left alone. Tags whose
-  /// operations have not been made are forgotten. Nothing starts any more.
+  /// Cancels the operations that run, and settles those that wait for their dependencies without
+  /// running them; the driver hears of each when it has settled. Operations that other code starts
+  /// are left alone. Tags whose operations were not made are forgotten. Nothing starts after this.
   package func cancelAll() {
     readySource.cancelAll()
   }
 
-  /// How many operations may be unfinished at the same time. A change holds from the next one on.
+  /// How many operations may be unfinished at the same time. A change applies from the next one on.
   package var width: Int {
     get { readySource.width }
     set { readySource.width = newValue }
   }
 
-  /// `countDone` gives something else than before.
+  /// Called by the driver when the result of `countDone` has changed.
   package func progressDidChange() {
     StripedLock.withLock(of: self) { rareFields?.progress }?.sourceDidChange()
   }

@@ -1,17 +1,19 @@
 import Dispatch
 import Foundation
 
-/// Watches operations of types that are not ours, which tell nobody but Foundation that they finished.
+/// Observes operations of types outside the package, whose end only Foundation reports.
 ///
-/// A hidden operation that depends on the foreign one, at most one for each, runs when it has finished. Each hidden
-/// operation waits in a queue of its own, because a queue scans all that wait in it whenever one of them changes.
-/// The queues share one dispatch queue, so they cost little.
+/// A hidden operation that depends on the foreign one (at most one for each) runs when that has
+/// finished. Each hidden operation waits in a queue of its own, because a queue scans all its
+/// waiting operations whenever one of them changes. The queues share one dispatch queue, so they
+/// cost little.
 package enum ForeignOperations {
   private static let watchers = LockBox<[ObjectIdentifier: Watcher]>([:])
   private static let dispatchQueue = DispatchQueue(
     label: "CompositeOperations.foreign", attributes: .concurrent, autoreleaseFrequency: .workItem)
 
-  /// Has the observer told, on a thread of Dispatch's, once the operation has finished; also if it has already.
+  /// Calls the observer on a Dispatch thread once the operation has finished, also if it already
+  /// has.
   package static func observe(_ operation: Operation, _ observer: any SettlementObserver, tag: Int = 0) {
     let observation = Observation(observer: observer, tag: tag)
     let made: Watcher? = watchers.withLock { watchers in
@@ -31,7 +33,7 @@ package enum ForeignOperations {
     made.repeatReadiness()
   }
 
-  /// Forgets an observer, and the operation too if nobody else waits for it: it may never finish.
+  /// Removes an observer. Releases the operation, which may never finish, after the last one.
   static func stopObserving(_ operation: Operation, _ observer: any SettlementObserver) {
     let unneeded: Watcher? = watchers.withLock { watchers in
       guard let watcher = watchers[ObjectIdentifier(operation)] else { return nil }
@@ -43,7 +45,7 @@ package enum ForeignOperations {
     unneeded?.cancel()
   }
 
-  /// Runs when the foreign operation has finished, or when nobody waits for that any more.
+  /// Runs when the foreign operation has finished, or after its last observer was removed.
   private final class Watcher: Operation, @unchecked Sendable {  // `observations` is guarded by the lock of `watchers`
     private let operation: Operation
     var observations: [Observation]

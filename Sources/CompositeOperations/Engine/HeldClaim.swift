@@ -1,6 +1,6 @@
-/// What one operation holds, or waits for; handed down to the operations inside, which hold it too.
+/// What one operation holds or waits for; the operations inside it inherit the claim.
 class HeldClaim: @unchecked Sendable {  // set only once; see the subclasses
-  /// What is held around.
+  /// The claim of the parent composition.
   private(set) final var around: HeldClaim?
 
   init(around: HeldClaim?) {

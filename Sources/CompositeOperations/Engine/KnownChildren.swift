@@ -1,14 +1,14 @@
 import Foundation
 
-/// What is known of the operations in a composition, at one moment.
+/// A snapshot of the operations in a composition.
 package struct KnownChildren {
-  /// What the composition waits for before it does something of its own, as `then` and `map` do.
+  /// What the composition waits for before its own work, as `then` and `map` do.
   package var upstream: [Operation] = []
-  /// What is inside of it.
+  /// The operations inside it.
   package var contents: [Operation] = []
-  /// How many came before, of which nothing is known any more.
+  /// How many earlier children there were, which are no longer kept.
   package var earlier = 0
-  /// What all of them are called, also those that have not been made, where that is known and one comes after the other.
+  /// The names of all steps of a sequence, also of those not yet made; nil if unknown.
   package var plan: Plan?
 
   package init(upstream: [Operation] = [], contents: [Operation] = [], earlier: Int = 0) {
@@ -19,7 +19,7 @@ package struct KnownChildren {
 
   package struct Plan {
     package var names: [String]
-    /// The one that did not succeed, after which there will be none.
+    /// The step that did not succeed, which is the last one.
     package var ended: (index: Int, hasFailed: Bool)?
   }
 }

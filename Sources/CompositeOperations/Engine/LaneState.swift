@@ -1,15 +1,16 @@
 import Foundation
 
-/// Who works on which source in one queue, for one tree of compositions.
+/// Which lanes work on which sources in one queue, for one tree of compositions.
 ///
-/// There are *helpers*, operations in the queue, and at most one *base* lane, the slot of the queue that the root of
-/// the tree holds. One helper waits in the queue, the standby, as long as there is work that no lane has taken: the
-/// queue starts it when it has a slot free, whatever its limit is by then.
+/// *Helpers* are operations in the queue. At most one *base* lane is the slot of the queue that the
+/// root of the tree holds. As long as there is work that no lane has taken, one helper, the
+/// *standby*, waits in the queue, which starts it when it has a free slot, whatever its limit is by
+/// then.
 ///
-/// While the tree waits for something that operations elsewhere may hold, it *lends* the slot of an idle base lane to
-/// other trees that want one in the same queue, for they may be those. See ``SlotLoans``.
+/// While the tree waits for something that other trees may hold, it *lends* the slot of an idle
+/// base lane to trees that want one in the same queue. See ``SlotLoans``.
 ///
-/// Generic over the source, so that it can be tested without running anything.
+/// Generic over the source, so that tests need not run anything.
 struct LaneState<Source: AnyObject> {
   enum Base: Equatable, CaseIterable {
     /// The root holds no slot of this queue.
@@ -21,40 +22,40 @@ struct LaneState<Source: AnyObject> {
   }
 
   struct Standby: Equatable {
-    /// Each has another one.
+    /// Unique for each standby.
     let number: Int
     var isInQueue = false
   }
 
-  /// What there is to do after an input.
+  /// What the caller does after an input.
   enum Action: Equatable {
     case nothing
-    /// Let the base lane work.
+    /// Make the base lane work.
     case wakeBase
     /// Add a helper to the queue.
     case addHelper
   }
 
   private(set) var base: Base
-  /// Helpers that have started and not ended.
+  /// The number of helpers that have started and not ended.
   private(set) var helpers = 0
   /// The helper that waits in the queue, or is about to be added to it.
   private(set) var standby: Standby?
-  /// Whether a slot that another tree lends would do as well: a standby waits, and there is work of a holder, for which that
-  /// tree may be waiting.
+  /// Whether the tree wants a slot that another tree lends: a standby waits, and there is work of a
+  /// holder, for which the other tree may be waiting.
   private(set) var wantsLoan = false
-  /// The lanes in slots that other trees lend.
+  /// The number of lanes in slots that other trees lend.
   private(set) var loans = 0
-  /// How much the tree waits for that operations elsewhere may hold.
+  /// The number of waits of this tree for things that operations elsewhere may hold.
   private(set) var waits = 0
 
-  // The sources that have work, to be taken in turn, and some that had; those that have one have a generation, which
-  // is new with each offer.
+  // The sources in turn: those with work, and some that had some. A source with work has a
+  // generation, which changes with each offer.
   private var ring: [Source] = []
   private var head = 0
   private var inRing: Set<ObjectIdentifier> = []
   private var generations: [ObjectIdentifier: Int] = [:]
-  /// Those among them whose work holds something that others may be waiting for.
+  /// The sources whose work holds something that other trees may be waiting for.
   private var holders: Set<ObjectIdentifier> = []
   private var lastGeneration = 0
   private var lastStandby = 0
@@ -67,17 +68,17 @@ struct LaneState<Source: AnyObject> {
 
   var hasStandby: Bool { standby != nil }
 
-  /// How many operations of the queue belong to this tree.
+  /// How many operations of this tree the queue contains.
   var operationCount: Int { helpers + (hasStandby ? 1 : 0) + (base == .none ? 0 : 1) }
 
-  /// How many leaves could be running in the tree's own slots.
+  /// How many leaves can be running in the tree's own slots.
   var activeCount: Int { helpers + (base == .working ? 1 : 0) }
 
-  /// Whether other trees may have the base lane's slot.
+  /// Whether other trees may borrow the base lane's slot.
   var offersSlot: Bool { waits > 0 && base == .idle }
 
-  /// Whether the lanes in lent slots may begin. While a standby is still to come, nothing in the queue may stand for them,
-  /// and they would miss a cancel of all that is in the queue.
+  /// Whether the lanes in lent slots may begin. Until the standby is in the queue, no operation
+  /// there may represent them, and a `cancelAllOperations()` would miss them.
   var mayBeginLoans: Bool { standby?.isInQueue != false }
 
   /// The sources that have work.
@@ -85,16 +86,17 @@ struct LaneState<Source: AnyObject> {
     ring[head...].filter { generations[ObjectIdentifier($0)] != nil }
   }
 
-  /// One of them.
+  /// The first source that has work.
   var firstSource: Source? {
     ring[head...].first { generations[ObjectIdentifier($0)] != nil }
   }
 
   // MARK: - Sources
 
-  /// A source has work.
+  /// Records that a source has work.
   ///
-  /// - Parameter holds: whether that holds something that operations in other trees may be waiting for.
+  /// - Parameter holds: whether the work holds something that operations in other trees may be
+  ///   waiting for.
   mutating func offer(_ source: Source, holds: Bool = false) -> Action {
     list(source, holds)
     return demand()
@@ -107,7 +109,7 @@ struct LaneState<Source: AnyObject> {
     if inRing.insert(ObjectIdentifier(source)).inserted { ring.append(source) }
   }
 
-  /// There is work that no lane has taken.
+  /// Finds a lane for work that none has taken.
   mutating func demand() -> Action {
     if base == .idle {
       base = .working
@@ -124,12 +126,14 @@ struct LaneState<Source: AnyObject> {
     return .addHelper
   }
 
-  /// A helper is in the queue. It may have started meanwhile, and another one be the standby.
+  /// Records that a helper is in the queue. It may have started by now, with another one as the
+  /// standby.
   mutating func helperIsInQueue(_ number: Int) {
     if standby?.number == number { standby?.isInQueue = true }
   }
 
-  /// The source had no work when asked for some. That matters if it has not offered itself since.
+  /// Records that a source had no work for a lane. Has no effect if the source has made an offer
+  /// since.
   mutating func exhausted(_ source: Source, generation: Int) {
     guard generations[ObjectIdentifier(source)] == generation else { return }
     generations[ObjectIdentifier(source)] = nil
@@ -143,13 +147,14 @@ struct LaneState<Source: AnyObject> {
     inRing = []
   }
 
-  /// A lane turns to something else, though the source may have more work. Another lane may have found it exhausted in
-  /// the meantime, or be about to say so: the new generation makes that void.
+  /// Keeps a source that a lane leaves while it may have more work. If another lane found it
+  /// exhausted at the same time, the new generation overrides that.
   mutating func keep(_ source: Source, holds: Bool = false) {
     list(source, holds)
   }
 
-  /// The source whose turn it is, for a lane; nil if there is none. The action is for the other sources.
+  /// Returns the source whose turn it is; nil if there is none. The action is for the other
+  /// sources.
   mutating func nextSource() -> (source: Source, generation: Int, action: Action)? {
     while head < ring.count {
       let source = ring[head]
@@ -171,7 +176,7 @@ struct LaneState<Source: AnyObject> {
 
   // MARK: - Lanes
 
-  /// The standby has a slot now.
+  /// Records that the standby has started.
   mutating func helperStarted() {
     precondition(hasStandby, "A helper started that was not the standby")
     standby = nil
@@ -179,14 +184,15 @@ struct LaneState<Source: AnyObject> {
     helpers += 1
   }
 
-  /// A helper gives up its slot.
+  /// Records that a helper gives up its slot.
   mutating func helperEnds() -> Action {
     precondition(helpers > 0, "A helper ended that had not started")
     helpers -= 1
     return hasWork ? demand() : .nothing
   }
 
-  /// The base lane has nothing in flight. Returns whether it has work; otherwise it is idle now.
+  /// Called when the base lane has nothing in flight. Returns whether it has work; if not, it is
+  /// now idle.
   mutating func baseContinues() -> Bool {
     precondition(base == .working, "baseContinues() in \(base)")
     return baseIsFree()
@@ -200,43 +206,45 @@ struct LaneState<Source: AnyObject> {
 
   // MARK: - Loans
 
-  /// The tree begins to wait for something that operations elsewhere may hold.
+  /// Begins a wait for something that operations elsewhere may hold.
   mutating func waitBegins() { waits += 1 }
 
-  /// It need no longer wait for it.
+  /// Ends such a wait.
   mutating func waitEnds() {
     precondition(waits > 0, "A wait ended that had not begun")
     waits -= 1
   }
 
-  /// Lends the slot, if it still may be had.
+  /// Lends the slot if it is still on offer.
   mutating func lend() -> Bool {
     guard offersSlot else { return false }
     base = .lent
     return true
   }
 
-  /// The slot is the tree's own again. Returns whether the base lane has work, and does it.
+  /// Called when the tree has its slot back. Returns whether the base lane has work and must be
+  /// woken.
   mutating func slotReturned() -> Bool {
     precondition(base == .lent, "slotReturned() in \(base)")
     return baseIsFree()
   }
 
-  /// A lane begins in a slot that another tree lends. As long as there is one, a standby waits for a slot of its own.
+  /// Begins a lane in a slot that another tree lends. As long as there is one, a standby waits for
+  /// a slot of the tree's own.
   mutating func loanBegins() -> Action {
     wantsLoan = false
     loans += 1
     return needStandby()
   }
 
-  /// That lane gives the slot back.
+  /// Ends such a lane, which gives the slot back.
   mutating func loanEnds() -> Action {
     precondition(loans > 0, "A loan ended that had not begun")
     loans -= 1
     return hasWork ? demand() : .nothing
   }
 
-  /// The standby has a slot now, in which it goes on with what a lane does in a lent one.
+  /// Lets the standby, which has a slot now, take over from a lane in a lent one.
   mutating func helperTakesOver() -> Action {
     helperStarted()
     guard loans > 1 else { return loanEnds() }

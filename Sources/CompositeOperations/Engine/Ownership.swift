@@ -1,23 +1,24 @@
 import Foundation
 
-// Who starts an operation. One of ours carries a mark once somebody has taken it over; of others only what Foundation
-// shows can be known.
+// Which code starts an operation. A `SettlingOperation` is marked once a caller adopts it; other
+// operations show only the flags of Foundation.
 
 extension Operation {
-  /// Makes the caller the one who starts the operation. False if it was started or queued, or somebody else is to.
+  /// Adopts the operation for the caller, which then starts it. Returns false if it was started,
+  /// queued or adopted before.
   final func takeOver() -> Bool {
     if let own = self as? SettlingOperation { return own.adopt() }
     return !isFinished && !isExecuting && !isInQueue
   }
 
-  /// Whether somebody has started the operation, or is the one who will.
+  /// Whether the operation was started, queued or adopted.
   final var isTaken: Bool {
     guard let own = self as? SettlingOperation else { return isFinished || isExecuting || isInQueue }
     let state = own.state.current
     return state.phase != .pending || state.has(.adopted) || own.waitsInQueue
   }
 
-  /// Why the operation cannot be the next one of a sequence, if it cannot. If it can, the sequence has taken it over.
+  /// Adopts the operation as the next one of a sequence. Returns the error if that is impossible.
   final var refusalAsNextOperation: OperationError? {
     if let own = self as? SettlingOperation {
       if own.adopt() { return nil }
@@ -29,20 +30,21 @@ extension Operation {
 }
 
 extension SettlingOperation {
-  /// Makes the caller the one who starts the operation.
+  /// Adopts the operation for the caller, which then starts it.
   final func adopt() -> Bool {
     !waitsInQueue && state.apply { $0.adopt() }
   }
 
-  /// Whether the operation has an outcome, or is about to, and no queue has to start it before it finishes.
+  /// Whether the operation has an outcome or is about to, and can finish without being started by a
+  /// queue.
   fileprivate final var hasSettled: Bool {
     let state = state.current
     return state.phase > .executing && (state.has(.started) || !state.has(.finishesWhenStarted))
   }
 
-  /// Gives the operation a name, unless somebody else may be using it.
+  /// Names the operation, unless it was started, queued or adopted.
   ///
-  /// - Parameter replaces: whether it may have one already.
+  /// - Parameter replaces: whether to replace a name that it has.
   package final func nameUnlessTaken(_ name: String, replaces: Bool = false) {
     let state = self.state.current
     if state.has(.hasName), !replaces, self.name != nil { return }
@@ -58,19 +60,19 @@ extension SettlingOperation {
 }
 
 extension [Operation] {
-  /// Takes the operations over as the children of one composite. Returns those that it cannot run, because they are
-  /// not its alone, with what is wrong with each.
+  /// Adopts the operations as the children of one composite. Returns an error for each that the
+  /// composite cannot run, because it is not the composite's alone.
   func takeOverAsChildren() -> [Int: OperationError] {
     var refused: [Int: OperationError] = [:]
-    // Those that carry no mark: they are not ours, or have finished already.
+    // Those that cannot be adopted: of other types, or finished.
     var unmarked: Set<ObjectIdentifier> = []
-    // Only needed to say what is wrong.
+    // Needed only for the error.
     lazy var firstIndices = Dictionary(
       enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
     for (index, child) in enumerated() {
       let own = child as? SettlingOperation
       if let own, own.adopt() { continue }
-      // One that has an outcome counts with it, also where its completion still runs.
+      // A child that has an outcome counts with it, even while its completion still runs.
       if own?.hasSettled ?? true {
         if unmarked.isEmpty { unmarked.reserveCapacity(count - index) }
         if !unmarked.insert(ObjectIdentifier(child)).inserted {

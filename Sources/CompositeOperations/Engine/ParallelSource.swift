@@ -3,18 +3,19 @@ import Synchronization
 
 /// Runs children in parallel: the engine of parallel composites, `zip`, `all` and `firstSuccess`.
 ///
-/// The fast path has no lock: a dispenser hands out children in order, and counts those that are done. The lock is taken only where a child does not simply succeed, or where limits, priorities or dependencies decide who
-/// may start.
+/// The fast path has no lock: a dispenser hands out children in order, and counts those that are
+/// done. The lock is taken only when a child does not succeed, or when limits, priorities or
+/// dependencies decide which child may start.
 class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, behind a lock, or set before the start
   final let state: LockBox<ParallelState>
   @exclusivity(unchecked) private final var dispenser: Dispenser
-  /// Whether children are claimed one by one. Sequentially consistent like the count of the dispenser: of a child that settles and a limit
-  /// that changes, one sees the other.
+  /// Whether children are claimed one by one. Sequentially consistent, like the dispenser's count:
+  /// when a child settles while a limit changes, one of the two threads sees the other's change.
   private final let isLimited = Atomic(false)
   private final let count: Int
-  /// The place of the first child in the order of all; 0 until one needs its place.
+  /// The place of the first child in the global order; 0 until a child needs its place.
   private final let firstPlace = Atomic(0)
-  /// Whether a child that somebody else starts is waited for, instead of being a mistake.
+  /// Whether a child that other code starts is awaited; if false, it is an error.
   final let joins: Bool
   final let succeedsFirst: Bool
   @exclusivity(unchecked) private final var children: [Operation]
@@ -28,7 +29,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     self.state = LockBox(ParallelState(count: children.count, policy: policy))
   }
 
-  /// For subclasses that make their children when they can run.
+  /// For subclasses that make each child when it can run.
   init(count: Int, policy: ParallelState.Policy) {
     self.children = []
     self.count = count
@@ -50,24 +51,24 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 
   override var knownChildren: KnownChildren { KnownChildren(contents: children) }
 
-  /// Called when all children are done; settles the owner with what follows from the verdict.
+  /// Settles the owner by the verdict, when all children are done.
   func conclude(_ verdict: ParallelState.Verdict) {
     preconditionFailure("abstract")
   }
 
   // MARK: - Children
 
-  /// The child that was handed out. A subclass may make it now, and throw if it cannot be made.
+  /// Returns a child that was handed out. A subclass may make it here, and throw if it cannot.
   func child(_ tag: Int) throws -> Operation { children[tag] }
 
-  /// The child, unless it was not made yet, or has been released.
+  /// Returns the child if it was made and not yet released.
   func existingChild(_ tag: Int) -> Operation? { children[tag] }
 
   override func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
     for (tag, child) in children.enumerated() { body(child, tag) }
   }
 
-  /// A child is done, and nothing more is needed of it.
+  /// Called when a child is done and no longer needed.
   func childIsDone(_ tag: Int, _ child: Operation?) {}
 
   // MARK: - Begin
@@ -79,7 +80,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   private func begin(cancelled: Bool) {
     let refusal = joins ? [:] : children.takeOverAsChildren()
     if !monitors.isEmpty { forEachChild { tellAdded($0, tag: $1) } }
-    // Read before the lock is taken: the property can be overridden.
+    // Read outside the lock: subclasses can override the property.
     let priorities = cancelled || !refusal.isEmpty ? nil : prioritiesIfAny()
     let needsSlot = cancelled || !refusal.isEmpty ? nil : slotNeedsIfDifferent()
     let isOpen: Bool = state.withLock { state in
@@ -93,7 +94,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
           state.add(ready: tag, priority: priorities?[tag] ?? .normal, needsSlot: needsSlot?[tag] ?? true)
         }
       } else {
-        // A lane takes one leaf at a time, and looks at its queue between them.
+        // A lane takes one leaf at a time, and checks its queue between two leaves.
         dispenser.open(segmented: environment.pool == nil)
       }
       return true
@@ -102,7 +103,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if !isOpen {
       carryOut(ParallelState.Close(notHandedOut: [0..<count], left: Set(refusal.keys)))
     } else if let needsSlot {
-      // The lanes first: of children that are ready at once, its own come before those of the compositions in it.
+      // The lanes first: among ready children, leaves come before those inside child compositions.
       if needsSlot.contains(true) { offer() }
       callStarter()
     } else {
@@ -133,7 +134,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     guard let (tag, more) = dispenser.take(at: &place) else { return runReady(in: slot, context) }
     if more { slot.moreIsAvailable(in: self) }
     var result = run(tag, in: slot, context)
-    // Of neighbours that only this thread takes it takes a few.
+    // In a segment of its own a thread takes several neighbours.
     while place.isOwn, !context.hasNext, context.continuesTurn(), let (tag, more) = dispenser.take(at: &place) {
       if more { slot.moreIsAvailable(in: self) }
       result = run(tag, in: slot, context)
@@ -141,7 +142,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     return result
   }
 
-  /// Runs a child that the state has kept, because of a limit, its priority or its dependencies.
+  /// Runs a child from the state, where a limit, its priority or its dependencies put it.
   private func runReady(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     switch claim() {
     case .nothing:
@@ -149,25 +150,26 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     case .child(let tag, let more):
       if more { slot.moreIsAvailable(in: self) }
       let result = run(tag, in: slot, context)
-      // It may have made room, as one that settled in its `start()`, or waits for its dependencies, has.
+      // The child may have freed its place: it settled in `start()`, or waits for its dependencies.
       if result == .done, isLimited.load(ordering: .sequentiallyConsistent) { callStarter() }
       return result
     }
   }
 
-  /// Has the compositions among the children started that may start, where they need no slot.
+  /// Starts the child compositions that may start, which need no slot.
   private func callStarter() {
     guard let pool = environment.pool, state.withLock({ $0.callStarter(done: dispenser.doneCount) }) else { return }
     pool.besideSlots { [self] in startWithoutSlot(in: pool) }
   }
 
   private func startWithoutSlot(in pool: QueuePool) {
-    // Counted inside the lock: a child that is done later finds no starter there, and calls one.
+    // The count is read inside the lock: a child that is done later finds no starter, and calls
+    // one.
     guard let (tag, more) = state.withLock({ $0.claimWithoutSlot(done: dispenser.doneCount) }) else { return }
-    // The next starter first: what this child's `start()` calls may wait for a sibling.
+    // The next starter first: this child's `start()` may wait for a sibling.
     if more { pool.besideSlots { [self] in startWithoutSlot(in: pool) } }
     _ = run(tag, in: NoSlot.shared, ThreadContext.current)
-    // It may have made room for others.
+    // The child may have freed its place.
     if isLimited.load(ordering: .sequentiallyConsistent) { offerAll() }
   }
 
@@ -217,7 +219,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if isLimited.load(ordering: .sequentiallyConsistent) { offerAll() }
   }
 
-  /// More children may start than before, with a slot or without.
+  /// Called when more children may start, with or without a slot.
   private func offerAll() {
     offer()
     callStarter()
@@ -251,7 +253,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if dispenser.countDone(tag) { finish() }
   }
 
-  /// There are no children. Nobody's completion is called inside of `start()` for that, but for one cancelled before.
+  /// Finishes without children: later, so that `start()` calls no completion, unless cancelled
+  /// before.
   private func finishEmpty(cancelled: Bool) {
     if cancelled { return finish() }
     Threads.later(qualityOfService: environment.qualityOfService) { [self] in finish() }
@@ -269,7 +272,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     carryOut(close)
   }
 
-  /// Adds what the dispenser has not handed out. Called inside the lock.
+  /// Closes the dispenser, and adds what it has not handed out. Called inside the lock.
   private func closingDispenser(_ close: ParallelState.Close) -> ParallelState.Close {
     guard let rest = dispenser.close() else { return close }
     var close = close
@@ -288,7 +291,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     for tag in close.left { leave(tag, existingChild(tag)) }
   }
 
-  /// A child is not waited for. One that is somebody else's counts if it has finished, told of or not.
+  /// Stops waiting for a child. If other code ran it and it has finished, it counts with its
+  /// outcome.
   private func leave(_ tag: Int, _ child: Operation?) {
     if joins, let child, child.isFinished { childEnded(tag, child) } else { childDone(tag, child) }
   }
@@ -373,7 +377,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       isLimited.store(state.isLimited, ordering: .sequentiallyConsistent)
       guard state.phase == .running else { return (false, false) }
       guard state.isLimited, let rest = dispenser.close() else { return (true, false) }
-      // All are of normal priority, or the dispenser would not have been open.
+      // All have normal priority: otherwise the dispenser was never opened.
       state.dispenserClosed(leaving: rest)
       return (true, dispenser.countExactly())
     }
@@ -386,11 +390,12 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
 }
 
 extension Operation {
-  /// Whether the operation occupies a slot of a queue that it runs in: compositions do not, leaves do.
+  /// Whether the operation occupies a slot of a queue that it runs in: compositions do not, leaves
+  /// do.
   fileprivate var needsSlot: Bool { (self as? SettlingOperation)?.state.current.has(.needsNoSlot) != true }
 }
 
-/// Where compositions are started, which need none.
+/// Stands for a slot where compositions start, which need none.
 private final class NoSlot: WorkSlot {
   static let shared = NoSlot()
 

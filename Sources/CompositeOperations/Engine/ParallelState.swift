@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a parallel composition knows about its children, except what its fast path is made of: the dispenser that
-/// hands out children and counts those that are done, without a lock.
+/// The state of a parallel composition, except for its lock-free fast path: the dispenser, which
+/// hands out children and counts those that are done.
 ///
 /// ```
 /// idle ──begin──▶ running ──failure, cancel──▶ closing ──all done──▶ settled
 ///                    └────────────────all done─────────────────────────▲
 /// ```
 ///
-/// *Closing* means that no child starts any more.
+/// *Closing* means that no further child starts.
 struct ParallelState {
   enum Phase: Equatable, CaseIterable {
     case idle, running, closing, settled
@@ -16,9 +16,9 @@ struct ParallelState {
 
   enum Policy: Equatable, CaseIterable {
     case cancelRemaining, waitForAll
-    /// The first success ends it; failures do not matter as long as one may still succeed.
+    /// The first success ends it; failures do not matter while a child may still succeed.
     case firstSuccess
-    /// How the children end does not matter: neither a failure nor a cancellation becomes the composition's.
+    /// The outcomes of children do not affect that of the composition.
     case settleAll
   }
 
@@ -33,24 +33,25 @@ struct ParallelState {
   /// How many children may be in flight.
   private(set) var width = Int.max
   private(set) var isSuspended = false
-  /// Whether children are held back by a progress that is paused. Apart from `isSuspended`, which is the user's.
+  /// Whether a paused progress holds children back. Separate from `isSuspended`, which the user
+  /// sets.
   private(set) var isHeld = false
 
-  /// How many children were handed out, by the dispenser (known once that is closed) and by `claim`.
+  /// How many children were handed out by `claim`, and by the dispenser once that is closed.
   private(set) var handedOut = 0
-  /// Children that can start, of those that the dispenser does not hand out.
+  /// Children that can start and that the dispenser does not hand out.
   private(set) var ready = ReadyQueue()
-  /// The same, of compositions where there is a queue, for they need no slot of it: the starter starts them.
+  /// Child compositions that can start without a slot of the queue; the starter starts them.
   private(set) var readyWithoutSlot = ReadyQueue()
   /// Whether a starter is about to start one.
   private(set) var hasStarter = false
-  /// The place in line of the child that was last added to either.
+  /// The place of the child that was last added to either queue.
   private var lastPlace = 0
-  /// Children that were handed out, and wait for their dependencies.
+  /// Children that were handed out and wait for their dependencies.
   private(set) var parked: Set<Int> = []
-  /// Where children may have been started by somebody else: those that were not.
+  /// If other code may start children: those that this composition starts.
   private(set) var owned: Set<Int> = []
-  /// Where children may have been started by somebody else: those that were, and have not finished.
+  /// If other code may start children: those that it started and that have not finished.
   private(set) var joined: Set<Int> = []
 
   /// In the order in which they happened.
@@ -66,14 +67,14 @@ struct ParallelState {
 
   // MARK: - Begin
 
-  /// The owner has started; or has been cancelled before, so that no child will.
+  /// Begins when the owner starts; if it was cancelled before, no child will start.
   mutating func begin(cancelled: Bool) {
     precondition(phase == .idle, "begin() in \(phase)")
     wasCancelled = wasCancelled || cancelled
     phase = wasCancelled ? .closing : .running
   }
 
-  /// A child cannot be used. The caller abandons all.
+  /// Records a child that cannot be used. The caller abandons all children.
   mutating func refuse(_ tag: Int, _ error: any Error) {
     precondition(phase == .running || phase == .closing, "refuse() in \(phase)")
     failures.append(Failure(tag: tag, error: error))
@@ -83,7 +84,7 @@ struct ParallelState {
   // MARK: - Handing out
 
   enum Claim: Equatable {
-    /// Start this child; `more` if another one could start at the same time.
+    /// Start this child; `more` if another one may start at the same time.
     case child(Int, more: Bool)
     case nothing
   }
@@ -95,8 +96,8 @@ struct ParallelState {
     return .child(tag, more: mayStart(ready, beside: readyWithoutSlot, done: done))
   }
 
-  /// Whether the limit and suspension allow that the first of these starts. Others that come before it may, too, as soon as
-  /// they are claimed, so that there has to be room for them.
+  /// Whether limit and suspension allow the first of these to start. Those of `others` that come
+  /// before it may start too, so there must be room for them.
   private func mayStart(_ children: ReadyQueue, beside others: ReadyQueue, done: Int) -> Bool {
     guard phase == .running, !isSuspended, !isHeld, !children.isEmpty else { return false }
     let inFlight = handedOut - parked.count - done
@@ -104,7 +105,7 @@ struct ParallelState {
     return others.count(beforeFirstOf: children) < width - inFlight
   }
 
-  /// Children that `claim` shall hand out, or the starter.
+  /// Adds a child for `claim`, or for the starter, to hand out.
   mutating func add(ready tag: Int, priority: Operation.QueuePriority, needsSlot: Bool = true) {
     lastPlace += 1
     if needsSlot {
@@ -114,14 +115,15 @@ struct ParallelState {
     }
   }
 
-  /// Whether somebody has to become the starter. If there is one, that will find what is to start.
+  /// Returns whether the caller must become the starter. An existing starter finds what is to
+  /// start.
   mutating func callStarter(done: Int) -> Bool {
     guard !hasStarter, mayStart(readyWithoutSlot, beside: ready, done: done) else { return false }
     hasStarter = true
     return true
   }
 
-  /// What the starter starts, which it then no longer is; `more` if it has to call the next one.
+  /// Returns what the starter starts, and ends its role; `more` if it must call the next starter.
   mutating func claimWithoutSlot(done: Int) -> (tag: Int, more: Bool)? {
     hasStarter = false
     guard mayStart(readyWithoutSlot, beside: ready, done: done), let tag = readyWithoutSlot.popFirst() else {
@@ -131,7 +133,7 @@ struct ParallelState {
     return (tag, callStarter(done: done))
   }
 
-  /// The dispenser was closed, and has not handed these out, all of normal priority. `claim` does from now on.
+  /// Takes over the children, all of normal priority, that the closed dispenser has not handed out.
   mutating func dispenserClosed(leaving rest: [Range<Int>]) {
     handedOut += count - rest.reduce(0) { $0 + $1.count }
     for tag in rest.joined() { add(ready: tag, priority: .normal) }
@@ -139,14 +141,15 @@ struct ParallelState {
 
   // MARK: - Dependencies
 
-  /// A child that was handed out waits for its dependencies. False if none may start any more.
+  /// Lets a child that was handed out wait for its dependencies. Returns false if none may start
+  /// any more.
   mutating func park(_ tag: Int) -> Bool {
     guard phase == .running else { return false }
     parked.insert(tag)
     return true
   }
 
-  /// Its dependencies have finished. False if that does not matter any more.
+  /// Makes a child ready whose dependencies have finished. Returns false if that no longer matters.
   mutating func unpark(_ tag: Int, priority: Operation.QueuePriority, needsSlot: Bool = true) -> Bool {
     guard parked.remove(tag) != nil, phase == .running else { return false }
     handedOut -= 1
@@ -156,25 +159,26 @@ struct ParallelState {
 
   // MARK: - Children that others started
 
-  /// A child was found to be this composition's to start. False if none may start any more.
+  /// Records that this composition starts a child. Returns false if none may start any more.
   mutating func own(_ tag: Int) -> Bool {
     guard phase == .running else { return false }
     owned.insert(tag)
     return true
   }
 
-  /// A child is about to be abandoned, if it is this composition's; then it is waited for like those that run. Returns
-  /// whether it is known to be.
+  /// Records a child that is about to be abandoned, and is then awaited like those that run.
+  /// Returns whether it is known to be this composition's.
   mutating func abandon(_ tag: Int) -> Bool { !owned.insert(tag).inserted }
 
-  /// A child is in flight, started by somebody else. False if it need not be waited for any more.
+  /// Records a running child that other code started. Returns false if it need no longer be
+  /// awaited.
   mutating func join(_ tag: Int) -> Bool {
     guard phase == .running else { return false }
     joined.insert(tag)
     return true
   }
 
-  /// Such a child has finished. False if it has been counted.
+  /// Records that such a child has finished. Returns false if it was counted before.
   mutating func leave(_ tag: Int) -> Bool {
     joined.remove(tag) != nil
   }
@@ -187,10 +191,10 @@ struct ParallelState {
     var abandoned: Set<Int> = []
     /// More of them: those that the dispenser had not handed out, ascending.
     var notHandedOut: [Range<Int>] = []
-    /// Children that are not waited for: others started them, or they cannot be used.
+    /// Children that are not awaited: other code started them, or they cannot be used.
     var left: Set<Int> = []
 
-    /// All others, ascending.
+    /// All other children, ascending.
     func handedOut(of count: Int) -> some Sequence<Int> {
       let starts = [0] + notHandedOut.map(\.upperBound)
       let ends = notHandedOut.map(\.lowerBound) + [count]
@@ -263,7 +267,7 @@ struct ParallelState {
 
   enum Verdict {
     case success
-    /// The child whose success ended it.
+    /// The first child that succeeded.
     case winner(Int)
     case cancelled
     /// In the order in which they happened; never empty.

@@ -1,15 +1,16 @@
 import Synchronization
 
-/// Where an operation stands among those that wait for the same: those with lower numbers are first.
+/// The global order of operations that wait for the same thing: lower numbers go first.
 ///
-/// Numbers are given when operations are added to a queue or started, and by a parallel composition to its children,
-/// whatever comes first; not when they come to wait, which they do on many threads at once.
+/// An operation gets its number when it is added to a queue, started, or needed in a parallel
+/// composition, whichever is first; not when it begins to wait, which happens on many threads at
+/// once.
 enum Place {
   private static let last = Atomic(0)
 
-  /// The next one.
+  /// Returns the next number.
   static func next() -> Int { last.add(1, ordering: .relaxed).newValue }
 
-  /// The next ones, so many. Returns the first.
+  /// Reserves `count` numbers. Returns the first.
   static func next(_ count: Int) -> Int { last.add(count, ordering: .relaxed).oldValue + 1 }
 }

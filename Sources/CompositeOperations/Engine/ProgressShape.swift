@@ -1,15 +1,15 @@
-/// How the progress of a composition follows from that of its children.
+/// How a composition computes its progress from that of its children.
 enum ProgressShape: Equatable {
-  /// So many children, all of which are wanted.
+  /// This many children, all of which must finish.
   case parallel(count: Int)
-  /// One child after the other, so many in all; nil if that is not known.
+  /// One child after the other; nil if the total is unknown.
   case steps(Int?)
-  /// One child after the other, of which it is known beforehand what each of them weighs.
+  /// One child after the other, with weights known in advance.
   case weighted(StepWeights)
-  /// Whatever child there is does the whole work: the last one that gets further than those before. Delays are not told,
-  /// and what else only comes before the work: see ``WorkSource/work(standingFor:)``.
+  /// Each child stands for the whole work: the last one that gets further than those before counts.
+  /// Delays and other preparations are ignored: see ``WorkSource/work(standingFor:)``.
   case inner
-  /// Somebody else counts what is done; nil if that is not known.
+  /// The driver counts what is done; nil if unknown.
   case driven((done: Int, total: Int)?)
 
   static func == (left: ProgressShape, right: ProgressShape) -> Bool {
@@ -24,9 +24,9 @@ enum ProgressShape: Equatable {
   }
 }
 
-/// What steps weigh that come one after the other.
+/// The weights of steps that run one after the other.
 struct StepWeights: Equatable {
-  /// What those before each step weigh together, and what all do.
+  /// The sum of the weights before each step, and of all.
   private let sums: [Double]
 
   init(_ weights: [Double]) {
@@ -38,7 +38,8 @@ struct StepWeights: Equatable {
 
   var count: Int { sums.count - 1 }
 
-  /// How far it is when so many steps have begun, and this part of the last of them is done. Nil if none weighs anything.
+  /// The fraction done when `count` steps have begun and `fraction` of the last is done. Nil if all
+  /// weights are 0.
   func fraction(begun count: Int, last fraction: Double) -> Double? {
     guard let total = sums.last, total > 0 else { return nil }
     guard count > 0, count < sums.count else { return count == 0 ? 0 : 1 }

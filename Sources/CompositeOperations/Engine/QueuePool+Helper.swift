@@ -11,9 +11,9 @@ extension QueuePool {
     private let pool: QueuePool
     private let phase = Atomic(Phase.waiting)
     private var leaf = LeafInSlot()
-    /// The lane that it took over.
+    /// The lane in a lent slot that this helper took over.
     private var lentSlot: LentSlot?
-    /// Whether it was cancelled after it started, and before that.
+    /// Whether it was cancelled after it started and before it took over.
     private var cancelsLane = false
 
     init(pool: QueuePool) { self.pool = pool }
@@ -45,10 +45,10 @@ extension QueuePool {
 
     override func cancel() {
       super.cancel()
-      // Before the leaf, which may settle at once and make room for one of them.
+      // Before the leaf, which may settle at once and free its place for one of these.
       pool.cancelWaiting()
-      // No other operation of the queue stands for those: the slots that they run in are not this tree's. A helper that has
-      // started may have been the standby when all operations of the queue were to be cancelled.
+      // No other operation of the queue represents the lanes in lent slots. This started helper may
+      // have been the standby when `cancelAllOperations()` began.
       pool.cancelLent()
       LeafInSlot.cancel(laneWorks: isExecuting) { change in StripedLock.withLock(of: self) { change(&leaf) } }
       let lane: LentSlot? = StripedLock.withLock(of: self) {
@@ -72,7 +72,7 @@ extension QueuePool {
       StripedLock.withLock(of: self) { lentSlot = slot }
     }
 
-    /// A cancel that came while it took over has not reached what it took over.
+    /// Whether a cancel came before it took over, and so did not reach the lane.
     fileprivate var missedCancel: Bool { StripedLock.withLock(of: self) { cancelsLane } }
   }
 
@@ -81,21 +81,23 @@ extension QueuePool {
     var leaf: Operation?
     private var cancelsNext = false
 
-    /// The next leaf starts. Returns whether it is cancelled before that, and the one before, to be released.
+    /// Records the leaf that starts. Returns whether to cancel it first, and the previous leaf, to
+    /// be released.
     mutating func begins(_ operation: Operation) -> (isCancelled: Bool, previous: Operation?) {
       defer { (leaf, cancelsNext) = (operation, false) }
       return (cancelsNext, leaf)
     }
 
-    /// Cancels the leaf.
+    /// Cancels the leaf of a lane.
     ///
     /// - Parameters:
-    ///   - laneWorks: whether a lane between two leaves may have the next one in hand already, which is cancelled then.
-    ///   - locked: has its argument read or change what there is, inside a lock.
+    ///   - laneWorks: whether a lane between two leaves may already have claimed the next one,
+    ///     which is then cancelled.
+    ///   - locked: runs its argument inside a lock.
     static func cancel(laneWorks: Bool, _ locked: ((inout LeafInSlot) -> (Operation?)) -> Operation?) {
       var leaf = locked { $0.leaf }
       while true {
-        // The user's own, perhaps, so not inside the lock.
+        // Outside the lock: `isFinished` may be the user's override.
         let isBetween = laneWorks && leaf?.isFinished != false
         let last = leaf
         leaf = locked { slot in
@@ -108,7 +110,7 @@ extension QueuePool {
     }
   }
 
-  /// Cancels the leaves that wait for a slot, as cancelling all operations of the queue should.
+  /// Cancels the leaves that wait for a slot, for `cancelAllOperations()`.
   fileprivate func cancelWaiting() {
     for source in state.withLock({ $0.lanes.sources }) { source.cancelWaiting() }
   }
@@ -117,8 +119,8 @@ extension QueuePool {
     for slot in state.withLock({ $0.lentSlots }) { slot.cancel() }
   }
 
-  /// The helper has a slot of the queue now. Returns whether it goes on with what runs in a lent slot, which is given back:
-  /// so a slot is lent only as long as the queue has no other.
+  /// Begins a helper, which has a slot of the queue now. Returns whether it took over what runs in
+  /// a lent slot, which it gives back: a slot is lent only while the queue has no free one.
   fileprivate func begin(_ helper: Helper) -> Bool {
     let loan = change { state -> (slot: LentSlot, action: LaneState<WorkSource>.Action)? in
       guard !state.lentSlots.isEmpty else {

@@ -4,14 +4,16 @@ import Foundation
 // Slots that trees lend each other while they wait: see ``SlotLoans``.
 
 extension QueuePool {
-  /// The tree begins to wait for something that operations elsewhere may hold: they may have its slot meanwhile.
+  /// Begins a wait for something that operations elsewhere may hold: meanwhile they may borrow the
+  /// slot.
   func waitBegins() {
     change { $0.lanes.waitBegins() }
   }
 
-  /// It need no longer wait for it.
+  /// Ends such a wait.
   ///
-  /// - Parameter body: called when the tree has its slot, which is now, or when what another tree runs in it has settled.
+  /// - Parameter body: called when the tree has its slot: at once, or when the leaf of a borrower
+  ///   has settled.
   func waitEnds(_ body: @escaping @Sendable () -> Void) {
     let isLent = change { state in
       state.lanes.waitEnds()
@@ -21,7 +23,7 @@ extension QueuePool {
     if !isLent { body() }
   }
 
-  /// Carries out what the exchange decides.
+  /// Carries out the loans that the exchange matches.
   func lendSlots() {
     for (lender, borrower) in exchange.match(limit: queue.maxConcurrentOperationCount) {
       if lender.change(wasMatched: true, { $0.lanes.lend() }) {
@@ -44,9 +46,9 @@ extension QueuePool {
     beginLoans()
   }
 
-  /// Lets the lanes in lent slots work once an operation of the queue stands for them.
+  /// Starts the lanes in lent slots once an operation of the queue represents them.
   ///
-  /// - Parameter helper: the number of one that has just been added to the queue.
+  /// - Parameter helper: the number of the helper that was just added to the queue.
   func beginLoans(helperInQueue helper: Int? = nil) {
     let slots = state.withLock { state -> [LentSlot] in
       if let helper { state.lanes.helperIsInQueue(helper) }
@@ -57,7 +59,7 @@ extension QueuePool {
     for slot in slots { baseQueue.async { withAutoreleasePool { slot.work() } } }
   }
 
-  /// A lane in a slot that another tree has lent ends.
+  /// Ends a lane in a slot that another tree lends.
   fileprivate func loanEnds(_ slot: LentSlot) {
     let action: LaneState<WorkSource>.Action? = change { state in
       guard let index = state.lentSlots.firstIndex(where: { $0 === slot }) else { return nil }
@@ -71,7 +73,7 @@ extension QueuePool {
     exchange.ended()
     perform(action)
     slot.lender.slotReturned()
-    // Those that had no room beside this loan.
+    // The end of this loan may allow others.
     lendSlots()
   }
 
@@ -84,11 +86,11 @@ extension QueuePool {
     for action in actions { action() }
   }
 
-  /// A lane in the slot of another tree, which waits for something; or, later, in that of a helper.
+  /// A lane in the slot of another tree that waits; later, perhaps, in that of a helper.
   final class LentSlot: WorkSlot {
     private struct State {
       var leaf = LeafInSlot()
-      /// The helper in whose slot it goes on.
+      /// The helper in whose slot the lane continues.
       var successor: Helper?
     }
 
@@ -110,11 +112,11 @@ extension QueuePool {
       }
     }
 
-    /// Like that of the base lane.
+    /// Polls a suspended queue, like the base lane.
     private func poll() {
       pool.baseQueue.asyncAfter(deadline: .now() + QueuePool.suspensionPoll) { [self] in
         withAutoreleasePool {
-          // Its own tree goes on with it, in the order that the queue has.
+          // If the lender needs its slot, the work continues later in the tree's own slots.
           let isWanted = successor != nil || lender.state.withLock { !$0.whenReturned.isEmpty }
           if isWanted || !pool.hasWork {
             operationDidSettle()
@@ -147,7 +149,7 @@ extension QueuePool {
       helper.takesOver(self)
     }
 
-    /// Cancels what runs in the slot.
+    /// Cancels the leaf in the slot.
     func cancel() {
       LeafInSlot.cancel(laneWorks: true) { change in state.withLock { change(&$0.leaf) } }
     }

@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What all compositions of one tree share: the pools of the queues that they were given.
+/// The state that all compositions of one tree share: the pools of their queues.
 final class ExecutionTree: Sendable {
   private let pools = LazyLockBox<[ObjectIdentifier: QueuePool]>([:])
-  /// The queue whose slot the root occupies as long as it executes.
+  /// The queue whose slot the root occupies while it executes.
   private let heldQueue: OperationQueue?
 
   init(root: SettlingOperation) {
@@ -17,7 +17,7 @@ final class ExecutionTree: Sendable {
       pool.raise(to: qualityOfService)
       return pool
     }
-    // Outside the lock, for it asks the queue, which may be of a subclass of the user's.
+    // Outside the lock: it reads properties of the queue, which may be a subclass.
     let made = QueuePool(queue: queue, holdsSlot: queue === heldQueue, qualityOfService: qualityOfService)
     let pool = pools.withLock { pools in
       let pool = pools[ObjectIdentifier(queue)] ?? made
@@ -29,8 +29,8 @@ final class ExecutionTree: Sendable {
     return pool
   }
 
-  /// The tree begins to wait for something that operations elsewhere may hold. Returns the pool to tell when it need no
-  /// longer; nil where the root holds no slot.
+  /// Begins a wait for something that operations elsewhere may hold. Returns the pool whose
+  /// `waitEnds` ends it; nil if the root holds no slot.
   func waitBegins(qualityOfService: QualityOfService) -> QueuePool? {
     guard let heldQueue else { return nil }
     let pool = pool(for: heldQueue, qualityOfService: qualityOfService)
@@ -41,26 +41,27 @@ final class ExecutionTree: Sendable {
 
 /// The lanes that run the leaves of one tree in one `OperationQueue`.
 ///
-/// Compositions occupy no slot, only leaves do, so compositions that share a queue finish at any limit, and never
-/// exceed it. A lane is a slot of the queue: one of our helper operations there, or the slot that the root of the tree
-/// holds anyway. It runs one leaf after the other, and keeps its slot until a leaf has settled. Between leaves it looks
-/// at the queue again: it gives up its slot when the queue is suspended, when the limit was lowered, and when other
-/// operations wait, for which it lines up again behind them; so it does at the end of a turn, for those that want the thread.
+/// Only leaves occupy slots, so compositions that share a queue finish at any limit and never
+/// exceed it. A lane is a slot of the queue: that of a helper operation, or the slot that the root
+/// of the tree holds anyway. It runs one leaf after the other, and keeps its slot until a leaf has
+/// settled. Between leaves it checks the queue: it gives up its slot when the queue is suspended,
+/// when the limit was lowered, when other operations wait (it then queues behind them), and at the
+/// end of a turn.
 ///
-/// A third kind of lane is in a slot that another tree lends, because it waits: see ``SlotLoans``.
+/// A third kind of lane uses a slot that another, waiting tree lends: see ``SlotLoans``.
 final class QueuePool: Sendable {
-  /// How often a suspended queue is looked at when its own means of telling, a free slot, is missing.
+  /// How often to check a suspended queue that has no free slot to start a helper in.
   static let suspensionPoll = DispatchTimeInterval.milliseconds(10)
 
-  /// What the lanes are, and what the queue's exchange of slots was told of that.
+  /// The lanes, and what the queue's slot exchange knows of them.
   struct State {
     var qualityOfService: QualityOfService
     var lanes: LaneState<WorkSource>
     var isListed = (offers: false, wants: false)
-    /// The lanes in slots of other trees, and those among them that are still to begin.
+    /// The lanes in slots of other trees, and those of them that have not begun.
     var lentSlots: [LentSlot] = []
     var slotsToBegin: [LentSlot] = []
-    /// What is to be done when the tree's own slot is no longer lent.
+    /// The actions to run when the tree's own slot is returned.
     var whenReturned: [@Sendable () -> Void] = []
   }
 
@@ -81,7 +82,7 @@ final class QueuePool: Sendable {
     SlotExchange.leave(queue)
   }
 
-  /// Its leaves are as urgent as the most urgent composition that was given the queue.
+  /// Raises the urgency of the leaves to that of the most urgent composition with this queue.
   fileprivate func raise(to qualityOfService: QualityOfService) {
     state.withLock { state in
       if qualityOfService.urgency > state.qualityOfService.urgency { state.qualityOfService = qualityOfService }
@@ -90,7 +91,8 @@ final class QueuePool: Sendable {
 
   private var qualityOfService: QualityOfService { state.withLock { $0.qualityOfService } }
 
-  /// Where the base lane works, and those in lent slots: they have a slot, but no thread of the queue.
+  /// Where the base lane and those in lent slots work: they have a slot, but no thread of the
+  /// queue.
   var baseQueue: DispatchQueue {
     dispatchQueue ?? .global(qos: qualityOfService.dispatchQoS)
   }
@@ -100,7 +102,7 @@ final class QueuePool: Sendable {
     perform(change { $0.lanes.offer(source, holds: source.isHolder.load(ordering: .relaxed)) })
   }
 
-  /// Does something that needs no slot of the queue: on a worker, or on the main thread where all the work is done there.
+  /// Runs a closure that needs no slot: on a worker, or on the main thread for the main queue.
   func besideSlots(_ body: @escaping @Sendable () -> Void) {
     if queue === OperationQueue.main {
       DispatchQueue.main.async { withAutoreleasePool(body) }
@@ -116,9 +118,9 @@ final class QueuePool: Sendable {
 
   var hasWork: Bool { state.withLock { $0.lanes.hasWork } }
 
-  /// Changes the state; the queue's exchange of slots learns what follows from that.
+  /// Changes the state, and updates the queue's slot exchange.
   ///
-  /// - Parameter wasMatched: whether the exchange has taken the pool off a list by itself.
+  /// - Parameter wasMatched: whether the exchange has removed the pool from a list.
   func change<R>(wasMatched: Bool = false, _ body: (inout State) -> R) -> R {
     let (result, canMatch) = state.withLock { state in
       let result = body(&state)
@@ -142,19 +144,19 @@ final class QueuePool: Sendable {
   // MARK: - Lanes
 
   enum Stop {
-    /// A leaf needs the slot; the lane is called when it has settled.
+    /// A leaf keeps the slot; the lane continues when it has settled.
     case inFlight
     /// There is no work.
     case noWork
     case suspended
-    /// Others want the slot, or have to have the thread.
+    /// Other operations need the slot or the thread.
     case yield
   }
 
-  /// Runs leaves in a slot as long as it should.
+  /// Runs leaves in a slot until it is to stop.
   func work(in slot: any WorkSlot) -> Stop {
     let context = ThreadContext.current
-    // As many pieces as there is time for: what others get between them, the slot, is looked after below.
+    // Only time limits the turn: `shouldYield` gives other operations the slot.
     context.beginTurn(of: .max)
     while let (source, generation) = nextSource() {
       switch attend(to: source, in: slot, context) {
@@ -171,7 +173,7 @@ final class QueuePool: Sendable {
     return .noWork
   }
 
-  /// Takes a few pieces of work of a source: before others are looked for, and before it is another source's turn.
+  /// Runs a few pieces of work of a source before it is another source's turn.
   private func attend(to source: WorkSource, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     for _ in 0..<Turn.leaves {
       guard context.continuesTurn(), !queue.isSuspended else { break }
@@ -223,7 +225,8 @@ final class QueuePool: Sendable {
     if change({ $0.lanes.baseContinues() }) { wakeBase() }
   }
 
-  /// The base lane keeps its slot while the queue is suspended, so that the queue may have none to tell us with.
+  /// Polls: the base lane keeps its slot while the queue is suspended, so no helper may be able to
+  /// start.
   private func pollForBase() {
     baseQueue.asyncAfter(deadline: .now() + QueuePool.suspensionPoll) { [self] in
       withAutoreleasePool {

@@ -4,11 +4,11 @@ import Foundation
 struct ReadyQueue {
   private struct Bucket {
     var tags: [Int] = []
-    /// Their places among the children of several queues; empty where there is one queue.
+    /// Their places among the children of several ready queues; empty if there is only one.
     var places: [Int] = []
     var head = 0
 
-    /// How many have a lower place than this. Places ascend.
+    /// The number of children with a lower place. Places ascend.
     func count(before place: Int) -> Int {
       var (low, high) = (head, places.count)
       while low < high {
@@ -25,12 +25,13 @@ struct ReadyQueue {
 
   var isEmpty: Bool { count == 0 }
 
-  /// The priority of the first.
+  /// The priority of the first child.
   var firstPriority: Operation.QueuePriority? {
     buckets.firstIndex { $0.head < $0.tags.count }.map { ReadyQueue.priorities[$0] }
   }
 
-  /// - Parameter place: where it stands among the children of this queue and of others, if there are others.
+  /// - Parameter place: its place among the children of this and other ready queues, if there are
+  ///   others.
   mutating func append(_ tag: Int, priority: Operation.QueuePriority, place: Int? = nil) {
     // Foundation allows values between the five and rounds them towards normal.
     let index =
@@ -46,7 +47,7 @@ struct ReadyQueue {
     count += 1
   }
 
-  /// How many children here come before the first one of another queue. All have places.
+  /// The number of children that come before the first one of another queue. All have places.
   func count(beforeFirstOf other: ReadyQueue) -> Int {
     guard !isEmpty, let index = other.buckets.firstIndex(where: { $0.head < $0.tags.count }) else { return count }
     let first = other.buckets[index]
@@ -64,7 +65,7 @@ struct ReadyQueue {
     return tag
   }
 
-  /// Everything in it, in order, leaving it empty.
+  /// Removes and returns all children, in order.
   mutating func removeAll() -> [Int] {
     defer { self = ReadyQueue() }
     return all

@@ -1,21 +1,21 @@
 import Foundation
 
-/// Runs operations that somebody else decides on, as they become ready: the engine of ``DrivenOperation``.
+/// Runs operations that a driver chooses, as they become ready: the engine of ``DrivenOperation``.
 final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behind a lock; the rest is set before use
   private let state = LockBox(ReadyState())
   private let make: @Sendable (_ tag: Int) -> (Operation, tag: Int)?
   private let whenSettled: @Sendable (Operation, _ tag: Int) -> [Int]
   private let countDone: @Sendable () -> (done: Int, total: Int)?
   private let attempt: @Sendable (_ tag: Int) -> Int
-  /// The tags of operations that monitors are just told of, by number.
+  /// The tags, by number, of operations whose settlement monitors are being notified of.
   private let settling = LockBox<[Int: Int]>([:])
 
   /// - Parameters:
-  ///   - make: makes the operation for a tag, when it may start, where it will.
-  ///   - whenSettled: called once for each operation, on the thread that settled it or a worker. Returns the tags that
-  ///     can run in consequence.
-  ///   - countDone: how much there is and how much of it is done, for progress; nil if that is not known.
-  ///   - attempt: which attempt at its work an operation is that settles.
+  ///   - make: makes the operation of a tag, when and where it may start.
+  ///   - whenSettled: called once for each operation, on the thread that settled it or a worker.
+  ///     Returns the tags that can run in consequence.
+  ///   - countDone: the total amount of work and how much is done, for progress; nil if unknown.
+  ///   - attempt: the number of the attempt that a settling operation is.
   init(
     make: @escaping @Sendable (_ tag: Int) -> (Operation, tag: Int)?,
     whenSettled: @escaping @Sendable (Operation, _ tag: Int) -> [Int],
@@ -80,8 +80,8 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     settled(operation, number, comesBack: false)
   }
 
-  /// - Parameter comesBack: whether the caller looks for more to do after this, so that what can run in consequence need
-  ///   not be offered to anybody else.
+  /// - Parameter comesBack: whether the caller then looks for more work, so that no other thread
+  ///   need be offered it.
   private func settled(_ operation: Operation, _ number: Int, comesBack: Bool) {
     guard let tag = state.withLock({ $0.settled(number) }) else { return }
     if !monitors.isEmpty {
@@ -89,7 +89,7 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
       tellSettled(operation, tag: number)
       settling.withLock { $0[number] = nil }
     }
-    // Its place is free only then: the driver may not want another one to start before it knows of this end.
+    // The place is freed after the driver was called, which may not want another start before.
     let tags = ThreadContext.current.runUserCode { whenSettled(operation, tag) }
     if state.withLock({ $0.freePlace(adding: tags) }), !comesBack { offer() }
   }
@@ -109,11 +109,12 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
       state.cancelTags()
       return state.waiting
     }
-    // Those that have waited for their dependencies: ours.
+    // These have waited for their dependencies, so this source starts them.
     for (number, operation) in waiting { cancelWaiting(operation, tag: number, joins: false, context) }
   }
 
-  /// Cancels everything: what is under way, and what waits for its dependencies, which is settled without being run.
+  /// Cancels the operations that run, and settles those that wait for their dependencies without
+  /// running them.
   func cancelAll() {
     let context = ThreadContext.current
     let (abandoned, operations) = state.withLock { ($0.close(), $0.operations) }

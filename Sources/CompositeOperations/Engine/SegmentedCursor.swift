@@ -1,35 +1,36 @@
 import Synchronization
 
-/// A cursor over many numbers that hands neighbours to the same thread, and counts which are done.
+/// A cursor over many numbers that hands neighbours to the same thread, and counts what is done.
 ///
-/// Threads that take turns at one counter, and at operations that are neighbours in memory, mostly wait for each
-/// other's caches. Here each has a segment of its own: a few neighbours, which it takes one by one. When all segments
-/// have been taken up, threads help each other, so a number that nobody has taken can be taken by anybody at any time:
-/// who blocks holds none back.
+/// Threads that share one counter, and take operations that are neighbours in memory, mostly wait
+/// for each other's caches. Here each thread takes the numbers of a segment of its own one by one.
+/// When all segments are assigned, threads help each other: any thread can take an untaken number
+/// at any time, so a blocked thread holds none back.
 struct SegmentedCursor: ~Copyable, @unchecked Sendable {  // the segments are atomic, and stay where they are
   private static let size = 16
-  /// Far enough from overflow for what is added when there is nothing to take, or to count, any more.
+  /// Far enough from overflow for the increments that find nothing to take or count.
   private static let closed = Int.max / 2
   private static let collected = Int.min / 2
 
   private struct Segment: ~Copyable {
-    /// How many were taken; `closed` or more when none is handed out any more.
+    /// How many were taken; `closed` or more once the segment is closed.
     let next = Atomic(0)
-    /// How many are done; `collected` or a little more when they are not counted here any more.
+    /// How many are done; `collected` or a little more once they are no longer counted here.
     let done = Atomic(0)
-    // So that no two segments' counters share a line of the cache.
+    // Keeps the counters of two segments out of one cache line.
     private let padding: (Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0)
   }
 
   private let count: Int
-  /// Made when it opens. Not an array, which would count references to itself on each access, by all threads.
+  /// Allocated by `open()`. Not an array, which all threads would retain and release on each
+  /// access.
   private var segments: UnsafeMutablePointer<Segment>?
-  /// The first segment that nobody has taken up; `closed` or more when nothing is handed out any more.
+  /// The first unassigned segment; `closed` or more once the cursor is closed.
   private let fresh = Atomic(0)
   /// All segments before this one are exhausted.
   private let firstLeft = Atomic(0)
 
-  /// Whether there are so many numbers that it gains more than setting it up costs.
+  /// Whether there are enough numbers to pay for the setup.
   static func pays(for count: Int) -> Bool { count >= 256 * size }
 
   init(count: Int) {
@@ -41,7 +42,7 @@ struct SegmentedCursor: ~Copyable, @unchecked Sendable {  // the segments are at
     segments?.deallocate()
   }
 
-  /// Begins to hand out. Called once, and nothing else at the same time.
+  /// Begins to hand out. Called once, while no other method is.
   mutating func open() {
     let segments = UnsafeMutablePointer<Segment>.allocate(capacity: segmentCount)
     for segment in 0..<segmentCount { (segments + segment).initialize(to: Segment()) }
@@ -59,7 +60,7 @@ struct SegmentedCursor: ~Copyable, @unchecked Sendable {  // the segments are at
 
   // MARK: - Handing out
 
-  /// A segment to take from: a fresh one, else the first that has something left.
+  /// Returns a segment to take from: an unassigned one, else the first that has something left.
   borrowing func nextSegment() -> Int? {
     var segment = fresh.load(ordering: .relaxed)
     if segment < segmentCount { segment = fresh.wrappingAdd(1, ordering: .relaxed).oldValue }
@@ -78,7 +79,7 @@ struct SegmentedCursor: ~Copyable, @unchecked Sendable {  // the segments are at
     segments![segment].next.load(ordering: .relaxed) >= range(of: segment).count
   }
 
-  /// The next number of a segment, each once; `more` if there is another one, here or elsewhere.
+  /// Takes the next number of a segment; `more` if there is another one, here or elsewhere.
   @inline(__always)
   borrowing func take(from segment: Int) -> (number: Int, more: Bool)? {
     let position = segments![segment].next.wrappingAdd(1, ordering: .relaxed).oldValue
@@ -91,9 +92,10 @@ struct SegmentedCursor: ~Copyable, @unchecked Sendable {  // the segments are at
     fresh.load(ordering: .relaxed) < segmentCount || firstWithSomethingLeft() != nil
   }
 
-  /// Hands out nothing any more. Returns what it had not handed out, ascending; nil if it was closed before.
+  /// Stops handing out. Returns what it had not handed out, ascending; nil if it was closed before.
   borrowing func close() -> [Range<Int>]? {
-    // Who takes a segment up after this finds none; who did before finds it closed, or was first.
+    // A thread that looks for a segment after this finds none. One that has a segment either takes
+    // a number before this closes it, or finds it closed.
     let fresh = fresh.exchange(SegmentedCursor.closed, ordering: .acquiringAndReleasing)
     guard fresh < SegmentedCursor.closed else { return nil }
     var rest: [Range<Int>] = []
@@ -108,8 +110,8 @@ struct SegmentedCursor: ~Copyable, @unchecked Sendable {  // the segments are at
 
   // MARK: - Counting
 
-  /// Counts one that is done. Returns how many to add to the count of all: those of the whole segment when it is the
-  /// last in that, and none before.
+  /// Counts a number that is done. Returns how many to add to the total: the whole segment for its
+  /// last number, else none.
   borrowing func countDone(_ number: Int) -> Int {
     let segment = number / SegmentedCursor.size
     let done = segments![segment].done.add(1, ordering: .sequentiallyConsistent).newValue
@@ -118,7 +120,7 @@ struct SegmentedCursor: ~Copyable, @unchecked Sendable {  // the segments are at
     return collect(segment)
   }
 
-  /// From now on each one is counted by itself. Returns how many were done and have not been returned yet.
+  /// Ends counting by segments. Returns how many are done and were not returned yet.
   borrowing func collectDone() -> Int {
     var done = 0
     for segment in 0..<segmentCount { done += collect(segment) }

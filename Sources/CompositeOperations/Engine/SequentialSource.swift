@@ -1,19 +1,20 @@
 import Foundation
 
-/// Runs one child after the other: the engine of sequential composites, `then`, `map` and `recover`.
+/// Runs one child after the other: the engine of sequential composites, `then`, `map` and
+/// `recover`.
 class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind a lock
-  /// What comes next.
+  /// What to do next.
   enum Step {
     case run(Operation)
-    /// Nothing: settle the owner like this.
+    /// Run nothing more, and settle the owner.
     case settle(OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil)
   }
 
   final let state: LockBox<SequentialState>
-  /// Whether a child that somebody else starts is waited for, instead of being a mistake.
+  /// Whether a child that other code starts is awaited; if false, it is an error.
   private final let joins: Bool
-  /// The number of the child after which nothing is run, if that is known: then the owner settles where that child has
-  /// settled, and needs no slot to be free for it.
+  /// The number of the last child, if that is known: the owner then settles on the thread that
+  /// settles this child, without waiting for a slot.
   @exclusivity(unchecked) final var lastTag = 0
 
   init(records: SequentialRecords? = nil, joins: Bool) {
@@ -21,9 +22,10 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     self.joins = joins
   }
 
-  /// Decides what comes after `previous`. Called where the children run, by one thread at a time, under no lock.
+  /// Chooses what comes after `previous`. Called where the children run, by one thread at a time,
+  /// under no lock.
   ///
-  /// - Parameter count: how many children there were.
+  /// - Parameter count: the number of children so far.
   func nextStep(after previous: Operation?, count: Int) -> Step {
     preconditionFailure("abstract")
   }
@@ -35,13 +37,13 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     }
   }
 
-  /// Gives up the operation that the first step would return, if it is there already.
+  /// Removes and returns the operation of the first step, if it exists already.
   func takeUnasked() -> Operation? { nil }
 
-  /// Nothing will be asked for any more.
+  /// Releases the steps: `nextStep` is not called again.
   func discardSteps() {}
 
-  /// The last child has finished, if there was one: settles the owner.
+  /// Settles the owner, after the last child, if any, has finished.
   func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
     settleOwner(as: ending, value: value, error: error)
   }
@@ -60,7 +62,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     if isCancelled { unwind(ThreadContext.current) } else { offer() }
   }
 
-  /// Nothing is under way, and nothing will be.
+  /// Ends a cancelled sequence in which no child runs.
   private func unwind(_ context: ThreadContext) {
     guard let child = takeUnasked() else {
       state.withLock { $0.leave() }
@@ -129,7 +131,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   ) -> Progress {
     switch launch(child, tag: tag, joins: joins, in: slot, context) {
     case .finished:
-      // A lane looks at its queue between two leaves; a worker has nothing to look at.
+      // A lane checks its queue between two leaves; a worker has none to check.
       let goesOn = environment.pool == nil && context.continuesTurn()
       guard let claim = settled(child, tag, claiming: goesOn) else { return .stop(.nothing) }
       return goesOn ? .next(claim) : .stop(.done)
@@ -152,9 +154,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     if settled(child, tag, claiming: false) != nil { offer() }
   }
 
-  /// Child number `tag` has finished. Returns what was claimed if the sequence goes on.
+  /// Handles the end of child number `tag`. Returns the claim if the sequence continues.
   private func settled(_ child: Operation, _ tag: Int, claiming: Bool) -> SequentialState.Claim? {
-    // Told first: once the state has changed a cancel may settle the owner.
+    // Monitors first: once the state has changed, a cancel may settle the owner.
     if !monitors.isEmpty, state.withLock({ $0.tellSettled(tag) }) { tellSettled(child, tag: tag) }
     let settled: SequentialState.Settled
     let isLast = tag == lastTag
@@ -163,7 +165,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
       settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming) }
     } else {
       let outcome = outcome(of: child, tag: tag)
-      // Outside the lock: it is the user's to override.
+      // Outside the lock: subclasses can override it.
       let name = outcome.error == nil ? nil : child.name
       settled = state.withLock { $0.settled(tag, outcome, name: name, claiming: claiming) }
     }
@@ -180,9 +182,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     }
   }
 
-  /// Nothing is run any more, so that this may happen anywhere.
+  /// Settles the owner after the last child. No child runs any more, so any thread will do.
   private func settle(_ claim: SequentialState.Claim) {
-    // Nothing to claim: it is held back, and settles when it is let go.
+    // Nothing was claimed: the sequence is suspended, and settles when it resumes.
     guard case .ask(let previous, let count) = claim else { return }
     guard
       case .settle(let ending, let value, let error) = ThreadContext.current.runUserCode({

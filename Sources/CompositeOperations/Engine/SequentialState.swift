@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a sequential composition knows.
+/// The state of a sequential composition.
 ///
 /// ```
 /// idle ──begin──▶ ready ──claim──▶ asking ──begin(child)──▶ running ──settled──▶ ready, or asking at once
@@ -10,30 +10,31 @@ import Foundation
 ///                                    └── nothing more, error, cancel ──▶ ended
 /// ```
 ///
-/// Whoever is *asking* is alone with the delegate.
+/// Only the thread in *asking* calls the delegate.
 struct SequentialState {
   enum Phase: Equatable, CaseIterable {
     case idle, ready, asking, running, waiting, launchable, ended
   }
 
-  /// Whose the current child is to start and to cancel.
+  /// Whether this composition or other code starts, and may cancel, the current child.
   enum Ownership: Equatable, CaseIterable {
     case unknown, ours, theirs
   }
 
   private(set) var phase = Phase.idle
-  /// What the delegate is asked about when ready, or the current child when running or waiting.
+  /// When ready, the operation to pass to the delegate; when running or waiting, the current child.
   private(set) var current: Operation?
   private(set) var ownership = Ownership.unknown
-  /// How many children there were, the current one included.
+  /// The number of children so far, the current one included.
   private(set) var count = 0
   private(set) var isCancelled = false
   private(set) var isSuspended = false
-  /// Whether children are held back by a progress that is paused. Apart from `isSuspended`, which is the user's.
+  /// Whether a paused progress holds children back. Separate from `isSuspended`, which the user
+  /// sets.
   private(set) var isHeld = false
-  /// Whether the child that comes next is cancelled, because it waited for its turn when all that wait were.
+  /// Whether to cancel the next child, because `cancelWaiting()` was called before it was known.
   private(set) var cancelsNext = false
-  /// How the children ended; nil if nobody wants to know.
+  /// The outcomes of the children; nil if they are not recorded.
   var records: SequentialRecords?
 
   init(records: SequentialRecords? = nil) {
@@ -51,9 +52,9 @@ struct SequentialState {
   // MARK: - Asking
 
   enum Claim {
-    /// Ask the delegate about this operation, which was number `count`.
+    /// Pass this operation, which was number `count`, to the delegate.
     case ask(Operation?, count: Int)
-    /// Start the current child, number `count`: it has waited for its dependencies.
+    /// Start the current child, number `count`, which has waited for its dependencies.
     case launch(Operation, count: Int)
     case nothing
   }
@@ -99,32 +100,33 @@ struct SequentialState {
 
   // MARK: - The current child
 
-  /// It turned out to be ours to start, or somebody else's. False if it is neither started nor waited for any more.
+  /// Records whether this composition or other code starts the child. Returns false if it is
+  /// neither started nor awaited any more.
   mutating func setOwnership(_ ownership: Ownership) -> Bool {
     guard phase == .running, !isCancelled else { return false }
     self.ownership = ownership
     return true
   }
 
-  /// It has to wait for its dependencies. False if it may not start any more.
+  /// Lets the child wait for its dependencies. Returns false if it may not start any more.
   mutating func wait() -> Bool {
     guard phase == .running, !isCancelled else { return false }
     phase = .waiting
     return true
   }
 
-  /// The dependencies of child number `tag` have finished. False if that does not matter any more.
+  /// Ends the wait of child number `tag`. Returns false if that no longer matters.
   mutating func unwait(_ tag: Int) -> Bool {
     guard phase == .waiting, tag == count else { return false }
     phase = .launchable
     return true
   }
 
-  /// Whether child number `tag` is the one that is waited for.
+  /// Whether child number `tag` is the one that is awaited.
   private func isRunning(_ tag: Int) -> Bool { phase == .running && tag == count }
 
-  /// Child number `tag` has finished; monitors are to be told before it counts. False if it is not waited for. A cancel
-  /// in between ends nothing: whoever tells them does.
+  /// Prepares to notify monitors of the end of child number `tag`, before it counts. Returns false
+  /// if it is not awaited. A cancel in between settles nothing: the notifying thread does.
   mutating func tellSettled(_ tag: Int) -> Bool {
     guard isRunning(tag) else { return false }
     ownership = .unknown
@@ -132,15 +134,16 @@ struct SequentialState {
   }
 
   enum Settled {
-    /// Ask again, at once if that was wanted.
+    /// Go on, with the claim if the caller wanted one.
     case proceed(Claim)
     /// The composition was cancelled: settle it.
     case end
-    /// Nobody waits for it.
+    /// The child is not awaited.
     case ignore
   }
 
-  /// Child number `tag` has succeeded. Apart from the others, because it is the step that a long sequence repeats.
+  /// Records that child number `tag` has succeeded: the step that a long sequence repeats, so it is
+  /// separate.
   @inline(__always)
   mutating func succeeded(_ tag: Int, _ value: @autoclosure () -> any Sendable, claiming: Bool) -> Settled {
     guard isRunning(tag) else { return .ignore }
@@ -148,7 +151,7 @@ struct SequentialState {
     return proceed(claiming: claiming)
   }
 
-  /// Child number `tag`, which is called `name`, has finished.
+  /// Records the outcome of child number `tag`, whose name is `name`.
   mutating func settled(
     _ tag: Int, _ outcome: Outcome<any Sendable>, name: String? = nil, claiming: Bool
   ) -> Settled {
@@ -175,9 +178,10 @@ struct SequentialState {
     case cancel(Operation)
     /// Settle the current child, number `count`, which has not started, without running it.
     case abandon(Operation, count: Int)
-    /// Nothing is under way: settle what was to come, if there is something, and then the composition.
+    /// No child runs: settle the one that was to come, if there is one, and then the composition.
     case unwind
-    /// Settle the composition, which does not wait for the current child, number `count`: it is somebody else's.
+    /// Settle the composition without waiting for the current child, number `count`, which other
+    /// code started.
     case leave(Operation, count: Int)
   }
 
@@ -188,7 +192,7 @@ struct SequentialState {
       return .nothing
     case .idle, .asking:
       isCancelled = true
-      return .nothing  // whoever begins, or is asking, will see it
+      return .nothing  // the thread that begins or asks will see it
     case .ready:
       isCancelled = true
       phase = .running
@@ -198,7 +202,7 @@ struct SequentialState {
       isCancelled = true
       switch ownership {
       case .unknown:
-        return .nothing  // whoever is starting it, or tells of its settlement, will see it
+        return .nothing  // the thread that starts it or notifies monitors will see it
       case .ours:
         return current.map { .cancel($0) } ?? .nothing
       case .theirs:
@@ -212,21 +216,22 @@ struct SequentialState {
     }
   }
 
-  /// The composition was cancelled before this operation was asked for; it is settled without being run.
+  /// Makes `child` current, to be settled without running it: the composition was cancelled before.
   mutating func unwind(_ child: Operation) {
     precondition(phase == .running && isCancelled, "unwind(_:) in \(phase)")
     count += 1
     current = child
   }
 
-  /// The composition was cancelled, and waits for nothing: the current child is somebody else's, or there is none.
+  /// Ends a cancelled composition that awaits nothing: other code started the current child, or
+  /// there is none.
   mutating func leave() {
     precondition(phase == .running && isCancelled, "leave() in \(phase)")
     phase = .ended
     current = nil
   }
 
-  /// Cancels what waits for its turn. Returns the child, if it is that.
+  /// Cancels what waits for its turn. Returns the current child, if it waits.
   mutating func cancelWaiting() -> Operation? {
     switch phase {
     case .ready:
@@ -244,17 +249,17 @@ struct SequentialState {
   mutating func setHeld(_ isHeld: Bool) { self.isHeld = isHeld }
 }
 
-/// How the children of a sequence ended. Until one does not succeed it holds their values only, which takes a third
-/// of the memory.
+/// The outcomes of the children of a sequence. As long as all succeed it holds their values only,
+/// which takes a third of the memory.
 struct SequentialRecords {
-  /// The values of those that succeeded, in order.
+  /// The values of the children that succeeded, in order.
   private(set) var values: [any Sendable] = []
   private(set) var failures: [CompositeError.Failure] = []
-  /// How the last one ended.
+  /// The outcome of the last child.
   private(set) var last = OperationState.Ending.none
   private var allOutcomes: [Outcome<any Sendable>]?
 
-  /// Gives everything up, when the composition is being released.
+  /// Releases everything when the composition is deinitialized.
   mutating func release() {
     allOutcomes = nil
     NestedResults.release(&values)
@@ -284,7 +289,7 @@ struct SequentialRecords {
     }
   }
 
-  /// From the first of these on the values alone do not tell any more.
+  /// From the first unsuccessful child on, records outcomes as well as values.
   private mutating func appendUnsuccessful(_ outcome: Outcome<any Sendable>) {
     if allOutcomes == nil { allOutcomes = outcomes }
     allOutcomes?.append(outcome)

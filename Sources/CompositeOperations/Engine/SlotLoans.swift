@@ -1,28 +1,30 @@
 import Foundation
 
-/// Which slots of one queue may be lent, and who wants one.
+/// The trees that offer a slot of one queue, and those that want one.
 ///
-/// A root that was added to a queue has its slot as long as it executes, also while it waits for something, say a category
-/// of `exclusive`, and nothing runs in the slot. The tree that holds that may need a slot of the same queue to go on, so each
-/// would wait for the other for ever. Therefore the waiting tree lends its slot, to one tree after the other whose work holds
-/// something, as long as the queue has no free one for these.
+/// A root that was added to a queue keeps its slot while it executes, also while it waits, say for
+/// a category of `exclusive`, and runs nothing in the slot. The tree that holds the category may
+/// need a slot of the same queue to continue: a deadlock. Therefore the waiting tree lends its
+/// slot, to one tree after the other whose work holds something, as long as the queue has no free
+/// slot for these.
 ///
-/// First come, first served on both sides. Generic, so that it can be tested without running anything.
+/// First come, first served on both sides. Generic, so that tests need not run anything.
 struct SlotLoans<Tree: AnyObject> {
   private var lenders = Line()
   private var borrowers = Line()
-  /// The slots that are lent.
+  /// The number of slots that are lent.
   private(set) var count = 0
 
-  /// Whether a tree offers its slot, and whether it wants one. Returns whether there are such that can be matched.
+  /// Records whether a tree offers its slot, and whether it wants one. Returns whether there is a
+  /// match.
   mutating func update(_ tree: Tree, offers: Bool, wants: Bool) -> Bool {
     lenders.set(tree, isIn: offers)
     borrowers.set(tree, isIn: wants)
     return !lenders.isEmpty && !borrowers.isEmpty
   }
 
-  /// Lends as many slots as there are trees that want one; no more at a time than the queue's limit, should it have been
-  /// lowered, but one always; none where there is no limit. The trees are not on these lists after that.
+  /// Matches lenders with borrowers, and removes both from their lists. At a time, no more slots
+  /// are lent than the queue's limit allows, but always one; none if the queue has no limit.
   mutating func match(limit: Int) -> [(lender: Tree, borrower: Tree)] {
     var matches: [(lender: Tree, borrower: Tree)] = []
     while limit >= 0, count < max(limit, 1), !lenders.isEmpty, !borrowers.isEmpty {
@@ -32,13 +34,14 @@ struct SlotLoans<Tree: AnyObject> {
     return matches
   }
 
-  /// A slot is no longer lent, or was not in the end. Whether the two want to be matched again they say themselves.
+  /// Ends a loan, or one that did not come about. The trees call `update` if they want another
+  /// match.
   mutating func ended() {
     precondition(count > 0, "A loan ended that had not begun")
     count -= 1
   }
 
-  /// Trees in the order in which they came; each once.
+  /// Trees in order of arrival, each once.
   private struct Line {
     private var trees: [Int: Tree] = [:]
     private var numbers: [ObjectIdentifier: Int] = [:]
@@ -68,13 +71,13 @@ struct SlotLoans<Tree: AnyObject> {
   }
 }
 
-/// The loans of one queue, as long as pools are for it.
+/// The loans of one queue, which live as long as pools use it.
 final class SlotExchange: Sendable {
   private static let exchanges = LockBox<[ObjectIdentifier: (exchange: SlotExchange, users: Int)]>([:])
 
   private let loans = LockBox(SlotLoans<QueuePool>())
 
-  /// That of a queue, for one more user, who keeps the queue.
+  /// Returns the exchange of a queue for one more user, which must retain the queue.
   static func enter(_ queue: OperationQueue) -> SlotExchange {
     exchanges.withLock { exchanges in
       exchanges[ObjectIdentifier(queue), default: (SlotExchange(), 0)].users += 1
@@ -82,7 +85,7 @@ final class SlotExchange: Sendable {
     }
   }
 
-  /// A user of a queue's exchange is gone.
+  /// Removes a user of a queue's exchange.
   static func leave(_ queue: OperationQueue) {
     exchanges.withLock { exchanges in
       exchanges[ObjectIdentifier(queue)]!.users -= 1

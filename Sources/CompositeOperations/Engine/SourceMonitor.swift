@@ -1,23 +1,26 @@
 import Foundation
 import Synchronization
 
-/// Told what becomes of the children of a composition: a timeline recorder, a progress tree, the observers of a composite.
+/// Observes the children of a composition: a timeline recorder, a progress tree, the observers of a
+/// composite.
 ///
-/// Everything is called under no lock, on the thread on which it happens. For one child the calls come in this order,
-/// each at most once; those of several children come at the same time, from several threads. A monitor that was attached
-/// late may have missed any of them, but never the settlement of a child that it found unfinished after it was attached.
+/// Each method is called under no lock, on the thread of the event. For one child the calls come in
+/// this order, each at most once; calls for several children may come at the same time from several
+/// threads. A monitor that was attached late may have missed any of them, but never the settlement
+/// of a child that it found unfinished afterwards.
 package protocol SourceMonitor: AnyObject, Sendable {
-  /// The operation that stands for the composition is being started, on this thread, or is settled without being run.
+  /// Called when the owner of the source starts, on this thread, or is settled without being run.
   func sourceWillBegin(_ source: WorkSource)
-  /// The composition has a new child. All children of a parallel composite come when it starts, those of a sequence one
-  /// by one.
+  /// Called for each new child: for all children of a parallel composite when it starts, for those
+  /// of a sequence one by one.
   func source(_ source: WorkSource, didAdd child: Operation, tag: Int)
-  /// The child starts, or has just started if the monitor came in that moment, or, where it was started elsewhere, is about
-  /// to be waited for: its settlement may follow at once if the composition ends meanwhile. Not called for children that
-  /// never run.
+  /// Called when a child starts, or just after if the monitor was attached in that moment. For a
+  /// child that other code started, called when the composition begins to wait for it; its
+  /// settlement may follow at once if the composition ends. Not called for children that never run.
   func source(_ source: WorkSource, willStart child: Operation, tag: Int)
-  /// The child has finished, or is somebody else's and no longer waited for. Called before the composition settles; but
-  /// where somebody else has settled the owner, as a timeout may do at once, settlements come later than that.
+  /// Called when a child has finished, or when the composition stops waiting for one that other
+  /// code started. Called before the composition settles, unless other code settles the owner, as a
+  /// timeout does.
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int)
 }
 
@@ -25,7 +28,7 @@ extension SourceMonitor {
   package func sourceWillBegin(_ source: WorkSource) {}
 }
 
-/// The monitors of a source, as a list that is only ever added to: whoever tells them needs no lock.
+/// The monitors of a source: a list that only grows, so that notifying needs no lock.
 struct MonitorList: ~Copyable {
   private final class Node: @unchecked Sendable {  // immutable; `following` is kept by `next`
     let monitor: any SourceMonitor
@@ -40,7 +43,7 @@ struct MonitorList: ~Copyable {
       self.next = next
     }
 
-    // A function of the node, so that the monitor is not retained for the call.
+    // A method of the node, so that the call does not retain the monitor.
     @inline(never)
     func tell(_ source: WorkSource, _ event: MonitorEvent, _ child: Operation, _ tag: Int) {
       switch event {
@@ -57,7 +60,8 @@ struct MonitorList: ~Copyable {
     first.load(ordering: .acquiring)?.release()
   }
 
-  /// Sequentially consistent, like the adding: of a child that settles and a monitor that is added, one sees the other.
+  /// Sequentially consistent, like `add`: when a child settles while a monitor is added, one of the
+  /// two threads sees the other's change.
   @inline(__always)
   var isEmpty: Bool { first.load(ordering: .sequentiallyConsistent) == nil }
 
@@ -66,7 +70,7 @@ struct MonitorList: ~Copyable {
     while let other = add(monitor, isInherited: isInherited, after: old) { old = other }
   }
 
-  /// Returns nil if the monitor was added; else the node that has become the first one meanwhile, instead of `old`.
+  /// Returns nil if the monitor was added; else the node that has replaced `old` as the first one.
   private func add(_ monitor: any SourceMonitor, isInherited: Bool, after old: Unmanaged<Node>?) -> Unmanaged<Node>? {
     let node = Unmanaged.passRetained(Node(monitor, isInherited: isInherited, next: old?.takeUnretainedValue()))
     let (exchanged, original) = first.compareExchange(expected: old, desired: node, ordering: .sequentiallyConsistent)
@@ -74,12 +78,13 @@ struct MonitorList: ~Copyable {
       node.release()
       return original
     }
-    // The node holds it now.
+    // The new node retains it now.
     old?.release()
     return nil
   }
 
-  /// The first monitor of a type; made and added if there is none. Of several threads that find none, one adds one.
+  /// Returns the first monitor of a type, made and added if there is none. If several threads find
+  /// none, only one adds it.
   func first<Monitor: SourceMonitor>(orAdding make: @autoclosure () -> Monitor) -> Monitor {
     var old = first.load(ordering: .acquiring)
     var made: Monitor?
@@ -96,9 +101,9 @@ struct MonitorList: ~Copyable {
     }
   }
 
-  /// Calls `body` with each monitor, the one that was added last first.
+  /// Calls `body` with each monitor, the last added first.
   ///
-  /// Nothing is retained, for all threads would do that with the same objects: the list keeps what is in it.
+  /// Retains nothing, which all threads would do with the same objects: the list keeps its nodes.
   @inline(__always)
   func forEach(_ body: (any SourceMonitor) -> Void) {
     forEachNode { body($0.monitor) }
@@ -120,7 +125,7 @@ struct MonitorList: ~Copyable {
     }
   }
 
-  /// The monitors of compositions inside this one as well.
+  /// The monitors that compositions inside this one inherit.
   var inherited: [any SourceMonitor] {
     var monitors: [any SourceMonitor] = []
     forEachNode { if $0.isInherited { monitors.append($0.monitor) } }
@@ -133,10 +138,11 @@ private enum MonitorEvent {
 }
 
 extension WorkSource {
-  /// Has a monitor told of the children from now on. What is under way already it finds with `forEachChild`.
+  /// Adds a monitor, which is notified of the children from now on and finds the current ones with
+  /// `forEachChild`.
   ///
-  /// - Parameter isInherited: whether it is also told of what happens in compositions inside this one that start from now
-  ///   on.
+  /// - Parameter isInherited: whether the monitor also observes the compositions inside this one
+  ///   that start from now on.
   package final func addMonitor(_ monitor: any SourceMonitor, isInherited: Bool) {
     monitors.add(monitor, isInherited: isInherited)
   }
@@ -168,14 +174,14 @@ extension WorkSource {
     if !monitors.isEmpty { tell(.settled, child, tag) }
   }
 
-  // Out of line, so that nothing is retained for it where nobody listens.
+  // Out of line, so that nothing is retained when there is no monitor.
   @inline(never)
   private func tell(_ event: MonitorEvent, _ child: Operation?, _ tag: Int) {
     guard let child else { return }
     monitors.tell(self, event, child, tag)
   }
 
-  /// What a composition inside this one inherits.
+  /// The environment that a composition inside this one inherits.
   final var environmentForChildren: ExecutionEnvironment {
     guard !monitors.isEmpty else { return environment }
     var environment = environment

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Operations one after the other, each made from the value of the one before.
+/// Runs operations one after the other, each made from the value of the one before.
 final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the fields
   typealias Describe = @Sendable (_ error: any Error, _ index: Int, _ step: StepLabel) -> any Error
 
-  /// What drawings and progress read at any moment, inside the striped lock.
+  /// The part that drawings and progress read at any moment, inside the striped lock.
   private struct Shown {
-    /// Nil when no step is needed any more: steps may hold what holds the operation.
+    /// Nil when no step is needed any more: steps may hold objects that hold the operation.
     var steps: [any OperationStep]?
-    /// What is left of them then.
+    /// The labels, when the steps are gone.
     var labels: [StepLabel] = []
     /// The step that did not succeed.
     var ended: (index: Int, ending: OperationState.Ending)?
@@ -18,7 +18,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   }
 
   private var shown: Shown
-  // Only whoever is asking touches these.
+  // Only the asking thread touches these.
   private var input: (any Sendable)?
   private var describe: Describe?
   private let ownKind: OperationKind
@@ -58,7 +58,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   }
 
   private func step(at index: Int) -> (any OperationStep)? {
-    // Not locked: only whoever is asking changes it.
+    // Not locked: only the asking thread changes it.
     guard let steps = shown.steps, index < steps.count else { return nil }
     return steps[index]
   }
@@ -69,7 +69,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
     return .settle(.failure, error: describe(error, index, step.label))
   }
 
-  /// Nothing is under way, and nothing will be.
+  /// Records the cancel of a source in which no step runs.
   override func takeUnasked() -> Operation? {
     if settlesOwner { noteCancel(at: state.withLock { $0.count }) }
     return nil
@@ -98,7 +98,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   override var kind: OperationKind { ownKind }
 
-  /// The library that makes the operation gives it a name.
+  /// Nil: the library that makes the operation gives it a name.
   override var form: OperationKind? { nil }
 
   override var progressShape: ProgressShape {
@@ -122,15 +122,18 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 extension ComposedOperation {
   /// Runs steps one after the other, each with the value of the step before. For other targets.
   ///
-  /// The operation settles with the value of the last step, or with `input` if there is no step. If a step returns
-  /// an operation that has been started elsewhere, this operation waits for it, as `then` does.
+  /// The operation settles with the value of the last step, or with `input` if there is no step. If
+  /// a step returns an operation that has been started elsewhere, this operation waits for it, as
+  /// `then` does.
   ///
   /// - Parameters:
   ///   - steps: the steps. They are released when the operation has settled.
-  ///   - input: what the first step gets. The last value, or this if there is no step, has to be a `Value`.
-  ///   - kind: what the operation is called where it is shown and has no name.
-  ///   - operationQueue: where the steps are asked and their operations run; nil for where the surrounding composition's do.
-  ///   - describe: makes the error that the operation fails with, of that of a step.
+  ///   - input: the input of the first step. The last value, or this if there is no step, must be a
+  ///     `Value`.
+  ///   - kind: the label of the operation in drawings if it has no name.
+  ///   - operationQueue: where the steps are called and their operations run; nil for where those
+  ///     of the parent composition run.
+  ///   - describe: converts the error of a step to the error of the operation.
   package convenience init(
     _ steps: [any OperationStep], input: any Sendable, kind: OperationKind, operationQueue: OperationQueue? = nil,
     describe: @escaping @Sendable (_ error: any Error, _ index: Int, _ step: StepLabel) -> any Error
@@ -143,16 +146,17 @@ extension ComposedOperation {
 package protocol OperationStep: AnyObject, Sendable {
   var label: StepLabel { get }
 
-  /// Makes the operation. Called where operations run, under no lock. What it throws is a failure of the step.
+  /// Makes the operation. Called where operations run, under no lock. A thrown error fails the
+  /// step.
   ///
   /// - Parameter input: the value of the operation before.
   func makeOperation(from input: any Sendable) throws -> SettlingOperation
 }
 
-/// What is shown of a step.
+/// What drawings and progress show of a step.
 package final class StepLabel: Sendable {
   package let name: String
-  /// What the step counts in the progress, compared with the others.
+  /// The weight of the step in the progress, relative to the others.
   package let weight: Double
 
   package init(name: String, weight: Double) {

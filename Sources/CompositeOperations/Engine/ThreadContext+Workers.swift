@@ -1,7 +1,7 @@
-// What a worker, or a lane, knows of its thread.
+// What a worker or a lane knows of its thread.
 
 extension ThreadContext {
-  /// Makes `source` the next thing this thread turns to, if it is a worker with nothing else to turn to.
+  /// Makes `source` the next one of this thread, if the thread is a worker with none to follow.
   func takeOn(_ source: WorkSource) -> Bool {
     guard isWorker || source === expected, next == nil, source.environment.qualityOfService.urgency == urgency else {
       return false
@@ -10,7 +10,7 @@ extension ThreadContext {
     return true
   }
 
-  /// Starts a composition, whose source this thread then turns to.
+  /// Starts a composition, whose source this thread may take on next.
   func expect(_ source: WorkSource?, _ start: () -> Void) {
     let previous = expected
     expected = isWorker ? source : nil
@@ -24,21 +24,21 @@ extension ThreadContext {
     return unsafeDowncast(next, to: WorkSource.self)
   }
 
-  /// A turn begins on this thread.
+  /// Begins a turn on this thread.
   func beginTurn(of pieces: Int) { turn.begin(of: pieces, at: uptimeNanoseconds()) }
 
-  /// Whether another piece of work may be done in this turn, which is counted.
+  /// Counts a piece of work. Returns whether the turn allows it.
   @inline(__always)
   func continuesTurn() -> Bool { turn.continues(now: uptimeNanoseconds) }
 
-  /// Whether the worker shall turn to something else before it goes on.
+  /// Whether the worker has another source to turn to first.
   var hasNext: Bool { next != nil }
 
   func beWorker(urgency: Int, _ body: () -> Void) {
     let previous = (isWorker, self.urgency)
     isWorker = true
     self.urgency = urgency
-    // For what the engine leaves behind: each turn of the user's code has a pool of its own.
+    // For objects of the engine: each call of the user's code has a pool of its own.
     withAutoreleasePool(body)
     (isWorker, self.urgency) = previous
   }

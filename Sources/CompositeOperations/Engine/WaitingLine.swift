@@ -1,14 +1,14 @@
-/// Numbers in a line, ascending: those at the front leave first, and new ones come last, mostly.
+/// Ascending numbers in a line, which mostly leave at the front and arrive at the end.
 struct WaitingLine {
   private var ids: [Int] = []
-  /// Those before have left.
+  /// The index of the first number; those before it have left.
   private var head = 0
 
   var isEmpty: Bool { head == ids.count }
 
   var first: Int? { isEmpty ? nil : ids[head] }
 
-  /// Puts a number where it belongs. Returns whether that is at the end.
+  /// Inserts a number in order. Returns whether it is the last.
   mutating func insert(_ id: Int) -> Bool {
     if isEmpty || ids[ids.count - 1] < id {
       ids.append(id)
@@ -33,7 +33,7 @@ struct WaitingLine {
     ids.remove(at: index)
   }
 
-  /// The first that is not lower.
+  /// The index of the first number that is not lower.
   private func index(of id: Int) -> Int {
     var (low, high) = (head, ids.count)
     while low < high {

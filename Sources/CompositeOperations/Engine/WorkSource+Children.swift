@@ -2,39 +2,39 @@ import Dispatch
 import Foundation
 import Synchronization
 
-// What a source does with its children: starts them, waits for their dependencies, cancels them, or settles them
+// How a source starts its children, waits for their dependencies, cancels them, or settles them
 // without running them.
 
 /// The children of a source that wait for their dependencies.
 struct Waits {
   var pending: [Int: DependencyWait] = [:]
   var circles = DependencyCircles()
-  /// Plain children that were not run because they are in a circle, with what is wrong: they cannot hold an error
+  /// The errors of plain children in a circle of dependencies, which cannot hold an error
   /// themselves.
   var refused: [Int: OperationError] = [:]
-  /// How often plain children were looked at that are not ready for no known reason.
+  /// How often plain children were polled that are not ready for no known reason.
   var polls: [Int: Int] = [:]
 }
 
 extension WorkSource {
   enum Launch {
-    /// It has finished.
+    /// The child has finished.
     case finished
-    /// It needs the slot, and tells this source when it has finished.
+    /// The child keeps the slot, and notifies this source when it has finished.
     case inFlight
-    /// It needs no slot, and tells this source when it has finished, or its dependencies have: it is a composition, or
-    /// somebody else's, or waits for its dependencies.
+    /// The child needs no slot: it is a composition, was started by other code, or waits for its
+    /// dependencies. It notifies this source when it, or the last dependency, has finished.
     case elsewhere
-    /// No child may start any more, so it has to be abandoned.
+    /// No child may start any more: the caller abandons this one.
     case refused
-    /// It is somebody else's, and no child is waited for any more.
+    /// Other code started the child, and the composition no longer waits for any.
     case left
   }
 
   /// Starts a child.
   ///
-  /// - Parameter joins: whether a child that somebody else starts, or has started, is waited for instead. Otherwise
-  ///   the caller has made sure that there is none.
+  /// - Parameter joins: whether to wait for a child that other code starts or has started. If
+  ///   false, the caller has ruled that out.
   final func launch(
     _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Launch {
@@ -43,7 +43,8 @@ extension WorkSource {
     }
     if joins, !owns(tag) {
       guard child.takeOver() else {
-        // Told first: once it is waited for, whoever ends the composition may tell of its settlement.
+        // Monitors first: once the child is joined, the thread that ends the composition may report
+        // its settlement.
         tellWillStart(child, tag: tag)
         guard childIsJoined(tag) else { return .left }
         if !child.observe(self, tag: tag) { operationDidSettle(child, tag: tag) }
@@ -53,12 +54,12 @@ extension WorkSource {
     }
     let state = child.state.current
     if state.phase == .pending, state.has(.hasDependencies), !state.has(.cancelled) {
-      // Asked in this order: once one in a circle was refused, the others are ready, and known.
+      // In this order: once one child of a circle was refused, the others are ready, and known.
       let waits = DependencyWait.isNeeded(for: child)
       if let error = knownCircle(of: child) { return refuse(child, tag: tag, error, context) }
       if waits { return park(child, tag: tag, context) }
     }
-    // One that was cancelled before settles in `start()`, and never runs.
+    // A child that was cancelled before settles in `start()`, and never runs.
     let isTold = (state.phase != .pending || !state.has(.cancelled)) && tellWillStart(child, tag: tag)
     if state.has(.needsNoSlot) {
       child.source?.inherited = environmentForChildren
@@ -69,13 +70,13 @@ extension WorkSource {
     slot.willStart(child)
     context.startChild(child, qualityOfService: environment.qualityOfService)
     if child.state.current.phase == .announced { return .finished }
-    // A monitor that has come meanwhile may have found that it had not started.
+    // A monitor that was attached meanwhile may have found that the child had not started.
     if !isTold { tellWillStart(child, tag: tag) }
     guard child.observe(observer(for: slot), tag: tag) else { return .finished }
     return .inFlight
   }
 
-  /// Starts an operation of a type that is not ours, which must be done exactly once and only when it is ready.
+  /// Starts an operation of a type outside the package: exactly once, and only when it is ready.
   private func launchForeign(
     _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Launch {
@@ -94,7 +95,7 @@ extension WorkSource {
     slot.willStart(child)
     context.runUserCode {
       child.start()
-      // A cancel made it ready, whatever its dependencies.
+      // A cancelled operation is ready, whatever its dependencies.
       if child.isCancelled { child.leaveDependencies() }
     }
     if child.isFinished { return .finished }
@@ -126,18 +127,18 @@ extension WorkSource {
     return .elsewhere
   }
 
-  /// What is wrong with a child that an earlier search has found in a circle of dependencies.
+  /// The error of a child that an earlier search found in a circle of dependencies.
   @inline(__always)
   private func knownCircle(of child: Operation) -> OperationError? {
     guard hasCircles.load(ordering: .acquiring) else { return nil }
     return waits.withLock { $0.circles.error(of: child) }
   }
 
-  /// What is wrong with a child that is about to wait, if it would wait for itself.
+  /// The error of a child that is about to wait, if it would wait for itself.
   private func newCircle(of child: Operation, tag: Int) -> OperationError? {
     let (isHarmless, isKnown) = waits.withLock { ($0.circles.isHarmless(child), $0.circles.isKnown(child)) }
     guard !isHarmless else { return nil }
-    // One that is in a circle which an earlier search has met has to go through it again, to know the others in it.
+    // A child in a circle that an earlier search visited searches it again, to find its members.
     let search = DependencyCircles.Search(from: child, in: self) { operation in
       waits.withLock { isKnown ? $0.circles.isHarmless(operation) : $0.circles.isKnown(operation) }
     }
@@ -147,9 +148,9 @@ extension WorkSource {
     }
   }
 
-  /// Settles a child that can never start, because it is in a circle of dependencies: as a failure.
+  /// Fails a child that can never start because it is in a circle of dependencies.
   private func refuse(_ child: Operation, tag: Int, _ error: OperationError, _ context: ThreadContext) -> Launch {
-    // The others that are in it would be ready once this one has finished.
+    // The other members of the circle become ready once this one has finished.
     hasCircles.store(true, ordering: .releasing)
     if let child = child as? SettlingOperation {
       context.runUserCode { _ = child.settle(as: .failure, error: child.failure(unrunBecauseOf: error)) }
@@ -159,16 +160,17 @@ extension WorkSource {
     return abandon(child, tag: tag, context) ? .finished : .elsewhere
   }
 
-  /// How a child ended, as the composition sees it.
+  /// The outcome of a child, as the composition sees it.
   final func outcome(of child: Operation, tag: Int) -> Outcome<any Sendable> {
     if hasCircles.load(ordering: .acquiring), let error = waits.withLock({ $0.refused[tag] }) { return .failure(error) }
     return child.anyOutcome ?? .success(())
   }
 
-  /// Looks again later whether a plain operation is ready, that has no unfinished dependency and still is not.
+  /// Polls a plain operation that has no unfinished dependency and is still not ready.
   ///
-  /// Foundation releases the dependents of a finished operation one after the other, in any order, so this may last for
-  /// another moment. It lasts longer if the operation overrides `isReady`, which on Linux can not be observed.
+  /// Foundation notifies the dependents of a finished operation one after the other, in any order,
+  /// so this may last a moment. It lasts longer if the operation overrides `isReady`, which cannot
+  /// be observed on Linux.
   private func poll(_ tag: Int) {
     let polls = waits.withLock { waits in
       waits.polls[tag, default: -1] += 1
@@ -191,12 +193,12 @@ extension WorkSource {
     wait??.cancel()
   }
 
-  /// Settles a child that will not run any more, without running its `main`. False if it has not finished yet, and
-  /// tells this source when it has.
+  /// Settles a child without running its `main`. Returns false if it has not finished yet; it then
+  /// notifies the observer when it has.
   ///
   /// - Parameters:
-  ///   - joins: whether a child that is somebody else's to start is left alone. It is as good as finished.
-  ///   - observer: who is told instead of this source, if not nil.
+  ///   - joins: whether to leave a child alone, as if finished, that other code starts.
+  ///   - observer: the observer of the child; nil for this source.
   final func abandon(
     _ child: Operation, tag: Int, joins: Bool = false, observer: (any SettlementObserver)? = nil,
     _ context: ThreadContext
@@ -212,7 +214,7 @@ extension WorkSource {
       }
       context.runUserCode {
         child.cancel()
-        // One that was also added to a queue is left for that to start, at once: see `isInQueue`.
+        // A queue that the child was also added to starts it at once: see `isInQueue`.
         if !child.waitsInQueue { child.start() }
       }
       return !child.observe(observer, tag: tag)
@@ -228,13 +230,14 @@ extension WorkSource {
     return false
   }
 
-  /// Cancels a child that waits for its turn, as somebody from outside would; not one that is somebody else's.
+  /// Cancels a child that waits for its turn, like other code would; not one that other code
+  /// starts.
   final func cancelWaiting(_ child: Operation, tag: Int, joins: Bool, _ context: ThreadContext) {
     if joins, !owns(tag), child.isTaken { return }
     cancel(child, context)
   }
 
-  /// Cancels a child that was started, or may be just about to be.
+  /// Cancels a child that was started or is about to be.
   final func cancel(_ child: Operation, _ context: ThreadContext) {
     if let child = child as? SettlingOperation, child.state.current.has(.needsNoSlot) {
       context.perform(.cancel(child))
@@ -244,7 +247,7 @@ extension WorkSource {
   }
 }
 
-/// Tells both the composition and the slot that a leaf has settled.
+/// Notifies both the composition and the slot that a leaf has settled.
 private final class SlotHolder: SettlementObserver {
   private let source: WorkSource
   private let slot: any WorkSlot

@@ -1,13 +1,14 @@
 import Dispatch
 import Foundation
 
-/// The workers of compositions that were given no queue: blocks on Dispatch's global concurrent queues.
+/// The workers of compositions without a queue: blocks on Dispatch's global concurrent queues.
 ///
-/// There is no fixed number of workers. Whenever a worker starts a piece of work while more is waiting, it sees to it
-/// that one further worker, the standby, waits in the dispatch queue. The standby gets a thread when one is free or,
-/// as for an `OperationQueue`, when one is blocked. So children that wait for each other finish.
+/// The number of workers is not fixed. A worker that starts a piece of work while more is waiting
+/// makes sure that one further worker, the standby, waits in the dispatch queue. The standby gets a
+/// thread when one is free or, as in an `OperationQueue`, when one is blocked. So children that
+/// wait for each other finish.
 enum Workers {
-  /// Has a worker attend to the source: this thread if it is one with nothing else to turn to.
+  /// Lets a worker run the source: this thread if it is a worker with no other source to follow.
   static func offer(_ source: WorkSource) {
     if ThreadContext.current.takeOn(source) { return }
     dispatch(source)
@@ -17,9 +18,9 @@ enum Workers {
     DispatchQueue.global(qos: source.environment.qualityOfService.dispatchQoS).async { run(source) }
   }
 
-  /// Starts an operation on a worker, which then goes on with its children if it is a composition.
+  /// Starts an operation on a worker, which then runs its children if it is a composition.
   static func start(_ operation: SettlingOperation) {
-    // What captures one object only is not allocated.
+    // A closure that captures only one object needs no allocation.
     DispatchQueue.global(qos: operation.qualityOfService.dispatchQoS).async { startHere(operation) }
   }
 
@@ -42,7 +43,7 @@ enum Workers {
 
   private static func attend(to source: WorkSource, _ context: ThreadContext) {
     var source = source
-    // Sources left for one that a piece of their work brought up; each may have more to do.
+    // Sources that were left for one that their work started; each may have more to do.
     var outer: [WorkSource] = []
     context.beginTurn(of: Turn.pieces)
     while context.continuesTurn() {
@@ -55,7 +56,7 @@ enum Workers {
         source = last
       }
     }
-    // Others may have the thread now. Those sources that have no standby already get one.
+    // The turn is over: leave the thread to others. Each source without a standby gets one.
     for source in outer + [source] where source.beginStandby(isLast: true) { dispatchStandby(of: source) }
   }
 
@@ -66,7 +67,7 @@ enum Workers {
     }
   }
 
-  /// What a worker is to the sources it attends to: a slot that is never short.
+  /// The slot of a worker, of which there are always enough.
   private final class WorkerSlot: WorkSlot {
     static let shared = WorkerSlot()
 

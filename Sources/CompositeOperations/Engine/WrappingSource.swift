@@ -1,19 +1,19 @@
 import Foundation
 
-/// An operation that was made from another one, which it wraps: the engine of policies, `then`, `map` and `recover`.
+/// Runs a wrapped operation: the engine of policies, `then`, `map` and `recover`.
 class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field; subclasses say what guards theirs
   // Guarded by the striped lock, because drawings read it at any moment.
   @exclusivity(unchecked) final var operation: Operation?
 
-  /// Whether the value is `()`, whatever the operation's is.
+  /// Whether the value is `()` instead of the operation's.
   private let givesVoid: Bool
 
   /// The name that the wrapped operation had when it was wrapped.
   private let firstName: String?
 
   /// - Parameters:
-  ///   - wrapped: the operation that is there from the beginning, if there is one.
-  ///   - givesVoid: whether the value is `()`, whatever the operation's is.
+  ///   - wrapped: the operation that exists from the beginning, if there is one.
+  ///   - givesVoid: whether the value is `()` instead of the operation's.
   init(_ wrapped: Operation?, givesVoid: Bool, joins: Bool) {
     operation = wrapped
     firstName = wrapped.flatMap { ($0 as? SettlingOperation).map(\.nameAtHand) ?? $0.name }
@@ -25,7 +25,8 @@ class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field;
     ReleaseList.release(&operation)
   }
 
-  /// What was wrapped, until it is taken. Unless a subclass takes it, it is settled with the owner.
+  /// The wrapped operation, until it is taken. Unless a subclass takes it, it is settled with the
+  /// owner.
   final var wrapped: Operation? { StripedLock.withLock(of: self) { operation } }
 
   final func takeWrapped() -> Operation? { StripedLock.withLock(of: self) { operation.take() } }
@@ -44,7 +45,7 @@ class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field;
 
   override var nameAtHand: String? { firstName }
 
-  /// What runs, or else is to run.
+  /// The operation that runs or is to run.
   override var namesake: Operation? { wrapped ?? super.knownChildren.contents.first }
 
   /// Settles the owner as the wrapped operation has ended.

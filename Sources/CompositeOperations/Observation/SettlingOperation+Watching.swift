@@ -1,26 +1,26 @@
-// What those outside of this library see who watch operations: recorders of timelines, and who draws them. Beside these
-// there are the monitors of compositions, and what is known of the children.
+// What other targets see of operations, to record timelines and draw them, besides the monitors of
+// compositions and their known children.
 
 extension SettlingOperation {
-  /// Whether it was started, or has settled.
+  /// Whether the operation was started or has settled.
   package final var hasBegun: Bool { state.current.phase != .pending }
 
-  /// Whether it has an outcome, which may not be announced yet.
+  /// Whether the operation has an outcome, which may not be announced yet.
   package final var hasOutcome: Bool { state.current.isSettled }
 
   package final var hasSucceeded: Bool { state.current.ending == .success }
 
-  /// Whether it waits for others, or runs them, and does no work of its own.
+  /// Whether the operation only waits for others or runs them.
   package final var isComposition: Bool { state.current.has(.needsNoSlot) }
 
-  /// Whether a composition made it in order to wait for something.
+  /// Whether a composition made the operation in order to wait for something.
   package final var isGate: Bool { self is GateOperation }
 }
 
 extension WorkSource {
-  /// How many of the children are done, and how many there are; nil where that is not known.
+  /// The number of children that are done, and of all; nil if unknown.
   ///
-  /// - Parameter settledCount: how many have settled.
+  /// - Parameter settledCount: how many children have settled.
   package final func childCounts(settled settledCount: Int) -> (done: Int, total: Int)? {
     switch progressShape {
     case .parallel(let count): (min(settledCount, count), count)

@@ -1,8 +1,8 @@
-/// What an operation knows of the composition that it stands for. All there are is a ``WorkSource``, of the engine.
+/// An operation's view of its own composition. The only subclass is ``WorkSource`` of the engine.
 package class Composition: @unchecked Sendable {  // holds nothing
-  /// What the composition is called where it is shown.
+  /// The kind of composition, for drawings and timelines.
   package var kind: OperationKind { .sequence }
 
-  /// The owner is being started, on this thread; its `main` may go on on another.
+  /// Called when the owner is being started on this thread; its `main` may run on another.
   func ownerWillStart(_ owner: SettlingOperation) {}
 }

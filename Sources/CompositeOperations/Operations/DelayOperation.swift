@@ -1,14 +1,15 @@
 import Foundation
 
-/// An operation that does nothing, for a while, and then succeeds.
+/// An operation that waits for a time and then succeeds.
 ///
 /// ```swift
 /// DelayOperation(.seconds(2)).then { Ping(host) }
 /// ```
 ///
-/// The time runs from `start()`. Waiting blocks no thread, and inside a composite it takes no slot of a queue. When the
-/// time has passed the operation settles on a worker thread; without a wait it settles in `start()`. Cancelled, or settled
-/// by somebody else, it settles at once and gives its timer up. As long as it waits the clock keeps it alive.
+/// The time runs from `start()`. Waiting blocks no thread, and takes no slot of a queue inside a
+/// composite. When the time has passed the operation settles on a worker thread; without a wait it
+/// settles in `start()`. When it is cancelled, or other code settles it, it settles at once and
+/// cancels its timer. While it waits, the clock keeps it alive.
 public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable {  // the timer is guarded by the lock
   private enum Wait {
     case duration(Duration)
@@ -18,7 +19,7 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
   private enum Timer {
     case unset
     case pending(Timekeeper.Timer)
-    /// It was called, or is not needed any more.
+    /// The timer has fired or is no longer needed.
     case gone
   }
 
@@ -29,14 +30,14 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
   private init(_ wait: Wait, on timekeeper: Timekeeper) {
     self.wait = wait
     self.timekeeper = timekeeper
-    // So that it needs no slot, and is told when it has settled.
+    // It needs no slot, and `deliverCompletion()` is called when it has settled.
     super.init(flags: [.needsNoSlot, .isToldWhenSettled])
   }
 
   /// Makes an operation that waits for a time.
   ///
   /// - Parameters:
-  ///   - duration: how long. Zero is no wait; traps if it is negative.
+  ///   - duration: how long to wait. Zero is no wait; traps if it is negative.
   ///   - clock: the clock that it waits on.
   public convenience init(_ duration: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     require(
@@ -45,11 +46,11 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
     self.init(duration, timekeeper: .of(clock))
   }
 
-  /// Makes an operation that waits until an instant of a clock. One that has passed is no wait.
+  /// Makes an operation that waits until an instant of a clock. An instant in the past is no wait.
   ///
   /// - Parameters:
   ///   - deadline: the instant.
-  ///   - clock: the clock that the instant is one of, and that it waits on.
+  ///   - clock: the clock of the instant, which it waits on.
   public convenience init<C: Clock>(until deadline: C.Instant, clock: C) where C.Duration == Duration {
     let timekeeper = Timekeeper.of(clock)
     self.init(.until(timekeeper.time(of: deadline)), on: timekeeper)
@@ -88,7 +89,7 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
     finish()
   }
 
-  /// Settles, for there is nothing to wind down.
+  /// Settles at once: there is nothing to wind down.
   public override func didCancel() {
     settle(with: .cancelled)
   }

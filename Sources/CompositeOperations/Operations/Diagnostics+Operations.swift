@@ -1,6 +1,6 @@
 #if DEBUG
 extension Diagnostics {
-  /// An operation can no longer settle: nothing holds it, and it was executing.
+  /// Reports an operation that was released while it was executing, and so can never settle.
   static func reportReleasedWhileExecuting(_ operation: SettlingOperation, madeAt origin: SourceLocation?) {
     let place = origin.map { ", made at \($0.fileID):\($0.line)," } ?? ""
     let message = """

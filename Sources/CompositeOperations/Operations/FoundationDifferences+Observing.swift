@@ -1,9 +1,10 @@
 import Foundation
 
-// Announcing state changes to Foundation, and to observers by key (KVO), which exist on Apple platforms only.
+// Announces state changes to Foundation and to key-value observers, which exist on Apple platforms
+// only.
 
 enum FoundationDifferences {
-  /// Whether an operation may become finished before Foundation is told that it will.
+  /// Whether an operation may become finished before Foundation is notified that it will.
   @inline(__always) static var finishesInOneStep: Bool {
     #if canImport(Darwin)
     false
@@ -14,7 +15,8 @@ enum FoundationDifferences {
 }
 
 extension Operation {
-  /// Makes `change`, which turns `isExecuting` true. On Linux nobody listens once the property is overridden.
+  /// Makes `change`, which turns `isExecuting` true. On Linux there are no observers of an
+  /// overridden property.
   @inline(__always)
   final func announceStart(_ change: () -> Void) {
     #if canImport(Darwin)
@@ -26,9 +28,10 @@ extension Operation {
     #endif
   }
 
-  /// Makes `change`, which turns `isFinished` true, and tells queues, dependents and waiters.
+  /// Makes `change`, which turns `isFinished` true, and notifies queues, dependents and waiters.
   ///
-  /// On Linux `didChangeValue` is a plain function that does the telling, and there are no observers to prepare.
+  /// On Linux `didChangeValue` is a plain function that notifies them; there are no observers to
+  /// prepare.
   @inline(__always)
   final func announceEnd(_ change: () -> Void) {
     #if canImport(Darwin)
@@ -44,13 +47,13 @@ extension Operation {
   }
 }
 
-// Observers that ask for the old value get the right one if `willChangeValue` comes before the change, and each change is
-// announced once. Foundation's `cancel()` announces `isCancelled` itself, so of an operation that has not started, which a
-// queue has to hear of by that, the property turns true inside it. Two threads that cancel or settle at the same moment
-// may announce it twice.
+// Observers that ask for the old value get the right one only if `willChangeValue` comes before the
+// change, and each change is announced once. Foundation's `cancel()` announces `isCancelled`
+// itself, and a queue needs that call for an operation that has not started: there, the property
+// turns true inside it. Two threads that cancel or settle at the same time may announce it twice.
 
 extension SettlingOperation {
-  /// Whether there is an observer by key.
+  /// Whether there is a key-value observer.
   @inline(__always)
   final var isObservedByKey: Bool {
     #if canImport(Darwin)
@@ -62,7 +65,8 @@ extension SettlingOperation {
 
   // MARK: - isExecuting
 
-  /// Prepares observers by key for the start. True if there are some, and ``didStart()`` has to be called after it.
+  /// Prepares key-value observers for the start. Returns true if there are any; the caller then
+  /// calls ``didStart()`` after the start.
   @inline(__always)
   final func willStart() -> Bool {
     #if canImport(Darwin)
@@ -82,10 +86,11 @@ extension SettlingOperation {
     #endif
   }
 
-  /// Tells Foundation that `isExecuting` has turned true, unless none but a composite is concerned with the operation.
+  /// Notifies Foundation that `isExecuting` has turned true, unless only a composite uses the
+  /// operation.
   ///
-  /// Foundation needs it only of operations in a queue. `isFinished` is announced always: by that Foundation releases
-  /// dependents, wakes those who wait, and calls the completion block.
+  /// Foundation needs it only for operations in a queue. `isFinished` is always announced:
+  /// Foundation then releases dependents, wakes waiting threads, and calls the completion block.
   @inline(__always)
   final func announceStart() {
     #if canImport(Darwin)
@@ -102,7 +107,7 @@ extension SettlingOperation {
 
   // MARK: - isFinished
 
-  /// Makes `change`, which turns `isFinished` true, and tells queues, dependents and waiters.
+  /// Makes `change`, which turns `isFinished` true, and notifies queues, dependents and waiters.
   @inline(__always)
   final func announceFinish(_ change: () -> Void) {
     #if canImport(Darwin)
@@ -119,8 +124,8 @@ extension SettlingOperation {
 
   // MARK: - isCancelled
 
-  /// Prepares observers by key for `isCancelled`, if it is still to turn true. True if there are some, and
-  /// ``announceCancel()`` has to be called after it.
+  /// Prepares key-value observers for `isCancelled`, if it is still to turn true. Returns true if
+  /// there are any; the caller then calls ``announceCancel()`` after the change.
   @inline(__always)
   final func willCancel() -> Bool {
     #if canImport(Darwin)
@@ -140,7 +145,8 @@ extension SettlingOperation {
     #endif
   }
 
-  /// Whether Foundation's `cancel()` has come to the change, of an operation that was cancelled before it started.
+  /// Whether Foundation's `cancel()` has made the change, for an operation that was cancelled
+  /// before it started.
   final var cancelWasAnnounced: Bool {
     state.current.phase != .pending || super.isCancelled
   }

@@ -1,15 +1,17 @@
 import Foundation
 
-// How it is known that an operation waits in an `OperationQueue`.
+// Finds out whether an operation waits in an `OperationQueue`.
 //
-// A queue owns what it holds: an operation that is started or finished behind its back leaves a dangling pointer in it. No
-// public property says whether an operation is in a queue. On Linux reflection tells. On Apple platforms the sign is that
-// `isReady` was read before the operation was started, as a queue does with each operation that is added to it.
+// Starting or finishing an operation that a queue holds leaves a dangling pointer in the queue. No
+// public property tells whether an operation is in a queue. On Linux reflection does. On Apple
+// platforms the sign is that `isReady` was read before the start: a queue reads it of each
+// operation that is added to it.
 
 extension Operation {
-  /// Whether this operation, which may be of any type, was added to an `OperationQueue` and has not finished.
+  /// Whether this operation, which may be of any type, was added to an `OperationQueue` and has not
+  /// finished.
   ///
-  /// On Apple platforms this cannot be known of operations that are not ours, and the answer is false.
+  /// On Apple platforms this cannot be known of operations of other types, and the answer is false.
   final var isInQueue: Bool {
     #if canImport(Darwin)
     return false
@@ -18,27 +20,28 @@ extension Operation {
     #endif
   }
 
-  /// Has the queue look again whether this operation, which was just added, is ready.
+  /// Makes the queue check again whether this operation, which was just added, is ready.
   ///
-  /// On Linux a queue misses it if the last dependency finishes while the operation is being added, and would find it
-  /// ready only when something else happens in that queue.
+  /// On Linux a queue misses that the last dependency finishes while the operation is being added,
+  /// and would find it ready only at the next change in that queue.
   final func repeatReadiness() {
     #if !canImport(Darwin)
     if isReady { didChangeValue(forKey: "isReady") }
     #endif
   }
 
-  /// Gives up the dependencies of an operation that was started, or is released, without all of them having told it
-  /// that they finished.
+  /// Removes the dependencies of an operation that was started, or is released, before all of them
+  /// notified it.
   ///
-  /// On Linux a dependency keeps unretained pointers to its dependents, and follows them when it finishes, even those to
-  /// dependents that are long gone. `removeDependency` removes that pointer, after waiting for one who is following it.
-  /// That `isFinished` is true of a dependency does not mean that it is past that. (`removeDependency` also leaves an
-  /// operation that has not started never ready, which is why this is for those that were started.)
+  /// On Linux a dependency keeps unretained pointers to its dependents, and follows them when it
+  /// finishes, even to dependents that were released. `removeDependency` removes the pointer, after
+  /// waiting for a thread that is following it. A dependency whose `isFinished` is true may still
+  /// be following them. (`removeDependency` also makes an unstarted operation never become ready,
+  /// so this is only for started ones.)
   final func leaveDependencies() {
     #if !canImport(Darwin)
     for dependency in dependencies {
-      // Ours can say that they are past it; those stay in the list.
+      // A `SettlingOperation` tells that it is past that; it stays in the list.
       if let own = dependency as? SettlingOperation, own.state.current.phase == .announced { continue }
       removeDependency(dependency)
     }
@@ -56,14 +59,15 @@ extension SettlingOperation {
     #endif
   }
 
-  /// The queue that is executing this operation, on whose thread this is called; nil if none is.
+  /// The queue that is executing this operation; nil if none is. Read on the operation's thread.
   final var executingQueue: OperationQueue? {
-    // A queue reads `isReady` of what is added to it; an operation of which nobody did has not been added.
+    // A queue reads `isReady` of each operation that is added to it.
     guard state.current.has(.readinessWasRead) else { return nil }
     #if canImport(Darwin)
-    // Others read `isReady`, too, and then start the operation inside one that a queue executes, or on the main thread,
-    // where the current queue is always the main one. Of a queue that holds very many it is believed unseen: a composite
-    // that wrongly thinks it holds no slot would wait for its own.
+    // Other code may read `isReady` too, and then start the operation inside one that a queue
+    // executes, or on the main thread, whose current queue is always the main one. A queue with
+    // very many operations is not searched but believed: a composite that wrongly assumes to hold
+    // no slot would wait for its own.
     guard let queue = OperationQueue.current else { return nil }
     return queue.operationCount > 1_000 || queue.operations.contains { $0 === self } ? queue : nil
     #else
@@ -73,7 +77,7 @@ extension SettlingOperation {
 
   // MARK: - The sign
 
-  /// `isReady` is being read; returns it.
+  /// Records that `isReady` is being read, and returns it.
   @inline(__always)
   final func noteReadiness(_ isReady: Bool) -> Bool {
     #if canImport(Darwin)
@@ -86,19 +90,20 @@ extension SettlingOperation {
     return isReady
   }
 
-  /// The operation, which the caller has taken over, is about to be added to a queue.
+  /// Records that the operation, which the caller has adopted, is about to be added to a queue.
   final func willBeQueued() {
     state.apply { $0.note(.readinessWasRead) }
   }
 
-  /// Tells Foundation something upon which it reads `isReady`, whether or not a queue holds the operation.
+  /// Makes a call to Foundation in which it reads `isReady`, whether or not a queue holds the
+  /// operation.
   @inline(__always)
   final func tellFoundation(_ body: () -> Void) {
     #if canImport(Darwin)
     let context = ThreadContext.current
     let previous = context.told
     context.told = self
-    context.runUserCode(body)  // of observers by key
+    context.runUserCode(body)  // of key-value observers
     context.told = previous
     state.apply { $0.forgetReadiness() }
     #else
@@ -110,7 +115,7 @@ extension SettlingOperation {
   @inline(__always)
   final func changeDependencies(_ change: () -> Void) {
     #if canImport(Darwin)
-    // When the last dependency finishes, Foundation reads `isReady` once. That is not a queue.
+    // When the last dependency finishes, Foundation reads `isReady` once, without a queue.
     if state.current.phase == .pending { state.apply { $0.note(.awaitsReadiness) } }
     let context = ThreadContext.current
     let previous = context.told
@@ -125,11 +130,12 @@ extension SettlingOperation {
 }
 
 #if !canImport(Darwin)
-/// The field of Foundation's `Operation` that holds its queue, as reflection shows it.
+/// The field of Foundation's `Operation` that holds its queue, found by reflection.
 enum QueueField {
   static let label = "__queue"
 
-  /// True, or the program stops: with another Foundation operations would be finished behind the back of their queue.
+  /// Always true: traps if this Foundation is different, where operations would be finished behind
+  /// the back of their queue.
   static let isKnown: Bool = {
     check(label: label)
     return true
@@ -148,7 +154,7 @@ enum QueueField {
     return false
   }
 
-  /// Traps unless the field is set of an operation in a queue, and of no other.
+  /// Traps unless the field is set for an operation in a queue, and only then.
   static func check(label: String) {
     let queue = OperationQueue()
     queue.isSuspended = true

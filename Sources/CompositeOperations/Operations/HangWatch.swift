@@ -1,27 +1,28 @@
 #if DEBUG
 import Foundation
 
-/// Reports operations that hang: `main` has returned, they are cancelled, and some seconds later they have not settled.
+/// Reports operations that hang: `main` has returned, they were cancelled, and have not settled
+/// some seconds later.
 ///
-/// The most frequent reason is `guard !isCancelled else { return }`, which is right in a synchronous `Operation`. Of an
-/// operation that is not cancelled it cannot be known whether its work is under way. Compositions and async operations
-/// are not watched, since what settles them goes on.
+/// The most frequent cause is `guard !isCancelled else { return }`, which is right in a synchronous
+/// `Operation`. The work of an operation that is not cancelled may still be running. Compositions
+/// and async operations are not watched: they always settle by themselves.
 ///
-/// Nothing waits: a timer looks at the operation once. It does not keep the operation, nor the process, alive. Exists in
-/// debug builds only.
+/// A timer checks the operation once, and keeps neither the operation nor the process alive. Exists
+/// in debug builds only.
 struct HangWatch: Sendable {
-  /// The one of operations that are started or cancelled here. Tests set their own.
+  /// The watch for operations that are started or cancelled in this task. Tests set their own.
   @TaskLocal static var current = HangWatch(
     // Not the continuous clock: a laptop that was asleep has not hung.
     later: { _ = Timekeeper.of(SuspendingClock()).after($0, $1) }, report: Diagnostics.write)
 
   static let delay = Duration.seconds(5)
 
-  /// Has something called after a delay.
+  /// Calls a closure after a delay.
   let later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
   let report: @Sendable (_ message: String) -> Void
 
-  /// Looks at the operation after the delay.
+  /// Checks the operation after the delay.
   func watch(_ operation: SettlingOperation) {
     later(Self.delay) { [weak operation, report] in
       guard let operation, operation.state.current.isSuspect else { return }

@@ -1,14 +1,15 @@
 import Foundation
 
-/// What a sequence delegate sees of an operation, composed or plain.
+/// The outcome of an operation of any type, for sequence delegates.
 extension Operation {
-  /// How this operation ended, whatever its type; nil until it finished.
+  /// The outcome of this operation, whatever its type; nil until it has one.
   ///
-  /// A ``ComposableOperation`` gives its outcome. A plain `Operation` (a `BlockOperation`, say) has no result: once
-  /// finished it counts as a success with `()`, or as cancelled if `isCancelled` is true.
+  /// A ``ComposableOperation`` has its own. A plain `Operation` (a `BlockOperation`, say) has no
+  /// result: once finished it counts as a success with `()`, or as cancelled if `isCancelled` is
+  /// true.
   public var anyOutcome: Outcome<any Sendable>? {
     if let operation = self as? SettlingOperation { return operation.erasedOutcome }
-    // Asked of the most frequent type of all by comparing pointers, for looking a conformance up takes long.
+    // The most frequent type is recognized by a pointer comparison: a conformance look-up is slow.
     if type(of: self) != BlockOperation.self, let operation = self as? any ComposableOperation {
       return operation.erasingOutcome()
     }

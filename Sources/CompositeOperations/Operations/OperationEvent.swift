@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Something that happened to an operation, as its observers and event streams are told.
+/// An event of an operation, received by its observers and event streams.
 ///
-/// Switch on ``kind``, or ask for what an event of one kind carries:
+/// Switch on ``kind``, or read the property that an event of one kind carries:
 ///
 /// ```swift
 /// operation.addObserver { event in
@@ -11,25 +11,25 @@ public import Foundation
 /// }
 /// ```
 ///
-/// For one operation they come in this order: ``started``, unless it never runs; then ``cancelled``
-/// at most once, and any number of ``progress(_:)`` and ``childAdded(_:)``; and ``settled(_:)``,
-/// exactly once and last. ``cancelled`` comes alone before ``settled(_:)`` if the operation was
-/// cancelled before it started.
+/// For one operation the events come in this order: ``started``, unless it never runs; then
+/// ``cancelled`` at most once, and any number of ``progress(_:)`` and ``childAdded(_:)``; and
+/// ``settled(_:)``, exactly once and last. ``cancelled`` comes alone before ``settled(_:)`` if the
+/// operation was cancelled before it started.
 public struct OperationEvent: Sendable {
-  /// What can happen to an operation.
+  /// The kind of an event.
   ///
   /// More kinds may come: a `switch` over them needs a `default`.
   public struct Kind: Sendable, Hashable, CustomStringConvertible {
-    /// The operation starts. Told before `main` runs, and not if it never does.
+    /// The operation starts. Comes before `main` runs, and not if it never runs.
     public static let started = Kind(value: .started)
-    /// A `cancel()` took effect. Not told of operations that settle as cancelled by themselves.
+    /// A `cancel()` took effect. Does not come if the operation settles itself as cancelled.
     public static let cancelled = Kind(value: .cancelled)
     /// The fraction of the operation that is done has grown to
-    /// ``OperationEvent/fractionCompleted``, by at least a thousandth. A success is not told again
-    /// as a fraction of 1.
+    /// ``OperationEvent/fractionCompleted``, by at least a thousandth. A success causes no extra
+    /// event for a fraction of 1.
     public static let progress = Kind(value: .progress)
-    /// The operation is a composition and has a new ``OperationEvent/child``: all children of a
-    /// parallel one are told when it starts, those of a sequence one by one.
+    /// The operation is a composition and has a new ``OperationEvent/child``: these events come for
+    /// all children of a parallel one when it starts, for those of a sequence one by one.
     public static let childAdded = Kind(value: .childAdded)
     /// The operation has settled with ``OperationEvent/outcome``: its completion has run, and
     /// `isFinished` is true.
@@ -45,7 +45,7 @@ public struct OperationEvent: Sendable {
     let value: Value
   }
 
-  /// What the library itself switches on, without a `default`.
+  /// The cases that the library itself switches on, without a `default`.
   package enum Content {
     case started
     case cancelled
@@ -55,15 +55,15 @@ public struct OperationEvent: Sendable {
   }
 
   package let content: Content
-  /// How many events the stream has dropped before this one, because they were not read in time.
-  /// See ``SettlingOperation/events(bufferingPolicy:)``; 0 for what observers are told.
+  /// How many events the stream dropped before this one, because they were not read in time. Always
+  /// 0 in observers. See ``SettlingOperation/events(bufferingPolicy:)``.
   public package(set) var droppedCount = 0
 
   init(content: Content) {
     self.content = content
   }
 
-  /// What happened.
+  /// The kind of the event.
   public var kind: Kind {
     switch content {
     case .started: .started
@@ -85,7 +85,7 @@ public struct OperationEvent: Sendable {
     if case .childAdded(let child) = content { child } else { nil }
   }
 
-  /// How the operation has settled, of ``Kind/settled``; nil for other kinds.
+  /// The outcome of the operation, of ``Kind/settled``; nil for other kinds.
   public var outcome: Outcome<any Sendable>? {
     if case .settled(let outcome) = content { outcome } else { nil }
   }
@@ -111,7 +111,7 @@ extension OperationEvent {
 }
 
 extension OperationEvent: CustomStringConvertible {
-  /// What happened, such as `settled: success(7)`.
+  /// The event as text, such as `settled: success(7)`.
   public var description: String {
     switch content {
     case .started: "started"

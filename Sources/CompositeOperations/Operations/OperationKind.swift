@@ -56,11 +56,11 @@ public struct OperationKind: RawRepresentable, Sendable, Hashable, Codable {
   /// ``ComposableOperation/limited(by:weight:)``.
   public static let limited = OperationKind(rawValue: "limited")
 
-  /// A part of a policy that is no work: it waits for a dependency, a category, a limit or a time, evaluates
-  /// conditions, or decides about another attempt.
+  /// A part of a policy without work of its own: it waits for a dependency, a category, a limit or
+  /// a time, evaluates conditions, or decides about another attempt.
   public static let wait = OperationKind(rawValue: "wait")
 
-  /// What runs before conditions are evaluated.
+  /// The operations that run before conditions are evaluated.
   package static let prerequisites = OperationKind(rawValue: "prerequisites")
 
   /// The kind as it is shown.

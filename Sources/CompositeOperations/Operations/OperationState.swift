@@ -7,13 +7,13 @@ import Synchronization
 ///    └───────────────────settle───────────────▲
 /// ```
 ///
-/// - *settling*: one caller has won; it is storing the outcome.
-/// - *settled*: the outcome is readable, the completion runs.
-/// - *finished*: `isFinished` is true and is being told to Foundation.
-/// - *announced*: Foundation knows; compositions and awaiting tasks are told next.
+/// - *settling*: one caller has won, and is storing the outcome.
+/// - *settled*: the outcome is readable, and the completion runs.
+/// - *finished*: `isFinished` is true, and Foundation is being notified.
+/// - *announced*: Foundation was notified; compositions and awaiting tasks are next.
 ///
-/// Every input is a mutating function that returns what its caller has to do. The word lives in an `Atomic`, so a
-/// simple operation needs no lock of its own.
+/// Every input is a mutating function that returns what its caller must do. The word is in an
+/// `Atomic`, so a simple operation needs no lock of its own.
 struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentable {
   var rawValue: UInt32
 
@@ -35,53 +35,54 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     set { rawValue = rawValue & ~0b111 | newValue.rawValue }
   }
 
-  /// How the operation ended; `none` before it is settling.
+  /// The ending; `none` before the operation is settling.
   private(set) var ending: Ending {
     get { Ending(rawValue: rawValue >> 3 & 0b11)! }
     set { rawValue = rawValue & ~0b11000 | newValue.rawValue << 3 }
   }
 
-  /// What is known besides the phase.
+  /// The state besides the phase.
   struct Flags: OptionSet, Sendable {
     var rawValue: UInt32
-    /// It was cancelled: from outside, or by settling so.
+    /// The operation was cancelled, or settled as cancelled.
     static let cancelled = Flags(rawValue: 1 << 8)
     /// `start()` was called and did not return at once.
     static let started = Flags(rawValue: 1 << 9)
-    /// The caller that settles it calls `deliverCompletion()` before it finishes: there is a completion, or it is a
-    /// delay.
+    /// The settling caller calls `deliverCompletion()` before the finish: there is a completion, or
+    /// this is a delay.
     static let isToldWhenSettled = Flags(rawValue: 1 << 10)
-    /// There are observers or a cancel hook to tell or release once the finish is announced.
+    /// There are observers or a cancel hook, to be notified or released after the announcement.
     static let hasListeners = Flags(rawValue: 1 << 11)
     /// `addDependency` was called.
     static let hasDependencies = Flags(rawValue: 1 << 12)
     /// `isReady` was read, as a queue does when an operation is added to it.
     static let readinessWasRead = Flags(rawValue: 1 << 13)
-    /// A composition has taken the operation on, and is the one to start it.
+    /// A composition or another caller has adopted the operation, and starts it.
     static let adopted = Flags(rawValue: 1 << 14)
-    /// Settled while it waits in a queue: it finishes when that queue starts it.
+    /// The operation settled while it waits in a queue, and finishes when that queue starts it.
     static let finishesWhenStarted = Flags(rawValue: 1 << 15)
-    /// It does no work of its own: it waits, or runs other operations, and is told where these run before it starts.
+    /// The operation only waits or runs other operations, and gets their environment before it
+    /// starts.
     static let needsNoSlot = Flags(rawValue: 1 << 16)
     /// `qualityOfService` was set.
     static let hasQualityOfService = Flags(rawValue: 1 << 17)
-    /// There is an observer hub: what happens is put into it together with the step that makes it happen.
+    /// There is an observer hub: each change of state posts its event in the same locked step.
     static let observed = Flags(rawValue: 1 << 18)
     /// `name` was set.
     static let hasName = Flags(rawValue: 1 << 19)
-    /// What settles it goes on after `main` returned, whatever happens: a task, say. It cannot have been forgotten.
+    /// The operation always settles by itself after `main` returned: a task is running, say.
     static let endsByItself = Flags(rawValue: 1 << 20)
-    /// `main` has returned without settling it. Noted in debug builds only.
+    /// `main` has returned without settling the operation. Set in debug builds only.
     static let mainReturned = Flags(rawValue: 1 << 21)
-    /// It will be looked at again, in case that it never settles. Noted in debug builds only.
+    /// ``HangWatch`` will check the operation. Set in debug builds only.
     static let watched = Flags(rawValue: 1 << 22)
     /// Another thread waits until the outcome is readable.
     static let awaited = Flags(rawValue: 1 << 23)
-    /// Apple platforms: Foundation will read `isReady` when the last dependency finishes, whether or not a queue holds the
-    /// operation.
+    /// Apple platforms: Foundation will read `isReady` when the last dependency finishes, whether
+    /// or not a queue holds the operation.
     static let awaitsReadiness = Flags(rawValue: 1 << 24)
-    /// Apple platforms: cancelled before it started, and observed by key: `isCancelled` turns true inside Foundation's
-    /// `cancel()`, which tells the observers.
+    /// Apple platforms: cancelled before the start, with key-value observers: `isCancelled` turns
+    /// true inside Foundation's `cancel()`, which notifies them.
     static let announcesCancel = Flags(rawValue: 1 << 25)
   }
 
@@ -100,11 +101,11 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   enum StartAction: Equatable {
     /// Run `main`.
     case run
-    /// It was cancelled before it started: settle without running `main`.
+    /// The operation was cancelled before it started: settle without running `main`.
     case settleCancelled
-    /// It settled while it waited in a queue, which lets go of it now: finish.
+    /// The operation settled while it waited in a queue, which starts it now: finish.
     case finish
-    /// It started or finished before: do nothing.
+    /// The operation started or finished before: do nothing.
     case ignore
   }
 
@@ -114,7 +115,7 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
       return .finish
     }
     guard phase == .pending else {
-      // A queue calls this for an operation that is just settling, too, and has let go of it by now.
+      // A queue also calls this for an operation that is just settling, and has removed it by now.
       insert(.started)
       return .ignore
     }
@@ -126,15 +127,16 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   // MARK: - Cancel
 
   enum CancelAction: Equatable {
-    /// It had not started: whoever starts it settles it.
+    /// The operation had not started: its start will settle it.
     case mark
-    /// It is executing: call the cancel hooks, once.
+    /// The operation is executing: call the cancel hooks, once.
     case callHooks
-    /// It was cancelled before, or has settled: do nothing.
+    /// The operation was cancelled before, or has settled: do nothing.
     case ignore
   }
 
-  /// - Parameter announcing: whether observers by key have to be told of it by Foundation, if it has not started.
+  /// - Parameter announcing: whether Foundation must notify key-value observers, if the operation
+  ///   has not started.
   mutating func cancel(announcing: Bool = false) -> CancelAction {
     guard !has(.cancelled) else { return .ignore }
     switch phase {
@@ -151,28 +153,29 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
 
   // MARK: - Hanging
 
-  /// `main` has returned. Returns whether to watch the operation: see ``beginWatch()``.
+  /// Records that `main` has returned. Returns whether to watch the operation: see
+  /// ``beginWatch()``.
   mutating func returnFromMain() -> Bool {
     guard phase == .executing else { return false }
     insert(.mainReturned)
     return beginWatch()
   }
 
-  /// Whether to see, after a while, if the operation has settled: `main` has returned, it is cancelled, and perhaps
-  /// nothing settles it any more. True once.
+  /// Returns true once, if the caller must check later whether the operation has settled: `main`
+  /// has returned, it is cancelled, and perhaps nothing will settle it.
   mutating func beginWatch() -> Bool {
     guard isSuspect, !has(.watched), !has(.endsByItself), !has(.needsNoSlot) else { return false }
     insert(.watched)
     return true
   }
 
-  /// Whether `main` has returned, and the operation is cancelled and has not settled.
+  /// Whether `main` has returned and the cancelled operation has not settled.
   var isSuspect: Bool { phase == .executing && has(.mainReturned) && has(.cancelled) }
 
   // MARK: - Settle
 
   enum SettleAction: Equatable {
-    /// This caller settles it, with this ending, which is `cancelled` for whatever comes after a cancel.
+    /// This caller settles the operation, with this ending: `cancelled` if it was cancelled before.
     case win(Ending, unstarted: Bool)
     /// Another caller was first.
     case lose
@@ -188,7 +191,7 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   }
 
   enum PublishAction: Equatable {
-    /// Nothing stands between settling and finishing: it has finished; tell Foundation.
+    /// The operation has finished in the same step: notify Foundation.
     case announce
     /// Finish.
     case finish
@@ -196,16 +199,18 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     case deliverCompletion
   }
 
-  /// Another thread wants to go on when the outcome is readable. False if there is nothing to wait for.
+  /// Records that another thread waits for the outcome. Returns false if there is nothing to wait
+  /// for.
   mutating func awaitPublication() -> Bool {
     guard phase == .settling else { return false }
     insert(.awaited)
     return true
   }
 
-  /// The outcome is stored.
+  /// Makes the stored outcome readable.
   ///
-  /// - Parameter finishing: whether the usual case, in which nothing else has to happen first, is done in one step.
+  /// - Parameter finishing: whether to finish in one step in the usual case, in which nothing must
+  ///   happen before.
   mutating func publish(finishing: Bool) -> PublishAction {
     assert(phase == .settling, "publish() in \(phase)")
     phase = .settled
@@ -215,8 +220,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     return .announce
   }
 
-  /// The completion has run, but the operation waits in a queue, so it finishes when that starts it. False if the
-  /// queue has started it in the meantime.
+  /// Defers the finish of an operation in a queue, after its completion, until the queue starts it.
+  /// Returns false if the queue has started it in the meantime.
   mutating func deferFinish() -> Bool {
     assert(phase == .settled, "deferFinish() in \(phase)")
     guard !has(.started) else { return false }
@@ -229,7 +234,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     phase = .finished
   }
 
-  /// Foundation has been told. Returns whether there are listeners to tell or release.
+  /// Called after Foundation was notified. Returns whether there are listeners to notify or
+  /// release.
   mutating func announce() -> Bool {
     assert(phase == .finished, "announce() in \(phase)")
     phase = .announced
@@ -238,21 +244,21 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
 
   // MARK: - Listeners
 
-  /// Somebody wants to be told once the finish is announced. False if it has been already.
+  /// Adds an observer of the announcement. Returns false if that has happened already.
   mutating func addObserver() -> Bool {
     guard phase < .announced else { return false }
     insert(.hasListeners)
     return true
   }
 
-  /// There is an observer hub from now on. False if the finish has been announced already.
+  /// Adds an observer hub. Returns false if the finish was announced already.
   mutating func addHub() -> Bool {
     guard phase < .announced else { return false }
     insert([.hasListeners, .observed])
     return true
   }
 
-  /// A completion was set. False if it came after the settling, so that the setter has to call it.
+  /// Adds a completion. Returns false if the operation has settled, so that the setter calls it.
   mutating func addCompletion() -> Bool {
     guard phase < .settled else { return false }
     insert(.isToldWhenSettled)
@@ -260,15 +266,15 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   }
 
   enum CancelHookAction: Equatable {
-    /// Keep it: whoever cancels calls it.
+    /// Keep the hook: the caller of `cancel()` calls it.
     case keep
-    /// The operation is executing and cancelled: the setter calls it.
+    /// The operation is executing and cancelled: the setter calls the hook.
     case call
-    /// The operation has settled: it is never needed.
+    /// The operation has settled: the hook is never needed.
     case drop
   }
 
-  /// An `onCancel` was set.
+  /// Adds an `onCancel` hook.
   mutating func addCancelHook() -> CancelHookAction {
     switch phase {
     case .executing where has(.cancelled):
@@ -283,7 +289,7 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
 
   // MARK: - Ownership
 
-  /// A composition takes the operation on. False if another one has, or if it started or settled.
+  /// Adopts the operation. Returns false if it was adopted, started or settled before.
   mutating func adopt() -> Bool {
     guard phase == .pending, !has(.adopted) else { return false }
     insert(.adopted)
@@ -294,14 +300,14 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
 
   // MARK: - Readiness, on Apple platforms
 
-  /// `isReady` was read, by what may be a queue to which the operation is being added.
+  /// Records that `isReady` was read, perhaps by a queue to which the operation is being added.
   mutating func noteReadiness(_ isReady: Bool) {
-    // Whoever has taken the operation over has no reason to queue it, and a queue takes none that has started.
+    // An adopted operation is not queued, and a queue takes no operation that has started.
     guard phase == .pending, !has(.adopted) else { return }
     if isReady, has(.awaitsReadiness) { forgetReadiness() } else { insert(.readinessWasRead) }
   }
 
-  /// The last dependency has told the operation, or there is none any more.
+  /// Called when the last dependency has notified the operation, or was removed.
   mutating func forgetReadiness() { rawValue &= ~Flags.awaitsReadiness.rawValue }
 }
 

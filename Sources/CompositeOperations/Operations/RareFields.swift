@@ -1,17 +1,18 @@
 /// The fields of an operation that few operations need, made when the first of them is set.
 final class RareFields {
   var onCancel: (@Sendable () -> Void)?
-  /// Called if the operation is cancelled, or settled, while it waits for its dependencies inside a composition.
+  /// Called if the operation is cancelled or settled while it waits for its dependencies inside a
+  /// composition.
   var whenDecidedUnstarted: (@Sendable () -> Void)?
-  /// Observations after the first, for which the operation itself has a place.
+  /// All observations but the first, which has a field in the operation itself.
   var furtherObservations: [Observation] = []
-  /// Who is told of every event.
+  /// The hub, which receives every event.
   var hub: (any EventSink)?
-  /// How far the operation is, once somebody has asked, or it has told.
+  /// The progress node, once the progress was read or reported.
   var progress: (any ProgressSink)?
   var progressWeight = 1.0
 
-  /// What is still needed once the operation has settled.
+  /// The fields that are still needed after the operation has settled.
   var lasting: RareFields? {
     guard progress != nil || progressWeight != 1 else { return nil }
     let lasting = RareFields()

@@ -1,9 +1,9 @@
 import Foundation
 
 extension ReleaseList {
-  /// Gives up operations, which the caller must not hold in any other way.
+  /// Releases operations, to which the caller must hold no other reference.
   static func release(operations: inout [Operation]) {
-    // Most children are not compositions, and can go as they are.
+    // Most children are not compositions, and can be released directly.
     if operations.contains(where: { ($0 as? SettlingOperation)?.state.current.has(.needsNoSlot) == true }) {
       release(&operations)
     } else {

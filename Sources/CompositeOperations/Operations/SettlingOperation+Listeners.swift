@@ -1,24 +1,25 @@
 import Foundation
 
-// Who is told that an operation has settled, and the fields that few operations need.
+// Notifies that an operation has settled, and makes the fields that few operations need.
 
 extension SettlingOperation {
-  /// Tells the observers first, and those who wait when all of these have been told.
+  /// Notifies observers first, and the listeners when all observers have returned.
   @inline(never)
   final func tellObserversOfEnd() {
     let (hub, progress) = StripedLock.withLock(of: self) { (rareFields?.hub, rareFields?.progress) }
     progress?.ownerDidSettle(succeeded: state.current.ending == .success)
     guard let hub, let outcome = erasedOutcome else { preconditionFailure("\(self) is observed by nobody") }
-    // The composition and who awaits the operation come after the observers, also where another thread tells these.
+    // The parent composition and awaiting tasks come after the observers, even if another thread
+    // calls these.
     hub.settle(outcome) { [self] in
       if state.apply({ $0.announce() }) { notifyListeners() }
     }
   }
 
-  /// Tells those who wait for the operation, and releases `onCancel`.
+  /// Notifies the listeners of the operation, and releases `onCancel`.
   final func notifyListeners() {
     var observation: Observation?
-    var rareFields: RareFields?  // also so that what it holds is released outside the lock
+    var rareFields: RareFields?  // so that its contents are released outside the lock
     StripedLock.withLock(of: self) {
       swap(&observation, &self.observation)
       swap(&rareFields, &self.rareFields)
@@ -40,7 +41,8 @@ extension SettlingOperation {
     return made
   }
 
-  /// Has something called if the operation is cancelled or settled before it starts, perhaps more than once.
+  /// Sets a closure that is called, perhaps more than once, if the operation is cancelled or
+  /// settled before it starts.
   final func setWhenDecidedUnstarted(_ action: @escaping @Sendable () -> Void) {
     let isLate = StripedLock.withLock(of: self) {
       switch state.apply({ $0.addCancelHook() }) {
@@ -54,7 +56,7 @@ extension SettlingOperation {
     if isLate { action() }
   }
 
-  /// Asks to be told once the operation has settled and announced it. False if it has already.
+  /// Adds an observer of the announced settlement. Returns false if that has happened already.
   package final func observe(_ observer: any SettlementObserver, tag: Int = 0) -> Bool {
     StripedLock.withLock(of: self) {
       guard state.apply({ $0.addObserver() }) else { return false }

@@ -1,13 +1,13 @@
 import Foundation
 
-// The steps from the start to the outcome, and to those who are told of it.
+// The steps from the start to the outcome and its notifications.
 
 extension SettlingOperation {
   // MARK: - Start
 
   /// - Parameters:
-  ///   - hub: delivers that the operation has started, if it is to.
-  ///   - announced: whether observers by key have been told that it will.
+  ///   - hub: the hub that delivers `started`, if there is one.
+  ///   - announced: whether key-value observers were notified that it will start.
   @inline(__always)
   final func carryOut(_ action: OperationState.StartAction, telling hub: (any EventSink)? = nil, announced: Bool) {
     if announced { didStart() }
@@ -17,7 +17,7 @@ extension SettlingOperation {
       if !announced { announceStart() }
       if let hub {
         hub.deliver()
-        // An observer may have settled it.
+        // An observer may have settled the operation.
         guard state.current.phase == .executing else { return discardWork() }
       }
       withAutoreleasePool { main() }
@@ -35,7 +35,8 @@ extension SettlingOperation {
 
   @inline(never)
   final func startObserved(announced: Bool) {
-    // In one step with the change of the state, like all events: so they come in the order in which things happen.
+    // The event is posted in one step with the change of state, like all events: so they are in
+    // order.
     let (action, hub) = StripedLock.withLock(of: self) {
       let action = state.apply { $0.start() }
       return (action, action == .run ? rareFields?.hub?.posting(.started) : nil)
@@ -58,10 +59,10 @@ extension SettlingOperation {
 
   // MARK: - Settle
 
-  /// Settles the operation, if nobody has yet.
+  /// Settles the operation unless it has settled.
   ///
-  /// - Parameter byHand: whether the caller is other code than the operation's own source.
-  /// - Returns: whether what was passed became the outcome.
+  /// - Parameter byHand: whether the caller is code other than the operation's own source.
+  /// - Returns: whether the passed ending became the outcome.
   @discardableResult
   final func settle(
     as ending: OperationState.Ending, value: consuming (any Sendable)? = nil, error: consuming (any Error)? = nil,
@@ -78,15 +79,16 @@ extension SettlingOperation {
       storedError = error
       publish(unstarted: unstarted, cancelling: announces, byHand: byHand)
     } else {
-      // Released when the outcome is readable: that may run code that uses the operation.
+      // Released after the outcome is readable: a deinitializer may use the operation.
       withExtendedLifetime((value, error)) { publish(unstarted: unstarted, cancelling: announces, byHand: byHand) }
     }
     return actual == ending
   }
 
-  /// Makes the outcome, which has been stored, readable, and does what follows from it.
+  /// Makes the stored outcome readable, and takes the steps that follow.
   ///
-  /// - Parameter cancelling: whether observers by key have been told that `isCancelled` turns true.
+  /// - Parameter cancelling: whether key-value observers were notified that `isCancelled` will turn
+  ///   true.
   @inline(__always)
   private func publish(unstarted: Bool, cancelling: Bool, byHand: Bool) {
     let action = state.apply { $0.publish(finishing: FoundationDifferences.finishesInOneStep) }
@@ -94,23 +96,24 @@ extension SettlingOperation {
     if cancelling { announceCancel() }
     if unstarted { discardWork() }
     if action == .deliverCompletion { ThreadContext.current.runUserCode { deliverCompletion() } }
-    // Before parents and observers are told: they find the work cancelled.
+    // Before parents and observers, which then find the work cancelled.
     if byHand, state.current.has(.needsNoSlot) { wasSettledByHand() }
     if action == .announce { announce() } else { conclude(unstarted: unstarted) }
   }
 
-  /// A caller that comes too late to settle or to cancel returns with the outcome readable.
+  /// Waits until the outcome is readable, for a caller that was too late to settle or cancel.
   ///
-  /// The winner is a few instructions away from that: between the two steps it only stores the outcome, and runs no code
-  /// of the user's. Only if it lost its processor there the caller sleeps until then, which leaves the processor to it.
+  /// The winner is a few instructions away from that: it only stores the outcome, and runs no user
+  /// code. The caller sleeps only if the winner was preempted there, which leaves it the processor.
   final func awaitPublication() {
     guard state.current.phase == .settling, state.apply({ $0.awaitPublication() }) else { return }
     Publication.wait { state.current.phase != .settling }
   }
 
   private func conclude(unstarted: Bool) {
-    // An operation that a queue holds is finished by that queue's start(), which `super.cancel()` hastens: it makes
-    // the operation ready in Foundation's eyes, whatever its dependencies. Our own `isCancelled` stays as it is.
+    // A queue finishes an operation that it holds with its `start()`. `super.cancel()` makes it
+    // ready for Foundation, whatever its dependencies, so that this happens soon. Our own
+    // `isCancelled` does not change.
     if unstarted, state.current.has(.readinessWasRead), isHeldByQueue, state.apply({ $0.deferFinish() }) {
       tellFoundation { super.cancel() }
       return
@@ -125,17 +128,17 @@ extension SettlingOperation {
   }
 
   final func leaveDependenciesThatWereNotMet() {
-    // Foundation counts those that have told it; a cancel sets the count to zero without that.
+    // Foundation counts the dependencies that have finished; a cancel ends the count early.
     if !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) { leaveDependencies() }
   }
 
-  /// The same for an operation that is finished already, in the usual case that nothing stands between.
+  /// Announces an operation that finished in one step, the usual case.
   private func announce() {
     announceFinish {}
     tellEnd()
   }
 
-  /// Foundation has been told; now the others are.
+  /// Notifies observers and listeners, after Foundation.
   @inline(__always)
   private func tellEnd() {
     if let hasListeners = state.apply({ $0.has(.observed) ? nil : $0.announce() }) {
@@ -159,9 +162,9 @@ extension SettlingOperation {
     }
   }
 
-  /// The value of an operation known to have succeeded.
+  /// The value of an operation that is known to have succeeded.
   final var succeededValue: any Sendable { storedValue ?? () }
 
-  /// Gives up the value, when the operation is being released.
+  /// Releases the value when the operation is deinitialized.
   final func discardOutcome() { storedValue = nil }
 }

@@ -1,36 +1,40 @@
 import Foundation
 import Synchronization
 
-/// The common base of ``SimpleOperation`` and ``CompositeOperation``: an `Operation` that settles exactly once.
+/// The common base of ``SimpleOperation`` and ``CompositeOperation``: an `Operation` that settles
+/// exactly once.
 ///
-/// Do not subclass it directly; subclass one of the two. `main()`, `cancel()` and ``didCancel()`` are made to be
-/// overridden. `start()` and the properties of the life cycle are not: the compiler refuses it, for an operation that
-/// overrides them never ends.
+/// Do not subclass it directly; subclass one of the two. Subclasses can override `main()`,
+/// `cancel()` and ``didCancel()``. The compiler rejects overrides of `start()` and the life-cycle
+/// properties, with which an operation would never end.
 ///
 /// ## Settling
 ///
-/// The first of several attempts to settle wins, and its outcome is never changed. Then, in this order and on the
-/// thread that settled: the outcome is readable; `completion` is called; `isFinished` is true and announced, which
-/// tells waiters, dependents and the queue; the composite that owns the operation and awaiting tasks are told. So
-/// whoever sees the operation finished knows that its completion has run.
+/// The first of several attempts to settle wins, and its outcome never changes. Then, in this order
+/// and on the thread that settled: the outcome becomes readable; `completion` is called;
+/// `isFinished` becomes true and is announced, which notifies waiters, dependents and the queue;
+/// the parent composite and awaiting tasks continue. So when `isFinished` is true, the completion
+/// has run.
 ///
 /// ## Cancelling
 ///
-/// An operation cancelled before it started settles as cancelled once it is started (a queue starts it at once) and
-/// its `main` never runs. Cancelled while it executes, it goes on executing until its body settles it; whatever the
-/// body gives is discarded. Cancelling a settled operation has no effect.
+/// An operation cancelled before it started settles as cancelled once it is started (a queue starts
+/// it at once), and its `main` never runs. An operation cancelled while it executes continues until
+/// its body settles it; the body's value or error is discarded. Cancelling a settled operation has
+/// no effect.
 open class SettlingOperation: Operation, @unchecked Sendable {  // state is atomic; the rest is published through it
   let state: Atomic<OperationState>
 
-  // Written by the one caller that wins the settling, before it publishes; read after. Type-erased, because a generic
-  // field here would cost a look-up of its layout on each access. A success without a value is one with `()`.
+  // Written by the caller that wins the settling, before it publishes; read after. Type-erased,
+  // because each access to a generic field would look up its layout. A success without a value
+  // means `()`.
   @exclusivity(unchecked) final var storedValue: (any Sendable)?
   @exclusivity(unchecked) final var storedError: (any Error)?
   // Guarded by the striped lock.
   @exclusivity(unchecked) final var observation: Observation?
   @exclusivity(unchecked) final var rareFields: RareFields?
 
-  /// Makes an operation that nobody has started.
+  /// Makes an operation.
   public override init() {
     state = Atomic(OperationState())
     super.init()
@@ -50,14 +54,14 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     #endif
   }
 
-  /// Where the operation was made, if that is known; for diagnosis.
+  /// The place in the source where the operation was made, if known; for diagnosis.
   var origin: SourceLocation? { nil }
 
-  /// Says, before it is started, that the operation only waits for work that is done elsewhere: inside a composition it
-  /// occupies no slot.
+  /// Declares, before the start, that the operation only waits for work done elsewhere: inside a
+  /// composition it occupies no slot.
   package final func occupyNoSlot() { state.apply { $0.note(.needsNoSlot) } }
 
-  /// Says that the operation is not forgotten when `main` has returned, it is cancelled, and it does not settle.
+  /// Declares that the operation always settles by itself, so that ``HangWatch`` does not watch it.
   package final func noteEndsByItself() { state.apply { $0.note(.endsByItself) } }
 
   // MARK: - Foundation's view
@@ -71,21 +75,24 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Whether the operation has settled and its completion has run.
   public override var isFinished: Bool { state.current.isFinished }
 
-  /// Whether the operation was cancelled. Once it settled this is true exactly if the outcome is `.cancelled`.
+  /// Whether the operation was cancelled. Once it settled this is true exactly if the outcome is
+  /// `.cancelled`.
   public override var isCancelled: Bool {
     let state = state.current
     return state.has(.cancelled) && (!state.has(.announcesCancel) || cancelWasAnnounced)
   }
 
-  /// Whether all dependencies have finished. For queues, which read it of each operation that is added to them.
+  /// Whether all dependencies have finished. Queues read it of each operation that is added to
+  /// them.
   ///
-  /// On Apple platforms an operation of which it was read before the start counts as one that waits in a queue: if it is
-  /// settled, its finish follows when it is started, and composites refuse it.
+  /// On Apple platforms, reading it before the start makes the operation count as waiting in a
+  /// queue: if it settles, it finishes when it is started, and composites reject it.
   public override var isReady: Bool {
     noteReadiness(super.isReady)
   }
 
-  /// The importance of the work. Inside a composite the higher of this and the composite's counts.
+  /// The importance of the work. Inside a composite, the higher of this and the composite's is
+  /// used.
   open override var qualityOfService: QualityOfService {
     get { state.current.has(.hasQualityOfService) ? super.qualityOfService : .default }
     set {
@@ -94,16 +101,17 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
-  /// The type as it is shown: never one that a user has not heard of.
+  /// The type for descriptions: never one that users do not know.
   package class var typeDescription: String { "\(self)" }
 
-  /// What made the operation, where its type does not say it.
+  /// The kind of operation, if its type does not tell.
   package var form: OperationKind? { nil }
 
   final var formDescription: String? { form?.title }
 
-  /// A name for errors, drawings and timelines. What a policy, ``ComposableOperation/map(_:)`` or its kind returns has
-  /// the name of the operation that it was made from, until it is given another.
+  /// A name for errors, drawings and timelines. An operation that a policy,
+  /// ``ComposableOperation/map(_:)`` or a similar method returns has the name of the wrapped
+  /// operation until it is given another.
   open override var name: String? {
     get { state.current.has(.hasName) ? super.name : nil }
     set {
@@ -112,24 +120,24 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
-  /// What it is, in drawings and timelines; nil for one unit of work.
+  /// The kind for drawings and timelines; nil for one unit of work.
   package final var shownKind: OperationKind? { composition?.kind ?? form }
 
-  /// The name that it was given, and not one of what it was made from.
+  /// The operation's own name, not that of a wrapped one.
   package final var givenName: String? {
     form == nil || form == .wait ? name : state.current.has(.hasName) ? super.name : nil
   }
 
-  /// The name, as far as it is known without asking other operations for theirs.
+  /// The name, as far as it is known without reading those of other operations.
   var nameAtHand: String? { name }
 
-  /// The operation whose name this one has as long as it has none, while it is known.
+  /// The operation whose name this one uses if it has none, while it is known.
   var wrapped: Operation? { nil }
 
   /// The name of ``wrapped``, or of what that wraps.
   final var nameOfWrapped: String? {
     var next = wrapped
-    // A bound, because operations may nest 100,000 deep, and this is asked for often.
+    // Bounded, because operations may nest 100,000 deep, and this is read often.
     for _ in 0..<64 {
       guard let own = next as? SettlingOperation else { return next?.name }
       if let name = own.nameAtHand { return name }
@@ -138,7 +146,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     return nil
   }
 
-  /// Makes this operation wait for another before a queue or a composite starts it. Traps if it is this operation itself.
+  /// Makes this operation wait for another before a queue or a composite starts it. Traps if it is
+  /// this operation itself.
   open override func addDependency(_ operation: Operation) {
     require(
       operation !== self,
@@ -147,7 +156,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     changeDependencies { super.addDependency(operation) }
   }
 
-  /// Makes this operation wait no longer for another.
+  /// Removes another operation from those that this one waits for.
   open override func removeDependency(_ operation: Operation) {
     changeDependencies { super.removeDependency(operation) }
   }
@@ -165,10 +174,12 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   // MARK: - Start
 
-  /// Starts the operation. A queue, a composite or `run()` does it; call it yourself only if none of these does.
+  /// Starts the operation. A queue, a composite or `run()` calls it; call it yourself only without
+  /// one of these.
   ///
-  /// Runs `main` on the calling thread, or settles the operation at once if it was cancelled. Does nothing if the
-  /// operation was started, or has settled, before. The dependencies must have finished, unless it was cancelled.
+  /// Runs `main` on the calling thread, or settles the operation at once if it was cancelled. Does
+  /// nothing if the operation was started or has settled before. Traps if a dependency has not
+  /// finished, unless the operation was cancelled.
   public override func start() {
     let announces = willStart()
     if let action = state.apply({ $0.has(.observed) ? nil : $0.start() }) {
@@ -178,34 +189,35 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     }
   }
 
-  /// Settles an operation that was cancelled before it started. Compositions see to their children first.
+  /// Settles an operation that was cancelled before it started. Compositions settle their children
+  /// first.
   func unwind() {
     discardWork()
     settle(as: .cancelled)
   }
 
-  /// What the operation fails with if it is not run because of an error of its use.
+  /// The error of an operation that is not run because it was misused.
   func failure(unrunBecauseOf error: OperationError) -> any Error { error }
 
-  /// Gives up what only `main` needs, of an operation whose `main` will never run.
+  /// Releases what only `main` needs, when it will never run.
   func discardWork() {}
 
-  /// Calls the completion, of which there is one, and releases it. On the thread that settled, under no lock.
+  /// Calls the completion and releases it, on the thread that settled, under no lock.
   func deliverCompletion() {}
 
   // MARK: - Cancel
 
-  /// Cancels the operation. See the class for what that does; may be called at any moment from any thread.
+  /// Cancels the operation, as the class describes. May be called at any time, on any thread.
   ///
-  /// When it returns, either `isCancelled` is true or the outcome, which came first, is readable.
+  /// When it returns, `isCancelled` is true, or an outcome that came first is readable.
   open override func cancel() {
     var onCancel: (@Sendable () -> Void)?
     var whenDecided: (@Sendable () -> Void)?
     var hub: (any EventSink)?
     let isObservedByKey = isObservedByKey
     let announces = isObservedByKey && state.current.phase == .executing && willCancel()
-    // The hook is taken together with the decision to call it, for the operation may settle, which releases it, at any
-    // moment from then on.
+    // The hook is taken together with the decision to call it: from then on the operation may
+    // settle, which releases the hook.
     let action = StripedLock.withLock(of: self) {
       let action = state.apply { $0.cancel(announcing: isObservedByKey) }
       switch action {
@@ -235,30 +247,33 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       #endif
     case .ignore:
       if announces { announceCancel() }
-      // The one that was first has not come to announcing it.
+      // The first caller has not announced it yet.
       if !isCancelled, state.current.has(.announcesCancel) { tellFoundation { super.cancel() } }
       awaitPublication()
     }
   }
 
-  /// Override point: stop the underlying work.
+  /// Stops the underlying work; to be overridden.
   ///
-  /// Called exactly once if the operation is cancelled while it executes, on the thread that cancelled it, under no
-  /// lock; `main` may still be running. It should make the work settle the operation soon; whatever it settles with
-  /// is discarded, for the outcome is `.cancelled`. The default does nothing. Not called by `settle(with: .cancelled)`.
+  /// Called exactly once if the operation is cancelled while it executes, on the thread that
+  /// cancelled it, under no lock; `main` may still be running. An override should make the work
+  /// settle the operation soon; the outcome is `.cancelled`, whatever it settles with. The default
+  /// does nothing. Not called by `settle(with: .cancelled)`.
   open func didCancel() {}
 
   /// Cancels the children, in compositions.
   func propagateCancel() {}
 
-  /// Other code than the operation's source has settled it. Called after the completion, and before parents and observers
-  /// are told.
+  /// Called when code other than the operation's source has settled it: after the completion,
+  /// before parents and observers.
   func wasSettledByHand() {}
 
-  /// Called when the operation is cancelled while it executes: ``didCancel()`` for operations made from a closure.
+  /// A closure called when the operation is cancelled while it executes; like ``didCancel()``, for
+  /// operations made from a closure.
   ///
-  /// Called at most once, after `didCancel()`, and released by then or when the operation settles. Set while the
-  /// operation is already cancelled and executing, it is called at once, on the setting thread.
+  /// Called at most once, after `didCancel()`, and released then or when the operation settles. If
+  /// set while the operation is cancelled and executing, it is called at once, on the setting
+  /// thread.
   public final var onCancel: (@Sendable () -> Void)? {
     get { StripedLock.withLock(of: self) { rareFields?.onCancel } }
     set {
@@ -276,7 +291,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   // MARK: - Compositions
 
-  /// What runs the children, in compositions.
+  /// The composition that this operation runs, if it is one.
   package var composition: Composition? { nil }
 }
 

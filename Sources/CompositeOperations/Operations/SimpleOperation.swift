@@ -1,9 +1,9 @@
 import Foundation
 
-/// One unit of work that settles exactly once: with a value, an error, or as cancelled.
+/// An operation for one unit of work, which settles once: with a value, an error, or as cancelled.
 ///
-/// Work that ends when a function returns is a closure that returns the value or throws, or a subclass that overrides
-/// ``perform()``:
+/// For work that ends when a function returns, pass a closure that returns the value or throws, or
+/// override ``perform()`` in a subclass:
 ///
 /// ```swift
 /// let load = SimpleOperation { try Data(contentsOf: url) }
@@ -13,8 +13,9 @@ import Foundation
 /// }
 /// ```
 ///
-/// Work that calls back later is a closure that takes the operation, or a subclass that overrides ``main()``. It ends
-/// with the first call of ``finish(with:)``, ``reject(with:)`` or ``settle(with:)-(Outcome<Value>)``, from any thread:
+/// For work that calls back later, pass a closure that takes the operation, or override ``main()``
+/// in a subclass. It ends with the first call of ``finish(with:)``, ``reject(with:)`` or
+/// ``settle(with:)-(Outcome<Value>)``, on any thread:
 ///
 /// ```swift
 /// let fetch = SimpleOperation<Data> { operation in
@@ -31,26 +32,26 @@ import Foundation
 /// }
 /// ```
 ///
-/// See ``SettlingOperation`` for the order of events, and for what cancelling does.
+/// See ``SettlingOperation`` for the order of events and the effect of cancelling.
 ///
 /// ## Settling on every path
 ///
-/// Such a closure, or `main()`, has to settle the operation on every path. Returning from it does not finish the
-/// operation: `guard !isCancelled else { return }` is right in a synchronous `Operation`, and hangs this one. In debug
-/// builds, an operation whose `main()` has returned and that has not settled a few seconds after it was cancelled is
-/// reported on standard error.
+/// Such a closure, or `main()`, must settle the operation on every path. Returning does not finish
+/// the operation: `guard !isCancelled else { return }` is right in a synchronous `Operation`, and
+/// hangs this one. In debug builds, an operation whose `main()` has returned and that has not
+/// settled a few seconds after a cancel is reported on standard error.
 ///
-/// The code that can still settle an operation has to keep it alive, as the closures above do. An operation that was
-/// started on its own and is released while it executes is reported on standard error in debug builds.
+/// The code that can still settle an operation must keep it alive, as the closures above do. In
+/// debug builds, an operation that is released while it executes is reported on standard error.
 open class SimpleOperation<Value: Sendable>:
-  SettlingOperation, ComposableOperation, @unchecked Sendable  // what guards each field stands there
+  SettlingOperation, ComposableOperation, @unchecked Sendable  // see the fields
 {
   private enum Body {
     case settling(@Sendable (SimpleOperation<Value>) -> Void)
     case returning(@Sendable () throws -> Value)
   }
 
-  // Touched by the one caller that starts the operation, or settles it unstarted.
+  // Used only by the caller that starts the operation or settles it unstarted.
   @exclusivity(unchecked) private final var body: Body?
   // Guarded by the striped lock.
   @exclusivity(unchecked) private final var storedCompletion: (@Sendable (Outcome<Value>) -> Void)?
@@ -59,7 +60,7 @@ open class SimpleOperation<Value: Sendable>:
   override final var origin: SourceLocation? { sourceLocation }
   #endif
 
-  /// Makes an operation whose work is an overridden ``perform()`` or ``main()``.
+  /// Makes an operation whose subclass overrides ``perform()`` or ``main()``.
   public override init() {
     super.init()
   }
@@ -70,17 +71,18 @@ open class SimpleOperation<Value: Sendable>:
 
   /// Makes an operation whose work is a closure that settles it, at once or later.
   ///
-  /// The closure has to settle the operation on every path, also when the operation was cancelled. For work that ends
-  /// when the closure returns, use the form whose closure takes nothing and returns the value.
+  /// The closure must settle the operation on every path, also when the operation was cancelled.
+  /// For work that ends when the closure returns, use the initializer whose closure takes nothing
+  /// and returns the value.
   ///
   /// Traps if `Value` is an `Operation`, or an optional or an array of them: they would never run.
   /// Use `then` to run an operation made by another.
   ///
   /// - Parameters:
-  ///   - fileID: the file in which the operation is made, for the diagnosis in debug builds.
+  ///   - fileID: the file that makes the operation, for diagnosis in debug builds.
   ///   - line: the line in that file.
-  ///   - body: the work. Called once, with the operation, on the thread that starts it; released when it returns. Not
-  ///     called if the operation is cancelled before it starts.
+  ///   - body: the work. Called once, with the operation, on the thread that starts it; released
+  ///     when it returns. Not called if the operation is cancelled before it starts.
   public init(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (SimpleOperation<Value>) -> Void
@@ -99,18 +101,18 @@ open class SimpleOperation<Value: Sendable>:
   /// let load = SimpleOperation { try Data(contentsOf: url) }
   /// ```
   ///
-  /// The operation settles when the closure returns. An error that it throws is the failure; a `CancellationError` settles the
-  /// operation as cancelled. If the operation is cancelled while the closure runs, what that returns or throws is
-  /// discarded, and the operation settles as cancelled.
+  /// The operation settles when the closure returns. A thrown error is its failure; a
+  /// `CancellationError` settles it as cancelled. If the operation is cancelled while the closure
+  /// runs, the value or error is discarded, and it settles as cancelled.
   ///
   /// Traps if `Value` is an `Operation`, or an optional or an array of them: they would never run.
   /// Use `then` to run an operation made by another.
   ///
   /// - Parameters:
-  ///   - fileID: the file in which the operation is made, for the diagnosis in debug builds.
+  ///   - fileID: the file that makes the operation, for diagnosis in debug builds.
   ///   - line: the line in that file.
-  ///   - body: the work. Called once, on the thread that starts the operation; released when it returns. Not called if
-  ///     the operation is cancelled before it starts.
+  ///   - body: the work. Called once, on the thread that starts the operation; released when it
+  ///     returns. Not called if the operation is cancelled before it starts.
   public init(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable () throws -> Value
   ) {
@@ -122,14 +124,15 @@ open class SimpleOperation<Value: Sendable>:
     super.init()
   }
 
-  /// The work. Override it in a subclass, without calling `super`, for work that goes on after it returned; override
-  /// ``perform()`` for work that does not.
+  /// Does the work. Override it in a subclass, without calling `super`, for work that continues
+  /// after it returns; override ``perform()`` for work that does not.
   ///
-  /// Called by `start()`, on its thread, at most once, and not if the operation was cancelled before it started. An
-  /// override has to settle the operation, then or later, on every path, also when it finds the operation cancelled.
-  /// The default runs the closure that the operation was made from; without one it calls ``perform()``.
+  /// `start()` calls it at most once, on its thread, and not if the operation was cancelled before.
+  /// An override must settle the operation on every path, at once or later, also if the operation
+  /// is cancelled. The default runs the closure that the operation was made from, or else
+  /// ``perform()``.
   open override func main() {
-    // Not `take()`, which would look the closure's type up at run time.
+    // Not `take()`, which would look up the closure's type at run time.
     guard let body else { return settle(performing: perform) }
     self.body = nil
     switch body {
@@ -138,7 +141,8 @@ open class SimpleOperation<Value: Sendable>:
     }
   }
 
-  /// The work, as a function that returns the value or throws. Override it in a subclass, without calling `super`.
+  /// Does the work, and returns the value or throws. Override it in a subclass, without calling
+  /// `super`.
   ///
   /// ```swift
   /// final class CountWords: SimpleOperation<Int>, @unchecked Sendable {
@@ -151,17 +155,18 @@ open class SimpleOperation<Value: Sendable>:
   /// }
   /// ```
   ///
-  /// Called by the default ``main()`` of an operation that was not made from a closure: on the thread that starts the
-  /// operation, at most once, and not if the operation was cancelled before. The operation settles when this returns. An
-  /// error that it throws is the failure; a `CancellationError` settles the operation as cancelled. If the operation is cancelled
-  /// meanwhile, what this returns or throws is discarded, and the operation settles as cancelled; long work may look at
-  /// `isCancelled` and throw `CancellationError` to end early.
+  /// The default ``main()`` of an operation that was not made from a closure calls it at most once,
+  /// on the thread that starts the operation, and not if the operation was cancelled before. The
+  /// operation settles when this returns. A thrown error is its failure; a `CancellationError`
+  /// settles it as cancelled. If the operation is cancelled meanwhile, the value or error is
+  /// discarded, and it settles as cancelled; long work may check `isCancelled` and throw
+  /// `CancellationError` to end early.
   ///
   /// The default succeeds if `Value` is `Void`.
   ///
   /// - Returns: the operation's value.
-  /// - Throws: the operation's error. The default throws ``OperationError`` with the code `missingBody`, unless `Value`
-  ///   is `Void`.
+  /// - Throws: the operation's error. The default throws ``OperationError`` with the code
+  ///   `missingBody`, unless `Value` is `Void`.
   open func perform() throws -> Value {
     guard Value.self == Void.self else { throw OperationError(.missingBody, operation: self) }
     return () as! Value
@@ -178,15 +183,15 @@ open class SimpleOperation<Value: Sendable>:
 
   // MARK: - Settling
 
-  /// How the operation ended; nil until it settled.
+  /// The outcome of the operation; nil until it settles.
   public final var outcome: Outcome<Value>? {
     erasedOutcome?.map { $0 as! Value }
   }
 
   /// Settles the operation with a value.
   ///
-  /// - Returns: true if this value became the outcome; false if the operation had settled before, or was cancelled, in
-  ///   which case it settles as cancelled now.
+  /// - Returns: true if this value became the outcome; false if the operation had settled before,
+  ///   or was cancelled: then it settles as cancelled now.
   @discardableResult
   public final func finish(with value: Value) -> Bool {
     settleByHand(as: .success, value: value)
@@ -194,18 +199,19 @@ open class SimpleOperation<Value: Sendable>:
 
   /// Settles the operation with an error. A `CancellationError` settles it as cancelled.
   ///
-  /// - Returns: true if this error became the outcome; false if the operation had settled before, or was cancelled, in
-  ///   which case it settles as cancelled now.
+  /// - Returns: true if this error became the outcome; false if the operation had settled before,
+  ///   or was cancelled: then it settles as cancelled now.
   @discardableResult
   public final func reject(with error: any Error) -> Bool {
     if error is CancellationError { return settleByHand(as: .cancelled) }
     return settleByHand(as: .failure, error: error)
   }
 
-  /// Settles the operation with an outcome. `.cancelled` makes `isCancelled` true and calls no cancel hook.
+  /// Settles the operation with an outcome. `.cancelled` makes `isCancelled` true and calls no
+  /// cancel hook.
   ///
-  /// - Returns: true if this outcome became the operation's; false if the operation had settled before, or was
-  ///   cancelled, in which case it settles as cancelled now.
+  /// - Returns: true if this outcome became the operation's; false if the operation had settled
+  ///   before, or was cancelled: then it settles as cancelled now.
   @discardableResult
   public final func settle(with outcome: Outcome<Value>) -> Bool {
     switch outcome {
@@ -215,7 +221,8 @@ open class SimpleOperation<Value: Sendable>:
     }
   }
 
-  // Disfavoured, for `settle(with: .success(1))` and `settle(with: .failure(error))` would fit both forms.
+  // Disfavoured, for `settle(with: .success(1))` and `settle(with: .failure(error))` would fit both
+  // forms.
 
   /// Settles the operation with a result. A `CancellationError` settles it as cancelled.
   ///
@@ -225,8 +232,8 @@ open class SimpleOperation<Value: Sendable>:
   /// }
   /// ```
   ///
-  /// - Returns: true if this result became the outcome; false if the operation had settled before, or was cancelled, in
-  ///   which case it settles as cancelled now.
+  /// - Returns: true if this result became the outcome; false if the operation had settled before,
+  ///   or was cancelled: then it settles as cancelled now.
   @_disfavoredOverload
   @discardableResult
   public final func settle<Failure: Error>(with result: Result<Value, Failure>) -> Bool {
@@ -236,7 +243,7 @@ open class SimpleOperation<Value: Sendable>:
     }
   }
 
-  /// Settles the operation for somebody else than the composition that it may be.
+  /// Settles the operation for code other than its own source.
   @inline(__always)
   fileprivate final func settleByHand(
     as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil
@@ -246,10 +253,12 @@ open class SimpleOperation<Value: Sendable>:
 
   // MARK: - Completion
 
-  /// Called with the outcome, exactly once on every path, also when the operation is cancelled before it starts.
+  /// A closure called with the outcome, exactly once, also when the operation is cancelled before
+  /// it starts.
   ///
-  /// Called on the thread that settled the operation, under no lock, when the outcome is readable and `isFinished` is
-  /// not yet true; released when it returns. Set on a settled operation it is called at once, on the setting thread.
+  /// Called on the thread that settled the operation, under no lock. The outcome is readable by
+  /// then, and `isFinished` is not yet true. Released when it returns. If set on a settled
+  /// operation, it is called at once, on the setting thread.
   public final var completion: (@Sendable (Outcome<Value>) -> Void)? {
     get { StripedLock.withLock(of: self) { storedCompletion } }
     set {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What the engine knows about the thread it is on.
+/// What the engine knows about its current thread.
 ///
-/// Two lists keep every stack flat. *Effects* (telling a parent, cancelling or unwinding a composite child) are
-/// queued while another effect runs, instead of nesting in it. A worker that starts a composite finds its source in
-/// `next` instead of driving it inside `start()`.
+/// Two lists keep every stack flat. *Effects* (notifying a parent, cancelling or unwinding a child
+/// composite) are queued while another effect runs, instead of nesting in it. A worker that starts
+/// a composite finds its source in `next` instead of running it inside `start()`.
 ///
-/// Both are switched off around user code, so that what it triggers happens before it goes on.
+/// Both are switched off around user code, so that its calls take effect before they return.
 final class ThreadContext {
   private static let threadLocal = ThreadLocal { ThreadContext() }
 
@@ -16,7 +16,7 @@ final class ThreadContext {
 
   /// A step that must not nest in another of its kind.
   enum Effect {
-    /// Tell an observer that the operation has settled.
+    /// Notify an observer that the operation has settled.
     case notify(Observation, Operation)
     /// Cancel a composite that a composite runs.
     case cancel(Operation)
@@ -24,7 +24,7 @@ final class ThreadContext {
     case unwind(Operation)
   }
 
-  // Only ever touched by its own thread, in short accesses: not worth checking at run time.
+  // Only its own thread uses these, in short accesses: not worth checking at run time.
   @exclusivity(unchecked) private var effects: [Effect] = []
   @exclusivity(unchecked) private var nextEffect = 0
   @exclusivity(unchecked) private var isDraining = false
@@ -33,21 +33,22 @@ final class ThreadContext {
   @exclusivity(unchecked) var isWorker = false
   /// The urgency of the worker's thread.
   @exclusivity(unchecked) var urgency = 0
-  /// The composition that the worker is starting. `main` may be the user's, but this is what it is for.
+  /// The composition that the worker is starting, to be taken on even if user code runs in between.
   @exclusivity(unchecked) var expected: Composition?
-  /// What the worker turns to next.
+  /// The source that the worker turns to next.
   @exclusivity(unchecked) var next: Composition?
-  /// The operation of which this thread tells Foundation something. That Foundation reads `isReady` then says nothing.
+  /// The operation about which this thread is notifying Foundation, which may then read `isReady`
+  /// without a queue.
   @exclusivity(unchecked) var told: SettlingOperation?
   /// The turn of the worker, or lane, that owns this thread.
   @exclusivity(unchecked) var turn = Turn()
 
-  /// How urgent the work is of the composition that is just starting a child here; nil if none is.
+  /// The quality of service of the composition that is starting a child here; nil if none is.
   @exclusivity(unchecked) private(set) var qualityOfService: QualityOfService?
 
   // MARK: - Effects
 
-  /// Carries out an effect: now, or after the one that is being carried out.
+  /// Carries out an effect: now, or after the current one.
   func perform(_ effect: Effect) {
     guard !isDraining else {
       effects.append(effect)
@@ -58,7 +59,7 @@ final class ThreadContext {
     drain()
   }
 
-  /// Tells an observer that the operation has settled: the most frequent effect.
+  /// Notifies an observer that the operation has settled: the most frequent effect.
   func notify(_ observation: Observation, _ operation: Operation) {
     guard !isDraining else { return perform(.notify(observation, operation)) }
     isDraining = true
@@ -91,7 +92,7 @@ final class ThreadContext {
     }
   }
 
-  /// Runs code of the user's, which may use any operation and must find that it takes effect at once.
+  /// Runs user code, whose calls to any operation must take effect at once.
   ///
   /// What the code autoreleases is released when it returns.
   @inline(__always)
@@ -106,7 +107,7 @@ final class ThreadContext {
     return try withAutoreleasePool(body)
   }
 
-  /// Starts a child of a composition, which is no composition itself.
+  /// Starts a child of a composition that is no composition itself.
   @inline(__always)
   func startChild(_ child: Operation, qualityOfService: QualityOfService) {
     let previous = self.qualityOfService
@@ -116,7 +117,8 @@ final class ThreadContext {
   }
 }
 
-/// Runs code of the user's where it may be on behalf of the core: what it does with operations takes effect at once.
+/// Runs user code on a thread that may belong to the core: its calls to operations take effect at
+/// once.
 package func runUserCode<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
   try ThreadContext.current.runUserCode(body)
 }

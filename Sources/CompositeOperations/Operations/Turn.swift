@@ -1,32 +1,32 @@
-/// How long a thread goes on with the engine's work before it lets others have it, or looks whether they want it: for a
-/// number of pieces of work, or about two milliseconds, whichever is over first.
+/// How long a thread runs the engine's work before it yields, or checks whether it should: for a
+/// number of pieces of work, or about two milliseconds, whichever ends first.
 ///
-/// The one place that says what a turn is. Every loop that takes one piece of work after the other consults the turn of
-/// its thread.
+/// Every loop that takes one piece of work after the other consults the turn of its thread.
 struct Turn {
-  /// The pieces of work that a worker does before it gives its thread back. The time decides, unless they take less than a
-  /// microsecond each; with fewer pieces, short steps would mostly wait for their next turn.
+  /// The pieces of work that a worker does before it returns its thread. The time is the limit
+  /// unless they take less than about two microseconds each; with fewer pieces, short steps would
+  /// mostly wait for their next turn.
   static let pieces = 1_024
-  /// The leaves that a lane runs before it looks at its queue.
+  /// The leaves of one source that a lane runs before it is another source's turn.
   static let leaves = 4
   /// In nanoseconds.
   static let length: Int64 = 2_000_000
-  /// The clock is read after each piece of work; where they are short, after so many at most.
+  /// The clock is read after each piece of work; if they are short, after this many at most.
   private static let longestStride = 4
-  /// Pieces between two readings of the clock that took less than this, together, are short.
+  /// Pieces are short if all between two readings of the clock took less than this together.
   private static let short = length / 64
 
   private var remaining = 0
   private var untilReading = 0
   private var stride = 1
   private var lastReading: Int64 = 0
-  /// When it is over, by the clock that it is read by. Tests set it where the number of pieces alone shall decide.
+  /// The end of the turn on the clock. Tests set it to leave the decision to the number of pieces.
   var end: Int64 = 0
 
-  /// Whether ``continues(now:)`` has said no.
+  /// Whether ``continues(now:)`` has returned false.
   var isOver: Bool { remaining == 0 }
 
-  /// A turn begins, with no piece of work done.
+  /// Begins a turn, with no piece of work done.
   mutating func begin(of pieces: Int, at now: Int64) {
     remaining = pieces
     // After the first piece, not before it.
@@ -36,7 +36,7 @@ struct Turn {
     end = now + Turn.length
   }
 
-  /// Whether another piece of work may be done, which is counted. Once this has said no it does not say anything else.
+  /// Counts a piece of work. Returns whether the turn allows it; after false, always false.
   @inline(__always)
   mutating func continues(now: () -> Int64) -> Bool {
     guard remaining > 0 else { return false }

@@ -1,18 +1,19 @@
 import Foundation
 
-/// What a failed ``CompositeOperation`` fails with: every failure among its children, in child order.
+/// The error of a failed ``CompositeOperation``: every failure among its children, in child order.
 ///
-/// It prints one line per failure, with the child's number, name and cause; failures of nested composites, and further
-/// lines of a cause, are indented below the composite or child that they belong to.
+/// Its text has one line per failure, with the child's number, name and cause; failures of nested
+/// composites, and further lines of a cause, are indented below their composite or child.
 public struct CompositeError: Error, Sendable {
-  /// One child that failed.
+  /// The failure of one child.
   public struct Failure: Sendable {
-    /// The child's place: its index in `operations`, or for a sequence how many children came before it. An error
-    /// that is none of a child's, such as one that a sequence delegate threw, has the number of children so far.
+    /// The child's index in `operations`, or in a sequence the number of children before it. An
+    /// error that belongs to no child, such as one that a sequence delegate threw, has the number
+    /// of children so far.
     public let index: Int
     /// The child's `name`, if it has one.
     public let operationName: String?
-    /// What it failed with.
+    /// The error of the child.
     public let error: any Error
 
     init(index: Int, operationName: String?, error: any Error) {
@@ -30,20 +31,21 @@ public struct CompositeError: Error, Sendable {
   /// The failures, in child order. Never empty.
   public var failures: [Failure] { parts.failures }
 
-  /// How each child ended, in child order: with them nothing that succeeded is lost where only the error is at hand, in
-  /// a chain for example. A child among ``failures`` has its failure here.
+  /// The outcome of each child, in child order, with which code that has only the error, in a chain
+  /// for example, finds the values of the children that succeeded. A child among ``failures`` has
+  /// its failure here.
   ///
   /// An error that a sequence delegate threw belongs to no child, and is among ``failures`` only.
   public var outcomes: [Outcome<any Sendable>] { parts.outcomes }
 
-  /// - Parameter name: the composite's.
+  /// - Parameter name: the name of the composite.
   init(failures: [Failure], outcomes: [Outcome<any Sendable>], of name: String?) {
     precondition(!failures.isEmpty, "A CompositeError without a failure: the composite did not fail.")
     self.parts = Parts(failures: failures, outcomes: outcomes)
     operationName = name.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// An object, because composites may nest deeper than a stack goes: it is released without a stack frame for each level.
+  /// An object, because composites may nest too deep for recursion: it is released iteratively.
   private final class Parts: @unchecked Sendable {  // changed only when it is released
     private(set) var failures: [Failure]
     private(set) var outcomes: [Outcome<any Sendable>]
@@ -55,7 +57,7 @@ public struct CompositeError: Error, Sendable {
 
     deinit {
       NestedResults.release(&outcomes)
-      // Also those that are not this package's: there may be some of it in them.
+      // Also errors of other types, which may hold errors of this package.
       var nested: [Failure]? = failures
       failures = []
       ReleaseList.release(&nested)
@@ -81,9 +83,11 @@ extension CompositeError: ErrorWithReport {
 }
 
 extension CompositeError: LocalizedError, CustomStringConvertible {
-  /// A headline with the composite's name, one line per failure, nested failures indented, and what to do.
+  /// A headline with the composite's name, one line per failure, nested failures indented, and what
+  /// to do.
   ///
-  /// At most about 16 KB, and 40 levels of composites: what does not fit is left out, and the text says so.
+  /// At most about 16 KB, and 40 levels of composites: what does not fit is left out, and the text
+  /// says so.
   public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.

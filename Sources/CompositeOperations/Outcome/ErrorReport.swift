@@ -1,23 +1,24 @@
 import Foundation
 
-/// An error whose text has those of other errors in it, which may have others in them, and so on.
+/// An error whose text contains those of nested errors, at any depth.
 ///
 /// `description` is `ErrorReport.text(of: self)`.
 package protocol ErrorWithReport: Error {
-  /// What the text is made of.
+  /// The parts of the text.
   var report: ErrorReport { get }
 }
 
 /// The parts of an error's text: a headline, a line for each cause, and what to do.
 ///
-/// The text is bounded in length, in depth and in indentation, and takes time in proportion to the number of errors, for
-/// one line of a log must not stop a program. Errors are walked in a loop: they may nest deeper than a stack goes.
+/// The text is bounded in length, depth and indentation, and takes time in proportion to the number
+/// of errors: logging must not stop a program. Errors are visited in a loop, because they may nest
+/// too deep for recursion.
 package struct ErrorReport {
   /// A line below the headline.
   package struct Item {
-    /// What the line begins with, such as the name of what failed and a colon.
+    /// The beginning of the line, such as the name of what failed and a colon.
     package var label: String
-    /// What the line goes on with: one that has a report itself is set in below the line.
+    /// The error that follows; the items of its own report are indented below the line.
     package var cause: (any Error)?
 
     package init(_ label: String, cause: (any Error)? = nil) {
@@ -26,9 +27,9 @@ package struct ErrorReport {
     }
   }
 
-  /// The operation, left out where the line that the report stands in names it.
+  /// The operation, omitted if the line of the report already names it.
   package var subject: String?
-  /// What is wrong.
+  /// What went wrong.
   package var headline: String
   package var items: [Item]
   /// What to do: the last line, for the outermost error alone.
@@ -41,17 +42,18 @@ package struct ErrorReport {
     self.remedy = remedy
   }
 
-  /// How long a text is at most, in bytes of UTF-8; but what begins before that may be as long as ``maxCauseLength``, and
-  /// the remedy comes after it.
+  /// The maximum length of a text in bytes of UTF-8. The last cause may exceed it by
+  /// ``maxCauseLength``, and the remedy follows.
   package static let maxLength = 16_384
-  /// How long what a single cause says is at most.
+  /// The maximum length of the text of a single cause.
   package static let maxCauseLength = 4_000
-  /// How many characters of a name are shown at most. The error itself has it as it is.
+  /// The maximum number of characters of a name in a text. The error itself has the whole name.
   package static let maxNameLength = 200
-  /// How many levels of errors in errors are shown. Of what is further in the first innermost cause is.
+  /// How many levels of nested errors are shown. Of deeper ones only the innermost first cause is
+  /// shown.
   package static let maxDepth = 40
 
-  /// The text of an error with all that is in it.
+  /// Returns the text of an error and its nested errors.
   package static func text(of error: any ErrorWithReport) -> String {
     let report = error.report
     var writer = Writer()
@@ -63,12 +65,12 @@ package struct ErrorReport {
     return writer.text
   }
 
-  /// What an error without a report says, in at most ``maxCauseLength`` bytes.
+  /// Returns the text of an error without a report, in at most ``maxCauseLength`` bytes.
   package static func sentence(of error: any Error) -> String {
     shortened((error as? any LocalizedError)?.errorDescription ?? String(describing: error), to: maxCauseLength)
   }
 
-  /// A name, as it is shown, in at most ``maxNameLength`` characters.
+  /// Returns a name for display, in at most ``maxNameLength`` characters.
   package static func shortened(_ name: String) -> String {
     guard name.utf8.count > maxNameLength else { return name }
     // A single character may have any number of scalars.
@@ -77,10 +79,10 @@ package struct ErrorReport {
     return shown.utf8.count < name.utf8.count ? "\(shown)…" : name
   }
 
-  /// The same in quotation marks.
+  /// Returns the same in quotation marks.
   package static func quoted(_ name: String) -> String { "“\(shortened(name))”" }
 
-  /// As much of a text as is in so many bytes of UTF-8.
+  /// Returns as much of a text as fits into `length` bytes of UTF-8.
   private static func shortened(_ text: String, to length: Int) -> String {
     guard text.utf8.count > length else { return text }
     return "\(text[..<text.utf8.index(text.startIndex, offsetBy: length)])…"
@@ -89,11 +91,11 @@ package struct ErrorReport {
   private struct Writer {
     var text = ""
     var pending: [(item: Item, depth: Int)] = []
-    /// Whether something is left out, because the text is long enough.
+    /// Whether the text is full, and something is left out.
     var isFull = false
 
     mutating func push(_ items: [Item], depth: Int) {
-      // No more than can be shown, so that what is pending does not grow with what is not.
+      // No more than can be shown, which bounds the pending items.
       let limit = maxLength / 8
       if items.count > limit { pending.append((Item("… and \(items.count - limit) more"), depth)) }
       for item in items.prefix(limit).reversed() { pending.append((item, depth)) }
@@ -111,7 +113,7 @@ package struct ErrorReport {
       push(report.items, depth: depth + 1)
     }
 
-    /// What the first of the causes comes down to.
+    /// Writes the innermost first cause.
     private mutating func writeInnermost(_ label: String, _ error: any ErrorWithReport, depth: Int) {
       var (levels, report, cause) = (0, error.report, nil as (any Error)?)
       while let next = report.items.lazy.compactMap(\.cause).first {
@@ -126,7 +128,7 @@ package struct ErrorReport {
       write("\(label)… \(levels) \(levels == 1 ? "level" : "levels") further in: \(text)", depth: depth)
     }
 
-    /// A line, or several, the further ones set in below the first; as much of it as there is room for.
+    /// Writes one or more lines, indented below the first; as much as there is room for.
     mutating func write(_ paragraph: String, depth: Int) {
       let room = maxLength - text.utf8.count
       guard room > 0 else { return isFull = true }
@@ -140,7 +142,7 @@ package struct ErrorReport {
     mutating func append(_ line: String, depth: Int, isFirst: Bool = true) {
       if !text.isEmpty { text += "\n" }
       text += String(repeating: "  ", count: isFirst ? depth : depth + 1)
-      // What is shown instead of a character may be longer than that.
+      // The replacement of a character may be longer than the character.
       text += shortened(HarmlessText.line(line), to: max(maxLength - text.utf8.count, 0) + maxCauseLength)
     }
   }

@@ -1,13 +1,12 @@
-/// An error of this package that wraps those of others, for those who look for one of them.
+/// An error of this package that wraps other errors, for code that searches for one of them.
 package protocol ErrorWithCauses: Error {
-  /// What it wraps. Empty if it comes from itself.
+  /// The wrapped errors; empty if there is none.
   var causes: [any Error] { get }
 }
 
-/// What an error holds, with other errors in it.
+/// The contents of an error that may hold other errors.
 ///
-/// An object, because errors may hold each other deeper than a stack goes: it is released without a stack frame for each
-/// level.
+/// An object, because errors may nest too deep for recursion: it is released iteratively.
 package final class NestedErrors<Contents: Sendable>: @unchecked Sendable {  // changed only when it is released
   private var held: Contents?
 

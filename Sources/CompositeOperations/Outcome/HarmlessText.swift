@@ -1,12 +1,14 @@
-/// Text for terminals, logs and pages. Names and errors may come from anywhere, and what is in them must not be obeyed.
+/// Sanitizes text for terminals, logs and pages: names and errors may contain hostile control
+/// characters.
 package enum HarmlessText {
   private static let replacement: Unicode.Scalar = "\u{FFFD}"
 
-  /// The text on one line, with nothing in it that moves a cursor, changes a colour or turns the direction of text.
+  /// Returns the text on one line, without characters that move the cursor, change colours or
+  /// reverse the direction of text.
   ///
-  /// Line ends and tabs become spaces; other control characters, and characters that cannot be seen, become `U+FFFD`.
-  /// Those stay that belong to what can be seen: U+200C and U+200D, which Persian names and emoji need, and the tags of
-  /// flags.
+  /// Line ends and tabs become spaces; other control characters and invisible characters become
+  /// `U+FFFD`. Invisible characters that visible ones need stay: U+200C and U+200D, for Persian
+  /// names and emoji, and the tags of flags.
   package static func line(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
     var scalars = String.UnicodeScalarView()

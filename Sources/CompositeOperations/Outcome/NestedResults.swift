@@ -1,11 +1,11 @@
 import Foundation
 
-/// Releases results that hold results that hold results … without a stack frame for each level.
+/// Releases nested results iteratively.
 ///
-/// A sequence keeps the values of its children, not the children, so the results of deeply nested sequences hang
-/// together only through each other, and the standard library would release them by recursion.
+/// A sequence keeps the values of its children, not the children. The results of deeply nested
+/// sequences own each other, and the standard library would release them recursively.
 enum NestedResults {
-  /// - Parameter results: emptied, which is how this gets hold of the last reference.
+  /// - Parameter results: the results; empty afterwards, so that this takes the last reference.
   static func release(_ results: inout [any Sendable]) {
     var pending = takeNested(from: &results)
     results = []
@@ -15,7 +15,7 @@ enum NestedResults {
     }
   }
 
-  /// The same for the results among the outcomes of children.
+  /// Releases the results among the outcomes of children.
   static func release(_ outcomes: inout [Outcome<any Sendable>]) {
     var nested: [any Sendable] = []
     for case .success(let value) in outcomes where type(of: value) == [any Sendable].self { nested.append(value) }
@@ -23,7 +23,7 @@ enum NestedResults {
     if !nested.isEmpty { release(&nested) }
   }
 
-  /// Moves the results out that are among the results. Leaves those alone that somebody else holds too.
+  /// Moves nested results out of an array, unless the array is shared.
   private static func takeNested(from results: inout [any Sendable]) -> [[any Sendable]] {
     guard results.isUnique else { return [] }
     var nested: [[any Sendable]] = []
@@ -36,7 +36,7 @@ enum NestedResults {
 }
 
 extension Array {
-  /// Whether nobody else holds the same storage. If somebody does, this is a copy afterwards.
+  /// Whether the storage is uniquely referenced. If not, the array is a copy afterwards.
   fileprivate var isUnique: Bool {
     mutating get {
       let before = withUnsafeBufferPointer { $0.baseAddress }

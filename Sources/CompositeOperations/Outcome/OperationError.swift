@@ -1,8 +1,9 @@
 import Foundation
 
-/// An error of the package itself: an operation was used in a way that cannot work.
+/// An error of the package itself: an operation was misused.
 ///
-/// Switch on ``code``; ``description`` is a sentence that names the operation, the cause and the remedy.
+/// Switch on ``code``; ``description`` is a sentence that names the operation, the cause and the
+/// remedy.
 public struct OperationError: Error, Sendable {
   /// What was wrong.
   ///
@@ -10,7 +11,8 @@ public struct OperationError: Error, Sendable {
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The same operation is more than one child of a composite.
     public static let duplicateChild = Code(value: .duplicateChild)
-    /// The operation was started, or waits in a queue, elsewhere; a composite must start its children itself.
+    /// The operation was started, or waits in a queue, elsewhere; a composite must start its
+    /// children itself.
     public static let alreadyInUse = Code(value: .alreadyInUse)
     /// The operation had already finished when a sequence returned it as its next operation.
     public static let alreadyFinished = Code(value: .alreadyFinished)
@@ -18,9 +20,10 @@ public struct OperationError: Error, Sendable {
     public static let missingOutcome = Code(value: .missingOutcome)
     /// The operation has neither a body nor an overridden `main`, and its value type is not `Void`.
     public static let missingBody = Code(value: .missingBody)
-    /// There was no operation to take a value from.
+    /// A composition without operations cannot have a value.
     public static let noOperations = Code(value: .noOperations)
-    /// The operation waits for its own end: its dependencies lead back to it, or to the composite that it is part of.
+    /// The operation waits for its own end: its dependencies lead back to it, or to the composite
+    /// that it is part of.
     public static let dependencyCircle = Code(value: .dependencyCircle)
 
     /// The code in a word, such as `duplicateChild`.
@@ -36,8 +39,8 @@ public struct OperationError: Error, Sendable {
 
   /// What was wrong, to switch on.
   public let code: Code
-  /// The operation in question, as text: its name if it has one, and its type. For a circle of dependencies the
-  /// operations in it, each of which waits for the next one.
+  /// The operation in question, as text: its name if it has one, and its type. For a circle of
+  /// dependencies, its operations, each of which waits for the next one.
   public let operationDescription: String?
 
   init(_ code: Code, operation: Operation? = nil) {
@@ -49,11 +52,11 @@ public struct OperationError: Error, Sendable {
     self.operationDescription = operation
   }
 
-  /// The operation's name, if it has one, and its type; for an operation that a policy or a composition returns, which
-  /// of them.
+  /// Describes an operation by its name, if it has one, and its type, or the policy or composition
+  /// that returned it.
   static func describe(_ operation: Operation) -> String { describe(operation, orNamed: nil) }
 
-  /// - Parameter name: what the operation is called if it has no name.
+  /// - Parameter name: the name to use if the operation has none.
   static func describe(_ operation: Operation, orNamed name: String?) -> String {
     let own = operation as? any DescribedOperation
     return describe(
@@ -61,26 +64,27 @@ public struct OperationError: Error, Sendable {
     )
   }
 
-  /// - Parameter form: what made an operation of this type, where the type does not say it.
+  /// - Parameter form: the kind of operation, if the type does not tell.
   static func describe(_ name: String?, _ type: String, _ form: String?) -> String {
     if let name, !name.isEmpty { return "“\(HarmlessText.line(name))” (\(form ?? type))" }
     return form.map { "\(type) (\($0))" } ?? type
   }
 
-  /// The error's own sentence if it has one, else its description.
+  /// Returns the error's own description if it is localized, else its debug description.
   package static func describe(_ error: any Error) -> String { ErrorReport.sentence(of: error) }
 }
 
-/// An operation that knows how it is described, because the name of its class says nothing to users.
+/// An operation with a type description of its own, because users do not know the name of its
+/// class.
 protocol DescribedOperation: Operation {
-  /// The type as it is shown.
+  /// The type for descriptions.
   static var typeDescription: String { get }
-  /// What made the operation, where its type does not say it.
+  /// The kind of operation, if its type does not tell.
   var formDescription: String? { get }
 }
 
 extension OperationError: LocalizedError, CustomStringConvertible {
-  /// The sentence: what is wrong with which operation, and what to do.
+  /// A text that names the operation, the cause and the remedy.
   public var description: String {
     let operation = operationDescription ?? "The operation"
     return switch code.value {

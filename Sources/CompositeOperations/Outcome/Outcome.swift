@@ -1,7 +1,7 @@
-/// How a unit of work ended: it succeeded with a value, failed with an error, or was cancelled.
+/// The end of a unit of work: success with a value, failure with an error, or cancelled.
 ///
-/// Every ``ComposableOperation`` settles with exactly one outcome. Being cancelled is an ending of its own: it is
-/// neither a success without a value nor a failure.
+/// Every ``ComposableOperation`` settles with exactly one outcome. Cancellation is an outcome of
+/// its own: neither a success without a value nor a failure.
 public enum Outcome<Value: Sendable>: Sendable {
   /// The work succeeded with this value.
   case success(Value)
@@ -18,12 +18,14 @@ public enum Outcome<Value: Sendable>: Sendable {
     }
   }
 
-  /// Makes an outcome from a result with an error of a certain type. A `CancellationError` becomes ``cancelled``.
+  /// Makes an outcome from a result with an error of a certain type. A `CancellationError` becomes
+  /// ``cancelled``.
   public init<Failure: Error>(_ result: Result<Value, Failure>) {
     self.init(result.erasingFailure)
   }
 
-  /// Makes an outcome from what a closure returns or throws. A `CancellationError` becomes ``cancelled``.
+  /// Makes an outcome from what a closure returns or throws. A `CancellationError` becomes
+  /// ``cancelled``.
   ///
   /// - Parameter body: called at once, on the calling thread.
   public init(catching body: () throws -> Value) {
@@ -54,7 +56,8 @@ public enum Outcome<Value: Sendable>: Sendable {
     }
   }
 
-  /// Returns an outcome with the value of a success transformed; a failure or cancellation stays what it is.
+  /// Returns an outcome with the value of a success transformed; a failure or cancellation stays
+  /// what it is.
   public func map<T: Sendable>(_ transform: (Value) throws -> T) rethrows -> Outcome<T> {
     switch self {
     case .success(let value): return .success(try transform(value))
@@ -91,10 +94,10 @@ extension Outcome: CustomStringConvertible {
 }
 
 extension Result {
-  /// The same result, whose error may be any.
+  /// The same result with its error type erased.
   var erasingFailure: Result<Success, any Error> {
-    // A cast instead of a conversion: for that the compiler calls a function that only Apple's standard library has, so that
-    // the branches for Apple platforms could not be compiled elsewhere.
+    // A cast instead of a conversion, for which the compiler calls a function that only Apple's
+    // standard library has: the branches for Apple platforms could not be compiled elsewhere.
     mapError { ($0 as Any) as! any Error }
   }
 }

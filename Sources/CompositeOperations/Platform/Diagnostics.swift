@@ -6,25 +6,26 @@ struct SourceLocation {
   let line: UInt
 }
 
-/// Says what is wrong but cannot be an error, because no one is left to give it to.
+/// Writes diagnoses that no caller is left to receive as an error.
 package enum Diagnostics {
-  /// Not the form that traps when nobody listens: a diagnosis must not end the program.
+  /// Writes with the throwing method: the other one traps when the pipe is closed, and a diagnosis
+  /// must not end the program.
   @Sendable
   package static func write(_ message: String) {
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
   }
 }
 
-/// Traps, with the sentence, if the program made a mistake.
+/// Traps with a message if the program made a mistake.
 ///
-/// Not a precondition, whose sentence is left out of release builds.
+/// Not a precondition, whose message is omitted in release builds.
 @inline(__always)
 package func require(_ isRight: Bool, _ mistake: @autoclosure () -> String) {
   if !isRight { fatalError(mistake()) }
 }
 
-/// Traps if a closure's value type is an operation, or an optional or an array of them: they would be values, and never
-/// run.
+/// Traps if a closure's value type is an operation, or an optional or an array of them, which would
+/// never run.
 @inline(__always)
 package func requireValue<Value>(_ type: Value.Type, of form: StaticString) {
   require(

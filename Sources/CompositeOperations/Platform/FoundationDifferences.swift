@@ -4,8 +4,8 @@ import Foundation
 import os
 #endif
 
-// Everything in which Foundation on Linux and on Apple platforms differs for this package is in this file, and in those with
-// its name and a suffix.
+// All differences between Foundation on Linux and on Apple platforms are handled in this file, and
+// in those with its name and a suffix.
 
 // MARK: - Locks and thread keys
 
@@ -34,7 +34,7 @@ extension UnsafeMutablePointer<NativeLock> {
 }
 #endif
 
-/// A new thread key whose values are retained objects, released at the end of their thread.
+/// Makes a thread key whose values are retained objects, released at the end of their thread.
 func makeThreadKey() -> pthread_key_t {
   var key = pthread_key_t()
   let result = pthread_key_create(&key) { pointer in
@@ -50,7 +50,7 @@ func makeThreadKey() -> pthread_key_t {
 
 // MARK: - Time and threads
 
-/// The nanoseconds for which the machine has been awake: what turns are measured by.
+/// The nanoseconds for which the machine has been awake, by which turns are measured.
 @inline(__always)
 func uptimeNanoseconds() -> Int64 {
   #if canImport(Darwin)
@@ -62,7 +62,7 @@ func uptimeNanoseconds() -> Int64 {
   #endif
 }
 
-/// What `ContinuousClock` counts, in nanoseconds: several times faster to read than through the clock.
+/// The nanoseconds of `ContinuousClock`, several times faster to read than through the clock.
 @inline(__always)
 package func continuousNanoseconds() -> Int64 {
   #if canImport(Darwin)
@@ -74,11 +74,11 @@ package func continuousNanoseconds() -> Int64 {
   #endif
 }
 
-/// The name of the calling thread, if somebody gave it one.
+/// The name of the calling thread, if it was given one.
 package func currentThreadName() -> String? {
   if Thread.isMainThread { return "main thread" }
-  // Linux has room for 15 characters, and gives a new thread the name of the one that made it. Dispatch's own threads
-  // have the end of the name of a queue.
+  // Linux has room for 15 characters, and a new thread inherits the name of its creator. Dispatch's
+  // own threads are named after the end of a queue's name.
   guard let name = Thread.current.name, !name.isEmpty, !name.hasSuffix("-qos"), !name.contains(".root.") else {
     return nil
   }
@@ -87,11 +87,11 @@ package func currentThreadName() -> String? {
 
 // MARK: - Autorelease pools
 
-/// Runs code that may be the user's, and releases what it autoreleased when it returns. On Linux nothing is autoreleased.
+/// Runs code in an autorelease pool. On Linux nothing is autoreleased.
 @inline(__always)
 func withAutoreleasePool<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
   #if canImport(ObjectiveC)
-  // The result goes round the pool's closure, so that it does not matter how that rethrows.
+  // The result bypasses the pool's closure, so that it does not matter how that rethrows.
   var result: Result<R, Failure>?
   autoreleasepool {
     do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
@@ -105,7 +105,7 @@ func withAutoreleasePool<R, Failure: Error>(_ body: () throws(Failure) -> R) thr
 // MARK: - Quality of service
 
 extension QualityOfService {
-  /// The same in Dispatch's terms.
+  /// The equivalent class of Dispatch.
   var dispatchQoS: DispatchQoS.QoSClass {
     switch self {
     case .userInteractive: .userInteractive

@@ -1,6 +1,7 @@
-/// A queue in an array, whose front moves on as elements are taken; their places are given back together, now and then.
+/// A queue in an array whose head moves as elements are taken; their storage is reclaimed in
+/// batches.
 ///
-/// What was taken stays in memory until then, so it is for plain values.
+/// A taken element stays in memory until then, so it is for plain values.
 @frozen
 package struct HeadedQueue<Element> {
   @usableFromInline var places: [Element] = []
@@ -27,14 +28,14 @@ package struct HeadedQueue<Element> {
       places.removeAll(keepingCapacity: head < 1024)
       head = 0
     } else if head >= 1024, head > places.count / 2 {
-      // One that is never empty must not grow for ever.
+      // A queue that is never empty must not grow forever.
       places.removeFirst(head)
       head = 0
     }
     return first
   }
 
-  /// Leaves out what is not wanted any more.
+  /// Removes the elements that do not satisfy a predicate.
   @inlinable
   package mutating func keep(where isKept: (Element) -> Bool) {
     places = places[head...].filter(isKept)

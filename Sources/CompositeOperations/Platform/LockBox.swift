@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// State behind a lock. The only way in is ``withLock(_:)``; nothing of the user's is ever called inside. Copies share the
-/// state.
+/// State behind a lock, accessible only through ``withLock(_:)``, which never calls user code.
+/// Copies share the state.
 ///
 /// A pthread mutex (an unfair lock on Apple platforms) rather than `Synchronization.Mutex`, because
 /// ThreadSanitizer on Linux reports accesses inside the latter as races.
 ///
-/// Inlinable, so that other targets of the package get it specialised as this one does.
+/// Inlinable, so that it is specialized in other targets of the package as well.
 package struct LockBox<State>: @unchecked Sendable {  // the state is only touched inside the lock
   /// The state and, in the same allocation, the lock.
   @usableFromInline let storage: LockedStorage<State>
@@ -23,7 +23,7 @@ package struct LockBox<State>: @unchecked Sendable {  // the state is only touch
   }
 }
 
-/// State behind a lock that is made when it is first needed, for what few operations have.
+/// State behind a lock that is made when it is first needed, for state that few operations need.
 struct LazyLockBox<State>: ~Copyable, @unchecked Sendable {  // as for `LockBox`
   private let storage = Atomic<Unmanaged<LockedStorage<State>>?>(nil)
   private let makeState: () -> State
@@ -38,7 +38,7 @@ struct LazyLockBox<State>: ~Copyable, @unchecked Sendable {  // as for `LockBox`
     try made._withUnsafeGuaranteedRef { try $0.withLock(body) }
   }
 
-  /// Returns nil if there is no state.
+  /// Returns nil if the state was not made.
   func withLockIfMade<R>(_ body: (inout State) throws -> R) rethrows -> R? {
     try storage.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { try $0.withLock(body) }
   }
@@ -77,9 +77,10 @@ final class LockedStorage<State>: ManagedBuffer<State, NativeLock> {
   }
 }
 
-/// A small fixed set of locks shared by all operations, for fields so rare that a lock each would be a waste.
+/// A small fixed set of locks that all operations share, for fields too rare for a lock each.
 ///
-/// Two operations may share a lock, so nothing may be called, and no second operation locked, inside.
+/// Two operations may share a lock, so the closure must neither call other code nor lock a second
+/// operation.
 enum StripedLock {
   private struct Locks: @unchecked Sendable {  // the pointer never changes, and locks are made to be shared
     let first = UnsafeMutablePointer<NativeLock>.allocate(capacity: 64)
@@ -93,7 +94,7 @@ enum StripedLock {
 
   @inline(__always)
   static func withLock<R>(of object: AnyObject, _ body: () throws -> R) rethrows -> R {
-    // Objects are at least 16 bytes apart, so the lowest bits say nothing.
+    // Objects are at least 16 bytes apart, so the lowest bits carry no information.
     let address = UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
     let lock = locks.first + Int((address >> 6) & 63)
     lock.lock()

@@ -1,9 +1,10 @@
 import Foundation
 
-/// Whether values of a type are operations, or hold nothing but operations: an optional, an array.
+/// Whether values of a type are operations, or optionals or arrays of operations.
 @inline(__always)
 package func consistsOfOperations<Value>(_ type: Value.Type) -> Bool {
-  // All of these are as large as a reference, and need to be retained. Most other types end here, for little.
+  // All of these are as large as a reference, and not trivial. This cheap check excludes most other
+  // types.
   guard MemoryLayout<Value>.size == MemoryLayout<Operation>.size, !_isPOD(Value.self) else { return false }
   return typeConsistsOfOperations(Value.self)
 }

@@ -1,8 +1,9 @@
 /// Entries that one thread at a time delivers, in order.
 ///
-/// The thread that appends an entry while no other thread delivers becomes the one that delivers. It goes on until the
-/// outbox is empty, and so delivers what other threads append meanwhile. The outbox lies under the lock of the state that
-/// its entries tell of; delivery happens outside of that lock.
+/// The thread that appends an entry while no other thread delivers becomes the one that delivers.
+/// It continues until the outbox is empty, and so delivers what other threads append meanwhile. The
+/// lock of the state that the entries describe guards the outbox; delivery happens outside that
+/// lock.
 @frozen
 package struct Outbox<Entry> {
   @usableFromInline var waiting: [Entry] = []
@@ -25,7 +26,8 @@ package struct Outbox<Entry> {
   @inlinable
   package mutating func append(contentsOf entries: some Sequence<Entry>) { waiting.append(contentsOf: entries) }
 
-  /// Whether the caller has to deliver. False if the outbox is empty, or another thread delivers.
+  /// Returns whether the caller must deliver: false if the outbox is empty, or another thread
+  /// delivers.
   @inlinable
   package mutating func beginDelivery() -> Bool {
     guard !isTaken, !waiting.isEmpty else { return false }
@@ -33,7 +35,7 @@ package struct Outbox<Entry> {
     return true
   }
 
-  /// The entries to deliver next; nil if the outbox is empty, and delivery has ended.
+  /// Returns the entries to deliver next; nil if the outbox is empty, which ends the delivery.
   @inlinable
   package mutating func nextDelivery() -> [Entry]? {
     guard !waiting.isEmpty else {

@@ -1,20 +1,23 @@
 import Foundation
 
-/// Where a thread sleeps that settled or cancelled an operation in the very moment in which another thread settles it.
+/// Where a thread sleeps that tried to settle or cancel an operation while another thread was
+/// settling it.
 ///
-/// One place for all operations, for it is hardly ever needed. Sleeping, not spinning: the thread that is awaited may be a
-/// less urgent one that lost its processor, and a spinning one would keep it from getting that back.
+/// One place serves all operations, because it is hardly ever needed. Sleeping, not spinning: the
+/// awaited thread may be a less urgent one that was preempted, and spinning would keep the
+/// processor from it.
 enum Publication {
   private static let place = Place()
 
-  /// Returns when `isReadable` is true. The thread that makes it so calls ``announce()`` afterwards.
+  /// Waits until `isReadable` returns true. The thread that makes it true then calls
+  /// ``announce()``.
   static func wait(until isReadable: () -> Bool) {
     pthread_mutex_lock(place.mutex)
     while !isReadable() { pthread_cond_wait(place.condition, place.mutex) }
     pthread_mutex_unlock(place.mutex)
   }
 
-  /// Has all who wait look again.
+  /// Makes all waiting threads check again.
   @inline(never)
   static func announce() {
     pthread_mutex_lock(place.mutex)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Releases operations one after the other, however deeply they own each other.
+/// Releases operations iteratively, however deeply they own each other.
 ///
-/// A composition that is released releases its children, and so on: some stack for each level. Here those that are
-/// released while another is being released wait on a list instead.
+/// A composition that is released releases its children, and so on, which takes some stack for each
+/// level. Here, objects that are released during another release wait in a list instead.
 package enum ReleaseList {
   private final class List {
     var objects: [Any] = []
@@ -12,15 +12,15 @@ package enum ReleaseList {
 
   private static let threadLocal = ThreadLocal { List() }
 
-  /// Gives up something that may own operations.
+  /// Releases an object that may own operations.
   package static func release<Object>(_ object: inout Object?) {
     guard object != nil else { return }
-    // In one expression, so that nothing but the list holds it from here on.
+    // In one expression, so that only the list retains it after this.
     threadLocal.current.objects.append(object.take()!)
     drain()
   }
 
-  /// Gives up things that own each other, which the caller must not hold in any other way.
+  /// Releases objects that own each other, to which the caller must hold no other reference.
   static func release<Object>(_ objects: inout [Object]) {
     threadLocal.current.objects.append(contentsOf: objects as [Any])
     objects = []
@@ -32,7 +32,8 @@ package enum ReleaseList {
     guard !list.isDraining else { return }
     list.isDraining = true
     while !list.objects.isEmpty {
-      // The last reference ends with this scope, when no access to the list is under way that it might make again.
+      // The last reference ends with this scope, outside any access to the list, which a
+      // deinitializer may use.
       let last = list.objects.removeLast()
       withExtendedLifetime(last) {}
     }

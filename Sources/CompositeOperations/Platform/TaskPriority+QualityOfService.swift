@@ -1,8 +1,9 @@
 import Foundation
 
 extension QualityOfService {
-  /// That of the queue that executes an operation on the calling thread; nil if none does, or the main queue does: from
-  /// the class of the main thread nothing follows for work that happens elsewhere. To look for it takes long.
+  /// The quality of service of the queue that executes an operation on the calling thread; nil if
+  /// none does, or if the main queue does, whose class means nothing for work elsewhere. Slow to
+  /// look up.
   static var ofExecutingQueue: QualityOfService? {
     guard let queue = OperationQueue.current, queue !== OperationQueue.main else { return nil }
     return queue.qualityOfService
@@ -13,7 +14,7 @@ extension QualityOfService {
 }
 
 extension TaskPriority {
-  /// The priority that belongs to a quality of service. The numbers are those of Dispatch's classes.
+  /// Makes the priority of a quality of service. The numbers are those of Dispatch's classes.
   init(_ qualityOfService: QualityOfService) {
     switch qualityOfService {
     case .background: self = .background
@@ -25,10 +26,10 @@ extension TaskPriority {
     }
   }
 
-  /// That of the calling thread, where the platform has such; nil where it has not, or the thread has none.
+  /// The priority of the calling thread; nil if the thread or the platform has none.
   static var ofCurrentThread: TaskPriority? {
     #if canImport(Darwin)
-    // Dispatch, too, lets what comes from the main thread be user-initiated only.
+    // Like Dispatch, limits work from the main thread to user-initiated.
     let priority = min(UInt8(truncatingIfNeeded: qos_class_self().rawValue), TaskPriority.userInitiated.rawValue)
     return priority == 0 ? nil : TaskPriority(rawValue: priority)
     #else

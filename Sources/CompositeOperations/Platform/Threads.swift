@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 
 enum Threads {
-  /// Runs something on a thread of Dispatch's, now or after a delay.
+  /// Runs a closure on a Dispatch thread, now or after a delay.
   static func later(
     after delay: DispatchTimeInterval? = nil, qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void
   ) {

@@ -1,5 +1,5 @@
 extension Backoff {
-  /// How delays are spread, so that many that failed together do not come back together.
+  /// How delays are randomized, so that clients that failed together do not retry together.
   public struct Jitter: Sendable, Hashable {
     enum Spread: Sendable {
       case inherited, none, full, equal, decorrelated
@@ -7,33 +7,34 @@ extension Backoff {
 
     let spread: Spread
 
-    /// As who uses the backoff spreads delays: ``RetryPolicy/jitter`` of a policy, and ``full`` for a durable job. In a
-    /// policy itself it is ``full``, too.
+    /// The jitter of the user of the backoff: ``RetryPolicy/jitter`` of a policy, ``full`` for a
+    /// durable job. In a policy itself it means ``full``.
     public static let inherited = Jitter(spread: .inherited)
-    /// Not at all: each delay is the backoff's.
+    /// No randomness: each delay is the backoff's.
     public static let none = Jitter(spread: .none)
-    /// Each delay is any between zero and the backoff's, all equally likely.
+    /// Each delay is random between zero and the backoff's, uniformly distributed.
     public static let full = Jitter(spread: .full)
-    /// Each delay is any between half of the backoff's and all of it: never at once.
+    /// Each delay is random between half of the backoff's and all of it.
     public static let equal = Jitter(spread: .equal)
-    /// Each delay is any between the backoff's first and three times the delay before, and at most the maximum: it grows
-    /// by itself, so the backoff counts for nothing but its first delay.
+    /// Each delay is random between the backoff's first and three times the previous delay, and at
+    /// most the maximum. It grows by itself, so only the first delay of the backoff is used.
     ///
-    /// The first delay is any between the backoff's first and three times that. Where the delay before is not kept, as in
-    /// `RetryReactor` and with durable jobs, the backoff's stands in for it.
+    /// The first delay is random between the backoff's first and three times that. `RetryReactor`
+    /// and durable jobs do not keep the previous delay, and use the backoff's instead.
     public static let decorrelated = Jitter(spread: .decorrelated)
   }
 }
 
 extension Backoff.Jitter {
-  /// Spreads the delay after an attempt that failed.
+  /// Randomizes the delay after an attempt that failed.
   ///
   /// - Parameters:
   ///   - attempt: the number of that attempt, from 1.
-  ///   - previous: the delay before that attempt; nil if there was none, or it is not known.
+  ///   - previous: the delay before that attempt; nil if there was none, or it is unknown.
   ///   - maximum: the longest delay there can be.
-  ///   - delay: gives the delay after an attempt, from 1, before it is spread: from zero to the maximum.
-  ///   - random: draws a delay from the first to the second; called if one is needed.
+  ///   - delay: returns the delay after an attempt, from 1, before it is randomized: from zero to
+  ///     the maximum.
+  ///   - random: returns a random delay from the first to the second; called only if needed.
   package func spread(
     afterAttempt attempt: Int, previous: Duration? = nil, maximum: Duration, delay: (_ attempt: Int) -> Duration,
     random: (_ low: Duration, _ high: Duration) throws -> Duration

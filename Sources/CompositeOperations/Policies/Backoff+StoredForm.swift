@@ -1,11 +1,12 @@
 extension Backoff {
-  /// A short text by which the backoff is stored, with each durable job for example, and which later versions of the package
-  /// can read too.
+  /// A short text to store the backoff as, with each durable job for example. Later versions of the
+  /// package can read it.
   ///
-  /// A letter and its numbers, in milliseconds: `n` for none, `c500` for a constant delay, `l500+250` for a linear one,
-  /// `e1000*2` for an exponential and `f1000` for a Fibonacci one. Then `<60000` for the maximum, if there is one. Then `!`
-  /// for ``Jitter/none``, `~f` for ``Jitter/full``, `~e` for ``Jitter/equal`` and `~d` for ``Jitter/decorrelated``. A
-  /// fraction of a millisecond stands behind a point: `c0.05`.
+  /// The text is a letter and its numbers, in milliseconds: `n` for none, `c500` for a constant
+  /// delay, `l500+250` for a linear one, `e1000*2` for an exponential and `f1000` for a Fibonacci
+  /// one. Then `<60000` for the maximum, if there is one. Then `!` for ``Jitter/none``, `~f` for
+  /// ``Jitter/full``, `~e` for ``Jitter/equal`` and `~d` for ``Jitter/decorrelated``. A fraction of
+  /// a millisecond follows a point: `c0.05`.
   ///
   /// Versions up to 0.1.0 know neither `~` nor fractions.
   public var storedForm: String {
@@ -21,7 +22,7 @@ extension Backoff {
     return text + jitter.storedForm
   }
 
-  /// Reads a backoff from its ``storedForm``; nil if that is none.
+  /// Reads a backoff from its ``storedForm``; nil if the text is invalid.
   public init?(storedForm: String) {
     var rest = Substring(storedForm)
     guard let jitter = Jitter(takenFrom: &rest) else { return nil }
@@ -83,7 +84,7 @@ extension Backoff.Jitter {
     }
   }
 
-  /// Reads the jitter at the end of a text, and takes it off.
+  /// Reads the jitter at the end of a text, and removes it.
   fileprivate init?(takenFrom text: inout Substring) {
     if text.last == "!" {
       text.removeLast()
@@ -105,19 +106,19 @@ extension Backoff.Jitter {
 extension Duration {
   private static let attosecondsInMillisecond: Int64 = 1_000_000_000_000_000
 
-  /// In milliseconds, exactly; of a duration from zero to a century.
+  /// The exact milliseconds of a duration from zero to a century.
   fileprivate var storedForm: String {
     let (seconds, attoseconds) = components
     let (milliseconds, fraction) = attoseconds.quotientAndRemainder(dividingBy: Self.attosecondsInMillisecond)
     let whole = "\(seconds * 1000 + milliseconds)"
     guard fraction > 0 else { return whole }
-    // Fifteen digits, without zeros at the end.
+    // Fifteen digits, without trailing zeros.
     var digits = Substring("\(Self.attosecondsInMillisecond + fraction)".dropFirst())
     while digits.last == "0" { digits.removeLast() }
     return "\(whole).\(digits)"
   }
 
-  /// Reads a ``storedForm``; nil if it is none, or longer than a century.
+  /// Reads a ``storedForm``; nil if it is invalid or longer than a century.
   fileprivate init?(storedForm: Substring) {
     let parts = storedForm.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let milliseconds = Self.digits(parts[0]) else { return nil }
@@ -132,7 +133,7 @@ extension Duration {
     guard self <= Backoff.longest else { return nil }
   }
 
-  /// A number of digits alone, at least one.
+  /// Reads a number that consists of at least one digit, and only digits.
   private static func digits(_ text: Substring) -> Int64? {
     text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil
   }

@@ -1,19 +1,20 @@
 import Foundation
 
-/// How long to wait before each further attempt: of a ``RetryPolicy``, or of a durable job.
+/// The delays before further attempts, of a ``RetryPolicy`` or of a durable job.
 ///
 /// ```swift
 /// let patient = Backoff.exponential(from: .seconds(30), maximum: .seconds(6 * 3600))
 /// let regular = Backoff.constant(.seconds(60), jitter: .none)
 /// ```
 ///
-/// A backoff may name a ``maximum`` and a ``jitter``. Where it names none, those of who uses it hold: of a retry policy
-/// ``RetryPolicy/maxDelay`` and ``RetryPolicy/jitter``, of a durable job a day and full jitter.
+/// A backoff may have a ``maximum`` and a ``jitter``. Otherwise those of its user apply: in a retry
+/// policy ``RetryPolicy/maxDelay`` and ``RetryPolicy/jitter``, in a durable job a day and full
+/// jitter.
 ///
-/// It is a value that can be compared, and stored as a short text: see ``storedForm``. So there is none with a closure. For
-/// delays of your own see ``RetryPolicy/delays``.
+/// A backoff can be compared, and stored as a short text, see ``storedForm``; so it contains no
+/// closure. For delays of your own see ``RetryPolicy/delays``.
 ///
-/// No delay is longer than a century; one that is given as longer counts as that.
+/// A delay longer than a century counts as a century.
 public struct Backoff: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     case none
@@ -26,9 +27,9 @@ public struct Backoff: Sendable, Hashable {
   static let longest = Duration.seconds(100 * 365 * 24 * 3600)
 
   let kind: Kind
-  /// The longest delay there can be; nil for that of who uses it.
+  /// The longest delay; nil for that of the backoff's user.
   public let maximum: Duration?
-  /// How the delays are spread.
+  /// How the delays are randomized.
   public let jitter: Jitter
 
   init(kind: Kind, maximum: Duration?, jitter: Jitter) {
@@ -37,19 +38,19 @@ public struct Backoff: Sendable, Hashable {
     self.jitter = jitter
   }
 
-  /// No delay. Not called `none`, which for an option that may be nil would be nil.
+  /// No delay. Not called `none`, which would mean nil for an optional backoff.
   public static let noDelay = Backoff(kind: .none, maximum: nil, jitter: .inherited)
 
-  /// The former name of ``noDelay``. Where an optional backoff is asked for, it is no backoff at all.
+  /// The former name of ``noDelay``. For an optional backoff, `.none` means nil.
   @available(*, deprecated, renamed: "noDelay")
   public static var none: Backoff { noDelay }
 
   /// The same delay each time.
   ///
   /// - Parameters:
-  ///   - delay: how long. Traps if it is negative.
-  ///   - maximum: the longest delay there can be; nil for that of who uses the backoff. Traps if it is negative.
-  ///   - jitter: how the delays are spread.
+  ///   - delay: the delay. Traps if it is negative.
+  ///   - maximum: the longest delay; nil for that of the backoff's user. Traps if it is negative.
+  ///   - jitter: how the delays are randomized.
   public static func constant(
     _ delay: Duration, maximum: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
@@ -60,9 +61,10 @@ public struct Backoff: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - first: the delay before the second attempt. Traps if it is negative.
-  ///   - increment: by how much each further one is longer; nil for as much as the first. Traps if it is negative.
-  ///   - maximum: the longest delay there can be; nil for that of who uses the backoff. Traps if it is negative.
-  ///   - jitter: how the delays are spread.
+  ///   - increment: the growth of each further delay; nil for the first delay. Traps if it is
+  ///     negative.
+  ///   - maximum: the longest delay; nil for that of the backoff's user. Traps if it is negative.
+  ///   - jitter: how the delays are randomized.
   public static func linear(
     from first: Duration, by increment: Duration? = nil, maximum: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
@@ -75,9 +77,10 @@ public struct Backoff: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - first: the delay before the second attempt. Traps if it is negative.
-  ///   - multiplier: what each further one is multiplied by. Traps unless it is a finite number of at least 1.
-  ///   - maximum: the longest delay there can be; nil for that of who uses the backoff. Traps if it is negative.
-  ///   - jitter: how the delays are spread.
+  ///   - multiplier: the factor of each further delay. Traps unless it is a finite number of at
+  ///     least 1.
+  ///   - maximum: the longest delay; nil for that of the backoff's user. Traps if it is negative.
+  ///   - jitter: how the delays are randomized.
   public static func exponential(
     from first: Duration, multiplier: Double = 2, maximum: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
@@ -91,19 +94,19 @@ public struct Backoff: Sendable, Hashable {
   /// Delays each of which is the sum of the two before: 1 s, 1 s, 2 s, 3 s, 5 s.
   ///
   /// - Parameters:
-  ///   - unit: the first two. Traps if it is negative.
-  ///   - maximum: the longest delay there can be; nil for that of who uses the backoff. Traps if it is negative.
-  ///   - jitter: how the delays are spread.
+  ///   - unit: the first two delays. Traps if it is negative.
+  ///   - maximum: the longest delay; nil for that of the backoff's user. Traps if it is negative.
+  ///   - jitter: how the delays are randomized.
   public static func fibonacci(
     _ unit: Duration, maximum: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
     Backoff(.fibonacci(checked(unit, "fibonacci", "unit")), maximum, jitter, "fibonacci")
   }
 
-  /// The delay after an attempt that failed, before it is spread.
+  /// Returns the delay after an attempt that failed, before it is randomized.
   ///
   /// - Parameter attempt: the number of that attempt, from 1; a lower one counts as 1.
-  /// - Returns: a delay of zero or more, and at most ``maximum``, if the backoff names one.
+  /// - Returns: a delay of zero or more, and at most ``maximum``, if there is one.
   public func delay(afterAttempt attempt: Int) -> Duration {
     let steps = max(attempt, 1) - 1
     let delay: Duration =
@@ -117,7 +120,7 @@ public struct Backoff: Sendable, Hashable {
     return min(delay, maximum ?? Self.longest)
   }
 
-  /// The same with each duration changed, and with another maximum and another jitter.
+  /// Returns a copy with each duration changed, and with another maximum and jitter.
   package func with(
     maximum: Duration?, jitter: Jitter, eachDuration change: (Duration) -> Duration
   ) -> Backoff {
@@ -144,7 +147,8 @@ public struct Backoff: Sendable, Hashable {
     return min(duration, longest)
   }
 
-  // No sum or product of these is longer than two centuries: the durations are at most one, and so is what they grow to.
+  // No sum or product of these exceeds two centuries: the durations and the results are at most
+  // one.
 
   private static func linear(_ first: Duration, _ increment: Duration, _ steps: Int) -> Duration {
     guard increment > .zero else { return first }
@@ -171,7 +175,7 @@ public struct Backoff: Sendable, Hashable {
 }
 
 extension Backoff {
-  /// There is none with a closure.
+  /// Unavailable: a backoff contains no closure.
   @available(
     *, unavailable,
     message:

@@ -1,26 +1,29 @@
 import Foundation
 
-// Operations that are not run while what they need has failed too often. Everything of this policy is here: how it decides, its
-// plan, its error, and the method.
+// Keeps operations from running while what they need has failed too often. The whole policy is
+// here: its state, its source, its error, and the method.
 
 extension ComposableOperation {
-  /// Runs this operation unless a circuit breaker, which it shares with others, is open.
+  /// Runs this operation unless a circuit breaker that it shares with others is open.
   ///
   /// ```swift
   /// let mail = CircuitBreaker("mail", failureThreshold: 3, resetAfter: .seconds(60))
   /// let letter = Send(message).timeout(.seconds(10)).guarded(by: mail)
   /// ```
   ///
-  /// Returns one operation that owns this one. Once that has started, the dependencies of this operation are waited for. Then the
-  /// breaker is asked, where operations run: closed, it lets this operation run, and learns how that ends; open, this
-  /// operation is cancelled without being run, and the returned one fails at once with ``CircuitBreakerError``.
+  /// Returns one operation that owns this one. After its start it waits for the dependencies of
+  /// this operation, and then consults the breaker, where operations run. A closed breaker lets
+  /// this operation run, and records its end. If the breaker is open, this operation is cancelled
+  /// without being run, and the returned one fails at once with ``CircuitBreakerError``.
   ///
-  /// The returned operation settles as this one does. Cancelled, it cancels this one; the breaker counts that neither as a
-  /// failure nor as a success. An operation that is running, queued or composed elsewhere is not held back: it is waited for,
-  /// and how it ends is counted unless the breaker is open.
+  /// The returned operation has the outcome of this one. Cancelling it cancels this one; the
+  /// breaker counts that neither as a failure nor as a success. An operation that is running,
+  /// queued or composed elsewhere is not held back: the returned one waits for it, and its end
+  /// counts unless the breaker is open.
   ///
-  /// Around a retry, all attempts count as one. Inside of it, each attempt asks the breaker, and an open one is what the attempt
-  /// fails with: let the policy end there, or wait for ``CircuitBreakerError/retryAfter``.
+  /// Around a retry, all attempts count as one. Inside a retry, each attempt consults the breaker,
+  /// and fails if that is open: let the retry policy end there, or wait for
+  /// ``CircuitBreakerError/retryAfter``.
   ///
   /// - Parameter breaker: the breaker. Kept until the returned operation is released.
   public func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Value> {
@@ -29,7 +32,8 @@ extension ComposableOperation {
 }
 
 extension Operation {
-  /// The same for any other operation, which has no value: see ``ComposableOperation/guarded(by:)``.
+  /// Guards an operation of any other type, which has no value: see
+  /// ``ComposableOperation/guarded(by:)``.
   @_disfavoredOverload
   public final func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Void> {
     ComposedOperation(CircuitBreakerSource(self, by: breaker, givesVoid: true))
@@ -43,7 +47,7 @@ extension OperationKind {
 
 // MARK: - The breaker
 
-/// Remembers whether what several operations need works, and keeps them from asking for it while it does not: see
+/// A circuit breaker, which keeps operations from running while a resource they share fails: see
 /// ``ComposableOperation/guarded(by:)``.
 ///
 /// ```text
@@ -52,27 +56,28 @@ extension OperationKind {
 ///                                  └────failure─────┘
 /// ```
 ///
-/// Half open, it lets one operation through, whose end decides. How an operation ends that was let through before the
-/// breaker opened or closed is not counted any more.
+/// Half open, it admits one operation, whose end decides. The end of an operation that was admitted
+/// before the breaker opened or closed no longer counts.
 ///
-/// Keep one for each thing that can fail by itself: a server, a device. May be used from any thread.
+/// Use one for each resource that can fail by itself: a server, a device. May be used on any
+/// thread.
 public final class CircuitBreaker: Sendable {
-  /// What a breaker does with the operations that come.
+  /// What a breaker does with the next operations.
   ///
   /// More states may come: a `switch` over them needs a `default`.
   public struct State: Sendable, Hashable, CustomStringConvertible {
-    /// It lets them run.
+    /// The breaker lets operations run.
     public static let closed = State(description: "closed")
-    /// It lets none run.
+    /// The breaker lets no operation run.
     public static let open = State(description: "open")
-    /// It lets one run, to see whether that succeeds.
+    /// The breaker lets one operation run, whose end decides.
     public static let halfOpen = State(description: "half open")
 
     /// The state in words.
     public let description: String
   }
 
-  /// What the breaker is called in timelines and errors.
+  /// The name of the breaker in timelines and errors.
   public let name: String?
   private let timekeeper: Timekeeper
   private let isFailure: @Sendable (any Error) -> Bool
@@ -82,15 +87,15 @@ public final class CircuitBreaker: Sendable {
   /// Makes a breaker that is closed.
   ///
   /// - Parameters:
-  ///   - name: what it is called in timelines and errors.
+  ///   - name: its name in timelines and errors.
   ///   - failureThreshold: how many failures in a row open it. Traps unless it is positive.
   ///   - resetAfter: how long it stays open, by `clock`. Traps if it is negative.
   ///   - clock: the clock that the time is measured by.
-  ///   - isFailure: whether an error tells that what operations need does not work. Called on the thread on which the operation
-  ///     settled, under no lock. Others, such as that of a wrong request, count as a success: there was an answer. By default
-  ///     all do.
-  ///   - whenStateChanges: called with each new state, in their order, by one thread at a time, which is one that uses the
-  ///     breaker; under no lock.
+  ///   - isFailure: whether an error means that the resource fails. Called on the thread that
+  ///     settled the operation, under no lock. Other errors, such as that of an invalid request,
+  ///     count as a success: the resource answered. By default all errors count as failures.
+  ///   - whenStateChanges: called with each new state, in order, by one thread at a time that uses
+  ///     the breaker; under no lock.
   public init(
     _ name: String? = nil, failureThreshold: Int = 5, resetAfter: Duration = .seconds(30),
     clock: some Clock<Duration> = ContinuousClock(), isFailure: @escaping @Sendable (any Error) -> Bool = { _ in true },
@@ -110,16 +115,16 @@ public final class CircuitBreaker: Sendable {
     circuit = LockBox(CircuitState(threshold: failureThreshold, resetAfter: resetAfter))
   }
 
-  /// What it does with the next operation that comes.
+  /// The current state: what the breaker does with the next operation.
   public var state: State {
     let now = timekeeper.now
     return circuit.withLock { $0.state(at: now) }
   }
 
-  /// Opens it now, for the time that failures would open it for.
+  /// Opens the breaker now, for the time for which failures would open it.
   public func trip() { change { $0.trip(at: $1) } }
 
-  /// Closes it now, and forgets what has failed.
+  /// Closes the breaker now, and forgets the failures.
   public func reset() { change { circuit, _ in circuit.reset() } }
 
   fileprivate func admit() -> CircuitState.Admission { change { $0.admit(at: $1) } }
@@ -147,10 +152,10 @@ public final class CircuitBreaker: Sendable {
 
 // MARK: - How it decides
 
-/// What a breaker knows.
+/// The state of a breaker.
 struct CircuitState {
   enum Phase: Equatable {
-    /// So many have failed in a row.
+    /// This many operations have failed in a row.
     case closed(failures: Int)
     case open(until: Timekeeper.Time)
     case halfOpen(isTrying: Bool)
@@ -164,27 +169,28 @@ struct CircuitState {
     }
   }
 
-  /// What an operation has that was let through.
+  /// Identifies an admitted operation.
   struct Ticket: Equatable {
     fileprivate let period: Int
   }
 
   enum Admission: Equatable {
     case run(Ticket)
-    /// - Parameter retryAfter: when the next may be let through; nil if that depends on one that runs.
+    /// - Parameter retryAfter: when the next operation may be admitted; nil if that depends on one
+    ///   that runs.
     case refuse(retryAfter: Duration?)
   }
 
   enum Ending: CaseIterable {
     case success, failure
-    /// It was cancelled.
+    /// The operation was cancelled.
     case undecided
   }
 
   private let threshold: Int
   private let resetAfter: Duration
   private(set) var phase = Phase.closed(failures: 0)
-  /// Changes whenever it opens or closes, or lets another one try.
+  /// Changes when the breaker opens or closes, or lets another operation try.
   private var period = 0
   var changes = Outbox<CircuitBreaker.State>()
 
@@ -234,7 +240,7 @@ struct CircuitState {
     period += 1
   }
 
-  /// Returns whether the caller has to deliver the changes.
+  /// Records a change of state. Returns whether the caller must deliver the changes.
   mutating func noteChange(from before: CircuitBreaker.State) -> Bool {
     guard phase.state != before else { return false }
     changes.append(phase.state)
@@ -244,10 +250,10 @@ struct CircuitState {
 
 // MARK: - The plan
 
-/// An operation that runs if a breaker lets it: the engine of `guarded`.
+/// Runs an operation if a breaker admits it: the engine of `guarded`.
 private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  // see the field
   private let breaker: CircuitBreaker
-  // Only whoever is asking or ends touches it.
+  // Only the thread that asks or ends uses it.
   private var ticket: CircuitState.Ticket?
 
   init(_ guarded: Operation, by breaker: CircuitBreaker, givesVoid: Bool) {
@@ -278,18 +284,19 @@ private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  //
 
 // MARK: - The error
 
-/// What an operation fails with that a ``CircuitBreaker`` has not let run.
+/// The error of an operation that a ``CircuitBreaker`` has not let run.
 public struct CircuitBreakerError: Error, Sendable, Equatable {
   /// The operation, as text: its name if it has one, and its type.
   public let operationDescription: String
-  /// What the breaker is called, if it has a name.
+  /// The name of the breaker, if it has one.
   public let breakerName: String?
-  /// How long the breaker stays open from now on; nil if one operation is trying, whose end decides.
+  /// How long the breaker stayed open when this was thrown; nil if one operation is trying, whose
+  /// end decides.
   public let retryAfter: Duration?
 }
 
 extension CircuitBreakerError: LocalizedError, CustomStringConvertible {
-  /// What was not run, because of which breaker, and when to try again.
+  /// A text that names the operation and the breaker, and tells when to try again.
   public var description: String {
     let name = breakerName.map { HarmlessText.line(ErrorReport.quoted($0)) }
     let breaker = name.map { "The circuit breaker \($0)" } ?? "A circuit breaker"

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Waits until a claim is granted, or refused.
+/// A gate that waits until a claim is granted or refused.
 ///
-/// If the root of its tree has a slot of a queue, other trees may use that meanwhile: one of them may hold what this one waits
-/// for, and wait for a slot itself.
+/// If the root of its tree has a slot of a queue, other trees may use it meanwhile: one of them may
+/// hold what this one waits for, and wait for a slot itself.
 class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private enum Wait {
     case new
-    /// The pool, if there is one, knows of it, and may lend the slot of the root.
+    /// The wait has begun in the pool, if there is one, which may lend the slot of the root.
     case begun(QueuePool?)
-    /// It need no longer wait, but the slot may still be lent.
+    /// The claim no longer waits, but the slot may still be lent.
     case ending
     case over
   }
@@ -19,26 +19,28 @@ class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private let wait = LockBox(Wait.new)
 
   /// - Parameters:
-  ///   - guarded: an operation of the composition's that the claim is for. If that is cancelled, the claim leaves the line
-  ///     at once.
-  ///   - environment: of the composition.
+  ///   - guarded: the operation of the composition that the claim is for. If it is cancelled, the
+  ///     claim leaves the line at once.
+  ///   - environment: the environment of the composition.
   init(for guarded: Operation?, in environment: ExecutionEnvironment) {
     self.guarded = guarded
     self.environment = environment
     super.init()
   }
 
-  /// Has ``pass()`` called when the claim waits no more. False if it does not wait now.
+  /// Arranges that ``pass()`` is called when the claim no longer waits. Returns false if it does
+  /// not wait.
   func attach() -> Bool {
     preconditionFailure("abstract")
   }
 
-  /// The claim leaves the line at once; and if it no longer waits, gives back what it got, if `isGranted`.
+  /// Removes the claim from the line; if it no longer waits and `isGranted`, gives back what it
+  /// holds.
   func giveBack(isGranted: Bool) {
     preconditionFailure("abstract")
   }
 
-  /// Settles the gate as the claim stands.
+  /// Settles the gate by the state of the claim.
   func conclude() {
     finish()
   }
@@ -69,17 +71,18 @@ class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
       if case .ending = wait { return true }
       return false
     }
-    // Granted while its slot is lent, it has not used it.
+    // A claim that was granted while its slot is lent was not used.
     giveBack(isGranted: isEnding)
     end { [self] in finish() }
   }
 
-  /// The claim no longer waits.
+  /// Called when the claim no longer waits.
   final func pass() {
     end { [self] in conclude() }
   }
 
-  /// Settles the gate: now, or, if its root has lent its slot, when that is back. Only the first call counts.
+  /// Settles the gate: now, or when the slot that the root has lent is returned. Only the first
+  /// call counts.
   private func end(_ settle: @escaping @Sendable () -> Void) {
     let last = wait.withLock { wait in
       let last = wait

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Something that a composition waits for, as a child: it takes no slot, and no thread.
+/// A child by which a composition waits for something, without a slot or a thread.
 ///
-/// Subclasses begin to wait in `main`, finish when they need wait no more, and stop in `didCancel`.
+/// Subclasses begin to wait in `main`, finish when the wait is over, and stop in `didCancel`.
 class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the subclasses
   override init() {
     super.init(flags: .needsNoSlot)
   }
 
-  /// What it waits for, in words. Asked for when something is drawn.
+  /// What the gate waits for, in words. Read for drawings.
   var purpose: String { "waits" }
 
   override final var name: String? {
@@ -20,7 +20,7 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
 
   package override final var form: OperationKind? { .wait }
 
-  /// Names as they stand in a sentence, and not too many.
+  /// Formats up to three names for a sentence.
   static func list(_ names: [String]) -> String {
     let shown = names.prefix(3).map { "“\($0)”" }.joined(separator: ", ")
     return names.count > 3 ? "\(shown) and \(names.count - 3) more" : shown
@@ -34,21 +34,22 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
       })
   }
 
-  /// Has the gate pass when `operation`, which is this composition's to start, is cancelled or settled by others.
+  /// Lets the gate pass when `operation`, which this composition is to start, is cancelled or
+  /// settled by other code.
   final func pass(whenDecided operation: Operation, _ pass: @escaping @Sendable () -> Void) {
     (operation as? SettlingOperation)?.setWhenDecidedUnstarted(pass)
   }
 }
 
-/// Waits for the dependencies of an operation.
+/// A gate that waits for the dependencies of an operation.
 final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private let operation: Operation
   private let guarded: Operation
   private let wait = LockBox<DependencyWait?>(nil)
 
   /// - Parameters:
-  ///   - operation: the one with the dependencies.
-  ///   - guarded: if that is cancelled, nothing has to be waited for any more.
+  ///   - operation: the operation with the dependencies.
+  ///   - guarded: the operation whose cancel ends the wait.
   init(of operation: Operation, for guarded: Operation) {
     self.operation = operation
     self.guarded = guarded
@@ -74,7 +75,7 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
   }
 }
 
-/// Waits until an operation that is somebody else's has settled.
+/// A gate that waits until an operation that other code started has settled.
 final class SettlementGate: GateOperation, SettlementObserver, @unchecked Sendable {  // immutable
   let operation: Operation
 

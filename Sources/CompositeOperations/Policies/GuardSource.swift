@@ -1,53 +1,57 @@
 import Foundation
 
-/// One operation, and something that comes before it: the engine of `condition`, `exclusive`, `limited` and
+/// Runs one operation after its guards: the engine of `condition`, `exclusive`, `limited` and
 /// `guarded`.
 ///
-/// It waits for the operation's dependencies, then goes through what a subclass puts before the operation, and runs it
-/// last. If it comes to an end before that, the operation is settled without being run.
-class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins, is asking or ends touches the fields
+/// It waits for the operation's dependencies, then runs the steps that a subclass puts before the
+/// operation, and the operation last. If it ends before that, the operation is settled without
+/// being run.
+class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
   private enum Stage {
     case new
-    /// The operation's dependencies are waited for.
+    /// Waiting for the operation's dependencies.
     case waiting
-    /// What the subclass puts before the operation is under way.
+    /// Running the steps that the subclass puts before the operation.
     case guarding
     /// The operation was handed out, or settled without being run.
     case done
   }
 
   private var stage = Stage.new
-  /// The operations whose dependencies are to be waited for.
+  /// The operations whose dependencies this source waits for.
   private var unmet: [Operation] = []
-  /// The dependencies of the owner and of the operation. Of guards around guards the outermost waits for all of them,
-  /// and tells the others; so nothing that they wait for is needed to meet them.
+  /// The dependencies of the owner and of the operation. In nested guards the outermost waits for
+  /// all of them, and passes them on to the others; so no guard holds anything while it waits for
+  /// them.
   private(set) final var dependencies: [Operation]?
-  /// Whether the operation is this source's to start. Else somebody started it, and it is waited for and left alone.
+  /// Whether this source starts the operation. If not, other code does: this source only waits for
+  /// it.
   private(set) final var isOurs = false
-  /// Whether a guard around this one is taking over what this one guards. Guarded by the striped lock, like the next.
+  /// Whether an outer guard is taking over the operation of this one. Like `whenReturned`, guarded
+  /// by the striped lock.
   private var isLent = false
-  /// Called when that is over.
+  /// Called when the operation was returned.
   private var whenReturned: [@Sendable () -> Void] = []
 
   init(_ guarded: Operation, givesVoid: Bool) {
     super.init(guarded, givesVoid: givesVoid, joins: false)
   }
 
-  /// What comes next before the operation; nil if it may run. Called where operations run.
+  /// Returns the next step before the operation; nil if it may run. Called where operations run.
   ///
-  /// - Parameter previous: what was returned last, settled; nil at first.
+  /// - Parameter previous: the last returned step, settled; nil at first.
   func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
     preconditionFailure("abstract")
   }
 
-  /// The owner has been started, is not paused, and no dependency has to be waited for. Called inside of `start()`.
+  /// Called inside `start()` if the owner is not paused and there is no dependency to wait for.
   func arrive(for guarded: Operation) {}
 
-  /// The last child has finished, and the owner settles next.
+  /// Called when the last child has finished, just before the owner settles.
   ///
   /// - Parameters:
-  ///   - ending: how.
-  ///   - error: what with, if it is a failure.
+  ///   - ending: the ending of the owner.
+  ///   - error: the error of a failure.
   func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {}
 
   override final func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
@@ -62,7 +66,8 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins
     guard let guarded, !guarded.isDecided else { return }
     if stage == .new { takeOver(guarded) }
     guard !guarded.isDecided, !unmet.contains(where: DependencyWait.isNeeded) else { return }
-    // One that is paused holds nothing that others could use: it comes when it is resumed, and has its place from now.
+    // A paused operation holds nothing that others could use. It gets its place now, and arrives
+    // when it is resumed.
     if state.withLock({ $0.isHeld }) { takePlace(Place.next) } else { arrive(for: guarded) }
   }
 
@@ -72,9 +77,11 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins
     lookInside(guarded)
   }
 
-  /// Finds the guards that the operation consists of, takes over what they guard, and gathers all dependencies.
+  /// Finds the guards inside the operation, takes over their operations, and collects all
+  /// dependencies.
   ///
-  /// A guard inside may be settled by others meanwhile, so what it guards is lent: whoever ends it leaves that alone.
+  /// Other code may settle an inner guard meanwhile, so that lends its operation: the thread that
+  /// ends the guard leaves it alone.
   private func lookInside(_ guarded: Operation) {
     var operations: [Operation] = []
     var lent: [(source: GuardSource, operation: Operation, isOurs: Bool)] = []
@@ -103,7 +110,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins
     }
   }
 
-  /// False if somebody ended this guard meanwhile, so that the operation is still to be settled.
+  /// Returns false if other code ended this guard meanwhile: the caller then settles the operation.
   private func takeBack(isOurs: Bool, dependencies: [Operation]) -> Bool {
     var whenReturned: [@Sendable () -> Void] = []
     let goesOn = StripedLock.withLock(of: self) {
@@ -119,7 +126,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins
     return goesOn
   }
 
-  /// Has `action` called when what this guard guards is given back. False if it is here.
+  /// Calls `action` when the operation of this guard is returned. Returns false if it is not lent.
   final func callWhenReturned(_ action: @escaping @Sendable () -> Void) -> Bool {
     StripedLock.withLock(of: self) {
       if isLent { whenReturned.append(action) }
@@ -129,7 +136,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins
 
   override final func nextStep(after previous: Operation?, count: Int) -> Step {
     let (operation, isLent) = StripedLock.withLock(of: self) { (self.operation, self.isLent) }
-    // Meets only a program that starts what it gave away.
+    // Happens only if the program starts an operation that it has composed.
     if isLent { return .run(ReturnGate(self)) }
     guard let guarded = operation else { return .settle(.cancelled) }
     switch stage {
@@ -154,24 +161,24 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins
   }
 
   private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Step {
-    // One that was cancelled or settled by others needs nothing more.
+    // An operation that was cancelled, or settled by other code, needs no further guard.
     if !isOurs || !guarded.isDecided, let step = nextGuard(for: guarded, after: previous) { return step }
     stage = .done
     lastTag = count + 1
     return .run(isOurs ? guarded : SettlementGate(of: guarded))
   }
 
-  /// ``conclude(as:value:error:)`` settles it.
+  /// Nil: ``conclude(as:value:error:)`` settles the operation.
   override final func takeUnasked() -> Operation? { nil }
 
-  /// What comes before the work is no earlier work.
+  /// Guards do not count as earlier work.
   override final var knownChildren: KnownChildren {
     var known = super.knownChildren
     known.earlier = min(known.earlier, 1)
     return known
   }
 
-  /// The operation alone, or what waits for it where another owner runs it; not what comes before.
+  /// Only the operation, or the gate that waits for it if other code runs it, stands for the work.
   override final func work(standingFor child: Operation) -> Operation? {
     if let gate = child as? SettlementGate { return gate.operation }
     return child === wrapped && !(child is DelayOperation) ? child : nil
@@ -200,7 +207,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only whoever begins
 }
 
 extension Operation {
-  /// Whether the operation will not run any more.
+  /// Whether the operation will not run, or run on.
   fileprivate var isDecided: Bool {
     isCancelled || (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
   }
@@ -210,7 +217,7 @@ extension Operation {
   }
 }
 
-/// Does something when an operation has settled.
+/// Calls a closure when an operation has settled.
 private final class SettlementAction: SettlementObserver {
   private let action: @Sendable () -> Void
 
@@ -223,7 +230,7 @@ private final class SettlementAction: SettlementObserver {
   }
 }
 
-/// Waits until a guard has back what it lent.
+/// A gate that waits until a guard has its operation back.
 private final class ReturnGate: GateOperation, @unchecked Sendable {  // immutable
   private let lender: GuardSource
 

@@ -1,31 +1,35 @@
 import Foundation
 
-// Rounds of the same work, every so often: `repeating`.
+// Runs the same work periodically: `repeating`.
 
-/// Does the same work every so often, until a condition holds.
+/// Runs the same work periodically until a condition holds.
 ///
 /// ```swift
 /// let done = repeating(every: .seconds(5), until: { $0.isFinished }) { _ in FetchStatus(of: job) }
 /// let heartbeat = repeating(every: .seconds(30)) { _ in Ping(host).settled() }  // until it is cancelled
 /// ```
 ///
-/// Returns one operation that owns all rounds, and keeps the value of the last one alone. The first round begins at once, each
-/// further one `interval` after the beginning of the one before; a round that takes longer is followed by the next at
-/// once, and what was missed is not made up for. It succeeds with the value of the round after which `isDone` says so, or
-/// of the last that `maxRounds` allows. A round that fails or is cancelled ends it in the same way; what may fail and go on
-/// is a round of `settled()` or `retrying`.
+/// Returns one operation that owns all rounds, and keeps only the value of the last one. The first
+/// round begins at once, each further one `interval` after the beginning of the one before. If a
+/// round takes longer, the next follows at once; missed rounds are skipped. The operation succeeds
+/// with the value of the round for which `isDone` returns true, or of the last that `maxRounds`
+/// allows. A round that fails or is cancelled ends it with the same outcome; use `settled()` or
+/// `retrying` for rounds that may fail.
 ///
-/// Cancelling it cancels the round, or ends the pause, that is under way; so does settling it yourself. Between rounds no
-/// thread and no slot of a queue is taken.
+/// Cancelling it, or settling it yourself, cancels the current round or pause. Between rounds it
+/// takes no thread and no slot of a queue.
 ///
 /// - Parameters:
-///   - interval: the time from the beginning of one round to that of the next. Traps if it is negative.
-///   - clock: the clock that it is measured by.
-///   - maxRounds: how many rounds there are at most. Traps if it is less than 1.
-///   - isDone: whether the value of a round is the one that was waited for. An error that it throws is what the returned
-///     operation fails with; `CancellationError` cancels. Called where the operations run. By default never.
-///   - makeOperation: makes each round, and gets its number, from 1. Called when the round is due, where the operations run;
-///     released when none will be made any more. What it throws ends the rounds as what `isDone` throws does.
+///   - interval: the time from the beginning of one round to that of the next. Traps if it is
+///     negative.
+///   - clock: the clock that measures the interval.
+///   - maxRounds: the maximum number of rounds. Traps if it is less than 1.
+///   - isDone: whether to end with the value of a round; never by default. Called where the
+///     operations run. The returned operation fails with an error that it throws;
+///     `CancellationError` cancels it.
+///   - makeOperation: makes the operation of each round from its number, from 1. Called when the
+///     round is due, where the operations run; released after the last round was made. An error
+///     that it throws has the same effect as one of `isDone`.
 public func repeating<O: ComposableOperation>(
   every interval: Duration, clock: some Clock<Duration> = ContinuousClock(), maxRounds: Int = .max,
   until isDone: @escaping @Sendable (_ value: O.Value) throws -> Bool = { _ in false },

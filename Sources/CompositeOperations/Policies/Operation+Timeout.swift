@@ -1,28 +1,33 @@
 import Foundation
 
-// A limit in time for an operation: `timeout` and `deadline`.
+// Time limits for operations: `timeout` and `deadline`.
 
 extension ComposableOperation {
-  /// Gives this operation a limited time, and fails with ``OperationTimeout`` if it has not ended by then.
+  /// Limits the time of this operation, and fails with ``OperationTimeout`` if it has not ended by
+  /// then.
   ///
   /// ```swift
   /// let user = FetchUser(id: 7).timeout(.seconds(3))
   /// ```
   ///
-  /// Returns one operation that owns this one, and starts it unless somebody else does; see ``then(_:)``. It settles as
-  /// this one does, if that is in time. When the time is up this one is cancelled (not if somebody else started it), and
-  /// the returned one fails, without being cancelled itself; if somebody cancels it while it waits for the work, it is
-  /// cancelled. Settle it yourself, and this one is cancelled too. Once it has settled, no timer is left.
+  /// Returns one operation that owns this one, and starts it unless other code does; see
+  /// ``then(_:)``. If this one ends in time, the returned one has its outcome. When the time is up,
+  /// this one is cancelled (unless other code started it), and the returned one fails without being
+  /// cancelled itself; a cancel while it waits for the work cancels it. Settling the returned one
+  /// yourself cancels this one too. No timer is left once it has settled.
   ///
-  /// The time runs from the moment in which this operation may start: waiting for a slot of a queue does not count, waiting
-  /// for dependencies of this operation does. A composite may start at once, so that what its children wait for counts.
+  /// The time runs from the moment when this operation may start: waiting for a slot of a queue
+  /// does not count, waiting for dependencies of this operation does. A composite may start at
+  /// once, so the waits of its children count.
   ///
-  /// In a queue that was given to a composite around it, the work takes its slot until it has ended, also if the returned
-  /// operation has settled before. Added to a queue by itself, the returned operation takes a slot until it has settled.
+  /// In the queue of a composite around it, the work keeps its slot until it has ended, even if the
+  /// returned operation has settled before. If the returned operation is itself added to a queue,
+  /// it keeps its slot until it has settled.
   ///
   /// - Parameters:
-  ///   - limit: how long. Traps unless it is positive.
-  ///   - behavior: whether the returned operation fails at once, which is the default, or when this one has ended.
+  ///   - limit: the time. Traps unless it is positive.
+  ///   - behavior: whether the returned operation fails at once, the default, or when this one has
+  ///     ended.
   ///   - clock: the clock that measures the time.
   public func timeout(
     _ limit: Duration, _ behavior: TimeoutBehavior = .settlesAtOnce, clock: some Clock<Duration> = ContinuousClock()
@@ -30,17 +35,19 @@ extension ComposableOperation {
     timed(self, limit, behavior, clock, givesVoid: false)
   }
 
-  /// Gives this operation time until an instant of a clock; see ``timeout(_:_:clock:)``.
+  /// Limits the time of this operation to an instant of a clock; see ``timeout(_:_:clock:)``.
   ///
-  /// The returned operation has to be started to fail: before that, nothing happens at the deadline. From then on it
-  /// does not matter whether this operation has started. If it has not, because it waits for a slot or a dependency, or
-  /// because the deadline had passed before, it is cancelled and never runs. If this operation has settled before the
-  /// returned one is started, that settles as this one did, whatever the time.
+  /// The returned operation must be started to fail: before that, nothing happens at the deadline.
+  /// From then on it does not matter whether this operation has started. If it has not, because it
+  /// waits for a slot or a dependency, or because the deadline has already passed, it is cancelled
+  /// and never runs. If this operation has settled before the returned one is started, that has its
+  /// outcome, whatever the time.
   ///
   /// - Parameters:
   ///   - deadline: the instant.
-  ///   - clock: the clock that the instant is one of.
-  ///   - behavior: whether the returned operation fails at once, which is the default, or when this one has ended.
+  ///   - clock: the clock of the instant.
+  ///   - behavior: whether the returned operation fails at once, the default, or when this one has
+  ///     ended.
   public func deadline<C: Clock>(
     _ deadline: C.Instant, clock: C, _ behavior: TimeoutBehavior = .settlesAtOnce
   ) -> SimpleOperation<Value> where C.Duration == Duration {
@@ -49,9 +56,11 @@ extension ComposableOperation {
 }
 
 extension Operation {
-  /// The same for any other operation, which has no value: see ``ComposableOperation/timeout(_:_:clock:)``.
+  /// Limits the time of an operation of any other type, which has no value: see
+  /// ``ComposableOperation/timeout(_:_:clock:)``.
   ///
-  /// A plain asynchronous operation has to finish when it is cancelled, or it goes on after the timeout.
+  /// A plain asynchronous operation must finish when it is cancelled; otherwise it continues after
+  /// the timeout.
   @_disfavoredOverload
   public final func timeout(
     _ limit: Duration, _ behavior: TimeoutBehavior = .settlesAtOnce, clock: some Clock<Duration> = ContinuousClock()
@@ -59,7 +68,8 @@ extension Operation {
     timed(self, limit, behavior, clock, givesVoid: true)
   }
 
-  /// The same for any other operation, which has no value: see ``ComposableOperation/deadline(_:clock:_:)``.
+  /// Limits the time of an operation of any other type, which has no value: see
+  /// ``ComposableOperation/deadline(_:clock:_:)``.
   @_disfavoredOverload
   public final func deadline<C: Clock>(
     _ deadline: C.Instant, clock: C, _ behavior: TimeoutBehavior = .settlesAtOnce

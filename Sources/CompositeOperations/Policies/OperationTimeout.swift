@@ -1,17 +1,17 @@
 import Foundation
 
-/// What an operation with a timeout or a deadline fails with, when that has passed.
+/// The error of an operation whose timeout or deadline has passed.
 public struct OperationTimeout: Error, Sendable, Equatable {
-  /// How long the operation was given; nil if it had a deadline.
+  /// The time limit; nil if the operation had a deadline.
   public let limit: Duration?
   /// The operation that did not end in time, as text: its name if it has one, and its type.
   public let operationDescription: String
-  /// Whether another owner had started the operation, so that it was not cancelled.
+  /// Whether other code had started the operation, so that it was not cancelled.
   var isLeftAlone = false
 }
 
 extension OperationTimeout: LocalizedError, CustomStringConvertible {
-  /// The sentence: which operation did not end in which time.
+  /// A text that names the operation and the time limit.
   public var description: String {
     let end = limit.map { "within \($0)" } ?? "before its deadline"
     let consequence = isLeftAlone ? ". It was not cancelled, for it was started elsewhere" : ", and was cancelled"
@@ -23,10 +23,10 @@ extension OperationTimeout: LocalizedError, CustomStringConvertible {
   public var errorDescription: String? { description }
 }
 
-/// When an operation whose time is up settles.
+/// When an operation settles whose time is up.
 public enum TimeoutBehavior: Sendable, Equatable {
-  /// At once. The work may still be winding down.
+  /// It settles at once. The work may still be winding down.
   case settlesAtOnce
-  /// When the work has ended, which it was told to by a cancel. It does not count any more how it ended.
+  /// It settles when the work, which is cancelled, has ended; the outcome of the work is ignored.
   case waitsForWork
 }

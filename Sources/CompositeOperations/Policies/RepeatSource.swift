@@ -1,7 +1,7 @@
 import Foundation
 
-/// Rounds, one after the other, with pauses between them: the engine of `repeating`.
-final class RepeatSource: WrappingSource, @unchecked Sendable {  // only whoever is asking touches the fields
+/// Runs rounds with pauses between them: the engine of `repeating`.
+final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the asking thread uses the fields
   private let interval: Duration
   private let timekeeper: Timekeeper
   private let maxRounds: Int
@@ -10,7 +10,7 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only whoever
   private var round = 0
   /// When the round after this one is due.
   private var nextRound: Timekeeper.Time?
-  /// The last round, so that it is known when it is returned again.
+  /// The last round, to recognize it if it is returned again.
   private var last: Operation?
   /// The pause that is the current child.
   private var pause: DelayOperation?
@@ -65,7 +65,7 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only whoever
 
   override var kind: OperationKind { .repeating }
 
-  /// Pauses are children as well.
+  /// The attempt of a round; pauses are children as well.
   override func attempt(of tag: Int) -> Int { pause == nil ? max(round, 1) : 1 }
 
   override func discardSteps() {

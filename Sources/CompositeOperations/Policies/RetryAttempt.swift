@@ -7,10 +7,10 @@
 /// }
 /// ```
 public struct RetryAttempt: Sendable {
-  /// Its number, from 1.
+  /// The number of the attempt, from 1.
   public let number: Int
 
-  /// The time from when the first attempt was begun, on the clock that delays are measured by.
+  /// The time since the first attempt began, on the clock that measures delays.
   public let elapsed: Duration
 
   private let failures: RetryError.Failures
@@ -21,24 +21,25 @@ public struct RetryAttempt: Sendable {
     self.failures = failures
   }
 
-  /// What attempts have failed with so far, in their order. Empty before the first attempt.
+  /// The errors of the attempts so far, in order. Empty before the first attempt.
   ///
-  /// Of more than ``RetryError/maxErrorCount`` these are the first four, and the newest, as in ``RetryError/errors``.
+  /// If there were more than ``RetryError/maxErrorCount``, the first four and the newest, as in
+  /// ``RetryError/errors``.
   public var errors: [any Error] { failures.errors }
 
-  /// How many errors were left out, between the fourth and the fifth of ``errors``.
+  /// How many errors were omitted between the fourth and the fifth of ``errors``.
   public var omittedErrorCount: Int { failures.omittedCount }
 
-  /// What the last attempt that failed has failed with; nil before the first attempt.
+  /// The error of the last failed attempt; nil before the first attempt.
   public var lastError: (any Error)? { failures.errors.last }
 
-  /// Decides what to do after an attempt has failed.
+  /// A closure that decides what to do after an attempt has failed.
   public typealias Decide = @Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision
 }
 
-/// Asks what to do after an attempt has failed, in a task.
+/// Calls a `Decide` closure in a task after an attempt has failed.
 final class RetryDecision: GateOperation, @unchecked Sendable {  // see the fields
-  // Touched by the one caller that starts the operation, or settles it unstarted.
+  // Used only by the caller that starts the operation or settles it unstarted.
   private var work: (decide: RetryAttempt.Decide, failed: RetryAttempt)?
   private let task = LockBox<Task<Void, Never>?>(nil)
   private let decided = LockBox<RetryPolicy.Decision?>(nil)
@@ -53,7 +54,7 @@ final class RetryDecision: GateOperation, @unchecked Sendable {  // see the fiel
 
   override var purpose: String { "decides about another attempt" }
 
-  /// What was decided. There when the operation has succeeded.
+  /// The decision; set when the operation has succeeded.
   var decision: RetryPolicy.Decision? { decided.withLock { $0 } }
 
   override func main() {
@@ -72,7 +73,7 @@ final class RetryDecision: GateOperation, @unchecked Sendable {  // see the fiel
       self.task.withLock { $0 = nil }
       settle(with: outcome)
     }
-    // Whichever of the two is second sees the other: the cancel finds the task, or this finds the cancel.
+    // A concurrent cancel either finds the task here, or has set `isCancelled` before the check.
     self.task.withLock { if !state.current.isSettled { $0 = task } }
     if isCancelled { task.cancel() }
   }

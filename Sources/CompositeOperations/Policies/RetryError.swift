@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a retried operation fails with: what its attempts failed with.
+/// The error of a retried operation, with the errors of its attempts.
 ///
-/// Of more than ``maxErrorCount`` errors it keeps the first four and the newest: an operation may be retried for weeks, and
-/// errors may be large.
+/// It keeps at most ``maxErrorCount`` errors, the first four and the newest: an operation may be
+/// retried for weeks, and errors may be large.
 public struct RetryError: Error, Sendable {
-  /// How many errors are kept at most.
+  /// The maximum number of errors that are kept.
   public static let maxErrorCount = 16
 
   private let nested: NestedErrors<Failures>
@@ -14,15 +14,16 @@ public struct RetryError: Error, Sendable {
   /// The name of the operation, or of its last attempt that had one.
   public let operationName: String?
 
-  /// The errors, in the order of the attempts. Never empty. If a further attempt could not be made, the last is why.
+  /// The errors, in the order of the attempts. Never empty. If a further attempt could not be made,
+  /// the last error tells why.
   ///
-  /// If there were more than ``maxErrorCount``, the first four, and the newest.
+  /// If there were more than ``maxErrorCount``, the first four and the newest.
   public var errors: [any Error] { failures.errors }
 
-  /// How many errors were left out, between the fourth and the fifth of ``errors``.
+  /// How many errors were omitted between the fourth and the fifth of ``errors``.
   public var omittedErrorCount: Int { failures.omittedCount }
 
-  /// The last error, which decided that there is no further attempt.
+  /// The last error, after which there was no further attempt.
   public var lastError: any Error { errors[errors.count - 1] }
 
   init(_ failures: Failures, of name: String?) {
@@ -31,7 +32,7 @@ public struct RetryError: Error, Sendable {
     operationName = name.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// What attempts failed with, as many of them as are kept.
+  /// The errors of attempts that are kept.
   struct Failures: Sendable {
     private static let firstCount = 4
 
@@ -46,10 +47,10 @@ public struct RetryError: Error, Sendable {
       errors.append(error)
     }
 
-    /// The number of the attempt that failed with the error at a place, from 1.
+    /// Returns the number of the attempt, from 1, that failed with the error at an index.
     func attempt(at index: Int) -> Int { index + 1 + (index < Failures.firstCount ? 0 : omittedCount) }
 
-    /// The place after those that were left out, if any were.
+    /// The index after the omitted errors, if there are any.
     var placeAfterOmitted: Int? { omittedCount > 0 ? Failures.firstCount : nil }
   }
 }
@@ -71,7 +72,8 @@ extension RetryError: ErrorWithReport {
 }
 
 extension RetryError: LocalizedError, CustomStringConvertible {
-  /// A headline with the operation's name, a line for each attempt whose error is kept, and what to do.
+  /// A headline with the operation's name, a line for each attempt whose error is kept, and what to
+  /// do.
   public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.

@@ -1,4 +1,4 @@
-/// When to try again after a failure, how often, and after how long.
+/// Whether to try again after a failure, how often, and after which delay.
 ///
 /// ```swift
 /// let policy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .milliseconds(200)), maxDelay: .seconds(10)) {
@@ -8,64 +8,73 @@
 /// }
 /// ```
 ///
-/// A cancellation is never retried. A policy is a value: it can be kept, changed and used for many operations.
+/// A cancellation is never retried. A policy is a value: it can be stored, changed and used for
+/// many operations.
 public struct RetryPolicy: Sendable {
   /// What to do after one attempt has failed.
   public enum Decision: Sendable, Equatable {
-    /// Try again, if there is an attempt left, after the policy's delay.
+    /// Try again after the policy's delay, if there is an attempt left.
     case retry
-    /// Try again, if there is an attempt left, after this long, neither capped nor jittered; at once if it is negative.
+    /// Try again after this delay, neither capped nor randomized, if there is an attempt left; at
+    /// once if it is negative.
     case retryAfter(Duration)
     /// Do not try again: the error is final.
     case stop
   }
 
-  /// How delays are spread, so that many that failed together do not come back together.
+  /// How delays are randomized, so that clients that failed together do not retry together.
   public typealias Jitter = Backoff.Jitter
 
-  /// How many attempts there are at most, the first included. At least 1; `Int.max` for no limit.
+  /// The maximum number of attempts, the first included; `Int.max` for no limit. Traps if it is
+  /// less than 1.
   public var maxAttempts: Int {
     didSet { requireAttempts() }
   }
-  /// How long to wait before each further attempt. What it says itself of the longest delay, and of jitter, goes before
+  /// The delay before each further attempt. Its own maximum and jitter, if any, override
   /// ``maxDelay`` and ``jitter``.
   public var backoff: Backoff
-  // Apart from the backoff: that is a value, which can be stored, as with durable jobs. A closure in it would have to be
-  // refused when a job is enqueued, at run time; here the compiler refuses it where it is written.
-  /// Delays of your own, in place of the ``backoff``'s; nil for those.
+  // Separate from the backoff, which can be stored, as with durable jobs. A closure in the backoff
+  // would have to be rejected at run time, when a job is enqueued; this way the compiler rejects
+  // it.
+  /// Delays of your own, which replace those of the ``backoff``; nil for none.
   ///
-  /// Called with the number of the attempt that failed, from 1, where the operations run. A negative delay is none. They
-  /// are capped and spread by ``maxDelay`` and ``jitter``.
+  /// Called with the number of the attempt that failed, from 1, where the operations run. A
+  /// negative delay counts as zero. Delays are capped by ``maxDelay`` and randomized by ``jitter``.
   ///
   /// ```swift
   /// var policy = RetryPolicy(maxAttempts: 5)
   /// policy.delays = { attempt in .milliseconds(100 * attempt * attempt) }
   /// ```
   public var delays: (@Sendable (_ attempt: Int) -> Duration)?
-  /// The longest delay before it is spread, unless the backoff names a maximum of its own; nil for no limit. Positive or
-  /// zero.
+  /// The longest delay before it is randomized, unless the backoff has its own maximum; nil for no
+  /// limit. Traps if it is negative.
   public var maxDelay: Duration? {
     didSet { requireDelay() }
   }
-  /// How delays are spread, unless the backoff names a jitter of its own.
+  /// How delays are randomized, unless the backoff has its own jitter.
   public var jitter: Jitter
-  /// Where the jitter's random numbers come from. Each operation that uses the policy has its own copy.
+  /// The source of the jitter's random numbers. Each operation that uses the policy has its own
+  /// copy.
   public var randomSource: any RandomNumberGenerator & Sendable
-  /// Decides after each failure. Called with the error and the number of the attempt, from 1, where the operations run.
+  /// Decides after each failure. Called with the error and the number of the attempt, from 1, where
+  /// the operations run.
   public var decide: @Sendable (_ error: any Error, _ attempt: Int) -> Decision
-  /// Told before each further attempt: what the last one failed with, its number, and how long the pause before the next
-  /// one will be, jitter included; zero where there is none. Called where the operations run.
+  /// Called before each further attempt, with the error and number of the last one, and the delay
+  /// before the next, jitter included; zero if there is none. Called where the operations run.
   public var willRetry: (@Sendable (_ error: any Error, _ attempt: Int, _ delay: Duration) -> Void)?
 
   /// Makes a policy.
   ///
   /// - Parameters:
-  ///   - maxAttempts: how many attempts there are at most, the first included. Traps if it is less than 1.
-  ///   - backoff: how long to wait before each further attempt.
-  ///   - maxDelay: the longest delay before it is spread, unless the backoff names a maximum. Traps if it is negative.
-  ///   - jitter: how delays are spread, unless the backoff names a jitter.
-  ///   - randomSource: where the jitter's random numbers come from.
-  ///   - decide: decides after each failure, by the error and the number of the attempt. The default is to try again.
+  ///   - maxAttempts: the maximum number of attempts, the first included. Traps if it is less than
+  ///     1.
+  ///   - backoff: the delay before each further attempt.
+  ///   - maxDelay: the longest delay before it is randomized, unless the backoff has a maximum.
+  ///     Traps if it is negative.
+  ///   - jitter: how delays are randomized, unless the backoff has a jitter.
+  ///   - randomSource: the source of the jitter's random numbers.
+  ///   - decide: decides after each failure, by the error and the number of the attempt. The
+  ///     default tries again.
   public init(
     maxAttempts: Int = 3, backoff: Backoff = .exponential(from: .milliseconds(200)),
     maxDelay: Duration? = .seconds(30), jitter: Jitter = .full,

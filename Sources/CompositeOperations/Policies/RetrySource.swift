@@ -1,20 +1,20 @@
 import Foundation
 
-/// Attempts, one after the other, with delays between them: the engine of `retrying`.
-final class RetrySource: WrappingSource, @unchecked Sendable {  // only whoever is asking touches the fields
+/// Runs attempts with delays between them: the engine of `retrying`.
+final class RetrySource: WrappingSource, @unchecked Sendable {  // only the asking thread uses the fields
   private var make: ((RetryAttempt) throws -> Operation)?
-  /// Decides instead of the policy whether to try again.
+  /// Decides whether to try again, instead of the policy.
   private var decide: RetryAttempt.Decide?
-  /// Nil when it is not needed any more, for the policy has closures.
+  /// Nil when it is no longer needed, which releases the policy's closures.
   private var retry: RetryState?
-  /// The last attempt that failed, so that it is known when it is returned again.
+  /// The last failed attempt, to recognize it if it is returned again.
   private var failed: Operation?
-  /// What the attempts so far failed with.
+  /// The errors of the attempts so far.
   private var failures = RetryError.Failures()
   /// The name of the last attempt that had one. Guarded by the striped lock.
   private var attemptName: String?
   private let timekeeper: Timekeeper
-  /// When the first attempt was begun.
+  /// When the first attempt began.
   private var begun: Timekeeper.Time?
   /// The delay that is the current child.
   private var delay: DelayOperation?
@@ -24,7 +24,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only whoever 
   /// - Parameters:
   ///   - first: the first attempt, if it exists already.
   ///   - decide: decides whether to try again; nil if the policy does.
-  ///   - make: makes a further one.
+  ///   - make: makes a further attempt.
   init(
     first: Operation?, _ policy: RetryPolicy, _ timekeeper: Timekeeper, givesVoid: Bool,
     decide: RetryAttempt.Decide? = nil, _ make: @escaping (RetryAttempt) throws -> Operation
@@ -92,7 +92,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only whoever 
     }
   }
 
-  /// An attempt, as closures are told of it.
+  /// Describes an attempt for closures.
   private func described(_ number: Int) -> RetryAttempt {
     RetryAttempt(number: number, elapsed: begun.map { $0.duration(to: timekeeper.now) } ?? .zero, failures)
   }
@@ -106,7 +106,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only whoever 
 
   override var kind: OperationKind { .retry }
 
-  /// Delays and decisions are children as well.
+  /// The number of the attempt; delays and decisions are children as well.
   override func attempt(of tag: Int) -> Int { delay == nil && decision == nil ? retry?.attempts ?? 1 : 1 }
 
   override func work(standingFor child: Operation) -> Operation? {

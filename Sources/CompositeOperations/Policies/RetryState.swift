@@ -1,11 +1,11 @@
-/// The attempts of one operation, as a value: how many there were, and what comes after a failure.
+/// The state of `retrying`: the number of attempts, and what follows a failure.
 struct RetryState: Sendable {
   private let policy: RetryPolicy
   private var randomSource: any RandomNumberGenerator & Sendable
 
-  /// How many attempts were begun.
+  /// How many attempts have begun.
   private(set) var attempts = 0
-  /// The last delay that the policy gave.
+  /// The last delay of the policy.
   private var lastDelay: Duration?
 
   init(_ policy: RetryPolicy) {
@@ -13,7 +13,7 @@ struct RetryState: Sendable {
     randomSource = policy.randomSource
   }
 
-  /// An attempt begins. Returns its number, from 1.
+  /// Begins an attempt. Returns its number, from 1.
   mutating func begin() -> Int {
     attempts += 1
     return attempts
@@ -22,12 +22,13 @@ struct RetryState: Sendable {
   /// Whether another attempt may follow the current one.
   var hasAttemptLeft: Bool { attempts < policy.maxAttempts }
 
-  /// The current attempt has failed. Returns after how long the next one is due; nil if there is none.
+  /// Records that the current attempt has failed. Returns the delay before the next one; nil if
+  /// there is none.
   mutating func failed(_ error: any Error) -> Duration? {
     hasAttemptLeft ? decided(policy.decide(error, attempts), after: error) : nil
   }
 
-  /// The same, where something else than the policy decides whether to try again, while an attempt is left.
+  /// Applies a decision that the policy did not make, while an attempt is left.
   mutating func decided(_ decision: RetryPolicy.Decision, after error: any Error) -> Duration? {
     let pause: Duration
     switch decision {
@@ -54,16 +55,16 @@ struct RetryState: Sendable {
 }
 
 extension RetryPolicy {
-  /// The delay after an attempt that failed: backoff, cap and jitter.
+  /// Returns the delay after an attempt that failed: backoff, cap and jitter.
   ///
   /// - Parameters:
-  ///   - previous: the delay before that attempt; nil if there was none, or it is not known.
-  ///   - randomFraction: draws a number from 0 to 1; called if the jitter needs one.
+  ///   - previous: the delay before that attempt; nil if there was none, or it is unknown.
+  ///   - randomFraction: returns a random number from 0 to 1; called only if the jitter needs one.
   package func delay(
     afterAttempt attempt: Int, previous: Duration? = nil, randomFraction: () throws -> Double
   ) rethrows -> Duration {
-    // What the backoff says itself was said for it alone: a cap of the policy, most often the one that nobody has written,
-    // does not shorten a maximum that somebody has.
+    // An explicit maximum of the backoff takes precedence over the cap of the policy, which is
+    // mostly the default.
     let own = delays == nil ? backoff : nil
     let maximum = min(own?.maximum ?? maxDelay ?? Backoff.longest, Backoff.longest)
     let jitter = own.map(\.jitter).flatMap { $0 == .inherited ? nil : $0 } ?? jitter

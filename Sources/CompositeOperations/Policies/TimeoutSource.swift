@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// One operation, and a limit in time: the engine of `timeout` and `deadline`.
+/// Runs one operation with a time limit: the engine of `timeout` and `deadline`.
 final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fields
   /// The limit.
   enum Limit: Sendable {
-    /// From the moment in which the operation may start.
+    /// A time from the moment when the operation may start.
     case duration(Duration)
-    /// At a time of the timekeeper's.
+    /// A time of the timekeeper.
     case deadline(Timekeeper.Time)
   }
 
@@ -15,11 +15,12 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   private let behavior: TimeoutBehavior
   private let timekeeper: Timekeeper
   private let time = LockBox(TimeoutState<Timekeeper.Timer>())
-  /// The type of what is timed, for the error.
+  /// The type of the timed operation, for the error.
   private let timedType: Operation.Type
-  // Kept until the timer is set; touched by whoever begins, is asking or ends.
+  // Kept until the timer is set; used by the thread that begins, asks or ends.
   private var timed: SettlingOperation?
-  /// Whether the operation was somebody else's when the time was up. Written before the state says that it is.
+  /// Whether other code had started the operation when the time was up. Set before the state
+  /// expires.
   private let isLeftAlone = Atomic(false)
 
   init(
@@ -36,7 +37,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     bind(to: owner, queue: queue)
     timed = owner
     if case .deadline(let deadline) = limit {
-      // It matters how the operation ended, if it has ended.
+      // An operation that has ended before the deadline counts with its outcome.
       guard wrapped?.hasEnded != true else { return begin() }
       guard !timekeeper.hasPassed(deadline) else {
         noteWhoseItIs()
@@ -56,7 +57,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
         arm(
           timekeeper.after(duration, qualityOfService: environment.qualityOfService) { [self] in expire(owner) })
       case .deadline(let deadline):
-        // It may have waited for a slot, and the timer may still be on its way.
+        // The operation may have waited for a slot, and the timer may not have fired yet.
         if !upstream.hasEnded, timekeeper.hasPassed(deadline) { expire(owner, upstream) }
       }
       return .run(upstream)
@@ -80,7 +81,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     if cancelsWork { cancel() }
   }
 
-  /// - Parameter name: what the owner is called.
+  /// - Parameter name: the name of the owner.
   private func timeout(of name: String?) -> OperationTimeout {
     let type = (timedType as? SettlingOperation.Type)?.typeDescription ?? "\(timedType)"
     let duration: Duration? = if case .duration(let duration) = limit { duration } else { nil }
@@ -93,9 +94,9 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     if let unneeded = time.withLock({ $0.arm(timer) }) { timekeeper.cancel(unneeded) }
   }
 
-  /// The time is up.
+  /// Called when the time is up.
   ///
-  /// - Parameter upstream: the operation, if it is on its way from here to where it is run.
+  /// - Parameter upstream: the operation, if it was taken from here and has not started yet.
   private func expire(_ owner: SettlingOperation, _ upstream: Operation? = nil) {
     noteWhoseItIs(upstream)
     let (counts, timer) = time.withLock { $0.expire() }

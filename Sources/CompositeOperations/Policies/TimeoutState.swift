@@ -1,4 +1,5 @@
-/// A limit in time: what its timer, the work and the owner, whichever is first, lead to.
+/// The state of a time limit: its timer, the end of the work and the settling of the owner may come
+/// in any order.
 ///
 /// ```
 /// idle ──arm──▶ armed ──time is up──▶ expired ──work ended──▶ ended
@@ -8,14 +9,14 @@ struct TimeoutState<Timer> {
   private enum Phase {
     case idle
     case armed(Timer)
-    /// The time was up, perhaps before the one who set the timer could say so.
+    /// The time was up, perhaps before `arm` was called with the timer.
     case expired
     case ended
   }
 
   private var phase = Phase.idle
 
-  /// The timer was set. Returns it if it is not needed any more, and has to be cancelled.
+  /// Records the timer. Returns it if it is no longer needed, and must be cancelled.
   mutating func arm(_ timer: Timer) -> Timer? {
     switch phase {
     case .idle:
@@ -26,7 +27,8 @@ struct TimeoutState<Timer> {
     }
   }
 
-  /// The time is up. Returns whether that counts, and the timer if it has to be cancelled, for somebody else noticed.
+  /// Records that the time is up. Returns whether that counts, and the timer, which must be
+  /// cancelled if it has not fired.
   mutating func expire() -> (counts: Bool, timer: Timer?) {
     switch phase {
     case .idle:
@@ -40,7 +42,8 @@ struct TimeoutState<Timer> {
     }
   }
 
-  /// The work has ended. Returns whether that was too late, and the timer if it has to be cancelled.
+  /// Records that the work has ended. Returns whether that was too late, and the timer if it must
+  /// be cancelled.
   mutating func end() -> (isLate: Bool, timer: Timer?) {
     defer { phase = .ended }
     switch phase {
@@ -50,7 +53,8 @@ struct TimeoutState<Timer> {
     }
   }
 
-  /// The owner has settled. Returns whether the work goes on and has to be cancelled, and the timer if that has to be.
+  /// Records that the owner has settled. Returns whether the work still runs and must be cancelled,
+  /// and the timer if that must be.
   mutating func ownerDidSettle() -> (cancelsWork: Bool, timer: Timer?) {
     switch phase {
     case .idle:

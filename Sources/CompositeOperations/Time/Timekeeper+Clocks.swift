@@ -1,15 +1,15 @@
 import Foundation
 
-// One timekeeper for each clock that can be recognised. A timer that is pending keeps its timekeeper, and that its
-// clock; nothing else does, but the operations that were made with the clock.
+// One timekeeper for each clock that can be recognized. Only pending timers, and operations that
+// were made with the clock, keep the timekeeper alive, which keeps the clock.
 
 extension Timekeeper {
   private static let continuous = Timekeeper(clock: ContinuousClock(), keepsAlarms: true)
   private static let suspending = Timekeeper(clock: SuspendingClock(), keepsAlarms: true)
   private static let others = LockBox(TimekeeperTable())
 
-  /// The timekeeper of a clock: of the two in the standard library, of an object, of a value that is `Equatable` or has
-  /// no state. Values that cannot be compared get one each time.
+  /// Returns the timekeeper of a clock, shared if the clock is one of the standard library, an
+  /// object, or a value that is `Equatable` or has no state. Other values get a new one each time.
   package static func of<C: Clock>(_ clock: C) -> Timekeeper where C.Duration == Duration {
     if C.self == ContinuousClock.self { return continuous }
     if C.self == SuspendingClock.self { return suspending }
@@ -18,7 +18,7 @@ extension Timekeeper {
     var made: Timekeeper?
     while true {
       let (known, version) = others.withLock { ($0.keepers(for: key), $0.version) }
-      // Comparing clocks may call the user's code.
+      // Comparing clocks may call user code.
       if let same = known.first(where: { $0.isFor(clock) }) { return same }
       let added = made ?? Timekeeper(clock: clock)
       made = added
@@ -44,7 +44,8 @@ private struct TimekeeperTable {
     entries[key]?.compactMap(\.keeper) ?? []
   }
 
-  /// Adds a timekeeper if none was added since. Returns also some that may be released by that, outside the lock.
+  /// Adds a timekeeper if none was added since `version`. Also returns timekeepers to be released
+  /// outside the lock.
   mutating func add(_ keeper: Timekeeper, for key: ObjectIdentifier, ifStill version: Int) -> (Bool, [Timekeeper]) {
     guard version == self.version else { return (false, []) }
     self.version += 1

@@ -1,30 +1,33 @@
 package import Foundation
 
-/// A clock, whichever it is, and all timers that are set on it.
+/// A clock of any type, and all timers that are set on it.
 ///
-/// One task sleeps on the clock until the earliest deadline, however many timers there are, and none if there is no
-/// timer. What is due runs on worker threads of Dispatch, for it may call code of the user's, which may block.
+/// One task sleeps on the clock until the earliest deadline, however many timers there are; none
+/// does if there is no timer. Actions run on worker threads of Dispatch, because they may call user
+/// code, which may block.
 ///
-/// A sleep on a clock of the standard library that is cancelled ends, but what the system keeps for it stays until its time. So
-/// no sleep is cancelled there: it serves the timers that come later, and a few tasks may sleep.
+/// A cancelled sleep on a clock of the standard library ends, but the system keeps its memory until
+/// the deadline. So no sleep is cancelled there: it serves later timers, and a few tasks may sleep
+/// at once.
 ///
-/// What the clock shows decides, not that a sleep ended. A sleep that ends too early, or throws though nobody cancelled
-/// it, is begun anew after a pause that grows from a millisecond to about a second. So a clock whose `sleep` does not
-/// work keeps no processor busy, and timers on it are late by a second at most.
+/// The clock's time decides, not the end of a sleep. A sleep that ends too early, or throws without
+/// being cancelled, is repeated after a pause that grows from a millisecond to about a second. So a
+/// clock whose `sleep` is broken does not keep a processor busy, and its timers are late by about a
+/// second at most.
 package final class Timekeeper: Sendable {
   /// A timer that was set.
   package struct Timer: Sendable {
     fileprivate let token: TimerState<Work>.Token
   }
 
-  /// What to do when a timer is due, and how urgent that is.
+  /// The action of a timer, and its urgency.
   fileprivate struct Work: Sendable {
     let deadline: Duration
     let qualityOfService: QualityOfService
     let action: Action
   }
 
-  /// A time as the timekeeper counts: since it was made.
+  /// A time, counted from when the timekeeper was made.
   package struct Time: Sendable, Comparable {
     let offset: Duration
 
@@ -39,11 +42,12 @@ package final class Timekeeper: Sendable {
 
   private struct State {
     var timers: TimerState<Work>
-    /// The task that sleeps until the alarm, and the number of that; nil if alarms are kept, for their tasks are not cancelled.
+    /// The task that sleeps until the alarm, and the alarm's number; nil if alarms are kept,
+    /// because their tasks are never cancelled.
     var sleeper: (task: Task<Void, Never>, number: Int)?
   }
 
-  /// The longest sleep that a clock is asked for: some cannot count to the end of a `Duration`.
+  /// The longest single sleep: some clocks cannot represent the longest `Duration`.
   private static let longestSleep = Duration.seconds(365 * 24 * 3600)
 
   private let state: LockBox<State>
@@ -51,7 +55,7 @@ package final class Timekeeper: Sendable {
   private let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (_ until: Duration) async throws -> Void
   private let pause: @Sendable (Duration) async -> Void
-  /// Tells a clock for tests of the timers; nil for all others.
+  /// Notifies a test clock of the timers; nil for other clocks.
   private let tellOfTimers: (@Sendable (_ change: Int, _ deadline: Duration) -> Void)?
   /// The clock's instant at which the timekeeper was made.
   private let origin: any Sendable
@@ -59,8 +63,9 @@ package final class Timekeeper: Sendable {
   let isFor: @Sendable (_ clock: any Sendable) -> Bool
 
   /// - Parameters:
-  ///   - keepsAlarms: whether a task goes on sleeping when its timer was cancelled, or an earlier one is set, for the next timer.
-  ///   - pause: waits before a sleep that did not last is begun anew.
+  ///   - keepsAlarms: whether a task keeps sleeping, for later timers, when its timer is cancelled
+  ///     or an earlier one is set.
+  ///   - pause: waits before a sleep that ended too early is repeated.
   init<C: Clock>(
     clock: C, keepsAlarms: Bool = false,
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
@@ -89,29 +94,29 @@ package final class Timekeeper: Sendable {
     _ time: Time, qualityOfService: QualityOfService = .default, _ action: @escaping Action
   ) -> Timer {
     let work = Work(deadline: time.offset, qualityOfService: qualityOfService, action: action)
-    // First, so that it is not told to be gone before.
+    // First, so that the clock does not hear of the removal before.
     tellOfTimers?(1, time.offset)
     let (token, alarm) = state.withLock { $0.timers.add(at: time.offset, work) }
     carryOut(alarm)
     return Timer(token: token)
   }
 
-  /// Forgets a timer, and releases its action. One that is due, or was cancelled, is left as it is.
+  /// Cancels a timer, and releases its action. Does nothing if it was due or cancelled before.
   package func cancel(_ timer: Timer) {
     let (work, alarm) = state.withLock { $0.timers.cancel(timer.token) }
     if let work { tellOfTimers?(-1, work.deadline) }
     carryOut(alarm)
   }
 
-  /// How many timers are pending.
+  /// The number of pending timers.
   package var pendingCount: Int { state.withLock { $0.timers.count } }
 
   // MARK: - Times
 
-  /// What the clock shows.
+  /// The current time of the clock.
   package var now: Time { Time(offset: elapsed()) }
 
-  /// When an instant of the clock is.
+  /// Converts an instant of the clock.
   package func time<I: InstantProtocol>(of instant: I) -> Time where I.Duration == Duration {
     guard let origin = origin as? I else {
       preconditionFailure("An instant of type \(I.self) for a clock whose instants are \(type(of: origin))")
@@ -119,7 +124,7 @@ package final class Timekeeper: Sendable {
     return Time(offset: origin.duration(to: instant))
   }
 
-  /// Whether the clock shows this time, or a later one.
+  /// Whether the clock has reached this time.
   package func hasPassed(_ time: Time) -> Bool { elapsed() >= time.offset }
 
   // MARK: - Alarm
@@ -129,9 +134,9 @@ package final class Timekeeper: Sendable {
     case .keep:
       break
     case .set(let deadline, let number):
-      // Urgent, for it is short, and whoever keeps the pool busy should not make timeouts late.
+      // High priority: it is short, and a busy pool should not delay timeouts.
       let task = Task.detached(priority: .high) { [self] in await wake(at: deadline, number: number) }
-      // Whoever set a later alarm may have been here first.
+      // A thread that set a later alarm may have been here first.
       let unneeded: Task<Void, Never>? = state.withLock { state in
         if state.timers.keepsAlarms { return nil }
         guard state.timers.isCurrent(alarm: number) else { return task }
@@ -177,9 +182,9 @@ package final class Timekeeper: Sendable {
   }
 }
 
-/// A clock that wants to know which timers are pending on it: not only the one that a task sleeps for.
+/// A clock that is notified of all pending timers, not only of the one that a task sleeps for.
 package protocol TimerWatchingClock: Clock where Duration == Swift.Duration {
-  /// There is one more timer for this instant, or one less.
+  /// Called when a timer for this instant was added or removed.
   func pendingTimersDidChange(by difference: Int, at deadline: Instant)
 }
 
@@ -190,12 +195,13 @@ private func timerTelling<C: TimerWatchingClock>(
   return { change, deadline in clock.pendingTimersDidChange(by: change, at: origin.advanced(by: deadline)) }
 }
 
-/// Whether it can be seen that two clocks of a type are the same.
+/// Whether two clocks of a type can be recognized as the same.
 func canBeRecognised<C: Clock>(_ type: C.Type) -> Bool {
   type is AnyObject.Type || type is any Equatable.Type || MemoryLayout<C>.size == 0
 }
 
-/// Whether timers of the two may share a heap: they are one object, or equal values, or values without a state.
+/// Whether timers of the two clocks may share a heap: they are one object, equal values, or values
+/// without state.
 private func isSameClock<C: Clock>(_ other: any Sendable, as clock: C) -> Bool {
   guard let other = other as? C else { return false }
   if C.self is AnyObject.Type { return other as AnyObject === clock as AnyObject }

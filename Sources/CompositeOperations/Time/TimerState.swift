@@ -1,28 +1,29 @@
-/// The timers of one clock, as a value: a heap of deadlines, and the actions that wait for them.
+/// The state of the timers of one clock: a heap of deadlines, and the actions that wait for them.
 ///
-/// Deadlines are durations since an origin that all of them share. The heap holds numbers only; a cancelled timer gives
-/// its action up at once, and leaves an entry behind that is dropped when it comes to the top, or when most entries are
-/// such. So setting costs a short walk up the heap, which is one step for equal timeouts, and cancelling nothing more
-/// than a look into a table.
+/// Deadlines are durations since a common origin. The heap holds numbers only. A cancelled timer
+/// releases its action at once, and leaves an entry that is dropped when it reaches the top, or
+/// when most entries are stale. So setting costs a short walk up the heap, one step for equal
+/// timeouts, and cancelling a table look-up.
 ///
-/// An *alarm* wakes whoever owns the timers. Alarms are numbered. Either one is set at a time, and only the newest counts, or each is
-/// kept until its time: then a further one is set only for a timer that is due before all of them, so that there are few, however
-/// often an early timer comes and goes beside a late one.
+/// An *alarm* wakes the owner of the timers. Alarms are numbered. Either one is set at a time, and
+/// only the newest counts, or each is kept until its time: then a further one is set only for a
+/// timer that is due before all of them. So there are few, however often an early timer comes and
+/// goes beside a late one.
 struct TimerState<Action> {
-  /// Names a timer. Never used again once the timer is gone.
+  /// Identifies a timer; never reused.
   struct Token: Equatable {
     fileprivate let slot: Int
     fileprivate let generation: UInt64
   }
 
-  /// What has to be done with the alarm.
+  /// What to do with the alarm.
   enum Alarm: Equatable {
-    /// Nothing: it is set for the right time, or earlier.
+    /// Nothing: the alarm is set for the right time, or earlier.
     case keep
-    /// Have ``TimerState/due(at:alarm:)`` called with this number at this time: instead of what was set before, unless alarms are
-    /// kept.
+    /// Call ``TimerState/due(at:alarm:)`` with this number at this time, instead of an earlier
+    /// alarm unless alarms are kept.
     case set(Duration, number: Int)
-    /// There is no timer any more: forget what was set before.
+    /// There is no timer left: cancel the alarm.
     case forget
   }
 
@@ -41,7 +42,7 @@ struct TimerState<Action> {
   private var slots: [Slot] = []
   private var free: [Int] = []
   private var generation: UInt64 = 0
-  /// Those that are set, the earliest last. No more than one, unless they are kept.
+  /// The alarms that are set, the earliest last. At most one, unless they are kept.
   private var alarms: [(deadline: Duration, number: Int)] = []
   private var lastAlarmNumber = 0
   let keepsAlarms: Bool
@@ -49,7 +50,8 @@ struct TimerState<Action> {
   /// How many timers are pending.
   private(set) var count = 0
 
-  /// - Parameter keepsAlarms: whether an alarm stays set when its timer was cancelled, or an earlier one is set, for the next timer.
+  /// - Parameter keepsAlarms: whether an alarm stays set, for later timers, when its timer is
+  ///   cancelled or an earlier one is set.
   init(keepsAlarms: Bool) {
     self.keepsAlarms = keepsAlarms
   }
@@ -73,7 +75,8 @@ struct TimerState<Action> {
     return (token, setAlarm(deadline))
   }
 
-  /// Cancels a timer. Returns its action, to be released outside the lock; nil if it was due or cancelled before.
+  /// Cancels a timer. Returns its action, to be released outside the lock; nil if it was due or
+  /// cancelled before.
   mutating func cancel(_ token: Token) -> (action: Action?, alarm: Alarm) {
     guard slots.indices.contains(token.slot), slots[token.slot].generation == token.generation,
       let action = slots[token.slot].action
@@ -89,7 +92,7 @@ struct TimerState<Action> {
     return (action, keepsAlarms ? .keep : advanceAlarm())
   }
 
-  /// The alarm belongs to a timer that is pending.
+  /// Moves the alarm to the earliest pending timer.
   private mutating func advanceAlarm() -> Alarm {
     while let first = heap.first, !isPending(first) { pop() }
     guard let alarm = alarms.last, let first = heap.first, first.deadline > alarm.deadline else { return .keep }
@@ -97,7 +100,8 @@ struct TimerState<Action> {
     return setAlarm(first.deadline)
   }
 
-  /// An alarm went off. Returns the actions that are due, in the order of their deadlines, and when to come back.
+  /// Handles an alarm. Returns the actions that are due, in the order of their deadlines, and the
+  /// next alarm.
   mutating func due(at now: Duration, alarm number: Int) -> (actions: [Action], alarm: Alarm) {
     guard let index = alarms.lastIndex(where: { $0.number == number }) else { return ([], .keep) }
     alarms.remove(at: index)
@@ -113,12 +117,12 @@ struct TimerState<Action> {
     return (actions, alarms.isEmpty ? .forget : .keep)
   }
 
-  /// Whether the alarm of this number counts.
+  /// Whether the alarm of this number is set.
   func isCurrent(alarm number: Int) -> Bool { alarms.contains { $0.number == number } }
 
   // MARK: - Parts
 
-  /// Sets an alarm, unless one is set that is not later.
+  /// Sets an alarm, unless one is set that is no later.
   private mutating func setAlarm(_ deadline: Duration) -> Alarm {
     if let alarm = alarms.last, alarm.deadline <= deadline { return .keep }
     if !keepsAlarms { alarms = [] }
@@ -128,7 +132,7 @@ struct TimerState<Action> {
   }
 
   private func isPending(_ entry: Entry) -> Bool {
-    // The table is emptied with the last timer, and may be shorter than it was.
+    // The table is emptied with the last timer, and may have become shorter.
     entry.slot < slots.count && slots[entry.slot].generation == entry.generation && slots[entry.slot].action != nil
   }
 
@@ -136,7 +140,7 @@ struct TimerState<Action> {
     slots[slot].action = nil
     count -= 1
     if count == 0 {
-      // As many as there ever were at once are not kept for ever.
+      // The capacity for the most timers ever is not kept forever.
       slots.removeAll(keepingCapacity: slots.count < 64)
       free.removeAll(keepingCapacity: free.count < 64)
     } else {

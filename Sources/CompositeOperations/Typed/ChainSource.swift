@@ -1,16 +1,18 @@
 import Foundation
 
-/// An operation, and perhaps a second one made from how the first ended: the engine of `then`, `map` and `recover`.
+/// Runs an operation, and perhaps a second one made from its outcome: the engine of `then`, `map`
+/// and `recover`.
 final class ChainSource: WrappingSource, @unchecked Sendable {  // see the fields
-  // Only whoever is asking touches it.
+  // Only the asking thread uses it.
   private var second: ((Operation) throws -> Step)?
   private let ownKind: OperationKind
   /// Whether the first operation is only a delay before the work.
   private let isDelayed: Bool
 
   /// - Parameters:
-  ///   - upstream: the first operation, which this starts unless somebody else does.
-  ///   - second: decides what comes after it. Called where the operations run. What it throws settles the owner.
+  ///   - upstream: the first operation, which this starts unless other code does.
+  ///   - second: decides what follows. Called where the operations run. An error that it throws
+  ///     settles the owner.
   init(_ upstream: Operation, as form: OperationKind, then second: @escaping (Operation) throws -> Step) {
     ownKind = form
     isDelayed = upstream is DelayOperation
@@ -32,7 +34,8 @@ final class ChainSource: WrappingSource, @unchecked Sendable {  // see the field
     }
   }
 
-  /// A second operation is expected after `then` and `mapAsync`, so that the first is half of the work, if it is work.
+  /// `then` and `mapAsync` expect a second operation, so the first is half of the work, unless it
+  /// is a delay.
   override var progressShape: ProgressShape {
     (ownKind == .then || ownKind == .mapAsync) && !isDelayed ? .steps(2) : .inner
   }
@@ -48,7 +51,7 @@ final class ChainSource: WrappingSource, @unchecked Sendable {  // see the field
 
   override var kind: OperationKind { ownKind }
 
-  // After `then` there is another operation, for other work.
+  // The second operation of `then` does other work.
 
   override var nameAtHand: String? { ownKind == .then ? nil : super.nameAtHand }
 

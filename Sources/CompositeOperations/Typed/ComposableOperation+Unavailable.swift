@@ -1,7 +1,7 @@
-// First guesses that cannot compile, each with a message that says what to write instead.
+// First guesses that cannot compile, each with a message that tells what to write instead.
 
 extension ComposableOperation {
-  /// Not available: the closure of ``then(_:)`` has to return an operation.
+  /// Unavailable: the closure of ``then(_:)`` must return an operation.
   @available(
     *, unavailable,
     message: """
@@ -13,7 +13,7 @@ extension ComposableOperation {
 }
 
 extension ComposableOperation where Self: SettlingOperation {
-  /// Not available: a completion takes one argument, the outcome.
+  /// Unavailable: a completion takes one argument, the outcome.
   @available(
     *, unavailable,
     message: """

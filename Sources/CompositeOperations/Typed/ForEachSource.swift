@@ -1,6 +1,6 @@
 import Foundation
 
-/// Operations in parallel that are made when they can run: the engine of `forEach`.
+/// Runs operations in parallel, each made when it can run: the engine of `forEach`.
 final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelSource, @unchecked Sendable {  // locked
   private struct Progress {
     /// The operations that were made and have not finished.
@@ -8,7 +8,7 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     var values: [Child.Value?]
   }
 
-  // Given up when all children are done, after which nobody asks for one.
+  // Released when all children are done.
   private var items: [Item]
   private var make: (@Sendable (Item) throws -> Child)?
   private let progress: LockBox<Progress>

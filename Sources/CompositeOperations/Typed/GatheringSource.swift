@@ -1,7 +1,7 @@
 import Foundation
 
-/// Several operations in parallel, and one value made of theirs: the engine of `zip`, `all`, `allSettled` and
-/// `firstSuccess`.
+/// Runs operations in parallel, and makes one value of theirs: the engine of `zip`, `all`,
+/// `allSettled` and `firstSuccess`.
 final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
   private let gather: ([Operation]) -> any Sendable
 
@@ -9,8 +9,9 @@ final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
 
   override var kind: OperationKind { ownKind }
 
-  /// - Parameter gather: makes the value from the operations, all of which have succeeded. For the policy
-  ///   `firstSuccess` it gets the one that did, for `settleAll` all, however they ended.
+  /// - Parameter gather: makes the value from the operations, all of which have succeeded. For the
+  ///   policy `firstSuccess` it receives the one that succeeded, for `settleAll` all, whatever
+  ///   their outcomes.
   init(
     _ children: [Operation], as form: OperationKind, policy: ParallelState.Policy,
     gather: @escaping ([Operation]) -> any Sendable
@@ -39,7 +40,7 @@ final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
 }
 
 extension ComposableOperation {
-  /// The value of an operation known to have succeeded.
+  /// The value of an operation that is known to have succeeded.
   var gatheredValue: Value {
     guard case .success(let value) = outcome else {
       preconditionFailure("\(OperationError.describe(self)) has no value: \(String(describing: outcome))")
@@ -47,7 +48,7 @@ extension ComposableOperation {
     return value
   }
 
-  /// How an operation that is known to have finished ended.
+  /// The outcome of an operation that is known to have finished.
   var settledOutcome: Outcome<Value> {
     if let outcome { return outcome }
     return isCancelled ? .cancelled : .failure(OperationError(.missingOutcome, operation: self))

@@ -50,8 +50,9 @@ struct Harness: Sendable {
     return result
   }
 
-  /// Runs the peer and the package in turn. The ratio is taken in each round, so that a machine that is slower for a
-  /// while slows down both of its sides, and the median of the ratios leaves single interruptions out.
+  /// Runs the peer and the package in turn. The ratio is taken in each round, so that a machine
+  /// that is slower for a while slows down both of its sides, and the median of the ratios leaves
+  /// single interruptions out.
   private func compare(_ row: Row, subject: Side, peer: Side, roundFactor: Int) -> RowResult {
     let subjectOnce = warmUp(subject)
     // A peer that is run once only, for it is so slow, is not warmed up.
@@ -76,8 +77,8 @@ struct Harness: Sendable {
     return result
   }
 
-  /// The samples of all rounds are taken together: a round has too few for what is seldom. The middle half of the ratios is that of
-  /// the rounds all the same.
+  /// The samples of all rounds are taken together: a round has too few for what is seldom. The
+  /// middle half of the ratios is that of the rounds all the same.
   private func compare(
     _ row: Row, quantile: Double, subject: () -> [Double], peer: () -> [Double], roundFactor: Int
   ) -> RowResult {
@@ -136,8 +137,8 @@ struct Plan: Sendable {
 
   /// Plans for sides of which the faster one takes `fastest` ns, and all together `round` ns.
   ///
-  /// A sample takes at least 5 ms, so that neither the clock nor one wake-up shows in it. There are as many rounds as
-  /// go into `seconds`, but never so few that a median means nothing.
+  /// A sample takes at least 5 ms, so that neither the clock nor one wake-up shows in it. There are
+  /// as many rounds as go into `seconds`, but never so few that a median means nothing.
   init(fastest: Double, round: Double, seconds: Double = 2.2) {
     repetitions = min(10_000, max(1, Int((5e6 / fastest).rounded(.up))))
     let fitting = Int(seconds * 1e9 / (round * Double(repetitions)))

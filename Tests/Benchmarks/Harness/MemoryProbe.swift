@@ -2,7 +2,8 @@ import CompositeOperations
 import DurableOperations
 import Foundation
 
-/// One measurement of memory, made in a process of its own: what other rows left on the heap would hide it.
+/// One measurement of memory, made in a process of its own: what other rows left on the heap would
+/// hide it.
 enum MemoryProbe: String, CaseIterable, Sendable {
   /// A parallel composite that was not started, with its children.
   case children

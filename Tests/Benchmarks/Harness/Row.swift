@@ -4,8 +4,8 @@ struct Row: Sendable {
   enum Measurement: Sendable {
     /// The ratio of the package's time to that of a peer doing the same.
     case comparison(subject: Side, peer: Side)
-    /// The same of something seldom, of which each side tells the nanoseconds of some: not how long it takes in the middle, but
-    /// in such a fraction of all cases.
+    /// The same of something seldom, of which each side tells the nanoseconds of some: not how long
+    /// it takes in the middle, but in such a fraction of all cases.
     case quantile(Double, subject: @Sendable () -> [Double], peer: @Sendable () -> [Double])
     /// The time alone, to show how cost grows.
     case time(Side)
@@ -60,7 +60,8 @@ struct Row: Sendable {
   let count: Int
   /// The budget, where the row has one.
   var budget: Budget?
-  /// The rounds, where they are not chosen by the time that the row takes: for a peer that takes seconds.
+  /// The rounds, where they are not chosen by the time that the row takes: for a peer that takes
+  /// seconds.
   var rounds: Int?
   /// How the figure is found.
   let measurement: Measurement

@@ -3,13 +3,15 @@ import Foundation
 
 /// One side of a comparison: what is measured.
 ///
-/// Everything a side allocates it also releases before it returns, so that both are inside the measured time.
+/// Everything a side allocates it also releases before it returns, so that both are inside the
+/// measured time.
 enum Side: Sendable {
   /// Called on the main thread and may block it, as a plain program does.
   case blocking(@Sendable () -> Void)
   /// Called from async code.
   case async(@Sendable () async -> Void)
-  /// Called on the main thread. What counts is the time that processors spend on this process meanwhile, in all its threads.
+  /// Called on the main thread. What counts is the time that processors spend on this process
+  /// meanwhile, in all its threads.
   case processor(@Sendable () -> Void)
 }
 

@@ -1,7 +1,8 @@
 /// A body that keeps a core busy for about a given time.
 ///
-/// It does a counted amount of arithmetic, not a wait for a clock: a body whose thread was interrupted still has all its
-/// work to do, so both sides do the same work whatever the machine does besides.
+/// It does a counted amount of arithmetic, not a wait for a clock: a body whose thread was
+/// interrupted still has all its work to do, so both sides do the same work whatever the machine
+/// does besides.
 struct Workload: Sendable {
   /// The time that the work takes on an idle core of this machine.
   let microseconds: Double
@@ -21,8 +22,8 @@ struct Workload: Sendable {
     return 1_000 / max(samples.min() ?? 1, 0.01)
   }()
 
-  // Not inlined, and its result is used: the optimiser may neither drop nor shorten it. A xorshift of a value that is
-  // not zero is never zero.
+  // Not inlined, and its result is used: the optimiser may neither drop nor shorten it. A xorshift
+  // of a value that is not zero is never zero.
   @inline(never)
   private static func turn(_ steps: Int) -> UInt64 {
     var state: UInt64 = 0x9E37_79B9_7F4A_7C15

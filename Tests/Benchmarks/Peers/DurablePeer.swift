@@ -1,4 +1,5 @@
-/// What a queue of durable jobs is compared with: the same statements, in a bare loop, by tables that a queue has made.
+/// What a queue of durable jobs is compared with: the same statements, in a bare loop, by tables
+/// that a queue has made.
 ///
 /// One row uses it at a time.
 protocol DurablePeer: Sendable {

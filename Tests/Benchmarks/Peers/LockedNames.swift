@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The least that keeps two users of a name apart: a set of taken names behind a lock. There is no way to wait for a name.
+/// The least that keeps two users of a name apart: a set of taken names behind a lock. There is no
+/// way to wait for a name.
 final class LockedNames: Sendable {
   private let taken = Mutex<Set<String>>([])
 

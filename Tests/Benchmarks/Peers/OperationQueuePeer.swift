@@ -2,8 +2,9 @@ import Foundation
 
 /// What the package is compared with in Foundation: `BlockOperation`s through an `OperationQueue`.
 ///
-/// Of the ways to add them, `addOperations(_:waitUntilFinished:)` with an array is the fastest at every size, so this
-/// is what the peers use. A queue is made once and used again: that is how an app has it.
+/// Of the ways to add them, `addOperations(_:waitUntilFinished:)` with an array is the fastest at
+/// every size, so this is what the peers use. A queue is made once and used again: that is how an
+/// app has it.
 enum OperationQueuePeer {
   /// Runs `count` block operations with the same body and returns when all have finished.
   static func run(_ count: Int, in queue: OperationQueue, body: @escaping @Sendable () -> Void) {

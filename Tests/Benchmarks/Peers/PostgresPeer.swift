@@ -1,7 +1,8 @@
 #if os(macOS) || os(Linux)
 import Foundation
 
-/// The same statements as the queue's, through libpq's functions in a bare loop: the least that a queue on a server can take.
+/// The same statements as the queue's, through libpq's functions in a bare loop: the least that a
+/// queue on a server can take.
 final class PostgresPeer: DurablePeer, @unchecked Sendable {  // one row uses it at a time
   private let connection: BareConnection
   /// Those that the last round has claimed: their numbers, and those of the claims.
@@ -81,7 +82,8 @@ final class PostgresPeer: DurablePeer, @unchecked Sendable {  // one row uses it
     connection.run(1)
   }
 
-  /// One transaction, and one round trip, acknowledges what the last one claimed, and claims so many.
+  /// One transaction, and one round trip, acknowledges what the last one claimed, and claims so
+  /// many.
   func claimAndAcknowledge(_ size: Int) {
     connection.add("begin")
     if !claimed.ids.isEmpty {

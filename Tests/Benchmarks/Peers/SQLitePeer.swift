@@ -1,8 +1,9 @@
 import CompositeOperationsSQLite
 import Foundation
 
-/// The same statements as the queue's, through SQLite's C functions in a bare loop: the least that a queue can take. Each
-/// transaction writes how many jobs more there are in which state, as the queue's do.
+/// The same statements as the queue's, through SQLite's C functions in a bare loop: the least that
+/// a queue can take. Each transaction writes how many jobs more there are in which state, as the
+/// queue's do.
 final class SQLitePeer: DurablePeer, @unchecked Sendable {  // one row uses it at a time
   private let database: OpaquePointer
   private let begin: OpaquePointer

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The figures as users read them, without budgets: all in `Documentation/Benchmarks.md`, a few in `README.md`.
+/// The figures as users read them, without budgets: all in `Documentation/Benchmarks.md`, a few in
+/// `README.md`.
 struct DocumentReport: Sendable {
   /// A row of the README.
   struct Highlight: Sendable {

@@ -12,7 +12,8 @@ extension Table {
       allocations("a step of a sequence", toReach: 8) { count in .blocking { Sequential.run(count) } },
       allocations("map", toReach: 22) { oneByOne($0) { _ in emptyOperation().map {} } },
       allocations("timeout", toReach: 25) { oneByOne($0) { _ in emptyOperation().timeout(.seconds(60)) } },
-      // Where a thread waits, it depends on whether `start()` has returned when the condition holds.
+      // Where a thread waits, it depends on whether `start()` has returned when the condition
+      // holds.
       allocations("condition, awaited", toReach: 31, today: 47) { count in
         .async {
           for _ in 0..<count { await finish(emptyOperation().condition(Condition { _ in true })) }
@@ -46,8 +47,9 @@ extension Table {
 
   /// A row whose figure may be a tenth more, for what threads do by chance.
   ///
-  /// What is to be reached was said without `posix_memalign`. By it Foundation allocates the four locks of each operation, which
-  /// are added here; and the three allocations of `run()` to the condition, which is awaited.
+  /// What is to be reached was said without `posix_memalign`. By it Foundation allocates the four
+  /// locks of each operation, which are added here; and the three allocations of `run()` to the
+  /// condition, which is awaited.
   private static func allocations(
     _ name: String, toReach aim: Double, today: Double? = nil, _ subject: @escaping @Sendable (Int) -> Side
   ) -> Row {

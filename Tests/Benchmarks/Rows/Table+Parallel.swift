@@ -33,7 +33,8 @@ extension Table {
     sizes.dropFirst().map { count in
       Row(
         section: "Parallel, awaited", name: name(count, "children"), against: "withTaskGroup", count: count,
-        // Making and releasing the operations, Foundation's part, takes half of a task group's time already.
+        // Making and releasing the operations, Foundation's part, takes half of a task group's time
+        // already.
         budget: .atMost(0.6, known: 1.0),
         measurement: .comparison(
           subject: .async { await Parallel.runAwaited(count) },

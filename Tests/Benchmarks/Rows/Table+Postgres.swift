@@ -2,8 +2,8 @@ import DurableOperations
 import TestSupport
 
 extension Table {
-  /// Durable jobs on a server that this program starts, against the same statements through libpq's functions in a bare loop. None
-  /// where there is no server to start.
+  /// Durable jobs on a server that this program starts, against the same statements through libpq's
+  /// functions in a bare loop. None where there is no server to start.
   static var postgres: [Row] {
     #if os(macOS) || os(Linux)
     guard PostgresServer.isAvailable else { return [] }

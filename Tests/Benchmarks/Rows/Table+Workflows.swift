@@ -13,7 +13,8 @@ extension Table {
     againstDependencies + againstEngine + workflowGrowth + [workflowVerbs]
   }
 
-  /// Against operations that wait for each other in a queue, which takes time with the square of their number.
+  /// Against operations that wait for each other in a queue, which takes time with the square of
+  /// their number.
   private static var againstDependencies: [Row] {
     let queue = OperationQueuePeer.queue()
     // Machines differ in how slow the peer's quadratic walk is: from 110 to 370 times was seen.
@@ -70,7 +71,8 @@ extension Table {
     }
   }
 
-  /// Thirty layers of thirty tasks, each after all of the layer before; nothing runs, for the root is a condition.
+  /// Thirty layers of thirty tasks, each after all of the layer before; nothing runs, for the root
+  /// is a condition.
   private static var workflowVerbs: Row {
     let workflow = Workflow()
     let root = workflow.addCondition(of: Int.self)

@@ -10,8 +10,8 @@ struct Letter: Job {
   var text = String(repeating: "x", count: 80)
 }
 
-/// The package's side of the rows about durable jobs: a queue on a file of its own, or a schema, and a bare connection to
-/// another one that is like it.
+/// The package's side of the rows about durable jobs: a queue on a file of its own, or a schema,
+/// and a bare connection to another one that is like it.
 final class Durable: Sendable {
   enum Engine { case sqlite, postgres }
 
@@ -126,8 +126,8 @@ final class Durable: Sendable {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   #if os(macOS) || os(Linux)
-  /// Deletes what waits, as the queues of many processes would in a while. A transaction of which this returns the connection goes
-  /// on to see it, until that is released.
+  /// Deletes what waits, as the queues of many processes would in a while. A transaction of which
+  /// this returns the connection goes on to see it, until that is released.
   func leaveDead() throws -> BareConnection {
     guard case .postgres(let url, let options) = location else { throw BenchmarkError("\(location) is no server") }
     let snapshot = BareConnection(url: url), others = BareConnection(url: url)
@@ -158,8 +158,8 @@ final class Durable: Sendable {
     waitingAtPeer.withLock { $0 += count }
   }
 
-  /// Runs so many of the jobs that are stored, and a few more that were claimed with them. If there are not enough, some
-  /// are stored before, which makes the round a slow one.
+  /// Runs so many of the jobs that are stored, and a few more that were claimed with them. If there
+  /// are not enough, some are stored before, which makes the round a slow one.
   func run(_ count: Int) async {
     if waiting.withLock({ $0 }) < count + queues.count * 1_000 { enqueue(20 * count, inBatchesOf: 1_000) }
     await runStored(count)

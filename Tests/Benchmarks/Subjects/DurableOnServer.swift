@@ -4,8 +4,8 @@ import DurableOperations
 import Foundation
 import TestSupport
 
-/// A queue in a database of its own, where a transaction goes on that sees jobs which were deleted long ago: they stay, and each
-/// claim could come past them.
+/// A queue in a database of its own, where a transaction goes on that sees jobs which were deleted
+/// long ago: they stay, and each claim could come past them.
 final class BehindDeadJobs: Sendable {
   static let shared = Result { try BehindDeadJobs(100_000, stored: 20_000) }
 
@@ -22,8 +22,8 @@ final class BehindDeadJobs: Sendable {
   }
 }
 
-/// Jobs that many threads enqueue at the same time, through one queue, while other queues are told of them; and bare connections,
-/// one for each thread, that tell nobody.
+/// Jobs that many threads enqueue at the same time, through one queue, while other queues are told
+/// of them; and bare connections, one for each thread, that tell nobody.
 final class Crowd: Sendable {
   static let sixteen = Result { try Crowd(16) }
 
@@ -68,8 +68,8 @@ final class Crowd: Sendable {
   }
 }
 
-/// How long after one queue has begun to enqueue a job another one starts it, which has nothing else to do and hears of it from the
-/// server; and the same by hand.
+/// How long after one queue has begun to enqueue a job another one starts it, which has nothing
+/// else to do and hears of it from the server; and the same by hand.
 final class Delivery: Sendable {
   static let shared = Result { try Delivery() }
 
@@ -123,7 +123,8 @@ final class Delivery: Sendable {
     }
   }
 
-  /// The same on two threads, of which one does nothing but wait until it is told, claim and acknowledge.
+  /// The same on two threads, of which one does nothing but wait until it is told, claim and
+  /// acknowledge.
   func timesAtPeer(_ count: Int) -> [Double] {
     let thread = Thread { [self] in
       var left = count

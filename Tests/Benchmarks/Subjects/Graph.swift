@@ -5,7 +5,8 @@ import WorkflowOperations
 
 /// A graph of empty tasks: for each task those that it comes after, all of which are before it.
 struct Graph: Sendable {
-  /// The prerequisites of all tasks, one after the other: reading them must not show in what is measured.
+  /// The prerequisites of all tasks, one after the other: reading them must not show in what is
+  /// measured.
   private var places: [Int] = []
   /// Where those of each task begin, and where the last ones end.
   private var starts = [0]
@@ -60,7 +61,8 @@ struct Graph: Sendable {
     }
   }
 
-  /// Visits from the last layer on each task once, in whatever order, and tells how many there were.
+  /// Visits from the last layer on each task once, in whatever order, and tells how many there
+  /// were.
   func walk() -> Int {
     var isVisited = [Bool](repeating: false, count: tasks.count)
     var visited = 0

@@ -2,8 +2,8 @@ import CompositeOperations
 import Foundation
 import PipelineOperations
 
-/// Operations one after the other, each made from the value of the one before: as `then`s of the core, and as steps of a
-/// pipeline.
+/// Operations one after the other, each made from the value of the one before: as `then`s of the
+/// core, and as steps of a pipeline.
 enum Hops {
   static func operation(after number: Int) -> SimpleOperation<Int> {
     SimpleOperation { $0.finish(with: number + 1) }

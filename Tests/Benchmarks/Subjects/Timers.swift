@@ -4,7 +4,8 @@ import Foundation
 
 /// The package's side of the rows about timers.
 enum Timers {
-  /// Sets `count` timers, as timeouts do, of a few different lengths, and cancels them when all are pending.
+  /// Sets `count` timers, as timeouts do, of a few different lengths, and cancels them when all are
+  /// pending.
   static func onContinuousClock(_ count: Int) {
     setAndCancel(count, on: ContinuousClock())
   }

@@ -2,17 +2,19 @@ import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
 
-/// The shape of a mixed nested tree: parallel and sequential composites over simple and block operations.
+/// The shape of a mixed nested tree: parallel and sequential composites over simple and block
+/// operations.
 ///
-/// The shape is drawn once from a fixed seed; making the operations from it is what is measured, on both sides.
+/// The shape is drawn once from a fixed seed; making the operations from it is what is measured, on
+/// both sides.
 indirect enum Tree: Sendable {
   case simple
   case block
   case parallel([Tree])
   case sequential([Tree])
 
-  /// A tree with exactly `count` leaves: two of three are simple operations, the others block operations; each
-  /// composite has 2 to 16 children, and two of three composites are parallel.
+  /// A tree with exactly `count` leaves: two of three are simple operations, the others block
+  /// operations; each composite has 2 to 16 children, and two of three composites are parallel.
   static func random(leaves count: Int, seed: UInt64 = 0x5EED) -> Tree {
     var generator = SeededRandomNumberGenerator(seed: seed)
     return random(leaves: count, using: &generator)

@@ -19,8 +19,8 @@ enum LeakPath: CaseIterable, Sendable {
 
 /// One place where the API takes a closure, or one kind of operation.
 ///
-/// `make` gets a leaf, which the test settles, and a probe; the operation that it returns contains the leaf and keeps
-/// the probe in the closure in question, or nowhere.
+/// `make` gets a leaf, which the test settles, and a probe; the operation that it returns contains
+/// the leaf and keeps the probe in the closure in question, or nowhere.
 struct LeakSubject: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let make: @Sendable (HeldOperation<Int>, ReleaseProbe) -> any ComposableOperation

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Nothing outlives its use: each closure that the API takes, on each path that an operation can take, and the
-/// operations themselves.
+/// Nothing outlives its use: each closure that the API takes, on each path that an operation can
+/// take, and the operations themselves.
 @Suite("3.1.2, 3.1.5 Nothing leaks")
 struct LeakTests {
   /// What is looked at after the operation has come to its end, or was dropped without a start.
@@ -28,8 +28,8 @@ struct LeakTests {
       """)
   }
 
-  /// Once it settled, an operation that is still held holds nothing more of what its user's closures captured. What a
-  /// composite's children captured is gone with their bodies.
+  /// Once it settled, an operation that is still held holds nothing more of what its user's
+  /// closures captured. What a composite's children captured is gone with their bodies.
   @Test(arguments: LeakSubject.all, LeakPath.allCases.filter { $0 != .neverStarted })
   func closure_whileSettledOperationIsHeld_isReleased(subject: LeakSubject, path: LeakPath) async {
     // A plain operation's block is Foundation's, and lives as long as the operation.

@@ -192,7 +192,8 @@ struct DrivenCancelTests {
   }
 }
 
-/// A plain operation that calls back when it is asked whether it is executing, as the engine does before it starts one.
+/// A plain operation that calls back when it is asked whether it is executing, as the engine does
+/// before it starts one.
 private final class ProbingOperation: Operation, @unchecked Sendable {  // immutable
   private let whenAsked: @Sendable () -> Void
   let ran = Gate()
@@ -210,7 +211,8 @@ private final class ProbingOperation: Operation, @unchecked Sendable {  // immut
   override func main() { ran.open() }
 }
 
-/// A queue that calls back when it is asked for its dispatch queue, as the engine does while it starts a composition.
+/// A queue that calls back when it is asked for its dispatch queue, as the engine does while it
+/// starts a composition.
 private final class ProbingQueue: OperationQueue, @unchecked Sendable {  // immutable
   private let whenAsked: @Sendable () -> Void
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// The engine for other targets: hand it tags, make their operations when they may start, be told when each has settled.
+/// The engine for other targets: hand it tags, make their operations when they may start, be told
+/// when each has settled.
 @Suite("3.4 DrivenOperation", .hangLimit)
 struct DrivenOperationTests {
   @Test("Started, it tells its driver once and executes until the driver ends it")

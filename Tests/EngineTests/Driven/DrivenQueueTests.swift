@@ -54,7 +54,8 @@ struct DrivenQueueTests {
     queue.addOperation(driver.operation)
     await driver.events.wait(for: .started)
     let children = leaves(20, gauge)
-    // Those that name the queue share its slot; the others are not limited by it where nobody names it.
+    // Those that name the queue share its slot; the others are not limited by it where nobody names
+    // it.
     let nested = CompositeOperation(operations: Array(children[..<10]), operationQueue: queue)
     driver.run(nested, tag: 0)
     if namesQueue { for number in 10..<20 { driver.run(children[number], tag: number) } }
@@ -114,7 +115,8 @@ struct DrivenQueueTests {
     await driver.wait(forSettled: 5)
     #expect(held.allSatisfy { $0.outcome?.isCancelled == true })
     #expect(held[2...].allSatisfy { !$0.started.isOpen })
-    // The driven operation is not in the queue; it goes on, and so does what it is handed from now on.
+    // The driven operation is not in the queue; it goes on, and so does what it is handed from now
+    // on.
     driver.run(succeeding(1), tag: 5)
     driver.endWhenIdle()
     #expect(await settled(driver.operation).value == 6)

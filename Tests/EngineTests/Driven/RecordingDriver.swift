@@ -5,8 +5,9 @@ import TestSupport
 
 /// The driver of a driven operation, for tests: records what it is told, and calls hooks.
 ///
-/// It keeps the operations that are handed in through ``run(_:)`` until the engine asks for them. It ends the driven
-/// operation when it was told of as many as were handed in and ``endWhenIdle()`` was called.
+/// It keeps the operations that are handed in through ``run(_:)`` until the engine asks for them.
+/// It ends the driven operation when it was told of as many as were handed in and ``endWhenIdle()``
+/// was called.
 final class RecordingDriver: Sendable {
   enum Event: Equatable, Sendable {
     case started, cancelled
@@ -15,7 +16,8 @@ final class RecordingDriver: Sendable {
 
   private struct State {
     var handedIn = 0
-    /// What the engine has not asked for yet, by the tag under which it does; and the tag with which it settles.
+    /// What the engine has not asked for yet, by the tag under which it does; and the tag with
+    /// which it settles.
     var waiting: [Int: (Operation, tag: Int)] = [:]
     var lastPlace = 0
     var made = 0
@@ -35,8 +37,8 @@ final class RecordingDriver: Sendable {
   /// - Parameters:
   ///   - whenStarted: called in `didStart`, after it was recorded.
   ///   - whenSettled: called in `operationDidSettle`, after it was recorded.
-  ///   - whenCancelled: called in `wasCancelled`, after it was recorded. By default everything is cancelled or forgotten,
-  ///     and the operation ends when nothing is unfinished any more.
+  ///   - whenCancelled: called in `wasCancelled`, after it was recorded. By default everything is
+  ///     cancelled or forgotten, and the operation ends when nothing is unfinished any more.
   init(
     queue: OperationQueue? = nil,
     whenStarted: @escaping @Sendable (RecordingDriver) -> Void = { _ in },
@@ -89,7 +91,8 @@ final class RecordingDriver: Sendable {
     for (tag, operation) in operations.enumerated() { run(operation, tag: tag) }
   }
 
-  /// The operation ends, with the number of operations that were handed in, as soon as all of them have settled.
+  /// The operation ends, with the number of operations that were handed in, as soon as all of them
+  /// have settled.
   func endWhenIdle() {
     state.withLock { $0.endsWhenIdle = true }
     endIfIdle()

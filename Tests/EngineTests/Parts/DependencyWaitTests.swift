@@ -7,7 +7,8 @@ import Testing
 /// Waiting for the unfinished dependencies of an operation, own ones and foreign ones.
 @Suite("3.2 DependencyWait", .hangLimit)
 struct DependencyWaitTests {
-  // Kept for ever: on Linux a dependency follows a pointer to its dependents when it finishes, dead or alive.
+  // Kept for ever: on Linux a dependency follows a pointer to its dependents when it finishes, dead
+  // or alive.
   private static let dependents = Locked<[Operation]>([])
 
   private func dependent(on dependencies: Operation...) -> Operation {

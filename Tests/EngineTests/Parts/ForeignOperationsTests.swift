@@ -19,7 +19,8 @@ struct ForeignOperationsTests {
     }
   }
 
-  /// How many operations wait for this one to finish. Foundation does not say; reflection does, on Linux.
+  /// How many operations wait for this one to finish. Foundation does not say; reflection does, on
+  /// Linux.
   private func dependentCount(of operation: Operation) throws -> Int {
     var mirror: Mirror? = Mirror(reflecting: operation)
     while let current = mirror, current.subjectType != Operation.self { mirror = current.superclassMirror }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What changes about a given queue while leaves run in it: its limit, suspension, other operations, a cancel of all.
+/// What changes about a given queue while leaves run in it: its limit, suspension, other
+/// operations, a cancel of all.
 @Suite("3.4 QueuePool: changes of the queue", .hangLimit)
 struct QueuePoolChangeTests {
   @Test("A limit that is lowered holds as soon as leaves end; one that is raised is used", arguments: [true, false])
@@ -14,7 +15,8 @@ struct QueuePoolChangeTests {
     let composite = CompositeOperation(operations: leaves, operationQueue: queue)
     let inFlight: @Sendable () -> Int = { leaves.count { $0.isExecuting } }
     if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
-    // In flight, so that their lanes look at the limit again: one that is still in start() might run some more.
+    // In flight, so that their lanes look at the limit again: one that is still in start() might
+    // run some more.
     for leaf in leaves[..<4] { await Patience.untilAwaited(leaf) }
     queue.maxConcurrentOperationCount = 1
     for leaf in leaves[..<4] { leaf.finish(with: 1) }
@@ -53,7 +55,8 @@ struct QueuePoolChangeTests {
     if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
     await started.wait(forCount: 2)
     queue.maxConcurrentOperationCount = 1
-    // Each of the two lanes finishes its turn of four leaves. The other one is held back by its own leaf meanwhile.
+    // Each of the two lanes finishes its turn of four leaves. The other one is held back by its own
+    // leaf meanwhile.
     for number in 0..<6 {
       gates[number].open()
       await started.wait(forCount: number + 3)

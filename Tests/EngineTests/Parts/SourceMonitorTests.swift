@@ -7,7 +7,8 @@ import Testing
 /// In which order monitors are told of a child, when something else happens in between.
 @Suite("SourceMonitor", .hangLimit)
 struct SourceMonitorTests {
-  /// The ways to compose one operation with the rest that wait for one that somebody else has started.
+  /// The ways to compose one operation with the rest that wait for one that somebody else has
+  /// started.
   enum Kind: CaseIterable, Sendable {
     case map, then, recover, zip, all, firstSuccess
 
@@ -23,8 +24,8 @@ struct SourceMonitorTests {
     }
   }
 
-  /// A composition with one child, and what a monitor is told of it. Another monitor is told first, and then `act` is
-  /// called with what it is told.
+  /// A composition with one child, and what a monitor is told of it. Another monitor is told first,
+  /// and then `act` is called with what it is told.
   private struct Watched {
     let owner: SettlingOperation
     let recorder = EventRecorder<String>()

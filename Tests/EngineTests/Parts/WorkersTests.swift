@@ -9,7 +9,8 @@ import Testing
 struct WorkersTests {
   private func piece(_ result: WorkResult = .done, _ body: @escaping @Sendable () -> Void) -> ScriptedSource.Piece {
     { _, _, context in
-      // However long a busy machine keeps it from its processor: the number of pieces alone ends the turn.
+      // However long a busy machine keeps it from its processor: the number of pieces alone ends
+      // the turn.
       context.turn.end = .max
       body()
       return result

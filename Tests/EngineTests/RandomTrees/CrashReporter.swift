@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Prints the seeds of the trees that run when the process traps, since a trap ends the run before it can say which.
+/// Prints the seeds of the trees that run when the process traps, since a trap ends the run before
+/// it can say which.
 ///
 /// The backtrace is lost by that; a run with `TREE_SEED` shows it.
 enum CrashReporter {

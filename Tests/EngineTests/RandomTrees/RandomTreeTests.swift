@@ -4,8 +4,9 @@ import Testing
 
 /// Random trees of operations, run and compared with the model.
 ///
-/// One seed is one tree. A failure prints the seed and the tree; `TREE_SEED=… swift test --filter RandomTreeTests` runs
-/// that tree alone, `TREE_REPEATS` times (100 unless told otherwise), since the threads are not in the seed.
+/// One seed is one tree. A failure prints the seed and the tree; `TREE_SEED=… swift test --filter
+/// RandomTreeTests` runs that tree alone, `TREE_REPEATS` times (100 unless told otherwise), since
+/// the threads are not in the seed.
 @Suite(.serialized)
 struct RandomTreeTests {
   @Test func randomTrees_withFailuresDelaysAndCancels_comeToWhatTheModelSays() async {

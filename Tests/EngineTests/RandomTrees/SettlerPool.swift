@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 
-/// Runs jobs later, on other threads: this is how operations of a tree take time without anybody sleeping.
+/// Runs jobs later, on other threads: this is how operations of a tree take time without anybody
+/// sleeping.
 final class SettlerPool: Sendable {
   private struct State {
     var random: SeededRandomNumberGenerator
@@ -25,7 +26,8 @@ final class SettlerPool: Sendable {
     }
   }
 
-  /// Runs `job`, or another one that waits to be drawn, on another thread. Each waiting job is drawn in the end.
+  /// Runs `job`, or another one that waits to be drawn, on another thread. Each waiting job is
+  /// drawn in the end.
   func runWhenDrawn(_ job: @escaping @Sendable () -> Void) {
     state.withLock { state in
       state.unfinished += 1

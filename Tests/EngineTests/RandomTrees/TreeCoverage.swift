@@ -1,7 +1,8 @@
 import CompositeOperations
 import Foundation
 
-/// The rows of the tables of parallel and sequential composites, some in parts. The run counts how often it met each.
+/// The rows of the tables of parallel and sequential composites, some in parts. The run counts how
+/// often it met each.
 enum TableRow: String, CaseIterable, Sendable {
   case parallelAllSucceed = "parallel: all succeed"
   case parallelEmpty = "parallel: no children"
@@ -46,7 +47,8 @@ struct TreeCoverage: Sendable {
 }
 
 extension TreeObservation {
-  /// The rows that the composites of the tree met. Only what really happened counts, not what the plan wanted.
+  /// The rows that the composites of the tree met. Only what really happened counts, not what the
+  /// plan wanted.
   var rows: Set<TableRow> {
     var rows: Set<TableRow> = []
     for queueCancel in queueCancels {
@@ -56,7 +58,8 @@ extension TreeObservation {
     }
     for node in index.nodes {
       guard let verdict = verdict(node.id) else { continue }
-      // Who cancelled a composite in a lane, or all that was in it, can not be told after its queue was told to.
+      // Who cancelled a composite in a lane, or all that was in it, can not be told after its queue
+      // was told to.
       if node.parent != nil, wasReachedByQueueCancel(node.id, before: settledTick(node.id)) { continue }
       if let parallel = node.spec.parallel { collect(parallel, node, verdict, into: &rows) }
       if let sequence = node.spec.sequence { collect(sequence, node, verdict, into: &rows) }

@@ -1,9 +1,10 @@
 import Foundation
 
-/// What must come out of a tree, told before it runs: one outcome for each node that no timing can touch.
+/// What must come out of a tree, told before it runs: one outcome for each node that no timing can
+/// touch.
 ///
-/// This holds ``TreeJudge`` to account, which believes what it sees of the children: on the nodes that have a forecast
-/// nothing is believed.
+/// This holds ``TreeJudge`` to account, which believes what it sees of the children: on the nodes
+/// that have a forecast nothing is believed.
 struct TreeForecast {
   private let plan: TreePlan
   private let index: TreeIndex
@@ -72,7 +73,8 @@ struct TreeForecast {
     }
   }
 
-  /// The children in the order in which they run, where that is certain up to the first that does not succeed.
+  /// The children in the order in which they run, where that is certain up to the first that does
+  /// not succeed.
   private func startOrder(_ id: Int) -> [Int]? {
     TreeForecast.startOrder(index[id], cancelledBefore, index, forecasts)
   }
@@ -94,13 +96,15 @@ struct TreeForecast {
     case .forEach(_, _, let makeFailsAt, _): if makeFailsAt != nil { return nil }
     case .leaf, .sequential, .map, .then, .recover, .zip, .firstSuccess: return nil
     }
-    // One that ended before its turn may be seen early; after one that is not known, nothing is certain.
+    // One that ended before its turn may be seen early; after one that is not known, nothing is
+    // certain.
     let isPlain = order.allSatisfy { index[$0].spec.leaf?.kind != .settled && !cancelledBefore.contains($0) }
     guard isPlain, let end = order.firstIndex(where: { forecasts[$0]?.isSuccess != true }) else { return nil }
     return forecasts[order[end]] == nil ? nil : order
   }
 
-  /// All below a node that was cancelled before the start is cancelled, save what had settled already.
+  /// All below a node that was cancelled before the start is cancelled, save what had settled
+  /// already.
   private func cancelAll(_ id: Int, into certain: inout [Int: Verdict]) {
     switch index[id].spec.leaf?.kind {
     case .settled, .executing: return
@@ -145,7 +149,8 @@ struct TreeForecast {
       let verdict = Dictionary(uniqueKeysWithValues: verdicts)
       return single(model.outcomes(of: node.id) { verdict[$0] })
     }
-    // The first that does not succeed cancels the rest. Certain is what does not depend on which one that is.
+    // The first that does not succeed cancels the rest. Certain is what does not depend on which
+    // one that is.
     guard let known = model.known(verdicts) else { return nil }
     let failures = known.count(where: \.isFailure) + (makeFails ? 1 : 0)
     guard failures == 0 || failures == 1 && !known.contains(.cancelled) else { return nil }

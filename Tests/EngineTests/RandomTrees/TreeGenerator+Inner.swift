@@ -55,7 +55,8 @@ extension TreeGenerator {
     return TreeSpec.Step(id: id, effect: effect, isAsync: mayBeAsync && random.chance(40))
   }
 
-  /// What a `then` goes on with: a payload where one is asked for, else a composite or a conforming operation too.
+  /// What a `then` goes on with: a payload where one is asked for, else a composite or a conforming
+  /// operation too.
   private mutating func next(depth: Int, place: Place) -> TreeSpec {
     switch place {
     case .payload:
@@ -109,7 +110,8 @@ extension TreeGenerator {
     return parallel
   }
 
-  /// Dependencies follow one random order, so that they are never circular. They may point forwards.
+  /// Dependencies follow one random order, so that they are never circular. They may point
+  /// forwards.
   private mutating func addDependencies(_ parallel: inout TreeSpec.Parallel) {
     let order = parallel.children.indices.shuffled(using: &random)
     for (rank, position) in order.enumerated() {
@@ -151,7 +153,8 @@ extension TreeGenerator {
     return sequence
   }
 
-  /// A step of a sequence. An operation that finished before would be misuse there: an `ending` has that.
+  /// A step of a sequence. An operation that finished before would be misuse there: an `ending` has
+  /// that.
   private mutating func stepNode(depth: Int) -> TreeSpec {
     let spec = node(depth: depth, place: .child)
     guard case .leaf(var leaf) = spec, leaf.kind == .settled else { return spec }

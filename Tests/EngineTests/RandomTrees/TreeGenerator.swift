@@ -129,7 +129,8 @@ struct TreeGenerator {
     leaf.delay = random.pick(weighted: [3: .none, 3: .hops(random.number(1...6)), 2: .drawn])
     leaf.yieldsToCancel = random.chance(40)
     if kind == .block || kind == .conforming { leaf.delay = .none }
-    // It is held until its composite settled, unless that one cancels it because it was itself cancelled unstarted.
+    // It is held until its composite settled, unless that one cancels it because it was itself
+    // cancelled unstarted.
     if kind == .executing { leaf.yieldsToCancel = true }
     if kind != .settled && kind != .bodyless && kind != .executing { bodies.append(leaf.id) }
     if kind != .settled { leaves.append(leaf.id) }

@@ -47,7 +47,8 @@ final class TreeHarness: Sendable {
 
   /// The operation of a node; nil if it was not made yet, or all were let go of.
   ///
-  /// A thread that calls a cancel hook may be overtaken by the end of the tree before it has done what the hook does.
+  /// A thread that calls a cancel hook may be overtaken by the end of the tree before it has done
+  /// what the hook does.
   subscript(id: Int) -> Operation? {
     operations.withLock { $0.indices.contains(id) ? $0[id] : nil }
   }
@@ -114,7 +115,8 @@ final class TreeHarness: Sendable {
     journal.require(operation.anyOutcome != nil, "the cancel of #\(id) was lost")
   }
 
-  /// Whether the operation of the node is one of the package's classes, whose outcome and `isCancelled` agree.
+  /// Whether the operation of the node is one of the package's classes, whose outcome and
+  /// `isCancelled` agree.
   func isOwn(_ id: Int) -> Bool {
     guard let leaf = index[id].spec.leaf else { return true }
     return !leaf.kind.isPlain && leaf.kind != .conforming && leaf.kind != .asyncConforming

@@ -8,7 +8,8 @@ struct TreeIndex: Sendable {
     let parent: Int?
     /// The numbers of the nodes directly below, in child order.
     let children: [Int]
-    /// The queue whose slots its own work takes: that of the next composite upwards which names one.
+    /// The queue whose slots its own work takes: that of the next composite upwards which names
+    /// one.
     let queue: Int?
     /// How many of its children may be unfinished at once.
     let width: Int?
@@ -34,22 +35,25 @@ struct TreeIndex: Sendable {
 
   subscript(id: Int) -> Node { nodes[id] }
 
-  /// The node of `child` under which `ancestor` comes: whether `ancestor` is above `child`, or is it.
+  /// The node of `child` under which `ancestor` comes: whether `ancestor` is above `child`, or is
+  /// it.
   func path(from id: Int) -> [Node] {
     var path = [nodes[id]]
     while let parent = path[path.count - 1].parent { path.append(nodes[parent]) }
     return path
   }
 
-  /// Whether to cancel all operations of a queue may cancel this node's: it can be in the queue itself, as the root, or
-  /// run or wait in a lane that its composition has there. A `mapAsync` runs an operation of its own.
+  /// Whether to cancel all operations of a queue may cancel this node's: it can be in the queue
+  /// itself, as the root, or run or wait in a lane that its composition has there. A `mapAsync`
+  /// runs an operation of its own.
   func isReached(_ id: Int, by queue: Int) -> Bool {
     if case .map(let step, _) = nodes[id].spec, step.isAsync, nodes[id].queue == queue { return true }
     if let parent = nodes[id].parent { return nodes[parent].queue == queue }
     return rootQueue == queue
   }
 
-  /// Whether the composite offers several leaves to its queue as soon as it starts, and nothing but that holds them back.
+  /// Whether the composite offers several leaves to its queue as soon as it starts, and nothing but
+  /// that holds them back.
   func offersAtOnce(_ id: Int) -> Bool {
     guard let parallel = nodes[id].spec.parallel, !parallel.isMisuse, !parallel.settings.startsSuspended else {
       return false

@@ -3,8 +3,8 @@ import TestSupport
 
 /// What really happened in one tree, in one order: every event gets the next tick of one clock.
 ///
-/// The journal checks at once what must hold at every moment (limits, nothing after the end, nothing twice). What can
-/// only be told afterwards is for ``TreeJudge``.
+/// The journal checks at once what must hold at every moment (limits, nothing after the end,
+/// nothing twice). What can only be told afterwards is for ``TreeJudge``.
 final class TreeJournal: Sendable {
   /// What happened to one node.
   struct Entry: Sendable {
@@ -13,7 +13,8 @@ final class TreeJournal: Sendable {
     var begun: [Int] = []
     /// When that was over, or the leaf was settled in another way.
     var ended: [Int] = []
-    /// When and how its completion was called. Operations without one note it when they are about to finish.
+    /// When and how its completion was called. Operations without one note it when they are about
+    /// to finish.
     var settled: [(tick: Int, verdict: Verdict)] = []
     var cancelRequests: [Int] = []
     var cancelHooks = 0
@@ -22,7 +23,8 @@ final class TreeJournal: Sendable {
     /// The positions of the steps or items that were made, in this order.
     var made: [Int] = []
     fileprivate var running = 0
-    /// A cancel hook ended the leaf before the first line of its body, so its place was free before that came.
+    /// A cancel hook ended the leaf before the first line of its body, so its place was free before
+    /// that came.
     fileprivate var isOver = false
     fileprivate var isActive = false
     fileprivate var activeChildren = 0
@@ -96,7 +98,8 @@ final class TreeJournal: Sendable {
         state.complaints.append("#\(id) was called while it ran")
       }
       if node.spec.leaf?.kind == .executing { return }
-      // A cancel hook may settle an operation that has started between that and the first line of its body.
+      // A cancel hook may settle an operation that has started between that and the first line of
+      // its body.
       if state.entries[id].cancelHooks == 0 {
         if !state.entries[id].settled.isEmpty { state.complaints.append("#\(id) ran after it settled") }
         if let parent = node.parent, !state.entries[parent].settled.isEmpty {
@@ -120,12 +123,14 @@ final class TreeJournal: Sendable {
     }
   }
 
-  /// The child of a `forEach` exists from now on and counts for its width, unless it settled before it was made.
+  /// The child of a `forEach` exists from now on and counts for its width, unless it settled before
+  /// it was made.
   func activate(_ id: Int) {
     state.withLock { if $0.entries[id].settled.isEmpty { activate(id, &$0) } }
   }
 
-  /// What `begin` began is over. Called before the operation settles, since its place is free from then on.
+  /// What `begin` began is over. Called before the operation settles, since its place is free from
+  /// then on.
   func end(_ id: Int) {
     state.withLock { state in
       // A leaf may be settled by its body and by its cancel hook.

@@ -3,10 +3,11 @@ import Foundation
 
 /// Compares what a tree came to with the model, and checks what must hold for each operation.
 ///
-/// The set of legal outcomes of a node is what the sequential model makes of the outcomes that its children really had,
-/// and `.cancelled` if somebody may have cancelled it *before* it settled: the plan, its composite by its policy after
-/// an earlier sibling, or whoever cancelled that composite. Since each child is judged in the same way, the outcome of
-/// the root is legal only if a whole history leads to it; the product of all histories is never listed.
+/// The set of legal outcomes of a node is what the sequential model makes of the outcomes that its
+/// children really had, and `.cancelled` if somebody may have cancelled it *before* it settled: the
+/// plan, its composite by its policy after an earlier sibling, or whoever cancelled that composite.
+/// Since each child is judged in the same way, the outcome of the root is legal only if a whole
+/// history leads to it; the product of all histories is never listed.
 final class TreeJudge {
   let seen: TreeObservation
   let model: TreeModel
@@ -70,7 +71,8 @@ final class TreeJudge {
 
   // MARK: Queues
 
-  /// What is in a queue, or waits for it, all the while that `cancelAllOperations` takes, is cancelled by it.
+  /// What is in a queue, or waits for it, all the while that `cancelAllOperations` takes, is
+  /// cancelled by it.
   private func judge(_ queueCancel: TreeJournal.QueueCancel) {
     let queue = queueCancel.queue
     for id in seen.nodesThatRun(during: queueCancel) {
@@ -90,7 +92,8 @@ final class TreeJudge {
   private func judge(_ leaf: TreeSpec.Leaf, _ verdict: Verdict, _ entry: TreeJournal.Entry) {
     let id = leaf.id
     let parentEnd = index[id].parent.map { seen.settledTick($0) } ?? Int.max
-    // A plain operation can be cancelled until it has finished, a little after it noted that it would.
+    // A plain operation can be cancelled until it has finished, a little after it noted that it
+    // would.
     let end = leaf.kind.isPlain ? parentEnd : entry.settled.first?.tick ?? parentEnd
     let mayBeCancelled = seen.mayHaveBeenCancelled(id, before: end)
     var legal: Set<Verdict> = mayBeCancelled ? [.cancelled] : []
@@ -142,7 +145,8 @@ final class TreeJudge {
     judgeCalls(node, verdict, entry)
   }
 
-  /// Whether a child that was to execute elsewhere while its composite starts may have ended before, as it was cancelled.
+  /// Whether a child that was to execute elsewhere while its composite starts may have ended
+  /// before, as it was cancelled.
   private func endedEarly(_ node: TreeIndex.Node) -> Bool {
     node.spec.parallel?.repeated == nil
       && node.children.contains { index[$0].spec.leaf?.kind == .executing && !seen.entries[$0].cancelRequests.isEmpty }
@@ -157,7 +161,8 @@ final class TreeJudge {
     case .recover:
       expected = seen.verdict(node.children[0])?.isFailure == true ? 1 : 0
     case .forEach(_, _, let makeFailsAt, let children):
-      // All up to the last one, in whatever order the threads came to it; the one that fails leaves a gap.
+      // All up to the last one, in whatever order the threads came to it; the one that fails leaves
+      // a gap.
       let upToLast = (0..<entry.begun.count).filter { $0 != makeFailsAt }
       require(entry.made.sorted() == upToLast, "#\(node.id) made \(entry.made)")
       if verdict == .failure(.thrown(by: node.id)) {

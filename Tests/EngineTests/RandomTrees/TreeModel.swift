@@ -1,20 +1,24 @@
 import Foundation
 
-/// The sequential model: what comes out of a node, told from what came out of its children, without any thread.
+/// The sequential model: what comes out of a node, told from what came out of its children, without
+/// any thread.
 ///
-/// Rules that timing cannot touch give one outcome. Where it can, the set holds exactly what the order of events may
-/// decide, for children whose outcomes are known:
+/// Rules that timing cannot touch give one outcome. Where it can, the set holds exactly what the
+/// order of events may decide, for children whose outcomes are known:
 ///
 /// - `zip`, `all` and `forEach` fail with the error of *one* of the children that failed;
-/// - `firstSuccess` succeeds with *one* of the children that succeeded before they could be cancelled.
+/// - `firstSuccess` succeeds with *one* of the children that succeeded before they could be
+///   cancelled.
 ///
-/// Which children get to run before a sibling's failure stops them is no question here, since their outcomes are
-/// given; ``TreeJudge`` asks of each cancelled child who may have cancelled it, and when.
+/// Which children get to run before a sibling's failure stops them is no question here, since their
+/// outcomes are given; ``TreeJudge`` asks of each cancelled child who may have cancelled it, and
+/// when.
 struct TreeModel {
   let index: TreeIndex
 
-  /// All that the node may come to when nobody cancels it and its children come to what `child` says: nil for one that
-  /// is not known or was never made. Empty if the node cannot have come to an end then.
+  /// All that the node may come to when nobody cancels it and its children come to what `child`
+  /// says: nil for one that is not known or was never made. Empty if the node cannot have come to
+  /// an end then.
   func outcomes(of id: Int, child: (Int) -> Verdict?) -> Set<Verdict> {
     let children = index[id].children
     let verdicts = children.map(child)
@@ -59,8 +63,8 @@ struct TreeModel {
     return .success(.list(verdicts.compactMap(\.payload)))
   }
 
-  /// Table 3.3, when nobody cancelled the composite: its outcome, if the steps that it needs are known, and how many
-  /// steps were asked for.
+  /// Table 3.3, when nobody cancelled the composite: its outcome, if the steps that it needs are
+  /// known, and how many steps were asked for.
   func sequence(_ sequence: TreeSpec.Sequential, step: (Int) -> Verdict?) -> (verdict: Verdict?, asked: Int) {
     var verdicts: [Verdict] = []
     var failures: [Fault.Entry] = []

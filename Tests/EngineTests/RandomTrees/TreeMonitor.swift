@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// Watches all compositions of one tree, as recorders and progress trees do, and complains if it is not told of each
-/// child in order and once.
+/// Watches all compositions of one tree, as recorders and progress trees do, and complains if it is
+/// not told of each child in order and once.
 final class TreeMonitor: SourceMonitor {
   private struct Child: Hashable {
     let source: ObjectIdentifier

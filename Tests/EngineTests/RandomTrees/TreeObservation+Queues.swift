@@ -1,6 +1,7 @@
 /// Who was in a queue, or waited for it, while somebody cancelled all its operations.
 ///
-/// The answers hold without doubt, so that the judge can insist: who may have come or gone meanwhile is left out.
+/// The answers hold without doubt, so that the judge can insist: who may have come or gone
+/// meanwhile is left out.
 extension TreeObservation {
   /// Whether the root was executing in that queue all the while.
   func rootIsInQueue(during queueCancel: TreeJournal.QueueCancel) -> Bool {
@@ -10,7 +11,8 @@ extension TreeObservation {
 
   /// The leaves that ran in lanes of that queue all the while.
   ///
-  /// If the root holds a slot of the queue they may run in that. Then it is the root that is cancelled, and with it they.
+  /// If the root holds a slot of the queue they may run in that. Then it is the root that is
+  /// cancelled, and with it they.
   func nodesThatRun(during queueCancel: TreeJournal.QueueCancel) -> [Int] {
     guard index.rootQueue != queueCancel.queue else { return [] }
     return index.nodes.filter { node in
@@ -28,7 +30,8 @@ extension TreeObservation {
     return begun < queueCancel.began && (entries[id].ended.first ?? Int.max) > queueCancel.ended
   }
 
-  /// The leaves that waited for a slot of that queue all the while, because it has only one, and another leaf held it.
+  /// The leaves that waited for a slot of that queue all the while, because it has only one, and
+  /// another leaf held it.
   func nodesThatWait(during queueCancel: TreeJournal.QueueCancel) -> [Int] {
     guard plan.queues[queueCancel.queue] == 1 else { return [] }
     let running = Set(nodesThatRun(during: queueCancel))

@@ -1,7 +1,8 @@
 import CompositeOperations
 import Foundation
 
-/// What one tree left behind when all of it had ended: the journal, and what its operations say of themselves.
+/// What one tree left behind when all of it had ended: the journal, and what its operations say of
+/// themselves.
 struct TreeObservation: Sendable {
   struct Node: Sendable {
     var isFinished = false
@@ -29,7 +30,8 @@ struct TreeObservation: Sendable {
         verdict: operation.anyOutcome.map { Verdict($0) },
         slots: (operation as? CompositeOperation)?.childOutcomes.map { $0.map { Verdict($0) } } ?? [])
     }
-    // A plain operation may still be told that it was cancelled while it finishes. What its composite saw counts.
+    // A plain operation may still be told that it was cancelled while it finishes. What its
+    // composite saw counts.
     for node in index.nodes where node.spec.leaf?.kind.isPlain == true {
       if let slot = slot(of: node) { nodes[node.id].verdict = slot }
     }
@@ -37,7 +39,8 @@ struct TreeObservation: Sendable {
 
   func verdict(_ id: Int) -> Verdict? { nodes[id].verdict }
 
-  /// The position of a child among those of its composite: that of a step is the rank in which it was made.
+  /// The position of a child among those of its composite: that of a step is the rank in which it
+  /// was made.
   func position(of node: TreeIndex.Node) -> Int? {
     guard let parent = node.parent, let position = index[parent].children.firstIndex(of: node.id) else { return nil }
     return index[parent].spec.sequence == nil ? position : entries[parent].made.firstIndex(of: position)
@@ -49,7 +52,8 @@ struct TreeObservation: Sendable {
     return position < nodes[parent].slots.count ? nodes[parent].slots[position] : nil
   }
 
-  /// When the node settled. One that never ran and cannot say counts from when somebody wanted it cancelled.
+  /// When the node settled. One that never ran and cannot say counts from when somebody wanted it
+  /// cancelled.
   func settledTick(_ id: Int) -> Int {
     if index[id].spec.leaf?.kind == .settled { return 0 }
     if let settled = entries[id].settled.first?.tick { return settled }
@@ -59,8 +63,8 @@ struct TreeObservation: Sendable {
 
   // MARK: Who cancelled it
 
-  /// Whether somebody may have called the node's `cancel()` before `tick`: the plan, the composite that owns it, or
-  /// whoever cancelled that one.
+  /// Whether somebody may have called the node's `cancel()` before `tick`: the plan, the composite
+  /// that owns it, or whoever cancelled that one.
   func mayHaveBeenCancelled(_ id: Int, before tick: Int) -> Bool {
     wasAskedToCancel(id, before: tick) || wasCancelledByParent(id, before: tick)
   }
@@ -69,7 +73,8 @@ struct TreeObservation: Sendable {
     entries[id].cancelRequests.contains { $0 < tick } || wasReachedByQueueCancel(id, before: tick)
   }
 
-  /// Whether somebody cancelled all operations of a queue that the node's may have been in, or in a lane of.
+  /// Whether somebody cancelled all operations of a queue that the node's may have been in, or in a
+  /// lane of.
   func wasReachedByQueueCancel(_ id: Int, before tick: Int) -> Bool {
     queueCancels.contains { $0.began < tick && index.isReached(id, by: $0.queue) }
   }
@@ -102,7 +107,8 @@ struct TreeObservation: Sendable {
     entries[id].begun.count > entries[id].made.count
   }
 
-  /// Whether the node itself was cancelled: it came to less than its children say, or somebody wanted it.
+  /// Whether the node itself was cancelled: it came to less than its children say, or somebody
+  /// wanted it.
   func wasCancelled(_ id: Int) -> Bool {
     verdict(id) == .cancelled && mayHaveBeenCancelled(id, before: settledTick(id))
   }

@@ -48,7 +48,8 @@ enum TreeRunner {
     for cancel in plan.cancels {
       switch cancel.moment {
       case .beforeStart:
-        // The queues are empty: to cancel all of one does nothing, and nobody may be cancelled by it.
+        // The queues are empty: to cancel all of one does nothing, and nobody may be cancelled by
+        // it.
         if case .queue(let number) = cancel.target {
           harness.queues[number].cancelAllOperations()
         } else {
@@ -69,8 +70,9 @@ enum TreeRunner {
     }
     for external in harness.externals { await finished(external) }
     await harness.pool.drained()
-    // A worker that cancels a leaf can be overtaken between its decision and the call of the hook, while another thread
-    // settles everything up to the root. The judge then complains if the hook was not called at all.
+    // A worker that cancels a leaf can be overtaken between its decision and the call of the hook,
+    // while another thread settles everything up to the root. The judge then complains if the hook
+    // was not called at all.
     _ = await Patience.reached { harness.hooksAreCalled }
 
     let observation = TreeObservation(harness)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Makes a failing tree smaller as long as it goes on failing: `TREE_SEED=… TREE_SHRINK=1` prints what is left.
+/// Makes a failing tree smaller as long as it goes on failing: `TREE_SEED=… TREE_SHRINK=1` prints
+/// what is left.
 enum TreeShrinker {
   /// - Parameter fails: whether the plan still fails; run it often enough to be sure.
   static func shrink(_ plan: TreePlan, _ fails: (TreePlan) async -> Bool) async -> TreePlan {
@@ -31,7 +32,8 @@ enum TreeShrinker {
 }
 
 extension TreePlan {
-  /// The plan with another root: its nodes are numbered anew, and what refers to those that are gone goes too.
+  /// The plan with another root: its nodes are numbered anew, and what refers to those that are
+  /// gone goes too.
   fileprivate func with(root: TreeSpec) -> TreePlan {
     var numbers: [Int: Int] = [:]
     var plan = self

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What one random tree is made of: a value that the builder turns into operations and the model into outcomes.
+/// What one random tree is made of: a value that the builder turns into operations and the model
+/// into outcomes.
 indirect enum TreeSpec: Sendable {
   case leaf(Leaf)
   case parallel(Parallel)
@@ -31,7 +32,8 @@ extension TreeSpec {
       case settled
       /// A `SimpleOperation` without a body: it fails.
       case bodyless
-      /// Started on its own before the root, and held until its composite settled: misuse for that composite.
+      /// Started on its own before the root, and held until its composite settled: misuse for that
+      /// composite.
       case executing
 
       /// Whether it is a plain operation, which composites alone take.
@@ -91,7 +93,8 @@ extension TreeSpec {
     var settings = Settings()
 
     enum Style: Sendable {
-      /// A delegate of our own. It ends with nil after a cancelled step unless `continuesAfterCancel`.
+      /// A delegate of our own. It ends with nil after a cancelled step unless
+      /// `continuesAfterCancel`.
       case scripted(afterFailure: AfterFailure, continuesAfterCancel: Bool)
       case linear
       case retry
@@ -102,7 +105,8 @@ extension TreeSpec {
     /// What the delegate does when it is asked once more after the last step.
     enum Ending: Sendable {
       case end, throwError, throwCancellation
-      /// It returns the operation that just finished (or one that finished elsewhere, when it is the first call).
+      /// It returns the operation that just finished (or one that finished elsewhere, when it is
+      /// the first call).
       case returnFinished
       /// It returns an operation that executes elsewhere.
       case returnExecuting
@@ -149,7 +153,8 @@ struct TreePlan: Sendable {
 
   enum Moment: Sendable {
     case beforeStart, afterStart
-    /// From another thread, about when the root starts, after so many trips through a dispatch queue.
+    /// From another thread, about when the root starts, after so many trips through a dispatch
+    /// queue.
     case meanwhile(hops: Int)
     /// In the body of a leaf, or in the closure of a step or a delegate.
     case inBody(of: Int)

@@ -1,6 +1,7 @@
 import CompositeOperations
 
-/// What operations of a random tree result in. One type that can be compared, whatever the operation's own value type.
+/// What operations of a random tree result in. One type that can be compared, whatever the
+/// operation's own value type.
 indirect enum Payload: Hashable, Sendable {
   case unit
   case number(Int)

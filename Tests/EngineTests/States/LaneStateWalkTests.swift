@@ -2,14 +2,16 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What holds for the lanes of a queue whatever happens in whatever order: two sources, up to three pieces of work.
+/// What holds for the lanes of a queue whatever happens in whatever order: two sources, up to three
+/// pieces of work.
 @Suite("3.4 LaneState, all paths")
 struct LaneStateWalkTests {
   struct Situation: Sendable, CustomTestStringConvertible {
     let holdsSlot: Bool
     let limit: Int
     let loans: Bool
-    /// As many pieces of work as can be followed on every path: loans make many more states of each.
+    /// As many pieces of work as can be followed on every path: loans make many more states of
+    /// each.
     let pieces: Int
     /// The sources that have them.
     var sources = [0, 1]
@@ -43,7 +45,8 @@ struct LaneStateWalkTests {
     let lanes: [LaneWorld.Lane]
     let numbers: [Int]
 
-    /// The generations grow for ever; all that matters of one is whether it is still the present one.
+    /// The generations grow for ever; all that matters of one is whether it is still the present
+    /// one.
     init(_ world: LaneWorld) {
       base = world.state.base
       helpers = world.state.helpers
@@ -104,7 +107,8 @@ struct LaneStateWalkTests {
     {
       return "no loan is asked for: \(world.pieces), \(state.base), \(world.lanes)"
     }
-    // Where nothing can happen any longer, all work is done, and a standby waits for a slot only if there is none.
+    // Where nothing can happen any longer, all work is done, and a standby waits for a slot only if
+    // there is none.
     if world.steps.isEmpty {
       let isQuiet = world.pieces == [0, 0] && !state.hasWork && world.lanes.isEmpty
       if !isQuiet || state.hasStandby && world.occupied < limit { return "it stops with \(world.pieces), \(state)" }

@@ -1,13 +1,15 @@
 @testable import CompositeOperations
 
-/// Everything that moves around the lanes of one queue: sources that get work, the queue that starts helpers, and
-/// lanes that go from one step to the next as `QueuePool` makes them. Each step here is one that the lock makes whole.
+/// Everything that moves around the lanes of one queue: sources that get work, the queue that
+/// starts helpers, and lanes that go from one step to the next as `QueuePool` makes them. Each step
+/// here is one that the lock makes whole.
 ///
-/// With `loans`, the tree waits for something, and lends its slot; and another one may lend it a slot. With `helpersComeLate`,
-/// other things may happen between the decision to add a helper, its arrival in the queue, and when the tree hears of that.
+/// With `loans`, the tree waits for something, and lends its slot; and another one may lend it a
+/// slot. With `helpersComeLate`, other things may happen between the decision to add a helper, its
+/// arrival in the queue, and when the tree hears of that.
 ///
-/// The first source is like a parallel composition, the second like a sequence: while a piece of it is under way it has
-/// nothing to give.
+/// The first source is like a parallel composition, the second like a sequence: while a piece of it
+/// is under way it has nothing to give.
 struct LaneWorld {
   /// Where a lane is.
   enum Stage: Hashable {
@@ -77,7 +79,8 @@ struct LaneWorld {
   private(set) var state: LaneState<LaneSource>
   private(set) var lanes: [Lane] = []
   private(set) var queuedHelpers = 0
-  /// The standby that is to be added, and those in the queue of which the tree does not know it yet.
+  /// The standby that is to be added, and those in the queue of which the tree does not know it
+  /// yet.
   private(set) var helperToAdd: Int?
   private(set) var arrivedHelpers: [Int] = []
   private(set) var isLoanMatched = false

@@ -43,7 +43,8 @@ extension OperationState {
     case start, cancel, succeed, fail, settleCancelled, publish, publishFinishing, deferFinish, finish, announce
     case addObserver, addCompletion, addCancelHook, adopt, returnFromMain, beginWatch
 
-    /// The only phase in which whoever won the settling may do this; nil for what anybody may do at any time.
+    /// The only phase in which whoever won the settling may do this; nil for what anybody may do at
+    /// any time.
     var phase: Phase? {
       switch self {
       case .publish, .publishFinishing: .settling

@@ -27,7 +27,8 @@ struct OperationStateTests {
     ("pending cancelled", "settleCancelled", "executing started cancelled"),
     ("executing started", "ignore", nil),
     ("executing started cancelled", "ignore", nil),
-    // A queue starts an operation while somebody settles it unstarted: whoever does has to know that it did.
+    // A queue starts an operation while somebody settles it unstarted: whoever does has to know
+    // that it did.
     ("settling as-success", "ignore", "settling as-success started"),
     ("settling as-success started", "ignore", nil),
     ("settled as-failure", "ignore", "settled as-failure started"),

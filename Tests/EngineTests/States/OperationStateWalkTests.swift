@@ -26,7 +26,8 @@ struct OperationStateWalkTests {
     var state = OperationState()
     var ledger = Ledger()
 
-    /// Whoever won does one step after the other; a finish that is left to the queue's start happens there.
+    /// Whoever won does one step after the other; a finish that is left to the queue's start
+    /// happens there.
     func allows(_ input: OperationState.Input) -> Bool {
       if input == .returnFromMain { return ledger.runs && !ledger.mainHasReturned }
       guard let phase = input.phase else { return true }

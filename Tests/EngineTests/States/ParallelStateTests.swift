@@ -24,8 +24,9 @@ struct ParallelStateTests {
     var testDescription: String { "\(phase), \(policy): \(input)" }
   }
 
-  /// A composition of six children. Running, 0 has been started, 1 waits for its dependencies, 2 is somebody else's,
-  /// 3 and 4 are ready, 5 has not been handed out by the cursor. Closing, it was cancelled after that.
+  /// A composition of six children. Running, 0 has been started, 1 waits for its dependencies, 2 is
+  /// somebody else's, 3 and 4 are ready, 5 has not been handed out by the cursor. Closing, it was
+  /// cancelled after that.
   static func situation(_ phase: ParallelState.Phase, _ policy: ParallelState.Policy) -> ParallelState {
     var state = ParallelState(count: 6, policy: policy)
     guard phase != .idle else { return state }

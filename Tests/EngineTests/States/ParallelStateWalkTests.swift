@@ -2,7 +2,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What holds for a parallel composition of up to three children whatever happens in whatever order.
+/// What holds for a parallel composition of up to three children whatever happens in whatever
+/// order.
 @Suite("3.2 ParallelState, all paths")
 struct ParallelStateWalkTests {
   struct Situation: Sendable, CustomTestStringConvertible {

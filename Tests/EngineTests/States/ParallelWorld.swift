@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// Everything that moves around the state of a parallel composition: its children, and what `ParallelSource` does with
-/// the answers. Each step here is one that the lock makes whole.
+/// Everything that moves around the state of a parallel composition: its children, and what
+/// `ParallelSource` does with the answers. Each step here is one that the lock makes whole.
 struct ParallelWorld {
   /// Where a child is.
   enum Stage: Int {

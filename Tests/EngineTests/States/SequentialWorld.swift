@@ -2,8 +2,9 @@ import Foundation
 
 @testable import CompositeOperations
 
-/// Everything that moves around the state of a sequential composition: its delegate, the current child, and what
-/// `SequentialSource` does with the answers. Each step here is one that the lock makes whole.
+/// Everything that moves around the state of a sequential composition: its delegate, the current
+/// child, and what `SequentialSource` does with the answers. Each step here is one that the lock
+/// makes whole.
 struct SequentialWorld {
   /// Where the sequence is.
   enum Stage: Int {

@@ -1,8 +1,9 @@
 /// Follows a state machine along every path there is.
 ///
-/// From a start it applies every input that is possible to every state that can be reached, each state once, and hears
-/// complaints. What makes two states the same is the caller's to say: usually the machine's own fields, and a ledger of
-/// what it has answered so far that the rules are checked against.
+/// From a start it applies every input that is possible to every state that can be reached, each
+/// state once, and hears complaints. What makes two states the same is the caller's to say: usually
+/// the machine's own fields, and a ledger of what it has answered so far that the rules are checked
+/// against.
 struct StateWalk<State, Input> {
   /// How many different states were reached.
   private(set) var stateCount = 0

@@ -5,9 +5,11 @@ import Testing
 /// How long a thread goes on before it lets others have it.
 @Suite("3.4 Turn")
 struct TurnTests {
-  /// How many pieces of work are done in a turn of `pieces`, and how often the clock is read meanwhile.
+  /// How many pieces of work are done in a turn of `pieces`, and how often the clock is read
+  /// meanwhile.
   ///
-  /// - Parameter lasting: how long each piece takes, in nanoseconds; the last one stands for all after it.
+  /// - Parameter lasting: how long each piece takes, in nanoseconds; the last one stands for all
+  ///   after it.
   private func run(of pieces: Int, lasting: [Int64]) -> (pieces: Int, readings: Int) {
     var (now, readings, done) = (Int64(5_000_000), 0, 0)
     var turn = Turn()

@@ -5,8 +5,9 @@ import Testing
 
 /// A dependency finishes at the moment in which what depends on it is cancelled and released.
 ///
-/// On Linux a dependency that finishes follows pointers to its dependents that it does not retain. What is gone too
-/// early is not seen as an issue but ends the process, or under `MALLOC_PERTURB_` hangs it.
+/// On Linux a dependency that finishes follows pointers to its dependents that it does not retain.
+/// What is gone too early is not seen as an issue but ends the process, or under `MALLOC_PERTURB_`
+/// hangs it.
 @Suite(.serialized)
 struct DependencyRaceTests {
   enum Upstream: CaseIterable {
@@ -33,7 +34,8 @@ struct DependencyRaceTests {
   enum Dependent: CaseIterable {
     case child, plainChild, cancelledChild, cancelledPlainChild, secondStep, root, rootInQueue
 
-    /// Makes something that waits for the upstream operation, or is about to, and is held only by what is returned.
+    /// Makes something that waits for the upstream operation, or is about to, and is held only by
+    /// what is returned.
     fileprivate func make(after upstream: Operation) -> any ComposableOperation {
       switch self {
       case .child, .plainChild, .cancelledChild, .cancelledPlainChild:
@@ -56,7 +58,8 @@ struct DependencyRaceTests {
               return step
             }))
         composite.start()
-        // One that nobody has taken on is released as it is, and Foundation has no defence against that.
+        // One that nobody has taken on is released as it is, and Foundation has no defence against
+        // that.
         handedOut.waitBlocking()
         return composite
       case .root, .rootInQueue:

@@ -29,7 +29,8 @@ struct DepthTests {
     #expect(isReleased)
   }
 
-  /// Builds, runs and releases; returns what became of it, without the nested results of composites.
+  /// Builds, runs and releases; returns what became of it, without the nested results of
+  /// composites.
   private static func run(
     _ form: NestingForm, _ path: Path, _ depth: Int
   ) -> (WeakReference<HeldOperation<Int>>, Verdict?) {
@@ -37,7 +38,8 @@ struct DepthTests {
     var root: (any ComposableOperation)? = form.make(depth: depth, around: leaf)
     let outcome = root.flatMap { run($0, path, leaf) }
     var last: Operation? = root.take()
-    // The thread that ran the last of it may hold it for a moment; the release is to happen here, on the small stack.
+    // The thread that ran the last of it may hold it for a moment; the release is to happen here,
+    // on the small stack.
     while !isKnownUniquelyReferenced(&last) { DispatchQueue.global().sync {} }
     let reference = WeakReference(leaf)
     last = nil

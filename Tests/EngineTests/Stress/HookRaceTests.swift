@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Closures that are set, and waiters that attach, at the moment in which what they wait for happens.
+/// Closures that are set, and waiters that attach, at the moment in which what they wait for
+/// happens.
 @Suite(.serialized)
 struct HookRaceTests {
   private static let rounds = Scale.count(12_000, least: 100)
@@ -32,7 +33,8 @@ struct HookRaceTests {
         { operation.completion = { _ in second.increment() } },
       ]) {
         let counts = (first.current, second.current)
-        // One that was replaced before the end is not called; whichever is there at the end, or comes later, is.
+        // One that was replaced before the end is not called; whichever is there at the end, or
+        // comes later, is.
         return complaint("\(counts) calls", unless: counts.0 <= 1 && counts.1 <= 1 && counts.0 + counts.1 >= 1)
       }
     }

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Something happens while several threads are in the middle of thousands of children, each taking neighbours.
+/// Something happens while several threads are in the middle of thousands of children, each taking
+/// neighbours.
 @Suite("3.4 Thousands of children, and something happens among them")
 struct ManyChildrenRaceTests {
   private static let count = 5_000
@@ -12,8 +13,8 @@ struct ManyChildrenRaceTests {
   /// What an event does; called in a child.
   private typealias Event = @Sendable (CompositeOperation) -> Void
 
-  /// Runs a composite in which the events happen in children at random places, and returns it with the number of bodies
-  /// that ran.
+  /// Runs a composite in which the events happen in children at random places, and returns it with
+  /// the number of bodies that ran.
   private func run(_ events: [Event]) async -> (composite: CompositeOperation, bodies: Int) {
     let itself = Locked<CompositeOperation?>(nil)
     let bodies = Locked(0)
@@ -55,7 +56,8 @@ struct ManyChildrenRaceTests {
     for _ in 0..<Self.rounds {
       let itself = Locked<CompositeOperation?>(nil)
       let place = Int.random(in: 0..<Self.count / 2)
-      // How many were in flight whenever one started, and how many had started when the limit was set.
+      // How many were in flight whenever one started, and how many had started when the limit was
+      // set.
       let seen = Locked((current: 0, whenStarting: [Int](), whenSet: 0))
       let children = (0..<Self.count).map { number in
         SimpleOperation<Int> { operation in

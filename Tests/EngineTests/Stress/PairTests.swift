@@ -3,12 +3,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Children that wait for each other: one blocks its thread until its sibling ran. They finish wherever the same
-/// operations would in an `OperationQueue`.
+/// Children that wait for each other: one blocks its thread until its sibling ran. They finish
+/// wherever the same operations would in an `OperationQueue`.
 @Suite("3.4 Children that wait for each other", .serialized)
 struct PairTests {
   private static let pairs = 200
-  /// Fewer where both siblings are one level down: Dispatch may replace blocked threads one in a second.
+  /// Fewer where both siblings are one level down: Dispatch may replace blocked threads one in a
+  /// second.
   private static let nestedPairs = 40
 
   /// Who comes first among the children.

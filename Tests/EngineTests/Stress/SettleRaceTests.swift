@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `finish`, `reject`, `settle`, `cancel` and `start` of one operation, called at the same moment by two to four threads.
+/// `finish`, `reject`, `settle`, `cancel` and `start` of one operation, called at the same moment
+/// by two to four threads.
 @Suite(.serialized)
 struct SettleRaceTests {
   /// What one thread does to the operation.

@@ -3,8 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Nested composites that share one queue, whose limit is small and whose leaves are asynchronous. They finish with all
-/// their results and never exceed the limit: the journal of the random trees checks it when each leaf begins.
+/// Nested composites that share one queue, whose limit is small and whose leaves are asynchronous.
+/// They finish with all their results and never exceed the limit: the journal of the random trees
+/// checks it when each leaf begins.
 ///
 /// `SHARED_SEED=…` runs the trees of one seed, at each limit.
 @Suite("3.4 One queue shared by nested composites", .serialized)

@@ -70,7 +70,8 @@ struct WideTests {
   func firstOfManyFails_restIsSettledUnrun(place: Place) async {
     let bodies = Counter()
     let failed = Gate()
-    // The one that fails lets the others, which wait their turn behind it, see what has become of it.
+    // The one that fails lets the others, which wait their turn behind it, see what has become of
+    // it.
     let first = SimpleOperation<Int> { operation in
       operation.reject(with: TestError.first)
       failed.open()
@@ -113,7 +114,8 @@ struct WideTests {
   }
 
   @Test func dependencies_inOneChain_runInOrder() async {
-    // Not more: Foundation keeps a dependency as long as its dependent, and releases the chain by recursion.
+    // Not more: Foundation keeps a dependency as long as its dependent, and releases the chain by
+    // recursion.
     let count = min(WideTests.count, 10_000)
     let order = Counter()
     let children = (0..<count).map { number in

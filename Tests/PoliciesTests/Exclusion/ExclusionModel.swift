@@ -1,6 +1,7 @@
 @testable import CompositeOperations
 
-/// The rules of exclusion, written down as plainly as can be: everything is looked at after everything that happens.
+/// The rules of exclusion, written down as plainly as can be: everything is looked at after
+/// everything that happens.
 struct ExclusionModel {
   struct Entry: Equatable {
     let id: Int
@@ -65,7 +66,8 @@ struct ExclusionModel {
     tidy()
   }
 
-  /// Those that wait in the end, when operations end and others have their turn for as long as that goes.
+  /// Those that wait in the end, when operations end and others have their turn for as long as that
+  /// goes.
   private func stuck(inOrder: Bool) -> [Entry] {
     var future = self
     while true {

@@ -11,7 +11,8 @@ struct ExclusionStateRandomTests {
     var random: SeededRandomNumberGenerator
     var state = ExclusionState<Int>()
     var model = ExclusionModel()
-    /// The requests that have not been released, with the ancestors that operations inside them have.
+    /// The requests that have not been released, with the ancestors that operations inside them
+    /// have.
     var live: [Int: [Int]] = [:]
     var (refusals, waits, overtakings, steps) = (0, 0, 0, 0)
     var complaint: String?
@@ -63,7 +64,8 @@ struct ExclusionStateRandomTests {
       }
     }
 
-    /// Of one in which nobody waits: its operation may end, though operations inside may still hold something.
+    /// Of one in which nobody waits: its operation may end, though operations inside may still hold
+    /// something.
     private mutating func release() {
       let blocked = Set(waiting.flatMap { live[$0]! })
       guard let id = held.filter({ !blocked.contains($0) }).randomElement(using: &random) else { return }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Several trees at the same time, with categories and conditions at any place, in queues that they share.
+/// Several trees at the same time, with categories and conditions at any place, in queues that they
+/// share.
 @Suite("8 Mutual exclusion in random trees", .hangLimit)
 struct ExclusionTreeTests {
   /// Who runs inside of which category: the number of the outermost operation around that holds it.

@@ -115,8 +115,8 @@ struct LimitStateTests {
   }
 }
 
-/// The simplest thing that does the same: it looks at all claims each time, and counts tokens. The bucket fills by one each
-/// second.
+/// The simplest thing that does the same: it looks at all claims each time, and counts tokens. The
+/// bucket fills by one each second.
 private struct LimitModel {
   struct Claim {
     let id: Int

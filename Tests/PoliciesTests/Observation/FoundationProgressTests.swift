@@ -248,7 +248,8 @@ struct FoundationProgressTests {
     #expect(progress.isCancelled)
   }
 
-  /// Long enough for anything that would start to have started: nothing tells of what does not happen.
+  /// Long enough for anything that would start to have started: nothing tells of what does not
+  /// happen.
   private static func untilIdle() async {
     for _ in 0..<200 { await onWorker {} }
   }

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The progress of operations that something comes before: it is the work's, and what comes before counts nothing.
+/// The progress of operations that something comes before: it is the work's, and what comes before
+/// counts nothing.
 @Suite("8 Progress of policies", .hangLimit)
 struct ProgressOfPoliciesTests {
   @Test(arguments: Preparation.allCases, Surrounding.allCases)

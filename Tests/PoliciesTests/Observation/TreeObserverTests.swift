@@ -211,7 +211,8 @@ struct TreeObserverTests {
     #expect(told.events.last?.hasPrefix("root: settled: success") == true)
   }
 
-  /// A plain operation that does something when it is asked whether it has finished, once it is armed.
+  /// A plain operation that does something when it is asked whether it has finished, once it is
+  /// armed.
   private final class Asked: Operation, @unchecked Sendable {  // armed under a lock
     private let hook = Locked<(@Sendable () -> Void)?>(nil)
 

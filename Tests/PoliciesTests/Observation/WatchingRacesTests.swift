@@ -81,7 +81,8 @@ struct WatchingRacesTests {
     _ = await outcome
   }
 
-  /// Asked at any moment of the start, it follows the work, however many operations are around that.
+  /// Asked at any moment of the start, it follows the work, however many operations are around
+  /// that.
   @Test func progress_askedForWhileItStarts_followsTheWork() async {
     let complaints = await Race.run(rounds: Scale.count(4_000), threads: 2) { _, _ in
       let started = Gate()

@@ -13,10 +13,12 @@ public enum Gzip {
     return packed + littleEndian(checksum(of: bytes)) + littleEndian(UInt32(truncatingIfNeeded: bytes.count))
   }
 
-  /// At least so many zero bytes, in one 158th of the room. The end is missing: whoever comes to it has read too much.
+  /// At least so many zero bytes, in one 158th of the room. The end is missing: whoever comes to it
+  /// has read too much.
   public static func zeros(byteCount: Int) -> [UInt8] {
     var bits = BitWriter()
-    // One block with fixed codes, which is not the last: a zero, then “258 times what was one byte before”.
+    // One block with fixed codes, which is not the last: a zero, then “258 times what was one byte
+    // before”.
     bits.append(0b010, count: 3)
     bits.appendCode(0x30, count: 8)
     for _ in 0..<(byteCount / 258 + 1) {

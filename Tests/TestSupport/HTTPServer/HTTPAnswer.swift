@@ -1,4 +1,5 @@
-/// What the server does with one request: answers, at once or in pieces, whole or cut short, or drops the connection.
+/// What the server does with one request: answers, at once or in pieces, whole or cut short, or
+/// drops the connection.
 public struct HTTPAnswer: Sendable {
   enum Content: Sendable {
     case response(status: Int, headers: [(String, String)], body: HTTPBody)
@@ -12,12 +13,14 @@ public struct HTTPAnswer: Sendable {
   /// Whether the connection is broken off at the end, and not closed.
   var endsWithReset = false
 
-  /// Answers with a status, further header fields and a body. `Content-Length` and `Connection` are added.
+  /// Answers with a status, further header fields and a body. `Content-Length` and `Connection` are
+  /// added.
   public static func status(_ status: Int, headers: [(String, String)] = [], body: String = "") -> HTTPAnswer {
     .status(status, headers: headers, bytes: Array(body.utf8))
   }
 
-  /// Answers with a status, further header fields and a body of bytes. `Content-Length` and `Connection` are added.
+  /// Answers with a status, further header fields and a body of bytes. `Content-Length` and
+  /// `Connection` are added.
   public static func status(_ status: Int, headers: [(String, String)] = [], bytes: [UInt8]) -> HTTPAnswer {
     HTTPAnswer(content: .response(status: status, headers: headers, body: HTTPBody(bytes)))
   }
@@ -38,7 +41,8 @@ public struct HTTPAnswer: Sendable {
     return HTTPAnswer(content: .response(status: status, headers: headers, body: body))
   }
 
-  /// Answers with a body of so many bytes, which is never in memory as a whole: byte `n` is `HTTPAnswer.largeByte(n)`.
+  /// Answers with a body of so many bytes, which is never in memory as a whole: byte `n` is
+  /// `HTTPAnswer.largeByte(n)`.
   public static func large(byteCount: Int) -> HTTPAnswer {
     HTTPAnswer(content: .response(status: 200, headers: [], body: .large(byteCount: byteCount)))
   }
@@ -63,12 +67,14 @@ public struct HTTPAnswer: Sendable {
     HTTPAnswer(content: .raw(HTTPBody(bytes)))
   }
 
-  /// Sends bytes as they are, piece by piece, each when its gate is open or its time has come, and closes the connection.
+  /// Sends bytes as they are, piece by piece, each when its gate is open or its time has come, and
+  /// closes the connection.
   public static func raw(_ pieces: [HTTPPiece]) -> HTTPAnswer {
     HTTPAnswer(content: .raw(HTTPBody(pieces)))
   }
 
-  /// Sends bytes as they are, then a piece again and again, each when its time has come, until the client closes the connection.
+  /// Sends bytes as they are, then a piece again and again, each when its time has come, until the
+  /// client closes the connection.
   public static func endless(_ head: String, then piece: HTTPPiece) -> HTTPAnswer {
     HTTPAnswer(content: .raw(.endless(Array(head.utf8), piece)))
   }
@@ -78,7 +84,8 @@ public struct HTTPAnswer: Sendable {
     .status(status, headers: [("Location", location)])
   }
 
-  /// Refuses for now, and says after how long to ask again when `after` is given, as seconds or as an HTTP date.
+  /// Refuses for now, and says after how long to ask again when `after` is given, as seconds or as
+  /// an HTTP date.
   public static func retryLater(status: Int = 429, after: String? = nil) -> HTTPAnswer {
     .status(status, headers: after.map { [("Retry-After", $0)] } ?? [])
   }
@@ -103,7 +110,8 @@ public struct HTTPAnswer: Sendable {
     return answer
   }
 
-  /// The same answer, after so many bytes of whose body the connection is closed. Its header fields promise all of it.
+  /// The same answer, after so many bytes of whose body the connection is closed. Its header fields
+  /// promise all of it.
   public func cutShort(after byteCount: Int) -> HTTPAnswer {
     guard case .response(let status, let headers, var body) = content else { return self }
     body.sentByteCount = byteCount
@@ -112,7 +120,8 @@ public struct HTTPAnswer: Sendable {
     return answer
   }
 
-  /// The same bytes, after which the connection is broken off instead of closed, once the client's system has all of them.
+  /// The same bytes, after which the connection is broken off instead of closed, once the client's
+  /// system has all of them.
   public func thenReset() -> HTTPAnswer {
     var answer = self
     answer.endsWithReset = true

@@ -1,6 +1,7 @@
 import Dispatch
 
-/// One client's connection: reads requests one after the other, asks its server for answers, and writes them.
+/// One client's connection: reads requests one after the other, asks its server for answers, and
+/// writes them.
 ///
 /// Everything happens on the server's queue.
 final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
@@ -39,7 +40,8 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     input.resume()
   }
 
-  /// Ends the connection, answered or not. The descriptor is closed when no source watches it any more.
+  /// Ends the connection, answered or not. The descriptor is closed when no source watches it any
+  /// more.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -212,7 +214,8 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
 
   private func endBody() {
     body = nil
-    // The request counts as over before the client can know it, so that no client sees more at a time than it made.
+    // The request counts as over before the client can know it, so that no client sees more at a
+    // time than it made.
     endRequest(isAnswered: true)
   }
 

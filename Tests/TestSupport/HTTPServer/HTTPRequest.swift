@@ -6,7 +6,8 @@ public struct HTTPRequest: Sendable, Equatable {
   /// The target as it stood in the request line: path and query, still percent-encoded.
   public let path: String
 
-  /// The header fields by lower-cased name. A field given several times has its values joined with a comma.
+  /// The header fields by lower-cased name. A field given several times has its values joined with
+  /// a comma.
   public let headers: [String: String]
 
   /// The body, empty if there was none.

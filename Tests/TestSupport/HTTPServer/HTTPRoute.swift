@@ -1,8 +1,10 @@
-/// How one path is answered: from the request, whose ``HTTPRequest/number`` tells how often the path was asked for.
+/// How one path is answered: from the request, whose ``HTTPRequest/number`` tells how often the
+/// path was asked for.
 public struct HTTPRoute: Sendable {
   let answer: @Sendable (HTTPRequest) -> HTTPAnswer
 
-  /// A route that makes its answers with a closure. It is called on the server's queue and must not block.
+  /// A route that makes its answers with a closure. It is called on the server's queue and must not
+  /// block.
   public init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer) {
     self.answer = answer
   }

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// A small HTTP/1.1 server on 127.0.0.1 for tests: it answers, waits, refuses, redirects and drops as its routes say,
-/// and records what it was asked.
+/// A small HTTP/1.1 server on 127.0.0.1 for tests: it answers, waits, refuses, redirects and drops
+/// as its routes say, and records what it was asked.
 ///
 /// ```swift
 /// let server = try HTTPServer()
@@ -28,7 +28,8 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   /// The port that the system chose.
   public let port: UInt16
 
-  /// Every request, in the order in which the server read them; tests wait here for a request to come.
+  /// Every request, in the order in which the server read them; tests wait here for a request to
+  /// come.
   public let requests = EventRecorder<HTTPRequest>()
 
   /// How many requests were ended by the client before they were answered, as a list to wait on.
@@ -46,17 +47,18 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   /// Starts a server.
   ///
   /// - Parameters:
-  ///   - keepsConnections: Whether a connection serves several requests. Without, the number of requests is the number of
-  ///     attempts: clients silently ask again when a kept connection is dropped under them.
-  ///   - recordsRequests: Whether ``requests``, ``openConnections`` and ``abandonedRequests`` are written. Without, the server
-  ///     takes no more memory however long it is asked.
+  ///   - keepsConnections: Whether a connection serves several requests. Without, the number of
+  ///     requests is the number of attempts: clients silently ask again when a kept connection is
+  ///     dropped under them.
+  ///   - recordsRequests: Whether ``requests``, ``openConnections`` and ``abandonedRequests`` are
+  ///     written. Without, the server takes no more memory however long it is asked.
   public convenience init(keepsConnections: Bool = true, recordsRequests: Bool = true) throws {
     let (descriptor, port) = try HTTPSocket.listen()
     self.init(descriptor, port: port, keepsConnections: keepsConnections, recordsRequests: recordsRequests)
   }
 
-  /// Starts a server on ::1 alone, at a port that refuses connections on 127.0.0.1: of the two addresses of `localhost`, one
-  /// works. Throws where there is no IPv6.
+  /// Starts a server on ::1 alone, at a port that refuses connections on 127.0.0.1: of the two
+  /// addresses of `localhost`, one works. Throws where there is no IPv6.
   public convenience init(beside refusing: RefusingPort) throws {
     let descriptor = try HTTPSocket.listenInIPv6(port: refusing.port)
     self.init(descriptor, port: refusing.port, keepsConnections: true, recordsRequests: true)

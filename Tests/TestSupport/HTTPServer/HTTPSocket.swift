@@ -87,7 +87,8 @@ enum HTTPSocket {
     return address
   }
 
-  /// A socket on 127.0.0.1 that has a port to itself, and does not listen: whoever connects is refused.
+  /// A socket on 127.0.0.1 that has a port to itself, and does not listen: whoever connects is
+  /// refused.
   static func bind() throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = try make()
     var address = loopback
@@ -155,8 +156,8 @@ enum HTTPSocket {
     close(descriptor)
   }
 
-  /// Makes the calls return at once, keeps child processes from inheriting the socket, and a lost client from killing
-  /// the process.
+  /// Makes the calls return at once, keeps child processes from inheriting the socket, and a lost
+  /// client from killing the process.
   private static func prepare(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -1,10 +1,11 @@
 public import Foundation
 
-/// A foreign asynchronous operation, as programs have them: it knows nothing of this package, overrides `start`,
-/// `isExecuting` and `isFinished`, and goes on after `start` returned until somebody calls ``complete()``.
+/// A foreign asynchronous operation, as programs have them: it knows nothing of this package,
+/// overrides `start`, `isExecuting` and `isFinished`, and goes on after `start` returned until
+/// somebody calls ``complete()``.
 ///
-/// Started when cancelled already, it finishes at once. Cancelled while it runs, it opens ``cancelRequested`` and
-/// finishes, unless it was made with `ignoresCancel`.
+/// Started when cancelled already, it finishes at once. Cancelled while it runs, it opens
+/// ``cancelRequested`` and finishes, unless it was made with `ignoresCancel`.
 public final class AsyncPlainOperation: Operation, @unchecked Sendable {  // state is locked
   private struct State {
     var isExecuting = false
@@ -20,7 +21,8 @@ public final class AsyncPlainOperation: Operation, @unchecked Sendable {  // sta
   /// Opens at the first `cancel()`.
   public let cancelRequested = Gate()
 
-  /// Makes an operation that calls `onStart` on the thread that starts it; it may call ``complete()`` at once.
+  /// Makes an operation that calls `onStart` on the thread that starts it; it may call
+  /// ``complete()`` at once.
   public init(ignoresCancel: Bool = false, onStart: @escaping @Sendable (AsyncPlainOperation) -> Void = { _ in }) {
     self.ignoresCancel = ignoresCancel
     self.onStart = onStart

@@ -1,8 +1,8 @@
 public import CompositeOperations
 public import Foundation
 
-/// A user's own operation with an outcome: a subclass of `Operation` itself that conforms to `ComposableOperation`,
-/// synchronous, with nothing from this package but the protocol.
+/// A user's own operation with an outcome: a subclass of `Operation` itself that conforms to
+/// `ComposableOperation`, synchronous, with nothing from this package but the protocol.
 public final class ConformingOperation<Value: Sendable>: Operation, ComposableOperation, @unchecked Sendable {
   // `settled` is locked; `body` is immutable
   private let settled = Locked<Outcome<Value>?>(nil)
@@ -25,10 +25,11 @@ public final class ConformingOperation<Value: Sendable>: Operation, ComposableOp
   }
 }
 
-/// The asynchronous form of ``ConformingOperation``: it goes on until somebody calls ``settle(_:)``.
+/// The asynchronous form of ``ConformingOperation``: it goes on until somebody calls
+/// ``settle(_:)``.
 ///
-/// Cancelled while it runs, it opens ``cancelRequested`` and settles `.cancelled`, unless it was made with
-/// `ignoresCancel`.
+/// Cancelled while it runs, it opens ``cancelRequested`` and settles `.cancelled`, unless it was
+/// made with `ignoresCancel`.
 public final class AsyncConformingOperation<Value: Sendable>: Operation, ComposableOperation, @unchecked Sendable {
   // state is locked
   private struct State {

@@ -3,9 +3,9 @@ import Foundation
 
 /// A subclass of `SimpleOperation` that executes until the test settles it.
 ///
-/// ``started`` opens in `main`, ``cancelRequested`` in `didCancel`. It does not settle on its own when it is cancelled,
-/// unless it was made with `settlesWhenCancelled`. `@unchecked Sendable` because a subclass restates it; all that is stored
-/// is immutable.
+/// ``started`` opens in `main`, ``cancelRequested`` in `didCancel`. It does not settle on its own
+/// when it is cancelled, unless it was made with `settlesWhenCancelled`. `@unchecked Sendable`
+/// because a subclass restates it; all that is stored is immutable.
 public final class HeldOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {
   private let settlesWhenCancelled: Bool
 

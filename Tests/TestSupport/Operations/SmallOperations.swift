@@ -16,7 +16,8 @@ public final class Doubling: SimpleOperation<Int>, @unchecked Sendable {  // `nu
   }
 }
 
-/// An operation that succeeds with `value` in its body, recording its name first if there is a recorder.
+/// An operation that succeeds with `value` in its body, recording its name first if there is a
+/// recorder.
 public func succeeding<Value: Sendable>(
   _ value: Value, named name: String? = nil, recorder: EventRecorder<String>? = nil
 ) -> SimpleOperation<Value> {
@@ -28,7 +29,8 @@ public func succeeding<Value: Sendable>(
   return operation
 }
 
-/// An operation that fails with `error` in its body, recording its name first if there is a recorder.
+/// An operation that fails with `error` in its body, recording its name first if there is a
+/// recorder.
 public func failing<Value: Sendable>(
   _ error: any Error, as type: Value.Type = Int.self, named name: String? = nil, recorder: EventRecorder<String>? = nil
 ) -> SimpleOperation<Value> {
@@ -40,8 +42,8 @@ public func failing<Value: Sendable>(
   return operation
 }
 
-/// An operation that settles `.cancelled` from inside its body, as one does that was cancelled from outside while it
-/// ran.
+/// An operation that settles `.cancelled` from inside its body, as one does that was cancelled from
+/// outside while it ran.
 public func cancelling<Value: Sendable>(as type: Value.Type = Int.self, named name: String? = nil) -> SimpleOperation<
   Value
 > {

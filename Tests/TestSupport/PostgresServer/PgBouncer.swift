@@ -1,7 +1,8 @@
 #if os(Linux) || os(macOS)
 import Foundation
 
-/// PgBouncer before a server of the tests, in transaction mode: each transaction may get another session of the server.
+/// PgBouncer before a server of the tests, in transaction mode: each transaction may get another
+/// session of the server.
 ///
 /// It ends with this object, or with the process: the shell that runs it notices the end of a pipe.
 public final class PgBouncer: Sendable {
@@ -82,7 +83,8 @@ public final class PgBouncer: Sendable {
     for handle in [input.fileHandleForReading, input.fileHandleForWriting] {
       _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
     }
-    // Not every shell waits for a process where the signal of its end is blocked, as Foundation has it.
+    // Not every shell waits for a process where the signal of its end is blocked, as Foundation has
+    // it.
     shell.executableURL = URL(fileURLWithPath: "/bin/bash")
     shell.arguments = [
       "-c",

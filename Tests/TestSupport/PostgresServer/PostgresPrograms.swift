@@ -51,8 +51,8 @@ enum PostgresPrograms {
 
   private static func output(of path: String, _ arguments: [String]) throws -> String {
     let process = Process()
-    // Foundation takes a process for ended when all copies of a socket are closed, and a server that is left behind would keep
-    // one, as it would the sockets of other processes.
+    // Foundation takes a process for ended when all copies of a socket are closed, and a server
+    // that is left behind would keep one, as it would the sockets of other processes.
     process.executableURL = URL(fileURLWithPath: "/bin/bash")
     process.arguments =
       [

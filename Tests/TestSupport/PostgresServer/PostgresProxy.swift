@@ -1,8 +1,8 @@
 #if os(Linux) || os(macOS)
 import Foundation
 
-/// Stands between clients and a server on 127.0.0.1, and disturbs what they say to each other: at a byte, behind a statement, at
-/// random, or for a while.
+/// Stands between clients and a server on 127.0.0.1, and disturbs what they say to each other: at a
+/// byte, behind a statement, at random, or for a while.
 public final class PostgresProxy: Sendable {
   /// Which bytes are counted.
   public enum Side: Int, Sendable, CaseIterable {
@@ -15,8 +15,8 @@ public final class PostgresProxy: Sendable {
     case closes
     /// The client's end is closed. The server is told nothing, and waits for the rest.
     case leavesServer
-    /// Nothing passes any more in either direction, as if the client stood still or the network were silent.
-    /// ``PostgresProxy/letPass()`` goes on.
+    /// Nothing passes any more in either direction, as if the client stood still or the network
+    /// were silent. ``PostgresProxy/letPass()`` goes on.
     case holds
   }
 
@@ -28,7 +28,8 @@ public final class PostgresProxy: Sendable {
   /// Starts a proxy.
   public init(to port: Int) throws {
     (descriptor, self.port) = try HTTPSocket.listen()
-    // The system would keep tens of megabytes that nobody has read: so much would be sent before a cut is noticed.
+    // The system would keep tens of megabytes that nobody has read: so much would be sent before a
+    // cut is noticed.
     HTTPSocket.limitUnread(descriptor, to: 262_144)
     relay = PostgresRelay(to: UInt16(port))
     let (descriptor, relay) = (descriptor, relay)
@@ -52,8 +53,8 @@ public final class PostgresProxy: Sendable {
     }
   }
 
-  /// Holds what a client says behind the next statement whose name, or text, contains these words: the server has run it, and
-  /// waits for the rest of the transaction.
+  /// Holds what a client says behind the next statement whose name, or text, contains these words:
+  /// the server has run it, and waits for the rest of the transaction.
   public func hold(behind words: String) {
     relay.state.withLock { $0.words = Array(words.utf8) }
   }
@@ -81,7 +82,8 @@ public final class PostgresProxy: Sendable {
 
   // MARK: - For a while
 
-  /// Lets nothing pass, neither from clients that are connected nor from new ones. What comes meanwhile passes later.
+  /// Lets nothing pass, neither from clients that are connected nor from new ones. What comes
+  /// meanwhile passes later.
   public func setSilent(_ isSilent: Bool) { relay.state.withLock { $0.isSilent = isSilent } }
 
   /// Refuses new connections.
@@ -92,7 +94,8 @@ public final class PostgresProxy: Sendable {
 
   // MARK: - At random
 
-  /// Cuts each connection, in each direction, after a random number of bytes, and so on with those that are made then.
+  /// Cuts each connection, in each direction, after a random number of bytes, and so on with those
+  /// that are made then.
   ///
   /// - Parameter mean: after how many bytes, on average.
   public func cutAtRandom(seed: UInt64, every mean: Int) {

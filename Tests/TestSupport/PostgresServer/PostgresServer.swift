@@ -1,14 +1,17 @@
 #if os(Linux) || os(macOS)
 import Foundation
 
-/// A PostgreSQL server of this test process alone, in a folder that is thrown away. It does not wait for the disk.
+/// A PostgreSQL server of this test process alone, in a folder that is thrown away. It does not
+/// wait for the disk.
 ///
-/// It ends with the process: by `atexit`, or, where that is not called, by a watcher that notices the end of a pipe.
+/// It ends with the process: by `atexit`, or, where that is not called, by a watcher that notices
+/// the end of a pipe.
 public final class PostgresServer: Sendable {
   /// What is said where there is no `initdb`.
   public static let missing = "Tests of PostgreSQL are skipped: there is no initdb (apt-get install postgresql)"
 
-  /// Whether the tests that need a server are run. With `REQUIRE_POSTGRES=1` they are, and fail where there is none.
+  /// Whether the tests that need a server are run. With `REQUIRE_POSTGRES=1` they are, and fail
+  /// where there is none.
   public static let isAvailable =
     PostgresPrograms.folder != nil || ProcessInfo.processInfo.environment["REQUIRE_POSTGRES"] == "1"
 

@@ -1,6 +1,7 @@
 /// Counts how much is under way at once.
 ///
-/// Bodies call ``enter()`` first and ``leave()`` last; ``maximum`` is what a limit is compared with.
+/// Bodies call ``enter()`` first and ``leave()`` last; ``maximum`` is what a limit is compared
+/// with.
 public final class ConcurrencyGauge: Sendable {
   private struct State {
     var current = 0

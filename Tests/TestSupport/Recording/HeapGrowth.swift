@@ -3,16 +3,18 @@ import Foundation
 
 /// What a process keeps of the memory that it allocates, over the work that it does.
 ///
-/// Resident memory says little about it: the allocator keeps pages that it may need again, more of them with each thread, so that a
-/// leak of some bytes a request is lost in that. This counts the bytes that were allocated and not freed. It is to be sampled when
-/// nothing is under way, since that is not kept.
+/// Resident memory says little about it: the allocator keeps pages that it may need again, more of
+/// them with each thread, so that a leak of some bytes a request is lost in that. This counts the
+/// bytes that were allocated and not freed. It is to be sampled when nothing is under way, since
+/// that is not kept.
 public struct HeapGrowth: Sendable {
   private var samples: [(work: Int, bytes: Int)] = []
 
   /// Makes one without samples.
   public init() {}
 
-  /// Notes what is allocated now, after so many pieces of work. Does nothing where the C library does not tell.
+  /// Notes what is allocated now, after so many pieces of work. Does nothing where the C library
+  /// does not tell.
   public mutating func sample(after work: Int) {
     if let bytes = Self.bytesInUse { samples.append((work, bytes)) }
   }
@@ -22,8 +24,9 @@ public struct HeapGrowth: Sendable {
 
   /// How many bytes each piece of work left behind. Nil as long as there are too few samples.
   ///
-  /// It is the median of what any two samples say that are at least a third of all apart, so that a few which were taken while
-  /// something was under way do not matter. The first third is left out: caches fill.
+  /// It is the median of what any two samples say that are at least a third of all apart, so that a
+  /// few which were taken while something was under way do not matter. The first third is left out:
+  /// caches fill.
   public var bytesPerWork: Double? {
     let steady = samples.dropFirst(samples.count / 3).map { $0 }
     let distance = max(1, steady.count / 3)
@@ -37,8 +40,9 @@ public struct HeapGrowth: Sendable {
     return slopes.isEmpty ? nil : slopes.sorted()[slopes.count / 2]
   }
 
-  /// From the report that glibc writes, whose sums come last: what it has from the system, without what is free. Neither that
-  /// function nor the shorter ones are declared in Swift; other C libraries have none.
+  /// From the report that glibc writes, whose sums come last: what it has from the system, without
+  /// what is free. Neither that function nor the shorter ones are declared in Swift; other C
+  /// libraries have none.
   private static var bytesInUse: Int? {
     typealias Report = @convention(c) (CInt, UnsafeMutableRawPointer) -> CInt
     guard let function = dlsym(nil, "malloc_info") else { return nil }

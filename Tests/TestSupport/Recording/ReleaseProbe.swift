@@ -1,7 +1,8 @@
 /// An object to capture: its gate opens when the last reference to it goes.
 ///
-/// A leak test captures a probe in a closure, lets the closure run, and awaits ``released``: a leak hangs visibly, and
-/// a thread that still holds a reference for a moment does not disturb. ``isReleased`` is the same as a plain question.
+/// A leak test captures a probe in a closure, lets the closure run, and awaits ``released``: a leak
+/// hangs visibly, and a thread that still holds a reference for a moment does not disturb.
+/// ``isReleased`` is the same as a plain question.
 public final class ReleaseProbe: Sendable {
   /// Opens when the probe is released.
   public let released: Gate
@@ -30,7 +31,8 @@ public final class WeakReference<Object: AnyObject>: @unchecked Sendable {  // w
   }
 }
 
-/// Waits until the object is released: the thread that used it last may hold it for a moment longer.
+/// Waits until the object is released: the thread that used it last may hold it for a moment
+/// longer.
 ///
 /// Returns when the test is cancelled too, with the object still there.
 public func untilReleased<Object: AnyObject>(_ reference: WeakReference<Object>) async {

@@ -3,8 +3,9 @@ import Synchronization
 
 /// Runs small bodies at the same moment on several threads, thousands of times.
 ///
-/// The threads live for the whole race and meet at a barrier before and after each round, so that a round costs
-/// microseconds. Inside a round each body starts after a short random spin: this moves the bodies against each other.
+/// The threads live for the whole race and meet at a barrier before and after each round, so that a
+/// round costs microseconds. Inside a round each body starts after a short random spin: this moves
+/// the bodies against each other.
 public final class Race: Sendable {
   /// One round: what the threads do, and what is checked when all have done it.
   public struct Round: Sendable {
@@ -30,8 +31,8 @@ public final class Race: Sendable {
     self.parties = parties
   }
 
-  /// Runs `rounds` rounds on `threads` threads; `make` is called before each, with its number and a generator.
-  /// Returns what was wrong.
+  /// Runs `rounds` rounds on `threads` threads; `make` is called before each, with its number and a
+  /// generator. Returns what was wrong.
   public static func run(
     rounds: Int, threads: Int, seed: UInt64 = .random(in: 0...UInt64.max),
     _ make: @escaping @Sendable (Int, inout SeededRandomNumberGenerator) -> Round
@@ -74,7 +75,8 @@ public final class Race: Sendable {
     round.bodies[number]()
   }
 
-  /// Returns when all threads are here. They spin, since they come within microseconds of each other.
+  /// Returns when all threads are here. They spin, since they come within microseconds of each
+  /// other.
   private func meet() {
     let current = generation.load(ordering: .acquiring)
     if arrived.add(1, ordering: .acquiringAndReleasing).newValue == parties {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Says which trees do not come to an end, so that a run that hangs can be explained. It only prints: no test depends on
-/// how long something takes.
+/// Says which trees do not come to an end, so that a run that hangs can be explained. It only
+/// prints: no test depends on how long something takes.
 public final class StallReporter: Sendable {
   /// The one of the process.
   public static let shared = StallReporter()

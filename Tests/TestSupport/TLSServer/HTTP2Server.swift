@@ -2,8 +2,8 @@
 import CompositeOperationsTestKit
 public import Foundation
 
-/// A server on 127.0.0.1 that speaks HTTP/2, as far as tests need it, over OpenSSL. It has one connection at a time: a client that
-/// makes a second one waits.
+/// A server on 127.0.0.1 that speaks HTTP/2, as far as tests need it, over OpenSSL. It has one
+/// connection at a time: a client that makes a second one waits.
 ///
 /// It answers nothing by itself: the test waits for ``requests`` and answers them.
 public final class HTTP2Server: Sendable {

@@ -2,8 +2,8 @@
 import CompositeOperationsTestKit
 import Foundation
 
-/// A server for HTTPS on 127.0.0.1 with a certificate that nobody has signed: that of OpenSSL, which answers each request with a
-/// page about the connection.
+/// A server for HTTPS on 127.0.0.1 with a certificate that nobody has signed: that of OpenSSL,
+/// which answers each request with a page about the connection.
 public final class TLSServer: Sendable {
   /// The certificate, to trust it.
   public let certificate: URL
@@ -15,8 +15,8 @@ public final class TLSServer: Sendable {
   private let output: Pipe
   private let input: Pipe?
 
-  /// The folders of the servers that run, by their processes. A process that ends, as one that tests an exit does, releases
-  /// nothing: they would go on without it.
+  /// The folders of the servers that run, by their processes. A process that ends, as one that
+  /// tests an exit does, releases nothing: they would go on without it.
   private static let running: Locked<[Int32: URL]> = {
     atexit {
       for (process, folder) in TLSServer.running.current {
@@ -44,7 +44,8 @@ public final class TLSServer: Sendable {
   ///
   /// - Parameters:
   ///   - name: the name of the protocol, as TLS has it.
-  ///   - listener: called with what comes from the client, between lines of text about the connection.
+  ///   - listener: called with what comes from the client, between lines of text about the
+  ///     connection.
   convenience init(speaking name: String, to listener: @escaping @Sendable (Data) -> Void) async throws {
     try await self.init(
       name: "IP:127.0.0.1", mode: ["-alpn", name], files: [:], input: Pipe(), listener: listener)
@@ -54,7 +55,8 @@ public final class TLSServer: Sendable {
     name: String, mode: [String], files: [String: String], input: Pipe?, listener: @escaping @Sendable (Data) -> Void
   ) async throws {
     let parts = try await onWorker { Result { try Parts(name: name, mode: mode, files: files) } }.get()
-    // Not by reading until something comes: a process that fails may leave the other end open to others.
+    // Not by reading until something comes: a process that fails may leave the other end open to
+    // others.
     let (output, isOver) = (EventRecorder<String>(), "over")
     let pipe = Pipe()
     pipe.fileHandleForReading.readabilityHandler = { handle in
@@ -118,7 +120,8 @@ public final class TLSServer: Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// Sends bytes to the client, which must not begin with a letter that OpenSSL takes for a command.
+  /// Sends bytes to the client, which must not begin with a letter that OpenSSL takes for a
+  /// command.
   func say(_ bytes: [UInt8]) {
     try? input?.fileHandleForWriting.write(contentsOf: bytes)
   }

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Finds executables of this package, which are built into the folder that the tests are built into, whatever its name.
+/// Finds executables of this package, which are built into the folder that the tests are built
+/// into, whatever its name.
 public enum BuiltExecutable {
   /// There is no such executable where the tests were built.
   public struct NotFound: Error, CustomStringConvertible {

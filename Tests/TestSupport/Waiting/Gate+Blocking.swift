@@ -3,7 +3,8 @@ import Foundation
 extension Gate {
   /// Blocks the calling thread until the gate is open.
   ///
-  /// Only for bodies that are meant to block, such as children that wait for each other. Never call it from async code.
+  /// Only for bodies that are meant to block, such as children that wait for each other. Never call
+  /// it from async code.
   @available(*, noasync)
   public func waitBlocking() {
     let condition = NSCondition()

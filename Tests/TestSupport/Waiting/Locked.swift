@@ -2,7 +2,8 @@ import Foundation
 
 /// One value behind one lock, for test doubles that several threads use.
 ///
-/// The value is only reachable inside ``withLock(_:)``; call nothing from there that may come back to the same box.
+/// The value is only reachable inside ``withLock(_:)``; call nothing from there that may come back
+/// to the same box.
 public final class Locked<Value>: @unchecked Sendable {  // `value` is only touched under `lock`
   private let lock = NSLock()
   private var value: Value

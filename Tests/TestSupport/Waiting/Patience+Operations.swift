@@ -3,7 +3,8 @@
 @testable import CompositeOperations
 
 extension Patience {
-  /// Whether the children of the operation are held back, because its progress or one around it is paused.
+  /// Whether the children of the operation are held back, because its progress or one around it is
+  /// paused.
   public static func isHeldBack(_ operation: SettlingOperation) -> Bool {
     switch operation.source {
     case let source as ParallelSource: source.state.withLock { $0.isHeld }
@@ -12,8 +13,9 @@ extension Patience {
     }
   }
 
-  /// Waits until whoever started the operation, a composition for instance, waits for its end: `start()` has returned,
-  /// and the thread that called it does something else. For operations without observers and cancel hooks.
+  /// Waits until whoever started the operation, a composition for instance, waits for its end:
+  /// `start()` has returned, and the thread that called it does something else. For operations
+  /// without observers and cancel hooks.
   public static func untilAwaited(_ operation: SettlingOperation) async {
     while !operation.state.current.has(.hasListeners), !Task.isCancelled { await onWorker {} }
   }

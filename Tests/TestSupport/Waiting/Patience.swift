@@ -1,13 +1,14 @@
 import CompositeOperationsTestKit
 import Foundation
 
-/// Waiting for something that has no callback, such as the release of an object by the last thread that used it.
+/// Waiting for something that has no callback, such as the release of an object by the last thread
+/// that used it.
 public enum Patience {
   /// How many trips through the dispatch queues are a great number.
   public static let trips = 1_000_000
 
-  /// Whether `condition` came to hold within a great number of trips through the dispatch queues: so great that a thread
-  /// which a busy machine keeps from running gets its turn meanwhile.
+  /// Whether `condition` came to hold within a great number of trips through the dispatch queues:
+  /// so great that a thread which a busy machine keeps from running gets its turn meanwhile.
   public static func reached(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
     for _ in 0..<trips {
       if condition() { return true }
@@ -27,7 +28,8 @@ public enum Patience {
     return condition()
   }
 
-  /// Calls `body` with whether the condition came to hold, on another thread, or this one if it does now.
+  /// Calls `body` with whether the condition came to hold, on another thread, or this one if it
+  /// does now.
   public static func whenReached(
     trips: Int = Self.trips, _ condition: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable (Bool) -> Void
   ) {

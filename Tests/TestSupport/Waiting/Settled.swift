@@ -1,7 +1,8 @@
 public import CompositeOperations
 public import Foundation
 
-/// Waits until `operation` settled and returns its outcome. Starts nothing, sets nothing, cancels nothing.
+/// Waits until `operation` settled and returns its outcome. Starts nothing, sets nothing, cancels
+/// nothing.
 public func settled<O: ComposableOperation>(_ operation: O) async -> Outcome<O.Value> {
   do {
     return .success(try await operation.value)
@@ -12,14 +13,15 @@ public func settled<O: ComposableOperation>(_ operation: O) async -> Outcome<O.V
   }
 }
 
-/// Starts `operation` on a thread of its own kind, a dispatch worker, and returns its outcome when it settled.
+/// Starts `operation` on a thread of its own kind, a dispatch worker, and returns its outcome when
+/// it settled.
 public func outcomeOfStarting<O: ComposableOperation>(_ operation: O) async -> Outcome<O.Value> {
   DispatchQueue.global().async { operation.start() }
   return await settled(operation)
 }
 
-/// Waits until `operation`, of any kind, is finished and Foundation has told its dependents: a helper operation depends
-/// on it.
+/// Waits until `operation`, of any kind, is finished and Foundation has told its dependents: a
+/// helper operation depends on it.
 public func finished(_ operation: Operation) async {
   await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
     let helper = BlockOperation { continuation.resume() }

@@ -1,4 +1,5 @@
-/// Waits until something holds that tells nobody when it begins to: asks again each time that other tasks had their turn.
+/// Waits until something holds that tells nobody when it begins to: asks again each time that other
+/// tasks had their turn.
 ///
 /// Ends when its task is cancelled, too, as by the time limit of a test, which has failed then.
 public func until(

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// An event that tells how many of its stream were dropped.
+/// An event that counts the events of its stream that were dropped.
 package protocol CountedEvent: Sendable {
-  /// How many events the stream has dropped before this one. Set when the reader takes it.
+  /// How many events the stream dropped before this one. Set when the reader takes it.
   var droppedCount: Int { get set }
 }
 
-/// What puts events into one stream: the same for all streams of events in the package.
+/// The writing end of one event stream, used by all event streams of the package.
 ///
-/// The stream ends when the feed does, or is released. The events are numbered as they come, so the reader of one knows
-/// exactly how many before it were dropped.
+/// The stream ends when the feed ends or is released. Events are numbered as they arrive, so the
+/// reader of an event knows exactly how many before it were dropped.
 package final class EventFeed<Event: CountedEvent>: Sendable {
   package typealias BufferingPolicy = AsyncStream<Event>.Continuation.BufferingPolicy
 
@@ -20,11 +20,11 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
 
   private struct State {
     var lastNumber = 0
-    /// What has yet to be put into the stream; nil for its end.
+    /// The events to put into the stream; nil for its end.
     var waiting: [Numbered?] = []
     var isPutting = false
 
-    /// Returns whether the caller has to put what waits into the stream.
+    /// Returns whether the caller must put the waiting events into the stream.
     mutating func enqueue(_ event: Event?) -> Bool {
       if event != nil { lastNumber += 1 }
       waiting.append(event.map { Numbered(number: lastNumber, event: $0) })
@@ -58,11 +58,11 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
     continuation.finish()
   }
 
-  /// Makes a stream, and what puts events into it.
+  /// Makes a stream and its feed.
   package static func makeStream(bufferingPolicy: BufferingPolicy) -> (stream: AsyncStream<Event>, feed: EventFeed) {
     let (numbered, continuation) = AsyncStream.makeStream(of: Numbered.self, bufferingPolicy: policy(bufferingPolicy))
     let reading = Reading()
-    // `AsyncStream` itself cannot tell the reader of what it drops.
+    // `AsyncStream` itself does not tell the reader what it drops.
     let stream = AsyncStream<Event>(unfolding: {
       var iterator = numbered.makeAsyncIterator()
       guard let next = await iterator.next() else { return nil }
@@ -82,7 +82,7 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
     }
   }
 
-  /// Has `action` called when the stream has ended: because the feed ended, or its reader is gone or was cancelled.
+  /// Calls `action` when the stream ends: the feed ended, or the reader was released or cancelled.
   package func whenTerminated(_ action: @escaping @Sendable () -> Void) {
     continuation.onTermination = { _ in action() }
   }
@@ -92,7 +92,7 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
     add(event)
   }
 
-  /// Ends the stream, after what was put into it.
+  /// Ends the stream after the events that were put into it.
   package func end() {
     add(nil)
   }
@@ -107,7 +107,7 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
   }
 }
 
-/// The streams of one source, which all get the same events.
+/// The feeds of one source, which all get the same events.
 package struct EventFeeds<Event: CountedEvent>: Sendable {
   private var feeds: [Int: EventFeed<Event>] = [:]
   private var lastNumber = 0
@@ -118,17 +118,17 @@ package struct EventFeeds<Event: CountedEvent>: Sendable {
 
   package var all: [EventFeed<Event>] { Array(feeds.values) }
 
-  /// Adds one. Returns its number, to remove it by.
+  /// Adds a feed. Returns the number to remove it with.
   package mutating func add(_ feed: EventFeed<Event>) -> Int {
     lastNumber += 1
     feeds[lastNumber] = feed
     return lastNumber
   }
 
-  /// Removes one. Returns it, to be released outside the lock.
+  /// Removes a feed. Returns it, to be released outside the lock.
   package mutating func remove(_ number: Int) -> EventFeed<Event>? { feeds.removeValue(forKey: number) }
 
-  /// Removes all.
+  /// Removes all feeds. Returns them, to be released outside the lock.
   package mutating func removeAll() -> [EventFeed<Event>] {
     defer { feeds = [:] }
     return all

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Stands for one observer of an operation, to remove it again.
+/// A token that removes an observer of an operation.
 ///
-/// Keeps neither the operation nor the observer alive. Dropping the token does not remove the observer, which goes by
-/// itself when the operation has settled.
+/// The token keeps neither the operation nor the observer alive. Releasing it does not remove the
+/// observer, which is removed when the operation has settled.
 public final class ObservationToken: @unchecked Sendable {  // set once in `init`; weak loads are atomic
   private weak var hub: ObserverHub?
   private weak var record: ObserverRecord?
@@ -15,9 +15,10 @@ public final class ObservationToken: @unchecked Sendable {  // set once in `init
 
   /// Removes the observer, and releases it unless it is being called.
   ///
-  /// When this returns no further call of it begins; one that began on another thread may still be under way. Events that
-  /// wait for the observer's queue are dropped. May be called at any moment, from any thread, also by the observer
-  /// itself; removing it again, or after the operation settled, does nothing.
+  /// No call of the observer begins after this returns; one that began on another thread may still
+  /// run. Events that wait for the observer's queue are dropped. May be called at any time, on any
+  /// thread, also by the observer itself. Removing it again, or after the operation settled, does
+  /// nothing.
   public func remove() {
     guard let record else { return }
     record.end()

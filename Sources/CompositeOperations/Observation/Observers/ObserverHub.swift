@@ -1,6 +1,6 @@
 import Foundation
 
-/// Tells the observers of one operation what happens to it.
+/// Notifies the observers of one operation.
 final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
   private let state = LockBox(ObserverState())
   private weak var operation: SettlingOperation?
@@ -15,15 +15,15 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
     state.withLock { $0.post(event) } ? self : nil
   }
 
-  /// Something has happened to an operation inside. Returns whether the caller has to call ``deliver()``.
+  /// Posts an event of an operation inside. Returns whether the caller must call ``deliver()``.
   func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
     state.withLock { $0.postInner(event, of: operation) }
   }
 
-  /// Runs something that only one thread at a time may do.
+  /// Runs a closure inside the lock.
   func whileLocked<R>(_ body: (inout ObserverState) -> R) -> R { state.withLock { body(&$0) } }
 
-  /// Whether nothing more will be told. Read under no lock.
+  /// Whether no more events will come. Read under no lock.
   var isOver: Bool { operation?.state.current.isSettled ?? true }
 
   func postProgress(_ fraction: Double) {
@@ -52,7 +52,8 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
 
   // MARK: - Observers
 
-  /// Returns itself if the caller has to deliver, because the operation has settled. May be called inside its lock.
+  /// Returns itself if the caller must deliver, because the operation has settled. May be called
+  /// inside the operation's lock.
   func adding(_ record: ObserverRecord) -> ObserverHub? {
     state.withLock { $0.add(record) } ? self : nil
   }
@@ -68,7 +69,7 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
 }
 
 extension ObserverHub: SourceMonitor {
-  /// Tells of children from now on.
+  /// Begins to post the children of a source.
   func monitor(_ source: WorkSource) {
     if state.withLock({ $0.beginMonitoring() }) { source.addMonitor(self, isInherited: false) }
   }

@@ -1,11 +1,12 @@
 import Foundation
 
-/// What the observers of one operation that are called in one place have not been told yet.
+/// The undelivered events of the observers of one operation that are called in one place.
 ///
-/// They share it so that they are told in the order in which they were added: each with a mailbox of its own, one whose
-/// delivery still waits would take the next event along with it, before observers that come first.
+/// The observers share it so that they are called in the order in which they were added. With
+/// separate mailboxes, a delivery that is still waiting would take the next event along, before
+/// earlier observers get it.
 final class ObserverMailbox: Sendable {
-  /// A place that is not the thread that tells.
+  /// A place other than the delivering thread.
   enum Place: Equatable {
     case queue(OperationQueue)
     case mainActor
@@ -15,10 +16,10 @@ final class ObserverMailbox: Sendable {
 
   private struct State {
     var waiting: [Entry] = []
-    /// Whether an operation in the queue, or a task, will look at what waits, or is looking.
+    /// Whether an operation in the queue, or a task, is to deliver or is delivering.
     var isScheduled = false
 
-    /// Returns whether the caller has to schedule a delivery.
+    /// Returns whether the caller must schedule a delivery.
     mutating func enqueue(_ entry: Entry) -> Bool {
       waiting.append(entry)
       defer { isScheduled = true }
@@ -30,7 +31,8 @@ final class ObserverMailbox: Sendable {
       return waiting
     }
 
-    /// The batch has been delivered. Returns whether the caller has to schedule a delivery of what came meanwhile.
+    /// Ends a delivered batch. Returns whether the caller must schedule the delivery of events that
+    /// came meanwhile.
     mutating func endBatch() -> Bool {
       isScheduled = !waiting.isEmpty
       return isScheduled
@@ -44,7 +46,7 @@ final class ObserverMailbox: Sendable {
     self.place = place
   }
 
-  /// Calls the observer at the place, after what waits there already.
+  /// Calls the observer at the place, after the events that already wait there.
   func deliver(_ event: OperationEvent, of subject: EventSubject?, to record: ObserverRecord) {
     if state.withLock({ $0.enqueue((event, subject, record)) }) { schedule() }
   }
@@ -56,7 +58,7 @@ final class ObserverMailbox: Sendable {
     }
   }
 
-  /// Drops what waits for an observer that was removed.
+  /// Drops the events that wait for a removed observer.
   func dropEvents(for record: ObserverRecord) {
     let all = state.withLock { state in
       let all = state.waiting
@@ -68,11 +70,11 @@ final class ObserverMailbox: Sendable {
 
   private func deliverWaiting() {
     for (event, subject, record) in state.withLock({ $0.takeBatch() }) { record.call(event, of: subject) }
-    // Not in a loop: what else waits in the queue, or for the main actor, has its turn in between.
+    // Not in a loop: other work of the queue or the main actor gets its turn in between.
     if state.withLock({ $0.endBatch() }) { schedule() }
   }
 
-  /// Calls the observers with what waits, in their queue.
+  /// Calls the observers with the waiting events, in their queue.
   private final class Delivery: Operation, @unchecked Sendable {  // immutable
     private let mailbox: ObserverMailbox
 
@@ -88,11 +90,11 @@ final class ObserverMailbox: Sendable {
   }
 }
 
-/// Runs something on the main actor, later: never within the call.
+/// Runs a closure on the main actor, never within the call.
 ///
-/// A task rather than a block in the main queue: where `dispatchMain()` serves that queue on Linux, its blocks run on any
-/// thread, and are not on the main actor for the language.
+/// A task rather than a block in the main queue: when `dispatchMain()` serves that queue on Linux,
+/// its blocks run on any thread and are not isolated to the main actor.
 func onMainActor(_ body: @escaping @MainActor @Sendable () -> Void) {
-  // Without the locals of the task that happens to settle the operation.
+  // Detached: without the task-local values of the task that settles the operation.
   _ = Task.detached(priority: .userInitiated) { @MainActor in body() }
 }

@@ -1,25 +1,25 @@
 import Foundation
 
-/// One observer.
+/// An observer of an operation.
 final class ObserverRecord: Sendable {
   typealias Body = @Sendable (OperationEvent, EventSubject?) -> Void
 
   /// Where the observer is called.
   enum Place {
-    /// On the thread that tells.
+    /// On the delivering thread.
     case anywhere
-    /// Elsewhere, together with the other observers of the operation that are called there.
+    /// Elsewhere, in order with the other observers of the operation that are called there.
     case mailbox(ObserverMailbox.Place)
   }
 
   private struct State {
-    /// Nil once it was removed, or has been told of the end.
+    /// Nil once the observer was removed or has received the last event.
     var body: Body?
-    /// Where its events wait; nil for an observer that is called on the thread that tells.
+    /// Where its events wait; nil for an observer that is called on the delivering thread.
     var mailbox: ObserverMailbox?
   }
 
-  /// What it wants to be told.
+  /// The events that the observer receives.
   let interests: ObserverInterests
   let place: Place
   private let state: LockBox<State>
@@ -35,9 +35,9 @@ final class ObserverRecord: Sendable {
     state.withLock { $0.mailbox = mailbox }
   }
 
-  /// Calls the observer, here or at its place. Called for one event after the other.
+  /// Calls the observer, here or at its place. Called for one event at a time.
   ///
-  /// - Parameter subject: what it happened to, if the observer wants to know.
+  /// - Parameter subject: the operation of the event, if the observer needs it.
   func deliver(_ event: OperationEvent, of subject: EventSubject?) {
     guard case .mailbox(let place) = place else { return call(event, of: subject) }
     let mailbox: ObserverMailbox? = state.withLock { state in
@@ -49,11 +49,11 @@ final class ObserverRecord: Sendable {
     mailbox?.deliver(event, of: subject, to: self)
   }
 
-  /// Releases the observer. No call of it begins from here on.
+  /// Releases the observer. No call of it begins after this.
   func end() {
     var ended = State()
     state.withLock { swap(&ended, &$0) }
-    // Outside the lock, as is the release.
+    // Outside the lock, like the release.
     ended.mailbox?.dropEvents(for: self)
   }
 
@@ -65,22 +65,22 @@ final class ObserverRecord: Sendable {
   }
 }
 
-/// What an observer wants to be told besides the start, a cancel and the end.
+/// The events that an observer receives besides the start, a cancel and the end.
 struct ObserverInterests: OptionSet {
   let rawValue: Int
   static let progress = ObserverInterests(rawValue: 1)
   static let children = ObserverInterests(rawValue: 2)
-  /// It is one of those of which the last one leaves.
+  /// Counts for `cancelsWhenLastObserverLeaves`.
   static let stays = ObserverInterests(rawValue: 4)
-  /// What happens to the operations inside.
+  /// The events of the operations inside.
   static let tree = ObserverInterests(rawValue: 8)
 
   static let everything: ObserverInterests = [.progress, .children, .stays]
 }
 
-/// What an event happened to, for observers that are told of several operations.
+/// The operation of an event, for observers of several operations.
 struct EventSubject {
   let operation: Operation
-  /// Whether it is inside the one that the observer was added to.
+  /// Whether the operation is inside the one that the observer was added to.
   let isInner: Bool
 }

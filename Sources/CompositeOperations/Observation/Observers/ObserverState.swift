@@ -1,35 +1,36 @@
 import Foundation
 
-/// The observers of one operation and what they have not been told yet.
+/// The observers of one operation, and the events that are not delivered yet.
 ///
-/// Events are posted in the order in which they happen, to those who are there by then, and delivered one after the other
-/// by one thread at a time: the one that found nobody delivering. It is known at once, when the event is posted, that it
-/// will; so nobody else can begin to deliver before it does.
+/// Events are posted in the order in which they happen, to the observers of that moment. One thread
+/// at a time delivers them: the one whose post found no other delivering. Posting decides that at
+/// once, so no other thread can begin to deliver before it does.
 struct ObserverState {
   enum Delivery {
-    /// - Parameter inner: what it happened to, if that is inside the operation.
+    /// - Parameter inner: the operation of the event, if that is inside the observed one.
     case event(OperationEvent, inner: Operation? = nil, to: [ObserverRecord])
-    /// The operation goes on.
+    /// Let the operation continue.
     case proceed(@Sendable () -> Void)
   }
 
   private(set) var records: [ObserverRecord] = []
-  /// One for each place at which observers are called. Kept to the end, for events may wait there.
+  /// One mailbox for each place at which observers are called. Kept to the end, for events may wait
+  /// there.
   private var places: [ObserverMailbox] = []
   private var mailbox: [Delivery] = []
   private var first = 0
   private(set) var isDelivering = false
-  /// How the operation has ended, if it has.
+  /// The outcome of the operation, once it has settled.
   private(set) var outcome: Outcome<any Sendable>?
   private var lastFraction = 0.0
   private var isMonitoring = false
   var cancelsWhenLastLeaves = false
-  /// How many threads look for what is inside the operation, to have its tree observers told of it.
+  /// How many threads are searching the operations inside, to watch them for tree observers.
   var treeWalks = 0
 
   // MARK: - Posting
 
-  /// Each of these returns whether the caller has to deliver.
+  /// Posts an event. Like the other `post` methods, returns whether the caller must deliver.
 
   mutating func post(_ event: OperationEvent) -> Bool {
     guard outcome == nil else { return false }
@@ -42,14 +43,14 @@ struct ObserverState {
     return deposit(.event(.childAdded(child), to: interested))
   }
 
-  /// Something has happened to an operation inside.
+  /// Posts an event of an operation inside.
   mutating func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
     let interested = records.filter { $0.interests.contains(.tree) }
     guard outcome == nil, !interested.isEmpty else { return false }
     return deposit(.event(event, inner: operation, to: interested))
   }
 
-  /// Fractions may come from several threads, out of order.
+  /// Posts a fraction if it is new. Fractions may come from several threads, out of order.
   mutating func postProgress(_ fraction: Double) -> Bool {
     guard outcome == nil, fraction >= lastFraction + 0.001 || fraction == 1 && lastFraction < 1 else { return false }
     lastFraction = fraction
@@ -57,7 +58,7 @@ struct ObserverState {
     return interested.isEmpty ? false : deposit(.event(.progress(fraction), to: interested))
   }
 
-  /// The operation has settled. It goes on when all have been told.
+  /// Posts the outcome. The operation continues after all observers were called.
   mutating func settle(_ outcome: Outcome<any Sendable>, _ proceed: @escaping @Sendable () -> Void) -> Bool {
     precondition(self.outcome == nil, "settle() after the end")
     self.outcome = outcome
@@ -90,7 +91,7 @@ struct ObserverState {
 
   // MARK: - Delivering
 
-  /// What to deliver next; nil if there is nothing, and nobody delivers any more.
+  /// Returns the next delivery; nil if there is none, which ends delivering.
   mutating func nextDelivery() -> Delivery? {
     precondition(isDelivering, "nextDelivery() while nobody delivers")
     guard first < mailbox.count else {
@@ -100,13 +101,13 @@ struct ObserverState {
       return nil
     }
     let delivery = mailbox[first]
-    // Let go of what was delivered.
+    // Releases what was delivered.
     mailbox[first] = .event(.started, to: [])
     first += 1
     return delivery
   }
 
-  /// Somebody wants to know of children. Returns whether that is new.
+  /// Begins to post children. Returns false if that has begun before, or the operation has settled.
   mutating func beginMonitoring() -> Bool {
     defer { isMonitoring = true }
     return !isMonitoring && outcome == nil
@@ -114,7 +115,7 @@ struct ObserverState {
 
   // MARK: - Leaving
 
-  /// One is gone. Returns whether the operation is to be cancelled for it.
+  /// Removes an observer. Returns whether the caller must cancel the operation.
   mutating func remove(_ record: ObserverRecord) -> Bool {
     guard outcome == nil, let index = records.firstIndex(where: { $0 === record }) else { return false }
     records.remove(at: index)

@@ -1,7 +1,7 @@
 import Foundation
 
 extension SettlingOperation {
-  /// Makes a stream of what happens to the operation from now on, in the order in which it happens.
+  /// Makes a stream of the operation's events from now on, in the order in which they happen.
   ///
   /// ```swift
   /// for await event in upload.events() {
@@ -9,13 +9,14 @@ extension SettlingOperation {
   /// }
   /// ```
   ///
-  /// Each call makes a stream of its own. It ends after `settled`, which comes at once for an operation that has settled,
-  /// or when the operation is released without having settled. To cancel the task that reads it, or to release the
-  /// stream, ends it too, and counts as leaving: see ``cancelsWhenLastObserverLeaves``. A loop that is left with `break`
-  /// lets go of the stream if nothing else holds it.
+  /// Each call makes a stream of its own. It ends after `settled`, which comes at once for an
+  /// operation that has settled, or when the operation is released without having settled.
+  /// Cancelling the reading task or releasing the stream ends it too, and counts as leaving: see
+  /// ``cancelsWhenLastObserverLeaves``. Leaving a loop with `break` releases the stream if nothing
+  /// else holds it.
   ///
-  /// - Parameter bufferingPolicy: how many events are kept for a reader that is slower; by default the newest 1,024. What
-  ///   was dropped is counted in ``OperationEvent/droppedCount``.
+  /// - Parameter bufferingPolicy: which events to keep for a slow reader; the newest 1,024 by
+  ///   default. ``OperationEvent/droppedCount`` counts the others.
   public final func events(
     bufferingPolicy: AsyncStream<OperationEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
   ) -> AsyncStream<OperationEvent> {

@@ -3,7 +3,7 @@ import Foundation
 // Completions and observers for code whose state belongs to the main actor.
 
 extension SettlingOperation {
-  /// Tells an observer on the main actor what happens to the operation from now on, until it has settled.
+  /// Adds an observer that is called on the main actor with the operation's events from now on.
   ///
   /// ```swift
   /// @MainActor final class UploadModel {
@@ -17,19 +17,20 @@ extension SettlingOperation {
   /// }
   /// ```
   ///
-  /// Events arrive in the order in which they happen, one at a time. The observer is called some time after the event, never
-  /// inside the call that made it happen, also when that was on the main actor; so it does not hold the operation up,
-  /// and may find it further on. It is told of the end when `isFinished` is true.
+  /// Events arrive in order, one at a time. The observer is called after the event, never inside
+  /// the call that caused it, also if that was on the main actor. So it does not delay the
+  /// operation, whose state may have changed by then. `isFinished` is true when it receives
+  /// `settled`, the last event.
   ///
-  /// On an operation that has settled, the observer is told of that.
+  /// Added to an operation that has settled, the observer receives `settled`.
   ///
-  /// The main thread must be free to call it: while that waits in `waitUntilFinished()`, no observer on the main actor is
-  /// called, and none is in a program that exits before.
+  /// The main thread must be free to call it: a main thread that waits in `waitUntilFinished()`
+  /// calls no observer, nor does a program that exits before.
   ///
-  /// - Parameter observer: the observer. Released on the main actor when it has been told of the end; or when it is
+  /// - Parameter observer: the observer. Released on the main actor after `settled`; or when it is
   ///   removed, or the operation is released unsettled.
-  /// - Returns: a token to remove the observer with, which need not be kept. Removed on the main actor, the observer is not
-  ///   called any more.
+  /// - Returns: a token that removes the observer; it need not be kept. If `remove()` is called on
+  ///   the main actor, the observer is not called after that.
   @discardableResult
   public final func addMainActorObserver(
     _ observer: @escaping @MainActor @Sendable (OperationEvent) -> Void
@@ -42,7 +43,7 @@ extension SettlingOperation {
 }
 
 extension ComposableOperation where Self: SettlingOperation {
-  /// Adds a completion that runs on the main actor, and may touch its state.
+  /// Adds a completion that runs on the main actor.
   ///
   /// ```swift
   /// @MainActor final class ForecastModel {
@@ -58,16 +59,18 @@ extension ComposableOperation where Self: SettlingOperation {
   /// }
   /// ```
   ///
-  /// The completion is called with the outcome, exactly once on every path, also when the operation is cancelled before it starts. It is
-  /// called after ``SimpleOperation/completion``, when `isFinished` is true, and always later: never inside the call that
-  /// settled the operation, also when that was on the main actor. Added to an operation that has settled, it is called,
-  /// later as well. Several are called in the order in which they were added.
+  /// The completion is called with the outcome, exactly once, also when the operation is cancelled
+  /// before it starts. It is called after ``SimpleOperation/completion``, when `isFinished` is
+  /// true, and never inside the call that settled the operation, also if that was on the main
+  /// actor. Added to an operation that has settled, it is called soon after. Several completions
+  /// are called in the order in which they were added.
   ///
-  /// In contrast to `completion` it may run after those who wait for the operation have gone on: awaiting tasks, dependents,
-  /// `waitUntilFinished()`. While the main thread is blocked, it waits; in a program that exits before, it is not called.
+  /// Unlike `completion` it may run after awaiting tasks, dependents and `waitUntilFinished()` have
+  /// continued. It waits while the main thread is blocked, and is not called in a program that
+  /// exits before.
   ///
-  /// - Parameter completion: the completion. Released on the main actor when it has been called, or when the operation is
-  ///   released unsettled.
+  /// - Parameter completion: the completion. Released on the main actor when it has been called, or
+  ///   when the operation is released unsettled.
   public func addMainActorCompletion(
     _ completion: @escaping @MainActor @Sendable (_ outcome: Outcome<Value>) -> Void
   ) {
@@ -89,7 +92,7 @@ private final class MainActorCompletion<Value: Sendable>: SettlementObserver {
       preconditionFailure("\(operation) told of its end before that")
     }
     let typed = outcome.map { $0 as! Value }
-    // Taken there, so that what it captures is released there.
+    // Taken on the main actor, so that its captures are released there.
     onMainActor { [self] in
       let completion = completion.withLock { $0.take() }
       completion?(typed)

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension SettlingOperation {
-  /// Has an observer told what happens to the operation from now on, until it has settled.
+  /// Adds an observer that is called with the operation's events from now on, until it has settled.
   ///
   /// ```swift
   /// upload.addObserver { event in
@@ -9,23 +9,26 @@ extension SettlingOperation {
   /// }
   /// ```
   ///
-  /// Events are told in the order in which they happen, one at a time, under no lock: on the thread that made them happen
-  /// or, if another one is just telling the observers of this operation something, on that one; with a queue, in that
-  /// queue. Observers are told in the order in which they were added. Without a queue they hold the operation up, so they
-  /// should not block: `main` runs when they have been told of the start, and the parent composite, and who awaits the
-  /// operation, go on when they have been told of the end.
+  /// The observer is called in the order of events, one at a time, under no lock. With a queue, it
+  /// is called in that queue; otherwise on the thread that caused the event or, if another thread
+  /// is calling the observers of this operation at that moment, on that one. Observers are called
+  /// in the order in which they were added. An observer without a queue delays the operation, so it
+  /// should not block: `main` runs after `started` was delivered; the parent composite and awaiting
+  /// tasks continue after `settled` was.
   ///
-  /// An observer may do with the operation whatever it likes. What it does takes effect at once, and is told when it and
-  /// the other observers have returned. If it settles the operation when told of the start, `main` does not run. One that
-  /// it adds is told of what happens from then on.
+  /// An observer may call any method of the operation. That takes effect at once; the resulting
+  /// event is delivered after it and the other observers have returned. If it settles the operation
+  /// in the call for `started`, `main` does not run. An observer that it adds receives the events
+  /// from then on.
   ///
-  /// On an operation that has settled, the observer is told of that at once, on the calling thread or in its queue.
+  /// Added to an operation that has settled, the observer is called with `settled` at once, on the
+  /// calling thread or in its queue.
   ///
   /// - Parameters:
-  ///   - queue: where to call the observer. It is called there one event after the other, whatever the queue's limit is,
-  ///     also for events that were waiting when the operations of the queue were cancelled.
-  ///   - observer: the observer. Released when it has been told of the end, or removed.
-  /// - Returns: a token to remove the observer with, which need not be kept.
+  ///   - queue: where to call the observer: for one event at a time, whatever the queue's limit.
+  ///     `cancelAllOperations()` of the queue drops no events.
+  ///   - observer: the observer. Released after `settled`, or when it is removed.
+  /// - Returns: a token that removes the observer; it need not be kept.
   @discardableResult
   public final func addObserver(
     on queue: OperationQueue? = nil, _ observer: @escaping @Sendable (OperationEvent) -> Void
@@ -36,8 +39,8 @@ extension SettlingOperation {
     return ObservationToken(record, in: add(record))
   }
 
-  /// Has an observer of the package's own told of the start, a cancel and the end: it costs next to nothing, and is none
-  /// of those of which the last one leaves.
+  /// Adds an internal observer of the start, a cancel and the end. It costs next to nothing, and
+  /// does not count for `cancelsWhenLastObserverLeaves`.
   @discardableResult
   package final func addLifecycleObserver(_ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken
   {
@@ -45,7 +48,8 @@ extension SettlingOperation {
     return ObservationToken(record, in: add(record))
   }
 
-  /// Has an observer of the package's own told of progress. It is none of those of which the last one leaves.
+  /// Adds an internal observer of progress, which does not count for
+  /// `cancelsWhenLastObserverLeaves`.
   package final func addProgressObserver(_ observer: @escaping @Sendable (_ fraction: Double) -> Void) {
     _ = add(
       ObserverRecord(interests: .progress, at: .anywhere) { event, _ in
@@ -53,11 +57,11 @@ extension SettlingOperation {
       })
   }
 
-  /// Whether the operation is cancelled when the last of its observers has left before it settled: was removed, or gave up
-  /// reading its stream. False unless set otherwise.
+  /// Whether to cancel the unsettled operation when its last observer leaves: is removed, or stops
+  /// reading its stream. False by default.
   ///
-  /// Observers and event streams both count. As long as there was none yet, none has left. Setting it when the last one
-  /// has left already does nothing.
+  /// Observers and event streams both count. An operation that never had one is not cancelled.
+  /// Setting this after the last one has left does nothing.
   public final var cancelsWhenLastObserverLeaves: Bool {
     get { StripedLock.withLock(of: self) { rareFields?.observerHub }?.cancelsWhenLastLeaves ?? false }
     set {
@@ -65,7 +69,8 @@ extension SettlingOperation {
     }
   }
 
-  /// The hub, if there is one, and the operation has not been announced as finished.
+  /// Calls `body` with the hub, made if needed. Returns nil once the operation was announced as
+  /// finished.
   ///
   /// - Parameter body: called inside the lock.
   @discardableResult
@@ -79,8 +84,8 @@ extension SettlingOperation {
     }
   }
 
-  /// Returns the hub that knows the observer; nil if it has been told of the end already, because the operation had
-  /// settled.
+  /// Returns the hub that the observer was added to; nil if the operation had settled, of which the
+  /// observer was then notified.
   final func add(_ record: ObserverRecord) -> ObserverHub? {
     guard let (hub, delivers) = withHub({ ($0, $0.adding(record)) }) else {
       if let outcome = erasedOutcome {
@@ -98,6 +103,6 @@ extension SettlingOperation {
 }
 
 extension RareFields {
-  /// There is no other sink.
+  /// The hub is the only kind of sink.
   fileprivate var observerHub: ObserverHub? { hub.map { unsafeDowncast($0, to: ObserverHub.self) } }
 }

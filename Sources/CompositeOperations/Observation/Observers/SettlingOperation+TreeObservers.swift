@@ -3,8 +3,7 @@ public import Foundation
 // Observers of an operation and of all that runs in it.
 
 extension SettlingOperation {
-  /// Tells an observer what happens, from now on, to the operation and to all operations in it, until this one has
-  /// settled.
+  /// Adds an observer that is called with the events of the operation and of all operations in it.
   ///
   /// ```swift
   /// backup.addTreeObserver { operation, event in
@@ -12,31 +11,35 @@ extension SettlingOperation {
   /// }
   /// ```
   ///
-  /// The operations in it are those that it runs, however deep: children of composites, steps of sequences, attempts,
-  /// what policies wait by, tasks of workflows, plain operations; also those that are made later. What an operation starts
-  /// by itself, in its body, is not in it.
+  /// The operations in it are those that it runs, at any depth: children of composites, steps of
+  /// sequences, attempts, delays of policies, tasks of workflows, plain operations; also those that
+  /// are made later. An operation that other code starts in its own body is not in it.
   ///
-  /// Of each operation these events are told: the composition around it has a new ``OperationEvent/child``; then it has
-  /// ``OperationEvent/Kind/started``, unless it never runs; then it has ``OperationEvent/Kind/settled``, before the
-  /// composition around it has. ``OperationEvent/Kind/cancelled`` is told of this operation alone, and progress of none.
-  /// Of what is inside a composition that never runs, nothing is told.
-  /// One that other code has started counts as started when it begins to be waited for, and its end is not told if it is
-  /// not waited for until then; one that several compositions wait for is told of by each of them. The end of this
-  /// operation is the last event: what winds down after that, as work does whose timeout settles at once, is not told.
+  /// For each operation the observer receives: an event of the parent composition with the new
+  /// ``OperationEvent/child``; then ``OperationEvent/Kind/started``, unless it never runs; then
+  /// ``OperationEvent/Kind/settled``, before that of the parent composition.
+  /// ``OperationEvent/Kind/cancelled`` comes for this operation only, and progress for none. There
+  /// are no events for what is inside a composition that never runs. An operation that other code
+  /// has started counts as started when a composition begins to wait for it; there is no `settled`
+  /// if the composition stops waiting before. If several compositions wait for it, there are events
+  /// from each. The last event is `settled` of this operation: there are none for work that ends
+  /// later, such as work whose timeout settles at once.
   ///
-  /// Added while the operation runs, the observer is told of what happens from then on, and not of what has happened.
+  /// Added while the operation runs, the observer receives the events from then on, not earlier
+  /// ones.
   ///
-  /// Order, place and removal are those of ``addObserver(on:_:)``, for the whole tree: one event at a time, on the thread
-  /// that made it happen, or on one that is just telling the observers of this operation something. So an observer without
-  /// a queue may be told of the operations of one thread on another, and find them further on; the thread that tells goes
-  /// on with its own work when nothing is left to tell, so the observer should be quick. It is kept by this operation, and
-  /// released when this one has settled.
+  /// Order, place and removal are those of ``addObserver(on:_:)``, for the whole tree: one event at
+  /// a time, on the thread that caused it, or on one that is calling the observers of this
+  /// operation at that moment. So an observer without a queue may be called on a thread other than
+  /// the operation's, whose state may have changed by then. The calling thread continues with its
+  /// own work only when no event is left, so the observer should be quick. The operation keeps it
+  /// until it has settled.
   ///
   /// - Parameters:
-  ///   - queue: where to call the observer. It is called there one event after the other, whatever the queue's limit is.
-  ///   - observer: the observer. Gets the operation that the event is of. Released when it has been told of the end of
-  ///     this operation, or removed.
-  /// - Returns: a token to remove the observer with, which need not be kept.
+  ///   - queue: where to call the observer: for one event at a time, whatever the queue's limit.
+  ///   - observer: the observer. Receives the operation and its event. Released after `settled` of
+  ///     this operation, or when it is removed.
+  /// - Returns: a token that removes the observer; it need not be kept.
   @discardableResult
   public final func addTreeObserver(
     on queue: OperationQueue? = nil,
@@ -51,14 +54,15 @@ extension SettlingOperation {
   }
 }
 
-/// Tells tree observers of the children of one composition, and sees to it that they are told of those inside, too.
+/// Notifies tree observers of the children of one composition, and watches the compositions inside.
 ///
-/// A composition has one, for all operations around it, and itself, that have tree observers. What several compositions
-/// wait for may outlive any number of them, so those that have settled are forgotten as others come.
+/// A composition has one, for all tree observers of itself and of the compositions around it. An
+/// operation that several compositions wait for may outlive them, so the hubs of settled ones are
+/// removed as others come.
 final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak loads are atomic; set once in `init`
   private struct Hubs {
     var all: [ObserverHub] = []
-    /// At how many those are to be looked for that have no more to tell.
+    /// The count above which to look for hubs that are over.
     var limit = 8
   }
 
@@ -69,14 +73,14 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
     self.owner = owner
   }
 
-  /// The one of a composition.
+  /// Returns the monitor of a composition, made if needed.
   static func ofSource(_ source: WorkSource, of owner: SettlingOperation) -> TreeObserverMonitor {
     let monitor = source.monitors.first(orAdding: TreeObserverMonitor(of: owner))
     monitor.forgetSettled()
     return monitor
   }
 
-  /// False if the hub is told already. May be called inside its lock.
+  /// Adds a hub. Returns false if it was added before. May be called inside its lock.
   func add(_ hub: ObserverHub) -> Bool {
     hubs.withLock { hubs in
       guard !hubs.all.contains(where: { $0 === hub }) else { return false }
@@ -85,11 +89,11 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
     }
   }
 
-  /// Gives up those hubs that have no more to tell, if there are many by now.
+  /// Removes the hubs that are over, if there are many by now.
   func forgetSettled() {
     let all = hubs.withLock { $0.all.count > $0.limit ? $0.all : [] }
     guard !all.isEmpty else { return }
-    // Under no lock, for who asks may be the last to release an operation.
+    // Under no lock: `isOver` may release the last reference to an operation.
     let settled = Set(all.filter(\.isOver).map(ObjectIdentifier.init))
     hubs.withLock { hubs in
       hubs.all.removeAll { settled.contains(ObjectIdentifier($0)) }
@@ -98,7 +102,7 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
     withExtendedLifetime(all) {}
   }
 
-  /// How many are told, or were told and are not forgotten yet.
+  /// The number of hubs, including those that are over and not removed yet.
   var hubCount: Int { hubs.withLock { $0.all.count } }
 
   private func forEachHub(_ body: (ObserverHub) -> Void) {
@@ -118,7 +122,7 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
   }
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
-    // One that is another owner's, and no longer waited for, goes on.
+    // A child that other code started, and that is no longer awaited, may still run.
     guard (child as? SettlingOperation)?.state.current.isSettled ?? child.isFinished else { return }
     let outcome = source.outcome(of: child, tag: tag)
     forEachHub { $0.post(.settled(outcome), ofInner: child) }
@@ -130,18 +134,20 @@ extension ObserverHub {
     if postInner(event, of: operation) { deliver() }
   }
 
-  /// Tells the tree observers of what happens from now on in an operation, which is this hub's or inside of it.
+  /// Watches an operation, which is this hub's or inside it, for tree observers from now on.
   func watchTree(of operation: SettlingOperation) {
-    // Nothing happens any more in one that has settled, as what several composites wait for may have.
+    // A settled operation has no more events; one that several composites wait for may have
+    // settled.
     guard !operation.state.current.isSettled else { return }
     guard let source = operation.source, beginWalk(from: source, of: operation) else { return }
-    // All are kept until the end, so that no other has the identity of one of them. In a loop, for trees may be deep.
+    // All are retained until the end, so that no identity is reused. A loop, because trees may be
+    // deep.
     var found = [source]
     var known: Set = [ObjectIdentifier(source)]
     var next = 0
     while next < found.count {
       found[next].forEachChild { child, _ in
-        // Also one that waits: its start may have been told already.
+        // Also a child that waits: its start may have been reported already.
         guard !child.isFinished, let child = child as? SettlingOperation, let inner = child.source,
           known.insert(ObjectIdentifier(inner)).inserted, watch(inner, of: child)
         else { return }
@@ -152,7 +158,7 @@ extension ObserverHub {
     whileLocked { $0.treeWalks -= 1 }
   }
 
-  /// False if there is nothing to look for in a composition now.
+  /// Begins to search a composition. Returns false if there is nothing to search now.
   private func beginWalk(from source: WorkSource, of owner: SettlingOperation) -> Bool {
     let monitor = TreeObserverMonitor.ofSource(source, of: owner)
     return whileLocked { state in
@@ -162,17 +168,17 @@ extension ObserverHub {
     }
   }
 
-  /// The same in a walk that has begun.
+  /// Does the same within a search that has begun.
   private func watch(_ source: WorkSource, of owner: SettlingOperation) -> Bool {
     let monitor = TreeObserverMonitor.ofSource(source, of: owner)
     return whileLocked { watch(owner, by: monitor, isWalking: $0.treeWalks > 1) }
   }
 
-  /// - Parameter isWalking: whether another walk is under way. In what one of those has found it may not have looked yet;
-  ///   else all is watched in what is watched.
+  /// - Parameter isWalking: whether another search is under way, which may not have searched the
+  ///   compositions that it watches. If false, everything inside a watched composition is watched.
   private func watch(_ owner: SettlingOperation, by monitor: TreeObserverMonitor, isWalking: Bool) -> Bool {
     guard monitor.add(self) || isWalking else { return false }
-    // What has not started yet is watched when it does.
+    // An operation that has not started is searched when it starts.
     return owner.state.current.phase != .pending
   }
 }

@@ -1,23 +1,24 @@
 import Foundation
 
-/// A `Progress` that shows how far an operation is.
+/// Shows the progress of an operation in a `Progress`.
 ///
-/// It has neither children nor a parent: on Linux `Progress` is not made for several threads, and linking it may destroy
-/// the heap. What is to be shown goes through here, so that one thread at a time writes, and never less than before.
+/// The `Progress` has neither children nor a parent: on Linux it is not thread-safe, and linking it
+/// may corrupt the heap. All writes go through here, so that one thread at a time writes, and never
+/// less than before.
 final class FoundationProgress: Sendable {
   private static let unitCount: Int64 = 10_000
 
   private struct State {
     var units: Int64 = 0
-    /// What has been written; nil as long as the progress is indeterminate.
+    /// The units that were written; nil while the progress is indeterminate.
     var written: Int64?
     var isDeterminate = false
     var end = End.none
     var isCancelled = false
     var isWriting = false
 
-    /// The user cancelled. Returns whether the operation has to be: once, and not when it is over, for a subclass may
-    /// override its `cancel()`.
+    /// Records that the user cancelled. Returns true once, unless the operation has ended, if the
+    /// caller must cancel the operation: a subclass may override `cancel()`.
     mutating func cancel() -> Bool {
       guard end == .none, !isCancelled else { return false }
       isCancelled = true
@@ -30,7 +31,7 @@ final class FoundationProgress: Sendable {
       return beginWriting()
     }
 
-    /// The operation has settled otherwise than with a success.
+    /// Records that the operation failed or was cancelled.
     mutating func endUnsuccessfully() -> Bool {
       guard end == .none else { return false }
       end = .due
@@ -59,7 +60,8 @@ final class FoundationProgress: Sendable {
     }
   }
 
-  /// Whether the progress is cancelled because the operation is over.
+  /// Whether the progress must be, or was, cancelled because the operation has failed or was
+  /// cancelled.
   private enum End {
     case none, due, written
   }
@@ -77,8 +79,8 @@ final class FoundationProgress: Sendable {
     ownProgress = progress
     progress.isCancellable = true
     progress.isPausable = true
-    // Foundation calls these some time later, on any thread and in any order. They are for a change that reaches the progress
-    // from a parent: its own `cancel()`, `pause()` and `resume()` do not leave it to them.
+    // Foundation calls these later, on any thread and in any order. They serve changes that come
+    // from a parent progress: its own `cancel()`, `pause()` and `resume()` do not rely on them.
     let pauses = { @Sendable [weak self, weak operation] () -> Void in self?.pauseMayHaveChanged(of: operation) }
     progress.cancellationHandler = { @Sendable [weak self, weak operation] in
       if self?.mayCancel() == true { operation?.cancel() }
@@ -94,13 +96,13 @@ final class FoundationProgress: Sendable {
 
   var progress: Progress { ownProgress }
 
-  /// Whether the caller is the one to cancel the operation: true once.
+  /// Returns true once, if the caller must cancel the operation.
   private func mayCancel() -> Bool { state.withLock { $0.cancel() } }
 
   private func pauseMayHaveChanged(of operation: SettlingOperation?) {
     guard let node = operation?.progressNode() else { return }
-    // In this order: what `pause()` or `resume()` has set since then is right, and not what was read here. While one is under
-    // way it is that which decides.
+    // In this order: a `pause()` or `resume()` since reading the revision takes precedence over the
+    // value read here. One that is under way decides by itself.
     let revision = node.pauseRevision
     if !ownProgress.isChanging { node.setPaused(progress.isPaused, ifStillAt: revision) }
   }
@@ -109,14 +111,15 @@ final class FoundationProgress: Sendable {
     if state.withLock({ $0.show(fraction, isIndeterminate: isIndeterminate) }) { write() }
   }
 
-  /// The operation has failed or was cancelled: nothing else tells an interface that knows the progress alone.
+  /// Cancels the progress of an operation that failed or was cancelled: the only sign for code that
+  /// knows just the progress.
   func endUnsuccessfully() {
     if state.withLock({ $0.endUnsuccessfully() }) { write() }
   }
 
   private func write() {
     while let next = state.withLock({ $0.nextToWrite() }) {
-      // Its observers are the user's.
+      // Observers of the progress are user code.
       ThreadContext.current.runUserCode {
         switch next {
         case .units(let units, let isFirst):

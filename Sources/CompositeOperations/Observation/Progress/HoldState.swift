@@ -1,18 +1,20 @@
-/// Whether the children of a composition are held back, because its progress or one around it is paused.
+/// Whether a paused progress, of this composition or one around it, holds its children back.
 struct HoldState {
   private(set) var isPaused = false
-  /// How often it was said whether it is.
+  /// Incremented by each change of `isPaused`.
   private(set) var pauseRevision = 0
-  /// How many compositions around this one hold it. Below zero for a moment, if one lets go before it is known to hold.
+  /// How many compositions around this one hold it. Briefly negative if a release arrives before
+  /// its hold.
   var holders = 0
-  /// The children that know that they are held by this one.
+  /// The tags of the children that were notified of the hold.
   private var told: Set<Int> = []
 
   var isHeld: Bool { isPaused || holders > 0 }
 
-  /// Returns whether that may change something.
+  /// Sets `isPaused`. Returns whether that may change something.
   ///
-  /// - Parameter revision: changes nothing if something else was said after this one; nil to do it anyway.
+  /// - Parameter revision: changes nothing if another change came after this revision; nil to
+  ///   change it anyway.
   mutating func setPaused(_ isPaused: Bool, ifStillAt revision: Int?) -> Bool {
     if let revision, revision != pauseRevision || isPaused == self.isPaused { return false }
     self.isPaused = isPaused
@@ -25,7 +27,7 @@ struct HoldState {
     holders = 0
   }
 
-  /// What the children are to be told, so that they know.
+  /// Returns the changes that the children are not notified of yet.
   mutating func changes(among children: some Sequence<Int>) -> [(tag: Int, difference: Int)] {
     if !isHeld {
       defer { told = [] }
@@ -34,6 +36,6 @@ struct HoldState {
     return children.filter { told.insert($0).inserted }.map { ($0, 1) }
   }
 
-  /// A child has ended. Returns whether it was held.
+  /// Removes a child that has ended. Returns whether it was held.
   mutating func forget(_ tag: Int) -> Bool { told.remove(tag) != nil }
 }

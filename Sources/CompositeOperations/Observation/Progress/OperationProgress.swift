@@ -3,7 +3,8 @@ import Synchronization
 
 /// A `Progress` whose `cancel()`, `pause()` and `resume()` take effect before they return.
 ///
-/// Foundation's own return before the handlers are called, on another thread, so children could start in between.
+/// Those of Foundation return before the handlers are called on another thread, so children could
+/// start in between.
 final class OperationProgress: Progress, @unchecked Sendable {  // the actions are set once, before it is handed out
   private var mayCancel: @Sendable () -> Bool = { false }
   private var whenCancelled: @Sendable () -> Void = {}
@@ -17,8 +18,9 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
     totalUnitCount = totalUnits
   }
 
-  /// - Parameter mayCancel: whether the caller is the one to cancel. Asked before Foundation calls its handler, which would
-  ///   be first, on another thread, and so not be done when `cancel()` returns.
+  /// - Parameter mayCancel: whether the caller must cancel. Called before Foundation calls its
+  ///   handler on another thread, which would otherwise be first and might not be done when
+  ///   `cancel()` returns.
   func setActions(
     mayCancel: @escaping @Sendable () -> Bool, whenCancelled: @escaping @Sendable () -> Void,
     whenPausedOrResumed: @escaping @Sendable (_ isPaused: Bool) -> Void,
@@ -36,7 +38,8 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
     if isFirst { whenCancelled() }
   }
 
-  /// Whether a call of `pause()` or `resume()` is under way. It has begun to take effect before `isPaused` says so.
+  /// Whether a call of `pause()` or `resume()` is under way: it takes effect before `isPaused`
+  /// changes.
   var isChanging: Bool { changes.load(ordering: .sequentiallyConsistent) > 0 }
 
   override func pause() {
@@ -49,11 +52,11 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
 
   private func change(to isPaused: Bool, _ change: () -> Void) {
     changes.add(1, ordering: .sequentiallyConsistent)
-    // First: Foundation's handler, on another thread, would be at it when this returns.
+    // First: Foundation's handler, on another thread, might still be running when this returns.
     whenPausedOrResumed(isPaused)
     change()
     changes.subtract(1, ordering: .sequentiallyConsistent)
-    // Of two calls at once that counts which Foundation takes for the last.
+    // Of two concurrent calls, the one that Foundation takes as the last wins.
     whenItMayHaveChanged()
   }
 }

@@ -1,29 +1,30 @@
 import Foundation
 
-/// The progress of one operation: a node of a tree that follows the operations, made when somebody asks.
+/// The progress of one operation: a node of a tree that mirrors the operations, made on demand.
 ///
-/// A composition's node watches its source. It makes nodes for the children that run, and these tell it how they get on.
-/// An operation can be the child of several compositions that wait for it, so a node can have several parents.
+/// A composition's node monitors its source. It makes nodes for the children that run, which report
+/// to it. An operation can be the child of several compositions that wait for it, so a node can
+/// have several parents.
 final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the weak reference is set once
   private typealias HoldChange = (node: ProgressNode, difference: Int)
 
   private struct State {
     var progress: ProgressState
-    /// Who waits for this operation, and its tag there.
+    /// The nodes of the compositions that wait for this operation, with its tag there.
     var parents: [(node: ProgressNode, tag: Int)] = []
-    /// The nodes of children that are compositions and run, or of the one that does the whole work.
+    /// The nodes of running child compositions, or of the child that stands for the whole work.
     var children: [Int: ProgressNode] = [:]
     var hold = HoldState()
     var hub: (any EventSink)?
     var leaf: FoundationProgress?
 
-    /// What the children are to be told of being held back, so that they know.
+    /// Returns the holds and releases that the children are not notified of yet.
     mutating func holdChanges() -> [HoldChange] {
       let changes = hold.changes(among: children.keys)
       return changes.compactMap { tag, difference in children[tag].map { ($0, difference) } }
     }
 
-    /// The same, if they are to be let go.
+    /// Releases the children. Returns what to notify them of.
     mutating func lettingGo() -> [HoldChange] {
       hold.letGo()
       return holdChanges()
@@ -39,7 +40,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   }
 
   var fraction: Double {
-    // What a driver counts may have changed without a child.
+    // The count of a driver may have changed without a child.
     if case .driven = state.withLock({ $0.progress.shape }) { sourceDidChange() }
     return state.withLock { $0.progress.fraction }
   }
@@ -57,15 +58,15 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
 
   // MARK: - Beginning
 
-  /// Starts to watch the children. What became of them until now it sees for itself.
+  /// Begins to monitor the children, and takes over their current state.
   ///
   /// - Parameters:
-  ///   - operation: the one whose node this is.
-  ///   - made: operations whose nodes have yet to watch their children.
+  ///   - operation: the operation of this node.
+  ///   - made: operations whose nodes do not monitor their children yet.
   func watch(_ operation: SettlingOperation, adding made: inout [SettlingOperation]) {
     guard let source else { return }
     source.addMonitor(self, isInherited: false)
-    // After that: what starts from now on it is told.
+    // After adding the monitor, which is notified of later starts.
     let isRunning = operation.state.current.phase != .pending
     _ = updateShape()
     let pastCount = source.pastCount
@@ -76,11 +77,11 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       if let ending = work.endingOfProgress {
         _ = state.withLock { $0.progress.settled(tag, as: ending) }
       } else if work.isExecuting || isRunning && (work as? SettlingOperation)?.source != nil {
-        // Also one that waits: its start may have been told already.
+        // Also a child that waits: its start may have been reported already.
         link(work, tag, adding: &made)
       }
     }
-    // After the others: a child is given up only when it can be found here.
+    // After the others: a child is released only when its tag is here.
     let pastTags = source.pastTags
     let changed = state.withLock { state in
       for tag in pastTags { _ = state.progress.settled(tag, as: .success) }
@@ -89,12 +90,12 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     if changed { propagate() }
   }
 
-  /// Has the hub told how the fraction grows.
+  /// Posts new fractions to the hub.
   func report(to hub: any EventSink) {
     state.withLock { if !$0.progress.isEnded { $0.hub = hub } }
   }
 
-  /// The `Progress` that shows this one; made by `make` if there is none.
+  /// Returns the `Progress` of this node, made by `make` if there is none.
   func leaf(_ make: () -> FoundationProgress) -> FoundationProgress {
     if let leaf = state.withLock({ $0.leaf }) { return leaf }
     let made = make()
@@ -109,7 +110,8 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     return leaf
   }
 
-  /// - Parameter made: operations whose nodes have yet to watch their children. What these then find, they tell.
+  /// - Parameter made: operations whose nodes do not monitor their children yet. They report what
+  ///   they find.
   private func link(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
     guard let child = child as? SettlingOperation else { return }
     let node = child.progressNode(adding: &made)
@@ -120,13 +122,13 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     if state.withLock({ $0.progress.advanced(tag, to: fraction) }) { propagate() }
   }
 
-  /// What comes before the work counts nothing, but it is held back like the rest.
+  /// Links a child that prepares the work: it has no weight, but is held back like the others.
   private func linkPreparation(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
     guard let child = child as? SettlingOperation, child.source != nil else { return }
     _ = keep(child.progressNode(adding: &made), of: child, tag)
   }
 
-  /// Keeps the node of a child, if that is needed. Returns whether it was there before.
+  /// Keeps the node of a child, if needed. Returns whether it was kept before.
   private func keep(_ node: ProgressNode, of child: SettlingOperation, _ tag: Int) -> Bool {
     let (isKept, isKnown) = state.withLock { state in
       guard !state.progress.isEnded, child.state.current.has(.needsNoSlot) || state.progress.shape == .inner else {
@@ -134,7 +136,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       }
       return (true, state.children.updateValue(node, forKey: tag) === node)
     }
-    // Whichever of the two is later sees the other: the child that ends, or this.
+    // If the child ends at the same time, one of the two threads sees the other's change.
     if isKept, child.endingOfProgress != nil { unlink(tag) }
     if isKept { updateHolds() }
     return isKnown
@@ -151,7 +153,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
 
   // MARK: - Changes
 
-  /// An operation without children tells how far it is.
+  /// Reports the progress of an operation without children.
   func report(_ fraction: Double) {
     if state.withLock({ $0.progress.report(fraction) }) { propagate() }
   }
@@ -160,23 +162,23 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     if updateShape() { propagate() }
   }
 
-  /// Takes over the shape of the source. Returns whether anything has changed that can be seen from outside.
+  /// Takes over the shape of the source. Returns whether the visible progress has changed.
   private func updateShape() -> Bool {
     guard let source else { return false }
     var isChanged = false
     var shape = source.progressShape
     while true {
       if state.withLock({ $0.progress.changeShape(shape) }) { isChanged = true }
-      // What a driver counts changes all the time, and only rises.
+      // The count of a driver changes all the time, and only rises.
       if case .driven = shape { return isChanged }
-      // The latest shape counts, if several threads take one over.
+      // The latest shape wins if several threads take one over.
       let latest = source.progressShape
       guard latest != shape else { return isChanged }
       shape = latest
     }
   }
 
-  /// The operation has settled.
+  /// Called when the operation has settled.
   func ownerDidSettle(succeeded: Bool) {
     var ended: State?  // so that nothing is released inside the lock
     let (changed, leaf, fraction) = state.withLock { state in
@@ -188,7 +190,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       state.hub = nil
       return (changed, state.leaf, state.progress.fraction)
     }
-    // Those that it held, and that were left to somebody else.
+    // The held children that other code runs on.
     let released = ended?.lettingGo() ?? []
     ended = nil
     ProgressNode.changeHolders(released)
@@ -197,7 +199,8 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     if !succeeded { leaf.endUnsuccessfully() }
   }
 
-  /// Tells the hub, the leaf and the parents of a change, and these theirs. In a loop, for trees may be deep.
+  /// Passes a change to the hub, the leaf and the parents, and on to their parents. A loop, because
+  /// trees may be deep.
   private func propagate() {
     var next: ProgressNode? = self
     var further: [ProgressNode] = []
@@ -215,19 +218,21 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
 
   // MARK: - Holding children back
 
-  /// How often it was said that children are held back, or not.
+  /// Incremented by each pause and resume.
   var pauseRevision: Int { state.withLock { $0.hold.pauseRevision } }
 
-  /// Holds back the children that wait, in the whole tree from here on, or lets them go.
+  /// Holds back the children that wait, in the whole tree below this node, or releases them.
   ///
-  /// - Parameter revision: does nothing if something else was said after this revision; nil to do it anyway.
+  /// - Parameter revision: does nothing if another change came after this revision; nil to do it
+  ///   anyway.
   func setPaused(_ isPaused: Bool, ifStillAt revision: Int? = nil) {
     guard state.withLock({ $0.hold.setPaused(isPaused, ifStillAt: revision) }) else { return }
     applyHold()
     updateHolds()
   }
 
-  /// Tells each that one more holds it, or one less, and those inside it. In a loop, for trees may be deep.
+  /// Adds a holder to each node, or removes one, and to the nodes inside. A loop, because trees may
+  /// be deep.
   private static func changeHolders(_ changes: [HoldChange]) {
     var pending = changes
     while let (node, difference) = pending.popLast() {
@@ -238,7 +243,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   }
 
   private func applyHold() {
-    // The latest decision counts, if several threads decide.
+    // The latest value wins if several threads change it.
     var isHeld: Bool
     repeat {
       isHeld = state.withLock { $0.hold.isHeld }
@@ -246,8 +251,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     } while state.withLock({ $0.hold.isHeld }) != isHeld
   }
 
-  /// Tells the children what has changed for them. Each remembers how many hold it, so that it does not matter in which
-  /// order that comes.
+  /// Notifies the children of changed holds. Each counts its holders, so the order does not matter.
   private func updateHolds() {
     ProgressNode.changeHolders(state.withLock { $0.holdChanges() })
   }
@@ -275,7 +279,7 @@ extension ProgressNode: SourceMonitor {
     unlink(tag)
     guard let work = source.work(standingFor: child) else { return }
     let ending = work.endingOfProgress
-    // It is another owner's, and goes on without being waited for.
+    // Other code started the child, which continues without being awaited.
     if ending == nil { (work as? SettlingOperation)?.existingProgressNode?.forget(self, tag) }
     if state.withLock({ $0.progress.settled(tag, as: ending ?? .cancelled) }) { propagate() }
   }
@@ -284,7 +288,7 @@ extension ProgressNode: SourceMonitor {
 extension Operation {
   fileprivate final var weightOfProgress: Double { (self as? SettlingOperation)?.progressWeight ?? 1 }
 
-  /// How the operation has ended, if it has.
+  /// The ending of the operation; nil until it has settled.
   fileprivate final var endingOfProgress: OperationState.Ending? {
     if let own = self as? SettlingOperation {
       let state = own.state.current

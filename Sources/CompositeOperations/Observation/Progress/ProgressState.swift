@@ -1,8 +1,8 @@
-/// How far an operation is: what it reports, or what follows from its children.
+/// The progress of an operation, reported by itself or computed from its children.
 ///
-/// Children are told by their tags, and everything may be told twice or out of order: a fraction that is not further than
-/// the one before, or a child that has settled, changes nothing. So whoever starts to look at a composition that is running
-/// can look at its children while these tell how they get on.
+/// Children are identified by their tags. Inputs may be repeated or arrive out of order: a fraction
+/// that is not higher than the last, or one of a settled child, has no effect. So a node can be
+/// attached to a running composition, and read its children while they report.
 struct ProgressState {
   struct Child {
     var weight = 1.0
@@ -10,29 +10,29 @@ struct ProgressState {
     var isSettled = false
   }
 
-  /// Never goes back.
+  /// Never decreases.
   private(set) var fraction = 0.0
   private(set) var shape: ProgressShape?
-  /// Whether the children that there were at first have been looked at. Until then nothing follows from them.
+  /// Whether the children that existed at first were read. Until then they do not count.
   private(set) var isComplete: Bool
   private(set) var isEnded = false
-  /// Whether it has ended otherwise than with a success.
+  /// Whether the operation failed or was cancelled.
   private(set) var endsUnsuccessfully = false
   private var hasReported = false
 
   /// The children of a parallel composition, by tag.
   private var children: [Child] = []
-  /// What all of them, or all that have been seen, weigh.
+  /// The total weight of all children, or of all seen so far.
   private var totalWeight = 0.0
-  /// The same for the parts of them that are done.
+  /// The weight of what is done of them.
   private var doneWeight = 0.0
-  /// How many children have been seen, where one comes after the other.
+  /// How many children of a sequence were seen.
   private var seenCount = 0
-  /// The last of them.
+  /// The last child seen.
   private var current = Child(weight: 0, isSettled: true)
-  /// The fractions of driven operations that are under way.
+  /// The fractions of running driven operations.
   private var running: [Int: Double] = [:]
-  /// Those that have settled before the first look was over.
+  /// The tags that settled before the first read was complete.
   private var settledEarly: Set<Int> = []
 
   /// - Parameter shape: nil for an operation without children.
@@ -45,7 +45,7 @@ struct ProgressState {
     }
   }
 
-  /// Whether nobody knows how far it is.
+  /// Whether the progress is unknown.
   var isIndeterminate: Bool {
     if isEnded { return false }
     switch shape {
@@ -58,13 +58,12 @@ struct ProgressState {
     }
   }
 
-  /// The tag of the child that does the whole work at this time, or did last.
+  /// The tag of the child that stands for the whole work, now or last.
   var innerTag: Int? { shape == .inner ? seenCount : nil }
 
-  // MARK: - Inputs
-  // Each returns whether anything has changed that can be seen from outside.
+  // MARK: - Inputs Each returns whether the visible progress has changed.
 
-  /// An operation without children tells how far it is.
+  /// Reports the progress of an operation without children.
   mutating func report(_ reported: Double) -> Bool {
     guard shape == nil, !isEnded else { return false }
     let isFirst = !hasReported
@@ -72,11 +71,11 @@ struct ProgressState {
     return rise(to: reported) || isFirst
   }
 
-  /// All children have been looked at.
+  /// Called when all children were read.
   mutating func complete() -> Bool {
     isComplete = true
     settledEarly = []
-    // Anew: changing a weight of 1 to one that is much smaller leaves nothing but errors of rounding.
+    // Recomputed: changing a weight of 1 to a much smaller one leaves only rounding errors.
     if case .parallel = shape {
       totalWeight = children.reduce(0) { $0 + $1.weight }
       doneWeight = children.reduce(0) { $0 + $1.weight * $1.fraction }
@@ -91,7 +90,7 @@ struct ProgressState {
     return update() || isIndeterminate != wasIndeterminate
   }
 
-  /// There is a child, of this weight.
+  /// Adds a child with its weight.
   mutating func added(_ tag: Int, weight: Double) -> Bool {
     guard !isEnded else { return false }
     switch shape {
@@ -114,23 +113,24 @@ struct ProgressState {
     return update()
   }
 
-  /// So many children have been there, one after the other.
+  /// Skips the first `count` children of a sequence, which are over.
   mutating func passed(_ count: Int) -> Bool {
     guard !isEnded, count > seenCount else { return false }
     pass(count)
     return update()
   }
 
-  /// The children up to this one are over. Of those that were not seen only their number is known.
+  /// Ends the children up to this one. Of those that were not seen only their number is known.
   private mutating func pass(_ count: Int) {
     doneWeight += current.weight * current.fraction + Double(count - seenCount)
     totalWeight += Double(count - seenCount)
     seenCount = count
-    // Where one does the whole work, those before it may have failed, or have only prepared it.
+    // If one child stands for the whole work, those before it may have failed, or have only
+    // prepared it.
     current = Child(weight: 0, fraction: shape == .inner ? 0 : 1, isSettled: true)
   }
 
-  /// A child has come this far.
+  /// Advances a child to a fraction.
   mutating func advanced(_ tag: Int, to fraction: Double) -> Bool {
     guard !isEnded else { return false }
     switch shape {
@@ -152,7 +152,7 @@ struct ProgressState {
     return update()
   }
 
-  /// A child has settled. One that was cancelled is as far as it had come.
+  /// Settles a child. A cancelled one keeps its fraction.
   mutating func settled(_ tag: Int, as ending: OperationState.Ending) -> Bool {
     guard !isEnded else { return false }
     switch shape {
@@ -164,7 +164,7 @@ struct ProgressState {
     case .steps, .weighted, .inner:
       if tag > seenCount { _ = added(tag, weight: 1) }
       guard tag == seenCount, !current.isSettled else { return false }
-      // The failure of the one that does the whole work is not the end of it.
+      // A failed child that stands for the whole work may be followed by another.
       let counts = shape == .inner ? ending == .success : ending != .cancelled
       let changed = counts && advanced(tag, to: 1)
       current.isSettled = true
@@ -178,7 +178,7 @@ struct ProgressState {
     }
   }
 
-  /// The operation has settled: nothing changes any more, except that it is complete if it succeeded.
+  /// Ends the progress when the operation settles: at 1 if it succeeded, else where it is.
   mutating func end(succeeded: Bool) -> Bool {
     guard !isEnded else { return false }
     isEnded = true

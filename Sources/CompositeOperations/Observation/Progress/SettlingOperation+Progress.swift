@@ -5,40 +5,42 @@ extension SettlingOperation {
 
   /// How much of the operation is done, from 0 to 1.
   ///
-  /// It never goes back, and is 1 if the operation has succeeded. What it comes from depends on the operation:
+  /// It never decreases, and is 1 if the operation has succeeded. Its source depends on the
+  /// operation:
   ///
   /// - Without children: what the work reports with ``reportProgress(_:)``.
-  /// - A parallel composition: the weights of the children that have settled, and of those that run the part that is
-  ///   done, of the weights of all. See ``progressWeight``. A child that was cancelled, or did not run, counts as far as
-  ///   it had come.
-  /// - A sequence: the same, of the number of operations that its delegate expects; 0 as long as it does not know.
-  /// - `then` and `mapAsync`: two steps. `map`, `recover`, `timeout` and the like: the progress of the operation inside.
-  ///   What comes before that counts nothing: its dependencies, the conditions and their prerequisites, the waiting for
-  ///   what it holds exclusively, delays.
-  /// - A workflow: the tasks that have finished, of all.
+  /// - A parallel composition: the weighted mean of the children's fractions. See
+  ///   ``progressWeight``. A failed child counts as done; one that was cancelled or did not run
+  ///   keeps its fraction.
+  /// - A sequence: the same, over the number of operations that its delegate expects; 0 while that
+  ///   is unknown.
+  /// - `then` and `mapAsync`: two steps. `map`, `recover`, `timeout` and the like: the progress of
+  ///   the operation inside. What comes before does not count: waiting for dependencies or
+  ///   exclusive categories, conditions and their prerequisites, delays.
+  /// - A workflow: the finished tasks out of all.
   ///
-  /// May be read from any thread at any moment. Nobody counts until somebody asks for the first time: by reading this,
-  /// ``isProgressIndeterminate`` or ``progress``, or with an observer or a stream. Asking late gives the same, apart from
-  /// operations that are gone by then: those of a sequence count 1 each, whatever their weights, and attempts before the
-  /// last one, which may have been further, count nothing.
+  /// May be read on any thread at any time. Counting begins with the first read of this,
+  /// ``isProgressIndeterminate`` or ``progress``, or with an observer or a stream. Beginning late
+  /// gives the same result, except for operations that are gone by then: earlier operations of a
+  /// sequence weigh 1 each, and earlier attempts, which may have been further, do not count.
   public final var fractionCompleted: Double {
     let state = state.current
     if state.isSettled, state.ending == .success { return 1 }
     return askedNode?.fraction ?? 0
   }
 
-  /// Whether nobody knows how far the operation is: it has not finished, and is a sequence that cannot tell how many
-  /// operations there will be, or has no children and has reported nothing yet.
+  /// Whether the progress is unknown: the operation has not settled, and is a sequence of unknown
+  /// length, or has no children and has reported nothing yet.
   public final var isProgressIndeterminate: Bool {
     guard !state.current.isSettled else { return false }
     return askedNode?.isIndeterminate ?? true
   }
 
-  /// What the operation counts in the progress of the composite that it is a child of, compared with its siblings. 1
-  /// unless set otherwise.
+  /// The weight of the operation in the progress of its parent composite, relative to its siblings;
+  /// 1 by default.
   ///
-  /// Set it before the composite starts; a change may be noticed later, or not. It must be finite and not negative; else
-  /// this traps.
+  /// Set it before the composite starts; a later change may have no effect. Traps unless it is
+  /// finite and not negative.
   public final var progressWeight: Double {
     get { StripedLock.withLock(of: self) { rareFields?.progressWeight ?? 1 } }
     set {
@@ -52,33 +54,35 @@ extension SettlingOperation {
 
   /// The progress as Foundation's `Progress`, for interfaces that take one. Always the same object.
   ///
-  /// It shows ``fractionCompleted``, is indeterminate as long as the operation's progress is, and never goes back. It is
-  /// written by one thread at a time, whichever makes the operation get on.
+  /// It shows ``fractionCompleted``, is indeterminate as long as the operation's progress is, and
+  /// never decreases. One thread at a time writes it: the one that advances the operation.
   ///
-  /// When the operation has settled, it is finished after a success, and else cancelled, with the fraction that was
-  /// reached.
+  /// When the operation settles, it is finished after a success; otherwise it is cancelled, and
+  /// keeps its fraction.
   ///
-  /// Cancelling it cancels the operation. Pausing it holds back all children that wait for their turn, here and in the
-  /// compositions inside, until it is resumed; what runs goes on, and what was suspended by `isSuspended` stays so.
+  /// Cancelling it cancels the operation. Pausing it holds back all children that wait for their
+  /// turn, here and in the compositions inside, until it is resumed; running children continue, and
+  /// `isSuspended` stays in effect.
   ///
-  /// `cancel()`, `pause()` and `resume()` take effect before they return, like ``SettlingOperation/cancel()`` and the
-  /// `isSuspended` of a composite: a child whose turn has come already may start at that moment, and no other does.
+  /// `cancel()`, `pause()` and `resume()` take effect before they return, like
+  /// ``SettlingOperation/cancel()`` and the `isSuspended` of a composite: only a child whose turn
+  /// has already come may still start.
   ///
-  /// It has no children and no parent. On Linux `Progress` is not safe to use from several threads: do not add this one to
-  /// another, which may destroy the heap. Compose the operations, and show the progress of the composite.
+  /// It has no children and no parent. On Linux `Progress` is not thread-safe: adding this one to
+  /// another may corrupt the heap. Compose the operations, and show the progress of the composite.
   public final var progress: Progress {
     progressNode().leaf { FoundationProgress(of: self) }.progress
   }
 
   // MARK: - Reporting
 
-  /// Tells how much of the work is done, from inside it.
+  /// Reports the fraction of the work that is done, from inside the work.
   ///
-  /// May be called from any thread. A fraction that is not beyond the last one changes nothing, one outside of 0 to 1 counts
-  /// as the nearer of the two. Without effect once the operation has settled, and on compositions, whose progress comes from
-  /// their children.
+  /// May be called on any thread. A fraction that is not higher than the last has no effect; one
+  /// outside 0 to 1 is clamped. Has no effect once the operation has settled, or on compositions,
+  /// whose progress comes from their children.
   ///
-  /// - Parameter fraction: the part that is done, from 0 to 1. Traps if it is not a number.
+  /// - Parameter fraction: the fraction that is done, from 0 to 1. Traps if it is not a number.
   public final func reportProgress(_ fraction: Double) {
     require(
       !fraction.isNaN,
@@ -87,18 +91,18 @@ extension SettlingOperation {
     let state = state.current
     guard !state.isSettled, !state.has(.needsNoSlot) || source == nil else { return }
     let node = progressNode()
-    // Before the start nobody is told: the start comes first.
+    // Observers hear of no progress before `started`.
     if state.phase == .executing, let hub = StripedLock.withLock(of: self, { rareFields?.hub }) { node.report(to: hub) }
     node.report(max(0, fraction))
   }
 
-  /// Tells how much of the work is done, from inside it, as a number of pieces.
+  /// Reports how many pieces of the work are done, from inside the work.
   ///
   /// See ``reportProgress(_:)``.
   ///
   /// - Parameters:
   ///   - completed: how many pieces are done.
-  ///   - total: how many there are. One of 0 or less means that it is not known, and nothing is reported.
+  ///   - total: the number of pieces. If it is 0 or less, it is unknown, and nothing is reported.
   public final func reportProgress(completed: Int, of total: Int) {
     if total > 0 { reportProgress(Double(completed) / Double(total)) }
   }
@@ -111,7 +115,7 @@ extension SettlingOperation {
     return existingProgressNode
   }
 
-  /// The node, which from now on knows how far the operation is.
+  /// Returns the node, made if needed, which counts from now on.
   final func progressNode() -> ProgressNode {
     var made: [SettlingOperation] = []
     let node = progressNode(adding: &made)
@@ -119,25 +123,26 @@ extension SettlingOperation {
     return node
   }
 
-  /// Has the nodes of the operations, which have just been made, watch the children.
+  /// Lets the new nodes of the operations monitor their children.
   static func watchForProgress(_ operations: [SettlingOperation]) {
     var made = operations
-    // In a loop, for trees may be deep.
+    // A loop, because trees may be deep.
     while let next = made.popLast() {
       let node = next.progressNode(adding: &made)
       node.watch(next, adding: &made)
-      // Nobody tells it any more, or not before the completion has run.
+      // No other thread notifies the node of this, or only after the completion has run.
       let state = next.state.current
       if state.isSettled { node.ownerDidSettle(succeeded: state.ending == .success) }
     }
   }
 
-  /// Whether somebody has asked for the progress of the operation.
+  /// Whether the progress of the operation is being counted.
   package final var isProgressAskedFor: Bool { existingProgressNode != nil }
 
   final var existingProgressNode: ProgressNode? { StripedLock.withLock(of: self) { rareFields?.progressNode } }
 
-  /// The node. If there was none it has yet to watch the children: then the operation is added to those whose nodes do.
+  /// Returns the node. A new one does not monitor the children yet: the operation is added to
+  /// `made`.
   final func progressNode(adding made: inout [SettlingOperation]) -> ProgressNode {
     if let node = existingProgressNode { return node }
     let new = ProgressNode(source: source)
@@ -153,20 +158,20 @@ extension SettlingOperation {
     return node
   }
 
-  /// Has the observers told how the operation gets on.
+  /// Posts the progress of a composition to the observers.
   final func reportProgress(to hub: any EventSink) {
     guard state.current.has(.needsNoSlot) else { return }
     progressNode().report(to: hub)
   }
 }
 
-/// An operation that reports the progress of another one as its own, once somebody wants to know it.
+/// An operation that forwards the progress of another one, once it is asked for.
 package protocol ProgressForwarding: SettlingOperation {
-  /// Somebody asks for the first time. Called under no lock.
+  /// Called under no lock when the progress is first asked for.
   func progressWasAskedFor()
 }
 
 extension RareFields {
-  /// There is no other sink.
+  /// The node is the only kind of sink.
   fileprivate var progressNode: ProgressNode? { progress.map { unsafeDowncast($0, to: ProgressNode.self) } }
 }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The place of one operation among those that a limit is shared by.
+/// The claim of one operation to a limit.
 final class LimitClaim: HeldClaim, @unchecked Sendable {  // guarded by the limit's lock, but for what is set only once
   enum Standing {
     case waiting, granted
-    /// It is heavier than the limit.
+    /// The claim is heavier than the limit.
     case refused(greatestWeight: Int)
   }
 
@@ -13,7 +13,7 @@ final class LimitClaim: HeldClaim, @unchecked Sendable {  // guarded by the limi
   /// Its number in the limit's state. Set once, before another thread knows the claim.
   var id = 0
   var standing = Standing.waiting
-  /// What is told when the claim waits no more.
+  /// The gate to pass when the claim no longer waits.
   var gate: LimitGate?
 
   init(in limit: SharedLimit, weight: Int, around: HeldClaim?) {
@@ -22,7 +22,7 @@ final class LimitClaim: HeldClaim, @unchecked Sendable {  // guarded by the limi
     super.init(around: around)
   }
 
-  /// The number of the innermost claim around it that belongs to the same limit.
+  /// The number of the innermost claim around this one in the same limit.
   var holderAround: Int? {
     var next = around
     while let claim = next {
@@ -33,7 +33,7 @@ final class LimitClaim: HeldClaim, @unchecked Sendable {  // guarded by the limi
   }
 }
 
-/// Waits until a limit has room for a claim, or refuses it.
+/// A gate that waits until a limit has room for a claim, or refuses it.
 final class LimitGate: ClaimGate, @unchecked Sendable {  // immutable
   private let claim: LimitClaim
 

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// An operation that runs when a limit has room for it: the engine of `limited`.
-final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; one thread touches the rest
+/// Runs an operation when a limit has room for it: the engine of `limited`.
+final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; one thread at a time uses the rest
   private let limit: SharedLimit
   private let weight: Int
-  /// See ``Place``; 0 until it has one.
+  /// The number of the operation's ``Place``; 0 until it has one.
   private let place = Atomic(0)
   private var claim: LimitClaim?
 
@@ -23,8 +23,8 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
     _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
   }
 
-  /// In `start()`, so that of two that are started one after the other the first is first; as for `exclusive`, not where a
-  /// slot has to be waited for after that.
+  /// Joins the line inside `start()`, so that operations wait in the order of their starts; not if
+  /// the operation must then wait for a slot, as for `exclusive`.
   override func arrive(for guarded: Operation) {
     if environment.pool == nil { getInLine() }
   }
@@ -51,7 +51,7 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
         weight: weight, greatestWeight: greatestWeight)
       return .settle(.failure, error: error)
     case .waiting:
-      // Its gate was cancelled.
+      // The gate was cancelled.
       if previous != nil { return .settle(.cancelled) }
       return .run(LimitGate(claim, for: isOurs ? guarded : nil, in: environment))
     }

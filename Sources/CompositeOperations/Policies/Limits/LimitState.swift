@@ -1,32 +1,34 @@
-/// Who holds how much of a limit, and who waits, in which order.
+/// The claims that hold room of a limit, and those that wait, in order.
 ///
-/// A *claim* is the request of one operation: it waits, is held, and is gone when it was released. A claim made inside a
-/// holder uses the room of that one, its *lender*, which is held as long as there are such; it waits for the rate alone.
+/// A *claim* is the request of one operation: it waits, is held, and is removed when it is
+/// released. A claim made inside a holder uses the room of that holder, its *lender*, and waits
+/// only for the rate. The lender's room is held as long as a claim uses it.
 ///
-/// Claims are granted in the order of the line, and only the first in it is looked at. So none ever overtakes another,
-/// and a heavy one at the head has its turn when as much has been released as it needs. Those inside holders have a line
-/// of their own, which comes first: the others may wait for these holders.
+/// Claims are granted in the order of the line, and only the first is considered. So none overtakes
+/// another, and a heavy claim at the head gets its turn when enough room was released. Claims
+/// inside holders have a line of their own, which goes first: the others may wait for these
+/// holders.
 ///
-/// Times are durations since an origin that all of them share.
+/// Times are durations since a common origin.
 struct LimitState<Owner> {
   typealias ID = Int
 
   struct Claim {
     let owner: Owner
     let weight: Int
-    /// The holder whose room it uses.
+    /// The holder whose room the claim uses.
     let lender: ID?
     var isHeld = false
-    /// Itself, unless it was released, and those that use its room.
+    /// The claim itself, until it is released, and the claims that use its room.
     var users = 1
   }
 
   private(set) var claims: [ID: Claim] = [:]
-  /// Those that wait for room, and then for the rate.
+  /// The claims that wait for room and then for the rate.
   private(set) var line = WaitingLine()
-  /// Those that wait for the rate alone, inside holders.
+  /// The claims inside holders, which wait only for the rate.
   private var inside = WaitingLine()
-  /// The weights of those that are held.
+  /// The total weight of the held claims.
   private(set) var inUse = 0
   private(set) var maxConcurrent: Int
   private var bucket: TokenBucket?
@@ -41,7 +43,7 @@ struct LimitState<Owner> {
 
   var rate: SharedLimit.Rate? { bucket?.rate }
 
-  /// The most that one claim may weigh: inside a holder, whose room it uses, what the rate alone lets through.
+  /// The greatest weight of a claim; inside a holder, whose room it uses, only the rate limits it.
   func greatestWeight(inside lender: ID?) -> Int {
     let count = bucket?.rate.count ?? .max
     return lender == nil ? min(maxConcurrent, count) : count
@@ -49,33 +51,33 @@ struct LimitState<Owner> {
 
   // MARK: - Consequences
 
-  /// What has to be done about the time at which the rate lets the next one go.
+  /// What to do about the alarm for the time at which the rate admits the next claim.
   enum Alarm: Equatable {
-    /// Nothing: it is set, or not needed.
+    /// Nothing: the alarm is set, or not needed.
     case keep
-    /// Have ``LimitState/wake(_:at:)`` called with this number at this time, instead of what was set before.
+    /// Call ``LimitState/wake(_:at:)`` with this number at this time, instead of an earlier alarm.
     case set(Duration, number: Int)
-    /// Nobody waits for the rate any more: forget what was set before.
+    /// No claim waits for the rate any more: cancel the alarm.
     case forget
   }
 
-  /// Those whose turn has come, those who turned out too heavy, and when to come back.
+  /// The claims that were granted or refused, and the alarm.
   struct Change {
     var granted: [Owner] = []
     var refused: [Refusal] = []
     var alarm = Alarm.keep
   }
 
-  /// One that is heavier than it may be.
+  /// A claim that is too heavy.
   struct Refusal {
     let owner: Owner
-    /// The most that it might have weighed.
+    /// The greatest weight allowed.
     let greatestWeight: Int
   }
 
   enum Answer: Equatable {
     case granted, waiting
-    /// It is heavier than it may be.
+    /// The claim is too heavy.
     case refused(greatestWeight: Int)
   }
 
@@ -84,8 +86,9 @@ struct LimitState<Owner> {
   /// Asks for room.
   ///
   /// - Parameters:
-  ///   - number: where the claim stands in line: before those with higher numbers. Given to no other; nil for the end.
-  ///   - holder: the innermost claim that is held around it.
+  ///   - number: the unique place of the claim in line, before those with higher numbers; nil for
+  ///     the end.
+  ///   - holder: the innermost claim held around it.
   mutating func request(
     _ weight: Int, for owner: Owner, number: ID? = nil, inside holder: ID? = nil, at now: Duration
   ) -> (ID, Answer, Change) {
@@ -105,14 +108,15 @@ struct LimitState<Owner> {
     return (id, claims[id]!.isHeld ? .granted : .waiting, change)
   }
 
-  /// A claim that waits leaves the line. Nothing happens to one that does not wait.
+  /// Removes a waiting claim from the line. Does nothing if it does not wait.
   mutating func withdraw(_ id: ID, at now: Duration) -> Change {
     guard let claim = claims[id], !claim.isHeld else { return Change() }
     leave(id)
     return advance(at: now)
   }
 
-  /// The operation has finished, or never ran. Called once for each claim that was not refused.
+  /// Releases the claim of an operation that has finished or never ran. Called once for each claim
+  /// that was not refused.
   mutating func release(_ id: ID, at now: Duration) -> Change {
     guard let claim = claims[id] else { return Change() }
     guard claim.isHeld else { return withdraw(id, at: now) }
@@ -125,26 +129,26 @@ struct LimitState<Owner> {
     return advance(at: now)
   }
 
-  /// Changes how much may be held. Those that hold more keep it.
+  /// Changes how much may be held. Held claims keep their room.
   mutating func setMaxConcurrent(_ maxConcurrent: Int, at now: Duration) -> Change {
     self.maxConcurrent = maxConcurrent
     return refuseHeavy(at: now)
   }
 
-  /// Changes the rate. The bucket stays as full as it was, in proportion.
+  /// Changes the rate. The bucket stays as full as it was, proportionally.
   mutating func setRate(_ rate: SharedLimit.Rate?, at now: Duration) -> Change {
     bucket = rate.map { rate in bucket?.changed(to: rate, at: now) ?? TokenBucket(rate) }
     return refuseHeavy(at: now)
   }
 
-  /// The time of an alarm has come.
+  /// Handles an alarm.
   mutating func wake(_ number: Int, at now: Duration) -> Change {
     guard isCurrent(alarm: number) else { return Change() }
     alarm = nil
     return advance(at: now)
   }
 
-  /// Whether the alarm of this number is the one that counts.
+  /// Whether the alarm of this number is the current one.
   func isCurrent(alarm number: Int) -> Bool { number == alarmNumber && alarm != nil }
 
   // MARK: - Parts
@@ -169,7 +173,7 @@ struct LimitState<Owner> {
     let heavy = claims.filter { _, claim in
       !claim.isHeld && claim.weight > greatestWeight(inside: claim.lender)
     }
-    // The last first: so none of them has to be moved for another one.
+    // The last first, so that none has to be moved for another.
     for id in heavy.keys.sorted(by: >) { leave(id) }
     var change = advance(at: now)
     change.refused = heavy.sorted { $0.key < $1.key }.map { _, claim in
@@ -178,9 +182,9 @@ struct LimitState<Owner> {
     return change
   }
 
-  /// Grants what can be granted.
+  /// Grants the claims that can be granted.
   ///
-  /// - Parameter own: the claim whose owner sees for itself.
+  /// - Parameter own: the claim whose owner gets the answer directly.
   private mutating func advance(at now: Duration, except own: ID? = nil) -> Change {
     var change = Change()
     var due: Duration?
@@ -209,12 +213,13 @@ struct LimitState<Owner> {
   }
 }
 
-/// What a rate lets through: a bucket that fills evenly, and of which each one that starts takes its weight.
+/// The bucket of a rate, which fills evenly, and from which each start takes its weight.
 ///
-/// It knows the time at which it will be full; so nothing has to be done while it fills, and nothing is rounded.
+/// It stores the time at which it will be full, so nothing must be done while it fills, and nothing
+/// is rounded.
 private struct TokenBucket {
   let rate: SharedLimit.Rate
-  /// The time in which it fills by one.
+  /// The time in which the bucket fills by one.
   private let interval: Duration
   private var fullAt: Duration?
 
@@ -225,7 +230,7 @@ private struct TokenBucket {
 
   private var capacity: Duration { interval * rate.count }
 
-  /// When there is as much in it as this; nil if it was never touched.
+  /// When the bucket contains this much; nil if nothing was ever taken.
   func due(_ weight: Int) -> Duration? { fullAt.map { $0 + interval * weight - capacity } }
 
   mutating func take(_ weight: Int, at now: Duration) {

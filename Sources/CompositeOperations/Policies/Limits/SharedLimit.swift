@@ -1,6 +1,6 @@
 import Foundation
 
-/// How much may go on at a time, and how much may start in a time, of operations that need have nothing else in common:
+/// A limit for how much runs at once, and how much starts in a time, that any operations can share:
 /// see ``ComposableOperation/limited(by:weight:)``.
 ///
 /// ```swift
@@ -9,14 +9,14 @@ import Foundation
 /// let album = Upload(photos).limited(by: api, weight: 3)
 /// ```
 ///
-/// It is a weighted semaphore, a rate, or both. Keep one for each thing that is limited; operations that are limited by
-/// it keep it, too. May be used from any thread.
+/// It is a weighted semaphore, a rate limit, or both. Use one for each limited resource; its
+/// operations keep it alive. May be used on any thread.
 public final class SharedLimit: Sendable {
-  /// How much may start in a time.
+  /// A limit for how much starts in a time.
   ///
-  /// There is a bucket that holds ``count``, begins full, and fills evenly, by ``count`` in each ``period``. What starts
-  /// takes its weight out of it, and waits as long as there is less. So in any time there start ``count`` at most, and
-  /// what the bucket has been filled by meanwhile.
+  /// It is a token bucket that holds ``count``, begins full, and fills evenly by ``count`` in each
+  /// ``period``. An operation that starts takes its weight out of it, and waits while there is
+  /// less. So in any time at most ``count`` start, plus what the bucket was filled by meanwhile.
   public struct Rate: Sendable, Hashable {
     /// How much may start in a period.
     public let count: Int
@@ -40,10 +40,10 @@ public final class SharedLimit: Sendable {
 
   private struct State {
     var limit: LimitState<LimitClaim>
-    /// What is set on the clock, and the number of the alarm that it is for.
+    /// The timer on the clock, and the number of its alarm.
     var timer: (timer: Timekeeper.Timer, number: Int)?
 
-    /// Writes down how claims stand now.
+    /// Changes the limit, and updates the standing of the claims.
     mutating func change(
       _ input: (inout LimitState<LimitClaim>) -> LimitState<LimitClaim>.Change
     ) -> Consequences {
@@ -55,24 +55,24 @@ public final class SharedLimit: Sendable {
     }
   }
 
-  /// What is done outside the lock.
+  /// What the caller does outside the lock.
   private struct Consequences {
     var gates: [LimitGate] = []
     var alarm = LimitState<LimitClaim>.Alarm.keep
   }
 
-  /// What the limit is called in timelines and errors.
+  /// The name of the limit in timelines and errors.
   public let name: String?
   private let timekeeper: Timekeeper
   private let state: LockBox<State>
 
-  /// Makes a limit that nobody has come to.
+  /// Makes a limit.
   ///
   /// - Parameters:
-  ///   - name: what it is called in timelines and errors.
-  ///   - maxConcurrent: how much may go on at the same time: the greatest sum of weights. Traps unless it is positive. By
-  ///     default there is no such limit.
-  ///   - rate: how much may start in a time; nil for no such limit.
+  ///   - name: its name in timelines and errors.
+  ///   - maxConcurrent: the greatest sum of weights of operations that run at once. Traps unless it
+  ///     is positive. No limit by default.
+  ///   - rate: how much may start in a time; nil for no limit.
   ///   - clock: the clock that the rate is measured by.
   public init(
     _ name: String? = nil, maxConcurrent: Int = .max, rate: Rate? = nil, clock: some Clock<Duration> = ContinuousClock()
@@ -89,11 +89,12 @@ public final class SharedLimit: Sendable {
       "SharedLimit was given a maxConcurrent of \(maxConcurrent), so that nothing could ever run. Use 1 or more.")
   }
 
-  /// How much may go on at the same time: the greatest sum of the weights of operations that run.
+  /// The greatest sum of the weights of operations that run at once.
   ///
-  /// Can be changed at any time. Raised, it lets those go on at once that wait and have room now. Lowered, it interrupts
-  /// nothing: who runs goes on, and the next one waits until there is room. Operations that wait and have become heavier
-  /// than the limit fail with ``LimitError``. Traps unless it is positive.
+  /// Can be changed at any time. Raising it starts the waiting operations that now have room.
+  /// Lowering it interrupts nothing: running operations continue, and the next one waits until
+  /// there is room. Waiting operations that are now heavier than the limit fail with
+  /// ``LimitError``. Traps unless it is positive.
   public var maxConcurrent: Int {
     get { state.withLock { $0.limit.maxConcurrent } }
     set {
@@ -105,8 +106,8 @@ public final class SharedLimit: Sendable {
 
   /// How much may start in a time; nil for no limit.
   ///
-  /// Can be changed at any time, with the same consequences as ``maxConcurrent``. Its bucket stays as full as it was, in
-  /// proportion; a new one begins full.
+  /// Can be changed at any time, with the same consequences as ``maxConcurrent``. The bucket stays
+  /// as full as it was, proportionally; a new one begins full.
   public var rate: Rate? {
     get { state.withLock { $0.limit.rate } }
     set {
@@ -115,7 +116,7 @@ public final class SharedLimit: Sendable {
     }
   }
 
-  /// Whether nobody holds anything or waits.
+  /// Whether no operation holds room or waits.
   var isUnused: Bool { state.withLock { $0.limit.claims.isEmpty } }
 
   /// How many operations wait for room.
@@ -123,9 +124,9 @@ public final class SharedLimit: Sendable {
 
   // MARK: - Claims
 
-  /// Asks for the room that a new claim needs. How it stands then is in the claim.
+  /// Requests room for a new claim, and sets its standing.
   ///
-  /// - Parameter place: where it stands among those that wait.
+  /// - Parameter place: its place in the line.
   func request(_ claim: LimitClaim, place: Int) {
     let now = timekeeper.now.offset
     let holder = claim.holderAround
@@ -146,7 +147,7 @@ public final class SharedLimit: Sendable {
 
   func standing(of claim: LimitClaim) -> LimitClaim.Standing { state.withLock { _ in claim.standing } }
 
-  /// Has a gate told when the claim, which waited when it was made, waits no more. Returns how it stands.
+  /// Attaches the gate to pass when the claim no longer waits. Returns the standing of the claim.
   func attach(_ gate: LimitGate, to claim: LimitClaim) -> LimitClaim.Standing {
     state.withLock { _ in
       if case .waiting = claim.standing { claim.gate = gate }
@@ -154,13 +155,13 @@ public final class SharedLimit: Sendable {
     }
   }
 
-  /// The claim leaves the line at once, if it still waits.
+  /// Removes the claim from the line if it still waits.
   func withdraw(_ claim: LimitClaim) {
     let now = timekeeper.now.offset
     end(claim) { $0.withdraw(claim.id, at: now) }
   }
 
-  /// The operation has finished, or will not run.
+  /// Releases the claim of an operation that has finished or will not run.
   func release(_ claim: LimitClaim) {
     let now = timekeeper.now.offset
     end(claim) { $0.release(claim.id, at: now) }

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 #if !canImport(Darwin)
-/// On Linux an operation keeps unretained pointers to its dependents, and follows them when it finishes. What has ended
-/// and may be gone by then must not be among them, however it ended.
+/// On Linux an operation keeps unretained pointers to its dependents, and follows them when it
+/// finishes. What has ended and may be gone by then must not be among them, however it ended.
 @Suite("6 Foundation: nothing that has ended is left in the list of its dependency", .hangLimit)
 struct DependentsListTests {
   @Test("A child that was cancelled before its composite started", arguments: Kind.allCases)
@@ -45,7 +45,8 @@ struct DependentsListTests {
     task.cancel()
     _ = await task.result
     #expect(root.isFinished)
-    // Of a foreign operation that has finished the task is told before it has left its dependencies.
+    // Of a foreign operation that has finished the task is told before it has left its
+    // dependencies.
     #expect(await Patience.reached { dependents(of: upstream) == 0 })
   }
 

@@ -93,7 +93,8 @@ struct GivenQueueTests {
     }
     let composite = CompositeOperation(operations: firsts + rest, operationQueue: queue)
     await onWorker { composite.start() }
-    // In flight, so that their lanes look at the limit again: one that is still in start() might run some more.
+    // In flight, so that their lanes look at the limit again: one that is still in start() might
+    // run some more.
     for first in firsts { await Patience.untilAwaited(first) }
     queue.maxConcurrentOperationCount = 1
     for first in firsts { first.finish(with: 1) }

@@ -2,7 +2,8 @@
 import TestSupport
 import Testing
 
-/// The same library in a program without async code, whose main thread is blocked or handed to a run loop.
+/// The same library in a program without async code, whose main thread is blocked or handed to a
+/// run loop.
 @Suite("6 Foundation: from a plain program", .hangLimit)
 struct PlainProgramTests {
   @Test(

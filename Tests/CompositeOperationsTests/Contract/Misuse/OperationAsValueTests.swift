@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A value form whose value type is an `Operation` would make an operation that never runs, so it traps when it is made.
+/// A value form whose value type is an `Operation` would make an operation that never runs, so it
+/// traps when it is made.
 @Suite("4 Value forms trap when their value type is an Operation", .hangLimit)
 struct OperationAsValueTests {
   #if os(macOS) || os(Linux)

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a correct caller can meet is an error with a code, and a sentence that names the operation and what to do.
+/// What a correct caller can meet is an error with a code, and a sentence that names the operation
+/// and what to do.
 @Suite("10 OperationError", .hangLimit)
 struct OperationErrorTests {
   @Test("3.2 The same child twice: duplicateChild")

@@ -141,7 +141,8 @@ struct OriginalBugsC17ToC24 {
     let child = SimpleOperation<Int> { $0.finish(with: 1) }
     let held = HeldOperation<Int>()
     let mainDependent = BlockOperation {}
-    // The held child runs elsewhere while the composite waits for it: the main queue is free meanwhile.
+    // The held child runs elsewhere while the composite waits for it: the main queue is free
+    // meanwhile.
     let composite = CompositeOperation(operations: [
       CompositeOperation(operations: [child], operationQueue: .main), held,
     ])

@@ -127,7 +127,8 @@ struct ParallelLimitTests {
     composite.isSuspended = true
     first.finish(with: 1)
     #expect(await settled(first).value == 1)
-    // What would start the second one if it were not suspended has happened: a composite of the same shape got on.
+    // What would start the second one if it were not suspended has happened: a composite of the
+    // same shape got on.
     _ = await outcomeOfStarting(CompositeOperation(operations: [succeeding(1), succeeding(2)]))
     #expect(!second.started.isOpen)
     #expect(composite.outcome == nil)

@@ -32,7 +32,8 @@ struct ParallelMisuseTests {
     child.start()
     let composite = CompositeOperation(operations: [Doubling(1), child])
     await onWorker { composite.start() }
-    // Whether it waits for the child or not is its own business: all children are finished when it settled.
+    // Whether it waits for the child or not is its own business: all children are finished when it
+    // settled.
     child.settle(with: .cancelled)
     let error = try #require(await settled(composite).error as? CompositeError)
     #expect("\(error)".contains("download"))

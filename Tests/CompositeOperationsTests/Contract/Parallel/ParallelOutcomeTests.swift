@@ -172,7 +172,8 @@ struct ParallelOutcomeTests {
   func children_twoFailing_areBothReported() async {
     let first = HeldOperation<Int>()
     let second = HeldOperation<Int>()
-    // Runs before the composite is told of the first failure, so the second one is not cancelled yet.
+    // Runs before the composite is told of the first failure, so the second one is not cancelled
+    // yet.
     first.completion = { _ in second.reject(with: TestError.second) }
     let composite = CompositeOperation(operations: [first, second])
     await onWorker { composite.start() }

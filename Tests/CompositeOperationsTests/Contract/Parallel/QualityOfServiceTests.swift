@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A child runs at the higher of its own quality of service and the composite's. The dispatch worker that runs it tells.
+/// A child runs at the higher of its own quality of service and the composite's. The dispatch
+/// worker that runs it tells.
 @Suite("3.2 Parallel: quality of service", .hangLimit)
 struct QualityOfServiceTests {
   @Test("The probe of these tests tells the qualities apart")

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Delegates, transforms and `next` bodies run where the leaves run, never inside somebody's `finish()`.
+/// Delegates, transforms and `next` bodies run where the leaves run, never inside somebody's
+/// `finish()`.
 @Suite("3.3 Where delegates, transforms and children run", .hangLimit)
 struct WhereDelegatesRunTests {
   @Test("3.3 A delegate never runs inside somebody's finish()")

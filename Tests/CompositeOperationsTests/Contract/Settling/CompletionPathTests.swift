@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `completion` runs exactly once on every path. A path starts its operation and brings it to its end.
+/// `completion` runs exactly once on every path. A path starts its operation and brings it to its
+/// end.
 @Suite("3.1.2 completion exactly once on every path", .hangLimit)
 struct CompletionPathTests {
   @Test("3.1.2 Simple operations: exactly one completion, with the outcome, on each path", arguments: SimplePath.all)

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 #if DEBUG
-/// Each body runs in a process of its own that must end well: the diagnosis is a message, not a trap.
+/// Each body runs in a process of its own that must end well: the diagnosis is a message, not a
+/// trap.
 @Suite("3.1.7 An operation released while executing is diagnosed", .hangLimit)
 struct DroppedWhileExecutingTests {
   @Test("3.1.7 The message names the operation and where it was made")

@@ -5,7 +5,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// `main` has returned, the operation is cancelled, and has not settled: in debug builds that is reported after a while.
+/// `main` has returned, the operation is cancelled, and has not settled: in debug builds that is
+/// reported after a while.
 @Suite("3.1.8 An operation that hangs after a cancel is reported", .hangLimit)
 struct HangReportTests {
   @Test("3.1.8 A guard that returns from a body is reported, with name, place and remedy")

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Outcome readable, then `completion`, then `isFinished` and those it tells, then the parent and awaiting tasks.
+/// Outcome readable, then `completion`, then `isFinished` and those it tells, then the parent and
+/// awaiting tasks.
 @Suite("3.1.2 The order in which settling shows", .hangLimit)
 struct OrderTests {
   @Test("3.1.2 In completion the outcome is readable and isFinished is still false")

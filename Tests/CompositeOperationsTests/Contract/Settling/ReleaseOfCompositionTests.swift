@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The closures of sequences and of typed composition go with their operation, also when they capture it.
+/// The closures of sequences and of typed composition go with their operation, also when they
+/// capture it.
 @Suite("3.1.2 Closures of compositions are released", .hangLimit)
 struct ReleaseOfCompositionTests {
   @Test("3.1.2 Closures given to typed composition and to sequences are released", arguments: ClosureHolder.all)

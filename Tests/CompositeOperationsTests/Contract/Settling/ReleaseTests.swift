@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every closure the API takes is released once it has run, so an operation that is captured by it leaks nothing.
+/// Every closure the API takes is released once it has run, so an operation that is captured by it
+/// leaks nothing.
 @Suite("3.1.2 Closures are released", .hangLimit)
 struct ReleaseTests {
   @Test("3.1.2 completion is released when it returned, while the operation lives on")

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A `CancellationError` thrown by any closure that the package calls is `.cancelled`, for each closure that the API
-/// takes.
+/// A `CancellationError` thrown by any closure that the package calls is `.cancelled`, for each
+/// closure that the API takes.
 @Suite("3.1.1 A thrown CancellationError is .cancelled", .hangLimit)
 struct ThrownCancellationTests {
   @Test("3.1.1 Thrown by the work of an AsyncOperation")

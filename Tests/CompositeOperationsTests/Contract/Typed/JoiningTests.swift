@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An upstream that is executing, queued or settled already is joined, not started; only the owner that started it
-/// cancels it.
+/// An upstream that is executing, queued or settled already is joined, not started; only the owner
+/// that started it cancels it.
 @Suite("3.2 Typed: joining an upstream", .hangLimit)
 struct JoiningTests {
   @Test("3.2 An executing upstream is joined: it runs once and its value is used", arguments: Composition.all)
@@ -29,7 +29,8 @@ struct JoiningTests {
     queue.addOperation(upstream)
     let composed = composition.make(upstream)
     await onWorker { composed.start() }
-    // Whatever would have started the upstream has had its turn: a composition of the same shape got through.
+    // Whatever would have started the upstream has had its turn: a composition of the same shape
+    // got through.
     _ = await outcomeOfStarting(composition.make(succeeding(1)))
     #expect(upstream.outcome == nil)
     queue.isSuspended = false
@@ -77,7 +78,8 @@ struct JoiningTests {
     upstream.start()
     let composed = composition.make(upstream)
     let holder = HeldOperation<Int>()
-    // The lane starts the composition, which takes no slot, and then the holder, which takes the only one.
+    // The lane starts the composition, which takes no slot, and then the holder, which takes the
+    // only one.
     let root = CompositeOperation(operations: [composed, holder], operationQueue: queue)
     root.failurePolicy = .waitForAll
     await onWorker { root.start() }

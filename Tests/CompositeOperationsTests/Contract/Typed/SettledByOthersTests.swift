@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A typed composition is a `SimpleOperation`, so anybody may settle it. What it consists of is not left behind then.
+/// A typed composition is a `SimpleOperation`, so anybody may settle it. What it consists of is not
+/// left behind then.
 @Suite("3.3 Typed compositions that others settle", .hangLimit)
 struct SettledByOthersTests {
   private static func forms(_ leaf: HeldOperation<Int>) -> [SimpleOperation<Int>] {

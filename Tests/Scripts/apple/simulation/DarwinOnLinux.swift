@@ -1,7 +1,8 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// Put into the core of the package by simulate-darwin, so that its branches for Apple platforms compile and run on Linux.
-// Only what those branches use has to be here; what has an effect on Apple platforms that matters here has one here, too.
+// Put into the core of the package by simulate-darwin, so that its branches for Apple platforms
+// compile and run on Linux. Only what those branches use has to be here; what has an effect on
+// Apple platforms that matters here has one here, too.
 import Foundation
 
 // MARK: - Locks
@@ -115,7 +116,8 @@ public enum DarwinSimulation {
 
   fileprivate static func closePool() { thread.pools.removeLast() }
 
-  /// An observer by key, with the options for the old and the new value, as `NSKeyValueObserving` would have it.
+  /// An observer by key, with the options for the old and the new value, as `NSKeyValueObserving`
+  /// would have it.
   public final class Observer: @unchecked Sendable {  // everything is guarded by the lock
     private let lock = NSLock()
     private var olds: [String: [Bool]] = [:]
@@ -203,7 +205,8 @@ extension Operation {
     DarwinSimulation.didChange(key, of: self)
   }
 
-  /// Foundation's `cancel()`, which simulate-darwin puts into this. On Apple platforms it announces what it changes.
+  /// Foundation's `cancel()`, which simulate-darwin puts into this. On Apple platforms it announces
+  /// what it changes.
   func announcingCancel(_ cancel: () -> Void) {
     willChangeValue(forKey: "isCancelled")
     cancel()

@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// Put into the core of the package by simulate-darwin if it runs the branches for Linux: the program finds what it asks for, and
-// nothing is observed.
+// Put into the core of the package by simulate-darwin if it runs the branches for Linux: the
+// program finds what it asks for, and nothing is observed.
 import Foundation
 
 public enum DarwinSimulation {

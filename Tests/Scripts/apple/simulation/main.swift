@@ -1,6 +1,7 @@
-// Operations that wait in an OperationQueue are ended from outside, in each way in which that can be done; and what else is
-// different on Apple platforms. The argument is the name of a scenario; without one, their names are printed. Nothing but the last
-// line is printed if all goes well. What Foundation has to say about it, it writes to standard error.
+// Operations that wait in an OperationQueue are ended from outside, in each way in which that can
+// be done; and what else is different on Apple platforms. The argument is the name of a scenario;
+// without one, their names are printed. Nothing but the last line is printed if all goes well. What
+// Foundation has to say about it, it writes to standard error.
 //
 // simulate-darwin puts an import of the package's core above this.
 import Dispatch
@@ -203,7 +204,8 @@ func join() -> String {
   return "100 rounds"
 }
 
-/// Of operations that are in no queue Foundation reads `isReady`, too. They are not taken for ones that are.
+/// Of operations that are in no queue Foundation reads `isReady`, too. They are not taken for ones
+/// that are.
 func useUnqueued() -> String {
   for round in 1...100 {
     func operation() -> SimpleOperation<Int> { SimpleOperation<Int> { $0.finish(with: 1) } }
@@ -253,7 +255,8 @@ func useUnqueued() -> String {
   return "100 rounds"
 }
 
-/// A composite whose `isReady` was read, and that is started inside an operation of a queue, does not hold that one's slot.
+/// A composite whose `isReady` was read, and that is started inside an operation of a queue, does
+/// not hold that one's slot.
 func holdSlot() -> String {
   let queue = OperationQueue()
   queue.maxConcurrentOperationCount = 1
@@ -287,7 +290,8 @@ func holdSlot() -> String {
 
 func observe() -> String {
   var paths = 0
-  /// What happens to an operation is announced so, in this order; of `isCancelled` alone if `key` says so.
+  /// What happens to an operation is announced so, in this order; of `isCancelled` alone if `key`
+  /// says so.
   func check(
     _ name: String, _ expected: [String], key: String? = nil, _ body: (SimpleOperation<Int>) -> Void,
     work: @escaping @Sendable (SimpleOperation<Int>) -> Void = { _ in }

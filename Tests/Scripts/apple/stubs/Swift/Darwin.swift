@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// What Apple's Swift overlay of the C library declares: constants that are macros in C, typealiases, and functions with
-// variable arguments.
+// What Apple's Swift overlay of the C library declares: constants that are macros in C,
+// typealiases, and functions with variable arguments.
 @_exported import Darwin
 
 // Nothing else of glibc may be visible. POSIXError of FoundationEssentials is made of this.

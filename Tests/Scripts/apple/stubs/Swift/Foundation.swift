@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// What Apple's Swift overlay of Foundation declares beyond the Objective-C classes: bridging, and the small API around them.
-// Bodies do nothing: this is compiled, and never run.
+// What Apple's Swift overlay of Foundation declares beyond the Objective-C classes: bridging, and
+// the small API around them. Bodies do nothing: this is compiled, and never run.
 @_exported import Darwin
 @_exported import Dispatch
 @_exported import Foundation

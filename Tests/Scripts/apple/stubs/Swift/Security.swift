@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// What is asked about the certificate of a server. The real functions give and take what Core Foundation has.
+// What is asked about the certificate of a server. The real functions give and take what Core
+// Foundation has.
 
 import Foundation
 

@@ -1,7 +1,8 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// Appended to the interface of the standard library, which on Linux lacks what the compiler wants as soon as it works with
-// Objective-C: this type wherever `&value` is given for a pointer, and the functions wherever an `id` meets an Any.
+// Appended to the interface of the standard library, which on Linux lacks what the compiler wants
+// as soon as it works with Objective-C: this type wherever `&value` is given for a pointer, and the
+// functions wherever an `id` meets an Any.
 @frozen public struct AutoreleasingUnsafeMutablePointer<Pointee>: Swift._Pointer {
   public let _rawValue: Builtin.RawPointer
   @_transparent public init(_ _rawValue: Builtin.RawPointer) { self._rawValue = _rawValue }

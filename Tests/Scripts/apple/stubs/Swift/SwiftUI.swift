@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, OmitExplicitReturns
 
-// What the sample in Examples/SwiftUI uses of Apple's SwiftUI, with the isolation that it has there.
+// What the sample in Examples/SwiftUI uses of Apple's SwiftUI, with the isolation that it has
+// there.
 @_exported import Foundation
 @_exported import Observation
 
