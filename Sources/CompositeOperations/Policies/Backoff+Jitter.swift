@@ -20,7 +20,7 @@ extension Backoff {
     /// by itself, so the backoff counts for nothing but its first delay.
     ///
     /// The first delay is any between the backoff's first and three times that. Where the delay before is not kept, as in
-    /// `RetryReactor` and with durable jobs, the backoff's stands in for it.
+    /// `.retrying` and with durable jobs, the backoff's stands in for it.
     public static let decorrelated = Jitter(spread: .decorrelated)
   }
 }
