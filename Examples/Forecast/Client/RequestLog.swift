@@ -6,7 +6,7 @@ import ManagedOperations
 /// Tells what happens to requests, line by line: the events of their manager in words.
 final class RequestLog: Sendable {
   private struct State {
-    /// What the requests that have not finished are for, by their identifiers.
+    /// What the requests that have not finished are for, by their ids.
     var labels: [Int: String] = [:]
     var waiter: CheckedContinuation<Void, Never>?
   }
@@ -28,8 +28,8 @@ final class RequestLog: Sendable {
   }
 
   /// Names a request that has not started yet.
-  func name(_ identifier: Int, _ label: String) {
-    state.withLock { $0.labels[identifier] = label }
+  func name(_ id: Int, _ label: String) {
+    state.withLock { $0.labels[id] = label }
   }
 
   /// Tells something that is no event of a request.
@@ -50,11 +50,11 @@ final class RequestLog: Sendable {
   }
 
   private func take(_ event: ManagedEvent) {
-    guard let label = state.withLock({ $0.labels[event.taskIdentifier] }) else { return }
+    guard let label = state.withLock({ $0.labels[event.taskID] }) else { return }
     if let text = Self.text(of: event) { tell(label, text) }
-    guard event.kind == .finished else { return }
+    guard event.kind == .finished || event.kind == .dropped else { return }
     let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-      state.labels[event.taskIdentifier] = nil
+      state.labels[event.taskID] = nil
       return state.labels.isEmpty ? state.waiter.take() : nil
     }
     waiter?.resume()

@@ -28,18 +28,18 @@ final class WeatherClient: Sendable {
     let refresh = TokenRefresh(server: server, session: session, token: token, log: log)
     manager = OperationManager(
       name: "weather",
-      interceptors: [RateLimitInterceptor(tokens: rate, per: .seconds(1))],
+      interceptors: [.rateLimit(tokens: rate, per: .seconds(1))],
       reactors: [
         // One refresh for all that were refused with the same token, while nothing else starts.
-        TypedReactor(
-          WeatherRequest.self,
+        .reacting(
+          to: WeatherRequest.self,
           configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true, maxRequeues: 20),
           when: { outcome, _ in (outcome.error as? HTTPStatusError)?.status == 401 },
           { _ in
             try await refresh()
             return .requeue()
           }),
-        RetryReactor(policy: Self.retryPolicy),
+        .retrying(Self.retryPolicy),
       ])
     // So that no more requests are under way than a token is good for.
     manager.maxConcurrentOperationCount = 4
@@ -84,7 +84,7 @@ final class WeatherClient: Sendable {
     // Whoever composes it starts it.
     let request = WeatherRequest(request: URLRequest(url: address?.url ?? server), session: session, token: token)
     let handle = manager.add(request, startImmediately: false)
-    log?.name(handle.identifier, label)
+    log?.name(handle.id, label)
     return handle
   }
 }

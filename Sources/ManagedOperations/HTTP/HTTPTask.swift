@@ -11,16 +11,16 @@ public import Foundation
 /// A request as a task of an ``OperationManager``: interceptors can change it, reactors can have it made again.
 ///
 /// ```swift
-/// let authorize = TypedInterceptor(HTTPTask.self) { task, _ in
-///   task.headers["Authorization"] = "Bearer \(await session.token)"
-///   return .execute
-/// }
-/// let http = HTTPManager(interceptors: [authorize])
-/// let page = try await http.run(HTTPTask(URLRequest(url: url)))
+/// let http = HTTPManager(interceptors: [
+///   .intercepting(HTTPTask.self) { task, _ in
+///     task.headers["Authorization"] = "Bearer \(await session.token)"
+///     return .execute
+///   }
+/// ])
+/// let page = try await http.operations.run(HTTPTask(URLRequest(url: url)))
 /// ```
 ///
-/// Each attempt is an `HTTPOperation`, which says what the task's value and its errors are. Follows Tasker's `URLTask`, of
-/// which the result is always a success.
+/// Each attempt is an `HTTPOperation`, which says what the task's value and its errors are.
 public struct HTTPTask: ManagedTask {
   /// What the task gives: the answer.
   public typealias Value = HTTPResponse

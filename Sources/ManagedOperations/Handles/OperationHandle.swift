@@ -21,40 +21,40 @@ public import CompositeOperations
 /// It does not keep the ``OperationManager`` alive. One that was not started and is released is forgotten.
 public final class OperationHandle<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // constants
   /// A number that no other handle of the process has, of whichever manager.
-  public let identifier: Int
+  public let id: Int
   private let owner: any HandleOwner
 
-  init(identifier: Int, owner: any HandleOwner) {
-    self.identifier = identifier
+  init(id: Int, owner: any HandleOwner) {
+    self.id = id
     self.owner = owner
     super.init()
     occupyNoSlot()
   }
 
   deinit {
-    if !isFinished { owner.forget(identifier) }
+    if !isFinished { owner.forget(id) }
   }
 
   /// Where the task is on its way. A cancelled or settled one is `finished`, though its operation may be winding down.
   public var state: ManagedTaskState {
-    outcome == nil ? owner.taskState(of: identifier) : .finished
+    outcome == nil ? owner.taskState(of: id) : .finished
   }
 
   /// Has the manager begin with the task.
   public override func main() {
-    owner.start(self, identifier: identifier)
+    owner.start(self, id: id)
   }
 
   /// Cancels the task. See the class for what that does.
   public override func cancel() {
     super.cancel()
-    if owner.cancel(identifier) { settle(with: .cancelled) }
+    if owner.cancel(id) { settle(with: .cancelled) }
   }
 }
 
 extension OperationHandle: ProgressForwarding {
   package func progressWasAskedFor() {
-    if let operation = owner.operation(of: identifier) { forwardProgress(of: operation) }
+    if let operation = owner.operation(of: id) { forwardProgress(of: operation) }
   }
 
   /// Reports the progress of an attempt as the handle's, if anybody wants to know it.

@@ -1,8 +1,9 @@
 /// Looks at tasks before they execute, and may change, delay or drop them.
 ///
-/// An ``OperationManager`` asks its interceptors about each task, in their order, one task at a time, in the order in which
-/// tasks were started. All are asked; what they answer is combined: ``InterceptCommand/forceExecute`` goes before
-/// ``InterceptCommand/discard``, that before ``InterceptCommand/hold``, that before ``InterceptCommand/execute``.
+/// An ``OperationManager`` asks its interceptors about each task, in their order, one task at a
+/// time, in the order in which tasks were started. It asks all of them, and combines the answers:
+/// ``InterceptCommand/forceExecute`` goes before ``InterceptCommand/discard``, that before
+/// ``InterceptCommand/hold``, that before ``InterceptCommand/execute``.
 ///
 /// ```swift
 /// struct Localize: Interceptor {
@@ -16,51 +17,54 @@
 /// }
 /// ```
 ///
-/// For one type of task ``TypedInterceptor`` needs no cast.
+/// For one type of task, `.intercepting(Search.self) { … }` needs no cast.
 ///
-/// The interceptors of this module do nothing that these requirements do not say. So an interceptor around another one that
-/// forwards all of them behaves like that one: ``timeout``, ``onlyHolds``, ``didAttach(to:)`` and ``didHold(_:as:)``, too, which
-/// have defaults.
+/// An interceptor that forwards all requirements to another one behaves like that one. This includes
+/// the requirements that have defaults: ``timeout``, ``onlyHolds``, ``didAttach(to:)`` and
+/// ``didHold(_:as:)``.
 public protocol Interceptor: Sendable {
   /// Decides about a task, and may change it.
   ///
-  /// Called in a task of the manager's, on the cooperative pool, under no lock. It may use the manager and any handle. As
-  /// long as it has not returned, the tasks behind wait, which is why there is a ``timeout``. If the task in question is
-  /// cancelled meanwhile, the Swift task that it runs in is too.
+  /// The manager calls it in a Swift task of its own, on the cooperative pool, under no lock. It may
+  /// use the manager and any handle. The tasks behind wait until it returns, which is why there is a
+  /// ``timeout``. When the managed task is cancelled meanwhile, the Swift task is cancelled, too.
   ///
   /// - Parameters:
-  ///   - task: the task. What it is when all interceptors have been asked is what will run.
+  ///   - task: the task. What it is after the last interceptor is what executes.
   ///   - batchCount: how many tasks this interceptor holds, without this one.
   /// - Returns: what to do. See ``InterceptCommand``.
-  /// - Throws: makes the task fail with ``ManagedTaskError``, whose code is `interceptionFailed`; `CancellationError`
-  ///   cancels it. The interceptors behind this one are not asked, and nothing is released.
+  /// - Throws: makes the task fail with ``ManagedTaskError``, whose code is `interceptionFailed`;
+  ///   `CancellationError` cancels it. The manager then asks no further interceptor, and releases
+  ///   nothing.
   func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand
 
-  /// How long it may take about one task; 60 seconds unless said otherwise, nil for no limit.
+  /// How long it may take about one task; 60 seconds by default, nil for no limit.
   ///
-  /// When the time has passed, the task fails with ``ManagedTaskError``, whose code is `interceptionTimedOut`, the Swift task
-  /// that it runs in is cancelled, and the manager goes on with the tasks behind.
+  /// When the time has passed, the task fails with ``ManagedTaskError``, whose code is
+  /// `interceptionTimedOut`. The manager cancels the Swift task that asks, and goes on with the next
+  /// task.
   var timeout: Duration? { get }
 
-  /// Whether it only holds tasks, and never changes or discards one; false unless said otherwise.
+  /// Whether it only holds tasks, and never changes or discards one; false by default.
   ///
-  /// Then it is not asked again about a task that it has let execute, when a reaction has such tasks intercepted again. Read
-  /// once, while the manager is being made.
+  /// The manager does not ask such an interceptor again about a task that it has let execute, when a
+  /// reaction has tasks intercepted again. Read once, when the manager is made.
   var onlyHolds: Bool { get }
 
-  /// It has become an interceptor of a manager. Called once for each, while the manager is being made.
+  /// Tells the interceptor that it belongs to a manager. Called once for each manager, while that is
+  /// being made.
   ///
-  /// - Parameter batch: what it holds there, from now on. Keep it to release tasks at any time.
+  /// - Parameter batch: what it will hold there. Keep it to release tasks at any time.
   func didAttach(to batch: TaskBatch)
 
-  /// A task is held here: all interceptors have been asked, and this one's ``InterceptCommand/hold`` decided.
+  /// Tells the interceptor that it holds a task: its ``InterceptCommand/hold`` decided.
   ///
-  /// Called in the Swift task that it was asked in, under no lock, before the next task is intercepted. The task may have
-  /// left meanwhile, if it was cancelled or released by others.
+  /// Called in the Swift task that asked it, under no lock, before the manager asks about the next
+  /// task. By then the held task may have been cancelled or released.
   ///
   /// - Parameters:
   ///   - task: the task, as the interceptors have left it.
-  ///   - held: its place. Keep it to release the task, or the batch, when the time has come.
+  ///   - held: its place. Keep it to release the task, or the batch, later.
   func didHold<T: ManagedTask>(_ task: T, as held: HeldTask)
 }
 
@@ -76,4 +80,149 @@ extension Interceptor {
 
   /// Does nothing.
   public func didHold<T: ManagedTask>(_ task: T, as held: HeldTask) {}
+}
+
+/// What an ``Interceptor`` wants done with a task.
+///
+/// When the combined command is to execute, each interceptor that answered `execute` or
+/// `forceExecute` releases what it holds itself: those tasks execute first, in the order in which
+/// they were held, and the task in question after them. They are not intercepted again. When the
+/// combined command is to hold, the interceptors release these tasks together with the held one,
+/// unless their batch has been empty meanwhile. When it is to discard, they release nothing.
+///
+/// The manager asks again about a task that was let pass, before it starts, if a reaction has
+/// outdated the answer; see ``ReactorConfiguration/reinterceptsOnRequeue``. Then only `discard`
+/// counts: the task is not held again, and releases nothing.
+///
+/// More commands may come: a `switch` over them needs a `default`.
+public struct InterceptCommand: Sendable, Hashable, CaseIterable, CustomStringConvertible {
+  /// Execute it, if the others agree, and release what this interceptor holds.
+  public static let execute = InterceptCommand(value: .execute)
+  /// Execute it, whatever the others say, and release what this interceptor holds.
+  public static let forceExecute = InterceptCommand(value: .forceExecute)
+  /// Keep it in the batch of this interceptor, until that is released. If several say so, the first
+  /// one holds it.
+  public static let hold = InterceptCommand(value: .hold)
+  /// Do not execute it: it fails with ``ManagedTaskError``, whose code is `discarded`.
+  public static let discard = InterceptCommand(value: .discard)
+  /// No opinion: the task does not concern this interceptor. It executes if the others agree, and
+  /// releases nothing of what this interceptor holds.
+  public static let pass = InterceptCommand(value: .pass)
+
+  /// All commands of this version.
+  public static let allCases: [InterceptCommand] = [.execute, .forceExecute, .hold, .discard, .pass]
+
+  /// The command in a word, such as `forceExecute`.
+  public var description: String { value.rawValue }
+
+  /// What the library itself switches on, without a `default`.
+  enum Value: String {
+    case execute, forceExecute, hold, discard, pass
+  }
+
+  let value: Value
+}
+
+// MARK: - What interceptors hold
+
+/// The tasks that one interceptor holds in one manager.
+///
+/// An ``Interceptor`` gets it in ``Interceptor/didAttach(to:)``. It does not keep the manager alive;
+/// after the manager's end the batch is empty. Any thread may use it, also inside `intercept`. Two
+/// values are equal if they stand for the same batch.
+public struct TaskBatch: Sendable, Hashable {
+  private weak let owner: (any BatchOwner)?
+  private let interceptor: Int
+  /// Identifies the batch, also when the manager is gone.
+  private let identity = Identity()
+
+  private final class Identity: Sendable {}
+
+  init(of interceptor: Int, in owner: any BatchOwner) {
+    self.owner = owner
+    self.interceptor = interceptor
+  }
+
+  /// Whether the manager still exists.
+  public var isAttached: Bool { owner != nil }
+
+  /// How many tasks are held. A cancelled task does not count.
+  public var count: Int { owner?.heldCount(of: interceptor) ?? 0 }
+
+  /// Lets held tasks execute, in the order in which they were held, without intercepting them again.
+  ///
+  /// - Parameter maxCount: how many at most; by default all of them.
+  /// - Returns: how many were released.
+  @discardableResult
+  public func release(_ maxCount: Int = .max) -> Int {
+    owner?.release(maxCount, of: interceptor) ?? 0
+  }
+
+  fileprivate func isHeld(_ task: HeldTask) -> Bool {
+    owner?.isHeld(task.taskID, number: task.number, by: interceptor) ?? false
+  }
+
+  fileprivate func release(_ task: HeldTask) -> Bool {
+    owner?.release(task.taskID, number: task.number, of: interceptor) ?? false
+  }
+
+  fileprivate func release(filling: Int) -> Int {
+    owner?.release(filling: filling, of: interceptor) ?? 0
+  }
+
+  /// Whether both stand for the same batch.
+  public static func == (left: TaskBatch, right: TaskBatch) -> Bool { left.identity === right.identity }
+
+  /// Hashes the identity of the batch.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
+}
+
+/// The place of one task that an ``Interceptor`` holds.
+///
+/// An interceptor gets it in ``Interceptor/didHold(_:as:)``. It keeps neither the task nor the
+/// manager alive. Any thread may use it, at any time: a task that has left its place cannot be
+/// released from there.
+public struct HeldTask: Sendable {
+  /// The id of the task, as in ``OperationHandle/id`` and ``ManagedEvent/taskID``.
+  public let taskID: Int
+  /// The batch that it is in.
+  public let batch: TaskBatch
+  /// Which filling of the batch it belongs to: a number that grows each time a task is held while
+  /// the batch is empty. The first task with a number is the first of its filling.
+  public let filling: Int
+  let number: Int
+
+  /// Whether the task is held here: it was neither released nor cancelled.
+  public var isHeld: Bool { batch.isHeld(self) }
+
+  /// Lets this task alone execute, without intercepting it again.
+  ///
+  /// - Returns: false if it is no longer held here; nothing happens then.
+  @discardableResult
+  public func release() -> Bool { batch.release(self) }
+
+  /// Lets all tasks execute that are held together with this one, in the order in which they were
+  /// held, whether or not it has left itself. Tasks that came after the batch was empty stay.
+  ///
+  /// - Returns: how many were released.
+  @discardableResult
+  public func releaseFilling() -> Int { batch.release(filling: filling) }
+}
+
+/// A manager as the batches of its interceptors know it.
+protocol BatchOwner: AnyObject, Sendable {
+  /// How many tasks an interceptor holds.
+  func heldCount(of interceptor: Int) -> Int
+
+  /// Whether an interceptor holds a task under this number.
+  func isHeld(_ id: Int, number: Int, by interceptor: Int) -> Bool
+
+  /// Releases the tasks that were held first. Returns how many there were.
+  func release(_ maxCount: Int, of interceptor: Int) -> Int
+
+  /// Releases everything, unless the batch has been empty since. Returns how many tasks that were.
+  func release(filling: Int, of interceptor: Int) -> Int
+
+  /// Releases one task. Returns whether it was still held.
+  func release(_ id: Int, number: Int, of interceptor: Int) -> Bool
 }

@@ -1,7 +1,7 @@
-import CompositeOperations
+public import CompositeOperations
 public import Foundation
 
-/// Runs tasks, and lets others have a say: interceptors before a task executes, reactors when it has.
+/// Runs tasks, and lets interceptors look at them before they execute, and reactors after.
 ///
 /// ```swift
 /// let manager = OperationManager(interceptors: [.batch(maxCount: 20)], reactors: [.retrying()])
@@ -9,26 +9,27 @@ public import Foundation
 /// let cities = try await handle.value
 /// ```
 ///
-/// A task that was started goes through these steps: it waits for its delay, if it was given one; the interceptors are asked
-/// about it, one task at a time, in the order in which tasks were started; it waits for its turn; an operation is made of it
-/// and executes; the reactors are asked about the outcome; its handle settles. See ``ManagedTaskState``.
+/// A started task goes through these steps: it waits for its delay, if it has one; the manager asks
+/// the interceptors about it, one task at a time, in the order in which tasks were started; it waits
+/// for its turn; the manager makes an operation of it, which executes; the manager asks the reactors
+/// about the outcome; its handle settles. See ``ManagedTaskState``.
 ///
-/// All members may be used from any thread at any moment, also from interceptors, reactors and completions. Nothing here blocks
-/// a thread.
+/// Any thread may use all members at any moment, also from interceptors, reactors and completions.
+/// Nothing here blocks a thread.
 ///
-/// When the manager is released, what executes ends normally, and everything else settles with ``ManagedTaskError``, whose code
-/// is `managerReleased`: a handle does not keep its manager alive.
+/// A handle does not keep its manager alive. When the manager is released, attempts under way end
+/// normally, and all other tasks fail with ``ManagedTaskError``, whose code is `managerReleased`.
 public final class OperationManager: Sendable {
-  /// A manager without interceptors, reactors or limits, which is always there.
+  /// A manager without interceptors, reactors or limits, which lives as long as the process.
   public static let shared = OperationManager(name: "shared")
 
   /// The name, for descriptions and messages.
   public var name: String { core.name }
   /// The queue that attempts execute in. Nil: on worker threads of Dispatch.
   public let operationQueue: OperationQueue?
-  /// Who is asked before a task executes, in this order.
+  /// Are asked before a task executes, in this order.
   public let interceptors: [any Interceptor]
-  /// Who is asked when an attempt has ended.
+  /// Are asked when an attempt has ended.
   public let reactors: [any Reactor]
 
   let core: ManagerCore
@@ -37,34 +38,120 @@ public final class OperationManager: Sendable {
   ///
   /// - Parameters:
   ///   - name: the name, for descriptions and messages.
-  ///   - operationQueue: the queue to execute attempts in. Only what can execute reaches it. Nil: worker threads of Dispatch.
-  ///     To cancel the operations of that queue cancels the attempts, whose tasks end as `.cancelled` unless a reactor says
-  ///     otherwise.
-  ///   - interceptors: who is asked before a task executes, in this order.
-  ///   - reactors: who is asked when an attempt has ended. Of several that fail a task, the first one counts.
+  ///   - operationQueue: the queue to execute attempts in. Only attempts that can execute reach it.
+  ///     Nil: worker threads of Dispatch. Cancelling the operations of that queue cancels the
+  ///     attempts, whose tasks end as `.cancelled` unless a reactor decides otherwise.
+  ///   - interceptors: are asked before a task executes, in this order.
+  ///   - reactors: are asked when an attempt has ended. If several fail a task, the first one counts.
   ///   - clock: the clock for delays and timeouts.
-  public init(
+  public convenience init(
     name: String = "manager", operationQueue: OperationQueue? = nil, interceptors: [any Interceptor] = [],
     reactors: [any Reactor] = [], clock: some Clock<Duration> = ContinuousClock()
+  ) {
+    self.init(
+      name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors, clock: clock,
+      httpDefaults: nil)
+  }
+
+  /// - Parameter httpDefaults: what tasks of an ``HTTPManager`` get that have no session or options.
+  init(
+    name: String, operationQueue: OperationQueue?, interceptors: [any Interceptor], reactors: [any Reactor],
+    clock: some Clock<Duration>, httpDefaults: HTTPDefaults?
   ) {
     self.operationQueue = operationQueue
     self.interceptors = interceptors
     self.reactors = reactors
     core = ManagerCore(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors,
-      timekeeper: Timekeeper.of(clock))
+      timekeeper: Timekeeper.of(clock), httpDefaults: httpDefaults)
   }
 
   deinit {
     core.release()
   }
 
+  // MARK: - Adding
+
+  /// Adds a task.
+  ///
+  /// - Parameters:
+  ///   - task: the task.
+  ///   - startImmediately: whether the manager starts it. If not, start the handle, or add it to a
+  ///     composite or queue, which starts it. A handle that is released before its start is forgotten,
+  ///     which the event ``ManagedEvent/Kind/dropped`` tells.
+  ///   - delay: how long it waits after its start, before it is intercepted. Not positive: not at all.
+  ///   - timeout: how long an attempt may execute; nil for the task's own timeout. After that the
+  ///     handle settles at once with ``ManagedTaskError``, whose code is `timedOut`, and the manager
+  ///     cancels the operation; it does not ask the reactors. Neither delays nor the time in batches
+  ///     and queues count.
+  /// - Returns: the handle, which starts, cancels and awaits the task. A started task does not need
+  ///   you to keep it.
+  @discardableResult
+  public func add<T: ManagedTask>(
+    _ task: T, startImmediately: Bool = true, after delay: Duration? = nil, timeout: Duration? = nil
+  ) -> OperationHandle<T.Value> {
+    core.add(task, startImmediately: startImmediately, after: delay, timeout: timeout)
+  }
+
+  /// Adds a task, and waits until it has settled. Cancelling the calling task cancels it.
+  ///
+  /// - Parameters:
+  ///   - task: the task.
+  ///   - delay: how long it waits before it is intercepted.
+  ///   - timeout: how long an attempt may execute; nil for the task's own timeout.
+  /// - Returns: the task's value.
+  /// - Throws: the task's error, or ``ManagedTaskError``; `CancellationError` if it was cancelled.
+  @discardableResult
+  public func run<T: ManagedTask>(
+    _ task: T, after delay: Duration? = nil, timeout: Duration? = nil
+  ) async throws -> T.Value {
+    try await add(task, after: delay, timeout: timeout).run()
+  }
+
+  /// Adds several tasks.
+  ///
+  /// - Parameters:
+  ///   - tasks: the tasks.
+  ///   - inOrder: whether each is started when the one before has settled, with whatever outcome.
+  ///     Otherwise the group starts all at once.
+  ///   - startImmediately: whether the manager starts the group. If not, start it, or add it to a
+  ///     composite or queue.
+  ///   - delay: how long each waits after its start.
+  ///   - timeout: how long an attempt of each may execute; nil for the task's own timeout.
+  /// - Returns: an operation for all of them together, with their handles. A started group does not
+  ///   need you to keep it.
+  @discardableResult
+  public func add<T: ManagedTask>(
+    contentsOf tasks: some Sequence<T>, inOrder: Bool = false, startImmediately: Bool = true,
+    after delay: Duration? = nil, timeout: Duration? = nil
+  ) -> HandleGroup<T.Value> {
+    let handles = tasks.map { add($0, startImmediately: false, after: delay, timeout: timeout) }
+    let group = HandleGroup(handles, inOrder: inOrder, owner: core)
+    if startImmediately { group.start() }
+    return group
+  }
+
+  /// Adds several tasks, and waits until all have settled. Cancelling the calling task cancels them.
+  ///
+  /// - Parameters:
+  ///   - tasks: the tasks.
+  ///   - inOrder: whether each is started when the one before has settled, with whatever outcome.
+  ///   - timeout: how long an attempt of each may execute; nil for the task's own timeout.
+  /// - Returns: how each task ended, in their order.
+  /// - Throws: `CancellationError` if they were cancelled as a whole.
+  public func run<T: ManagedTask>(
+    contentsOf tasks: some Sequence<T>, inOrder: Bool = false, timeout: Duration? = nil
+  ) async throws -> [Outcome<T.Value>] {
+    try await add(contentsOf: tasks, inOrder: inOrder, timeout: timeout).run()
+  }
+
   // MARK: - Limits
 
-  /// How many attempts may be under way at the same time, asynchronous ones included. A change holds from the next one on.
+  /// How many attempts may be under way at the same time, asynchronous ones included. A change holds
+  /// from the next attempt on.
   ///
-  /// By default as many as there are threads or, in a queue, slots for. Traps if set to 0 or to a negative number other than
-  /// `OperationQueue.defaultMaxConcurrentOperationCount`.
+  /// By default as many as there are threads or, in a queue, slots. Traps if set to 0 or to a negative
+  /// number other than `OperationQueue.defaultMaxConcurrentOperationCount`.
   public var maxConcurrentOperationCount: Int {
     get { core.width ?? OperationQueue.defaultMaxConcurrentOperationCount }
     set {
@@ -77,7 +164,8 @@ public final class OperationManager: Sendable {
     }
   }
 
-  /// While true, no further attempt starts. Those under way go on, and so do delays, interceptors and reactors.
+  /// Whether the manager holds back all further attempts. Attempts under way go on, and so do delays,
+  /// interceptors and reactors.
   public var isSuspended: Bool {
     get { core.withLock { $0.state.isSuspended } }
     set { core.input { $0.setSuspended(newValue) } }
@@ -88,29 +176,66 @@ public final class OperationManager: Sendable {
   /// How many tasks interceptors hold.
   public var heldTaskCount: Int { core.withLock { $0.state.heldCount } }
 
-  /// Has all tasks execute that interceptors hold, in the order in which they were held, without being intercepted again.
+  /// Lets all tasks execute that interceptors hold, in the order in which they were held, without
+  /// intercepting them again.
   ///
   /// - Returns: how many were released.
   @discardableResult
   public func releaseHeldTasks() -> Int { core.input { $0.releaseAll() } }
 
-  // MARK: - Waiting
+  // MARK: - Watching
 
-  /// Waits until nothing that was started is left to do: no task is delayed, intercepted, held, queued, executing, being reacted
-  /// to or waiting to be requeued, and all completions have returned.
+  /// Makes a stream of what happens to all tasks from now on, in the order in which it happens.
   ///
-  /// Handles that nobody has started do not count. Operations of tasks that have timed out do, until they have ended. Tasks
-  /// that are added meanwhile are waited for. Cancelling the calling task changes nothing: it keeps waiting. Not to be awaited
-  /// by a task of this manager, which would wait for itself; and a batch that nobody releases keeps it waiting.
+  /// ```swift
+  /// Task { for await event in manager.events() { print(event) } }
+  /// ```
+  ///
+  /// Each call makes a stream of its own. It ends when the manager was released and its last attempt
+  /// has ended.
+  ///
+  /// - Parameter bufferingPolicy: how many events are kept for a slow reader; by default the newest
+  ///   1,024. ``ManagedEvent/droppedCount`` counts the others.
+  public func events(
+    bufferingPolicy: AsyncStream<ManagedEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
+  ) -> AsyncStream<ManagedEvent> {
+    let (stream, feed) = EventFeed<ManagedEvent>.makeStream(bufferingPolicy: bufferingPolicy)
+    let number = core.changeStreams { $0.add(feed) }
+    feed.whenTerminated { [weak core] in
+      let removed = core?.changeStreams { $0.remove(number) }
+      withExtendedLifetime(removed) {}
+    }
+    return stream
+  }
+
+  // MARK: - The end
+
+  /// Waits until all started tasks are done: none is delayed, intercepted, held, queued, executing,
+  /// reacted to or about to be requeued, and all completions have returned.
+  ///
+  /// It does not wait for tasks that were not started. It waits for tasks that are added meanwhile,
+  /// and for operations of timed-out tasks, until they have ended. Cancelling the calling task changes
+  /// nothing: it keeps waiting. A task of this manager must not await it, for it would wait for itself.
+  /// A batch that is never released keeps it waiting.
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
-  /// Cancels all tasks, also those that nobody has started, and takes no more. Returns when nothing is left to do.
+  /// Stops for good: starts no further attempt, takes no more tasks, and returns when nothing is left
+  /// to do.
   ///
-  /// Tasks that are added later fail with ``ManagedTaskError``, whose code is `shutDown`. Reactions and interceptions under way
-  /// are cancelled and not waited for; operations are, so one that does not listen to being cancelled keeps this waiting. May
-  /// be called any number of times.
-  public func shutdown() async {
-    core.shutDown()
-    await core.waitUntilIdle()
-  }
+  /// | where a task is | without a grace | with a grace |
+  /// |---|---|---|
+  /// | not started, delayed, intercepted, held, queued, reacted to | is cancelled at once | the same |
+  /// | executing | is cancelled at once | may end by itself; is cancelled when the grace has passed |
+  ///
+  /// The outcome of an attempt that ends during the grace is that of its task: reactors are not asked.
+  /// Interceptions and reactions under way are cancelled and not waited for. Operations are waited
+  /// for, so one that ignores its cancellation keeps this waiting.
+  ///
+  /// Tasks that are added later fail with ``ManagedTaskError``, whose code is `stopped`. Several calls
+  /// are fine: each cancels what executes when its own grace has passed, so the shortest one counts.
+  /// Cancelling the calling task changes nothing.
+  ///
+  /// - Parameter grace: how long attempts under way may go on, by the manager's clock; nil, zero and
+  ///   less for not at all.
+  public func stop(grace: Duration? = nil) async { await core.stop(grace: grace) }
 }

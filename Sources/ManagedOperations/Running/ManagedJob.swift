@@ -5,12 +5,12 @@ import Foundation
 ///
 /// The fields are guarded by the lock of the manager, unless they say otherwise.
 class AnyManagedJob: @unchecked Sendable {  // see the fields
-  let identifier: Int
+  let id: Int
   /// The timer that is set, and its number.
   final var timer: (number: Int, timer: Timekeeper.Timer)?
 
-  init(identifier: Int) {
-    self.identifier = identifier
+  init(id: Int) {
+    self.id = id
   }
 
   /// The type of the task.
@@ -61,9 +61,9 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   /// Why there is no operation.
   private var failure: (any Error)?
 
-  init(_ task: Task, identifier: Int) {
+  init(_ task: Task, id: Int) {
     self.task = task
-    super.init(identifier: identifier)
+    super.init(id: id)
   }
 
   override var taskDescription: String { "\(Task.self)" }
@@ -84,14 +84,14 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   override func makeOperation(in core: ManagerCore) throws -> Operation {
     let made = try task.makeOperation()
     guard !made.isFinished else {
-      throw ManagedTaskError(.operationAlreadyFinished, taskIdentifier: identifier, taskDescription: taskDescription)
+      throw ManagedTaskError(.operationAlreadyFinished, taskID: id, taskDescription: taskDescription)
     }
     // What is left of the attempt before is released outside of the lock.
     var previous: (operation: SimpleOperation<Task.Value>?, failure: (any Error)?) = (made, nil)
     let isCancelled = core.withLock { storage in
       swap(&previous.operation, &operation)
       swap(&previous.failure, &failure)
-      return storage.state.isToBeCancelled(identifier)
+      return storage.state.isToBeCancelled(id)
     }
     if isCancelled { made.cancel() }
     if let handle, handle.isProgressAskedFor { handle.forwardProgress(of: made) }
@@ -109,7 +109,7 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
     } else if let outcome = operation?.outcome {
       handle.settle(with: outcome)
     } else {
-      preconditionFailure("Task \(identifier) has no last attempt")
+      preconditionFailure("Task \(id) has no last attempt")
     }
   }
 
@@ -118,33 +118,33 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   }
 
   override func intercept(in core: ManagerCore, drain: Int) async {
-    var (task, isAskedAgain) = core.withLock { (self.task, $0.state.jobs[identifier]?.isAskedAgain == true) }
+    var (task, isAskedAgain) = core.withLock { (self.task, $0.state.jobs[id]?.isAskedAgain == true) }
     var answer = InterceptAnswer()
     for (index, interceptor) in core.interceptors.enumerated() where !(isAskedAgain && interceptor.onlyHolds) {
-      let batchCount = core.beginQuestion(to: index, about: identifier, drain: drain)
+      let batchCount = core.beginQuestion(to: index, about: id, drain: drain)
       do {
         let command = try await interceptor.interceptor.intercept(&task, batchCount: batchCount)
         answer.add(command, of: index, batchCount: batchCount)
       } catch {
-        core.interceptionFailed(of: identifier, drain: drain, interceptor: index, error)
+        core.interceptionFailed(of: id, drain: drain, interceptor: index, error)
         return
       }
-      guard core.endQuestion(about: identifier, drain: drain) else { return }
+      guard core.endQuestion(about: id, drain: drain) else { return }
     }
     let outdatingKeys = core.outdatingReactors.compactMap { reactor in
       core.reactors[reactor].key(for: task).map { ReactionKey(reactor: reactor, key: $0) }
     }
     let held = core.input { state -> (place: HeldPlace, task: Task)? in
-      guard state.isIntercepting(identifier, drain: drain) else { return nil }
+      guard state.isIntercepting(id, drain: drain) else { return nil }
       swap(&self.task, &task)
-      return state.intercepted(identifier, drain: drain, answer, outdatingKeys: outdatingKeys).map { ($0, self.task) }
+      return state.intercepted(id, drain: drain, answer, outdatingKeys: outdatingKeys).map { ($0, self.task) }
     }
     guard let (place, task) = held else { return }
     let holder = core.interceptors[place.interceptor]
     holder.interceptor.didHold(
       task,
       as: HeldTask(
-        taskIdentifier: identifier, batch: holder.batch, filling: place.filling, number: place.number))
+        taskID: id, batch: holder.batch, filling: place.filling, number: place.number))
   }
 
   override func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {

@@ -10,8 +10,8 @@ extension ManagerCore {
     let driver = DrivenOperation<Void>.Driver(
       didStart: { _ in },
       makeOperation: { [weak self] _, _ in self?.makeAttempt() },
-      operationDidSettle: { [weak self] _, operation, identifier in
-        self?.attemptDidSettle(identifier) ?? []
+      operationDidSettle: { [weak self] _, operation, id in
+        self?.attemptDidSettle(id) ?? []
       },
       wasCancelled: { _ in })
     let engine = DrivenOperation<Void>(operationQueue: operationQueue, driver: driver)
@@ -33,24 +33,24 @@ extension ManagerCore {
   private func makeAttempt() -> (Operation, tag: Int)? {
     var claimed: (id: Int, payload: AnyManagedJob)?
     input { claimed = $0.claim() }
-    guard let (identifier, job) = claimed else { return nil }
+    guard let (id, job) = claimed else { return nil }
     do {
-      return (try job.makeOperation(in: self), identifier)
+      return (try job.makeOperation(in: self), id)
     } catch {
       // What the attempt before failed with, if it did so too, is released outside of the lock.
       var failure: (any Error)? = error
       withLock { _ in job.fail(with: &failure) }
-      let tickets = attemptDidSettle(identifier)
+      let tickets = attemptDidSettle(id)
       if !tickets.isEmpty { engine.run(tags: tickets) }
       return nil
     }
   }
 
   /// An attempt has ended. Returns tickets for what can execute in consequence.
-  private func attemptDidSettle(_ identifier: Int) -> [Int] {
+  private func attemptDidSettle(_ id: Int) -> [Int] {
     let (asked, job, effects) = withLock { storage in
-      let asked = storage.state.attemptEnded(identifier) { $0.lastOutcome ?? .cancelled }
-      let job = asked == nil ? nil : storage.state.jobs[identifier]?.payload
+      let asked = storage.state.attemptEnded(id) { $0.lastOutcome ?? .cancelled }
+      let job = asked == nil ? nil : storage.state.jobs[id]?.payload
       return (asked, job, storage.state.conclude())
     }
     perform(effects)
@@ -58,7 +58,7 @@ extension ManagerCore {
     if let asked, let job {
       let asks = job.ask(asked, in: self)
       let effects = withLock { storage in
-        storage.state.conclude(identifier, asks: asks)
+        storage.state.conclude(id, asks: asks)
         return storage.state.conclude()
       }
       perform(effects)

@@ -30,17 +30,17 @@ extension ManagerCore {
     }
   }
 
-  func interceptionFailed(of identifier: Int, drain: Int, interceptor: Int, _ error: any Error) {
+  func interceptionFailed(of id: Int, drain: Int, interceptor: Int, _ error: any Error) {
     change { storage in
-      storage.watch.end(drain: drain, identifier: identifier)
-      storage.state.interceptionFailed(identifier, drain: drain, interceptor: interceptor, error)
+      storage.watch.end(drain: drain, id: id)
+      storage.state.interceptionFailed(id, drain: drain, interceptor: interceptor, error)
     }
   }
 
   // MARK: - Time
 
   /// An interceptor is about to be asked. Returns how many tasks it holds.
-  func beginQuestion(to interceptor: Int, about identifier: Int, drain: Int) -> Int {
+  func beginQuestion(to interceptor: Int, about id: Int, drain: Int) -> Int {
     let deadline = interceptors[interceptor].timeout.map { timekeeper.now + $0 }
     let (count, alarm) = withLock { storage in
       (
@@ -48,7 +48,7 @@ extension ManagerCore {
         storage.state.drain == drain
           ? storage.watch.begin(
             InterceptionWatch.Question(
-              drain: drain, identifier: identifier, interceptor: interceptor, deadline: deadline)) : nil
+              drain: drain, id: id, interceptor: interceptor, deadline: deadline)) : nil
       )
     }
     if let alarm { setWatch(alarm) }
@@ -56,10 +56,10 @@ extension ManagerCore {
   }
 
   /// It has answered. Returns whether that still counts.
-  func endQuestion(about identifier: Int, drain: Int) -> Bool {
+  func endQuestion(about id: Int, drain: Int) -> Bool {
     withLock { storage in
-      storage.watch.end(drain: drain, identifier: identifier)
-      return storage.state.isIntercepting(identifier, drain: drain)
+      storage.watch.end(drain: drain, id: id)
+      return storage.state.isIntercepting(id, drain: drain)
     }
   }
 
@@ -74,7 +74,7 @@ extension ManagerCore {
     let alarm = change { storage in
       let (late, alarm) = storage.watch.due(time, now: now)
       if let late {
-        storage.state.interceptionTimedOut(late.identifier, drain: late.drain, interceptor: late.interceptor)
+        storage.state.interceptionTimedOut(late.id, drain: late.drain, interceptor: late.interceptor)
       }
       return alarm
     }
@@ -89,7 +89,7 @@ extension ManagerCore {
 struct InterceptionWatch {
   struct Question {
     let drain: Int
-    let identifier: Int
+    let id: Int
     let interceptor: Int
     /// Nil: it may take as long as it likes.
     let deadline: Timekeeper.Time?
@@ -105,8 +105,8 @@ struct InterceptionWatch {
     return neededAlarm()
   }
 
-  mutating func end(drain: Int, identifier: Int) {
-    if let question, question.drain == drain, question.identifier == identifier { self.question = nil }
+  mutating func end(drain: Int, id: Int) {
+    if let question, question.drain == drain, question.id == id { self.question = nil }
   }
 
   /// A timer was set. Returns one that is not needed.

@@ -3,7 +3,7 @@ import CompositeOperations
 extension ManagerCore {
   func startReaction(_ number: Int, of reactor: Int, key: String?, to job: AnyManagedJob, attempt: Int) {
     let context = ReactionContext(
-      taskIdentifier: job.identifier, taskDescription: job.taskDescription, attempt: attempt,
+      taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
       outcome: job.lastOutcome ?? .cancelled, key: key)
     let timer = reactorConfigurations[reactor].timeout.map { timeout in
       timekeeper.after(timeout) { [weak self] in self?.input { $0.reactionEnded(number, .timedOut) } }

@@ -4,22 +4,24 @@ import Synchronization
 
 // Tasks as they are added, started and cancelled.
 
-/// The identifiers of the process.
-private let lastIdentifier = Atomic(0)
+/// Ids are numbers of the process.
+private let lastID = Atomic(0)
 
 extension ManagerCore {
   func add<T: ManagedTask>(
     _ task: T, startImmediately: Bool, after delay: Duration?, timeout: Duration?
   ) -> OperationHandle<T.Value> {
-    let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
-    let job = ManagedJob(task, identifier: identifier)
-    let handle = OperationHandle<T.Value>(identifier: identifier, owner: self)
-    _ = handle.observe(self, tag: identifier)
+    let task = httpDefaults?.applied(to: task) ?? task
+    let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
+    let job = ManagedJob(task, id: id)
+    let handle = OperationHandle<T.Value>(id: id, owner: self)
+    _ = handle.observe(self, tag: id)
     if startImmediately { job.keep(handle) } else { job.expect(handle) }
     let timeout = timeout ?? task.timeout
-    guard input({ $0.add(identifier, job, delay: delay, timeout: timeout) }) else {
-      handle.reject(
-        with: ManagedTaskError(.shutDown, taskIdentifier: identifier, taskDescription: job.taskDescription))
+    guard input({ $0.add(id, job, delay: delay, timeout: timeout) }) else {
+      let error = ManagedTaskError(.stopped, taskID: id, taskDescription: job.taskDescription)
+      handle.reject(with: error)
+      input { $0.refused(job, outcome: .failure(error)) }
       return handle
     }
     if startImmediately { handle.start() }
@@ -28,32 +30,32 @@ extension ManagerCore {
 }
 
 extension ManagerCore: HandleOwner {
-  func start(_ handle: SettlingOperation, identifier: Int) {
+  func start(_ handle: SettlingOperation, id: Int) {
     input { state in
-      guard state.start(identifier) else { return }
-      state.jobs[identifier]?.payload.keep(handle)
+      guard state.start(id) else { return }
+      state.jobs[id]?.payload.keep(handle)
     }
   }
 
-  func cancel(_ identifier: Int) -> Bool {
-    input { $0.cancel(identifier) }
+  func cancel(_ id: Int) -> Bool {
+    input { $0.cancel(id) }
   }
 
-  func forget(_ identifier: Int) {
-    let job = withLock { $0.state.forget(identifier) }
+  func forget(_ id: Int) {
+    let job = input { $0.forget(id) }
     withExtendedLifetime(job) {}
   }
 
-  func operation(of identifier: Int) -> SettlingOperation? {
+  func operation(of id: Int) -> SettlingOperation? {
     withLock { storage in
-      guard let job = storage.state.jobs[identifier], job.isUnderWay else { return nil }
+      guard let job = storage.state.jobs[id], job.isUnderWay else { return nil }
       return job.payload.anyOperation
     }
   }
 
-  func taskState(of identifier: Int) -> ManagedTaskState {
+  func taskState(of id: Int) -> ManagedTaskState {
     withLock { storage in
-      guard let job = storage.state.jobs[identifier] else { return .finished }
+      guard let job = storage.state.jobs[id] else { return .finished }
       return switch job.phase {
       case .pending: .pending
       case .delayed: .delayed
@@ -81,8 +83,8 @@ extension ManagerCore: BatchOwner {
     maxCount > 0 ? input { $0.release(maxCount, of: interceptor) } : 0
   }
 
-  func isHeld(_ identifier: Int, number: Int, by interceptor: Int) -> Bool {
-    withLock { $0.state.jobs[identifier]?.phase == .held(interceptor: interceptor, number: number) }
+  func isHeld(_ id: Int, number: Int, by interceptor: Int) -> Bool {
+    withLock { $0.state.jobs[id]?.phase == .held(interceptor: interceptor, number: number) }
   }
 
   func release(filling: Int, of interceptor: Int) -> Int {
@@ -91,7 +93,7 @@ extension ManagerCore: BatchOwner {
     }
   }
 
-  func release(_ identifier: Int, number: Int, of interceptor: Int) -> Bool {
-    input { $0.release(id: identifier, number: number, of: interceptor) }
+  func release(_ id: Int, number: Int, of interceptor: Int) -> Bool {
+    input { $0.release(id: id, number: number, of: interceptor) }
   }
 }

@@ -8,6 +8,7 @@ final class ManagerCore: Sendable {
   /// An interceptor, and what has to be known of it.
   struct Participant: Sendable {
     let interceptor: any Interceptor
+    let name: String
     let onlyHolds: Bool
     let timeout: Duration?
     let batch: TaskBatch
@@ -20,13 +21,15 @@ final class ManagerCore: Sendable {
     var drainTask: (number: Int, task: Task<Void, Never>)?
     var watch = InterceptionWatch()
     var reactionTasks: [Int: (task: Task<Void, Never>, timer: Timekeeper.Timer?)] = [:]
-    var watchers = Watchers()
+    var streams = EventFeeds<ManagedEvent>()
   }
 
   let name: String
   let reactors: [any Reactor]
+  let reactorNames: [String]
   let reactorConfigurations: [ReactorConfiguration]
   let timekeeper: Timekeeper
+  let httpDefaults: HTTPDefaults?
   // These are set once, before anybody else sees this.
   nonisolated(unsafe) private(set) var interceptors: [Participant] = []
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
@@ -36,18 +39,20 @@ final class ManagerCore: Sendable {
 
   init(
     name: String, operationQueue: OperationQueue?, interceptors: [any Interceptor], reactors: [any Reactor],
-    timekeeper: Timekeeper
+    timekeeper: Timekeeper, httpDefaults: HTTPDefaults?
   ) {
     self.name = name
-    self.reactors = reactors
+    self.reactors = reactors.map { ($0 as? AnyReactor)?.base ?? $0 }
+    reactorNames = reactors.map(participantName)
     self.timekeeper = timekeeper
+    self.httpDefaults = httpDefaults
     reactorConfigurations = reactors.map(\.configuration)
     storage = LockBox(
       Storage(state: ManagerState(interceptorCount: interceptors.count, reactors: reactorConfigurations)))
     self.interceptors = interceptors.enumerated().map { index, interceptor in
       Participant(
-        interceptor: interceptor, onlyHolds: interceptor.onlyHolds, timeout: interceptor.timeout,
-        batch: TaskBatch(of: index, in: self))
+        interceptor: (interceptor as? AnyInterceptor)?.base ?? interceptor, name: participantName(interceptor),
+        onlyHolds: interceptor.onlyHolds, timeout: interceptor.timeout, batch: TaskBatch(of: index, in: self))
     }
     if self.interceptors.contains(where: { !$0.onlyHolds }) {
       outdatingReactors = reactors.indices.filter { reactorConfigurations[$0].reinterceptsOnRequeue }
@@ -60,7 +65,7 @@ final class ManagerCore: Sendable {
   deinit {
     // Nothing is under way but operations that were given up; they end by themselves.
     engine.settle(with: .cancelled)
-    for stream in storage.withLock({ $0.watchers.streams.all }) { stream.end() }
+    for stream in storage.withLock({ $0.streams.all }) { stream.end() }
   }
 
   func withLock<R>(_ body: (inout Storage) throws -> R) rethrows -> R {
@@ -112,22 +117,21 @@ final class ManagerCore: Sendable {
 
   private func error(for failure: Failure, of job: AnyManagedJob) -> any Error {
     func make(
-      _ code: ManagedTaskError.Code, _ participant: Any? = nil, underlying: (any Error)? = nil, reacting: Bool = false
+      _ code: ManagedTaskError.Code, _ participant: String? = nil, cause: (any Error)? = nil, reacting: Bool = false
     ) -> ManagedTaskError {
       ManagedTaskError(
-        code, taskIdentifier: job.identifier, taskDescription: job.taskDescription,
-        participant: participant.map { "\(type(of: $0))" }, underlying: underlying,
+        code, taskID: job.id, taskDescription: job.taskDescription, participant: participant, cause: cause,
         original: reacting ? job.lastOutcome?.error : nil)
     }
     switch failure {
     case .timedOut: return make(.timedOut)
-    case .discarded(let index): return make(.discarded, interceptors[index].interceptor)
+    case .discarded(let index): return make(.discarded, interceptors[index].name)
     case .interceptionFailed(let index, let error):
-      return make(.interceptionFailed, interceptors[index].interceptor, underlying: error)
-    case .interceptionTimedOut(let index): return make(.interceptionTimedOut, interceptors[index].interceptor)
+      return make(.interceptionFailed, interceptors[index].name, cause: error)
+    case .interceptionTimedOut(let index): return make(.interceptionTimedOut, interceptors[index].name)
     case .reactionFailed(let index, let error):
-      return make(.reactionFailed, reactors[index], underlying: error, reacting: true)
-    case .reactionTimedOut(let index): return make(.reactionTimedOut, reactors[index], reacting: true)
+      return make(.reactionFailed, reactorNames[index], cause: error, reacting: true)
+    case .reactionTimedOut(let index): return make(.reactionTimedOut, reactorNames[index], reacting: true)
     case .managerReleased: return make(.managerReleased)
     case .error(let error): return error
     }
@@ -136,7 +140,7 @@ final class ManagerCore: Sendable {
   // MARK: - Timers
 
   private func setTimer(for job: AnyManagedJob, number: Int, _ delay: Duration) {
-    let id = job.identifier
+    let id = job.id
     let timer = timekeeper.after(delay) { [weak self] in
       self?.input { $0.timerFired(id, number: number) }
     }
@@ -177,21 +181,31 @@ final class ManagerCore: Sendable {
 
   // MARK: - The end
 
-  /// Cancels everything, and takes nothing more.
-  func shutDown() {
-    for handle in input({ state in state.close(.shutDown).map(\.anyHandle) }) { handle?.cancel() }
+  /// Takes nothing more, and cancels everything; what executes when the grace has passed.
+  func stop(grace: Duration?) async {
+    let hasGrace = grace.map { $0 > .zero } == true
+    cancelAll { $0.close(hasGrace ? .stoppedWithGrace : .stopped) }
+    var timer: Timekeeper.Timer?
+    if hasGrace, let grace {
+      timer = timekeeper.after(grace) { [weak self] in self?.cancelAll { $0.close(.stopped) } }
+    }
+    await waitUntilIdle()
+    if let timer { timekeeper.cancel(timer) }
+  }
+
+  private func cancelAll(_ jobs: (inout ManagerState<AnyManagedJob>) -> [AnyManagedJob]) {
+    for handle in input({ state in jobs(&state).map(\.anyHandle) }) { handle?.cancel() }
   }
 
   /// The shell is gone.
   func release() {
-    let released = input { $0.close(.released) }
-    withExtendedLifetime(released) {}
+    _ = input { $0.close(.released) }
   }
 }
 
 extension ManagerCore: SettlementObserver {
   /// A handle has settled, and everybody has been told.
-  func operationDidSettle(_ operation: Operation, tag identifier: Int) {
-    input { $0.announced(identifier, outcome: operation.anyOutcome ?? .cancelled) }
+  func operationDidSettle(_ operation: Operation, tag id: Int) {
+    input { $0.announced(id, outcome: operation.anyOutcome ?? .cancelled) }
   }
 }

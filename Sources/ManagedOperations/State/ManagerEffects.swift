@@ -75,4 +75,5 @@ enum ManagerNotice {
   case reacting(reactor: Int, key: String?), joinedReaction(reactor: Int, key: String?)
   case requeued(after: Duration)
   case finished(Outcome<any Sendable>)
+  case dropped
 }

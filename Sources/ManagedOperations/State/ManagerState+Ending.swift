@@ -68,24 +68,24 @@ extension ManagerState {
     effects.actions.append(.dropTimer(job.payload, number: job.timer))
   }
 
-  /// No task is taken any more, and no interceptor or reactor is asked. Returns those there are, in the order in which they
-  /// were added.
+  /// Takes no more tasks, and asks no interceptor or reactor any more.
   ///
-  /// Released: what executes ends normally, everything else settles. Shut down: the caller cancels all of them.
+  /// - Returns: the tasks that the caller cancels, in the order in which they were added: all, or all
+  ///   but those whose attempt has started if it may end by itself. None if the manager was released:
+  ///   then what executes ends normally, and everything else settles here.
   mutating func close(_ closing: Closing) -> [Payload] {
-    if self.closing != .released { self.closing = closing }
-    let all = jobs.sorted { $0.key < $1.key }
+    if self.closing != .released, closing != .stoppedWithGrace || self.closing == nil { self.closing = closing }
     for number in reactions.keys.sorted() { endReaction(number) }
-    if closing == .released {
-      for (id, job) in all {
-        switch job.phase {
-        case .executing, .concluding, .settling: break
-        case .pending, .delayed, .waiting, .intercepting, .held, .ready, .reacting:
-          settle(id, .failed(.managerReleased))
-        }
+    var cancelled: [Payload] = []
+    for (id, job) in jobs.sorted(by: { $0.key < $1.key }) {
+      switch job.phase {
+      case .executing, .concluding, .settling:
+        if closing == .stopped { cancelled.append(job.payload) }
+      case .pending, .delayed, .waiting, .intercepting, .held, .ready, .reacting:
+        if closing == .released { settle(id, .failed(.managerReleased)) } else { cancelled.append(job.payload) }
       }
     }
     noteIdle()
-    return all.map(\.value.payload)
+    return cancelled
   }
 }

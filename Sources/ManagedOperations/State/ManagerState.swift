@@ -80,8 +80,11 @@ struct ManagerState<Payload> {
     var verdicts: [(reactor: Int, answer: ReactionAnswer)] = []
   }
 
+  /// How the end came; a later one only makes it stricter.
   enum Closing {
-    case shutDown, released
+    /// What executes may end by itself.
+    case stoppedWithGrace
+    case stopped, released
   }
 
   /// Something that happened, for those who watch.
@@ -169,6 +172,12 @@ struct ManagerState<Payload> {
     jobs[id] = job
     note(job, .added)
     return true
+  }
+
+  /// A task that was added too late has settled. Those who watch hear of it all the same.
+  mutating func refused(_ payload: Payload, outcome: Outcome<any Sendable>) {
+    note(Job(payload: payload), .added)
+    note(Job(payload: payload), .finished(outcome))
   }
 
   /// It was started. False if it is not here any more.
@@ -266,7 +275,8 @@ struct ManagerState<Payload> {
 
   /// The handle of one that nobody has started was released.
   mutating func forget(_ id: Int) -> Payload? {
-    guard jobs[id]?.isStarted == false else { return nil }
+    guard let job = jobs[id], !job.isStarted else { return nil }
+    note(job, .dropped)
     return jobs.removeValue(forKey: id)?.payload
   }
 }

@@ -13,7 +13,7 @@ enum Managed {
   static func manager(interceptors count: Int = 0, in queue: OperationQueue? = nil) -> OperationManager {
     OperationManager(
       operationQueue: queue,
-      interceptors: (0..<count).map { _ in TypedInterceptor(EmptyTask.self) { _, _ in .execute } })
+      interceptors: (0..<count).map { _ in .intercepting(EmptyTask.self) { _, _ in .execute } })
   }
 
   /// Adds `count` tasks one by one, and waits until all have settled.
@@ -24,7 +24,7 @@ enum Managed {
 
   /// Adds `count` tasks that are all held until the last one comes.
   static func runInABatch(of count: Int) async {
-    let manager = OperationManager(interceptors: [BatchInterceptor(maxCount: count)])
+    let manager = OperationManager(interceptors: [.batch(maxCount: count)])
     await run(count, by: manager)
   }
 

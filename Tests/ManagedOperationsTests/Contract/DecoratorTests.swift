@@ -40,7 +40,7 @@ import FoundationNetworking
         await manager.waitUntilIdle()
       }
       var byTask: [Int: [String]] = [:]
-      for await event in events { byTask[event.taskIdentifier, default: []].append("\(event.kind) \(event.attempt)") }
+      for await event in events { byTask[event.taskID, default: []].append("\(event.kind) \(event.attempt)") }
       return byTask.sorted { $0.key < $1.key }.map { $0.value.joined(separator: ", ") } + ["\(order.events)"]
     }
 
@@ -67,7 +67,7 @@ import FoundationNetworking
 
   @Test func rateLimit_wrapped_leavesTheSameTrace() async {
     await expectSameTrace { stage in
-      let limit = RateLimitInterceptor(tokens: 1, per: .seconds(4), clock: stage.clock) { $0 is Number ? "" : nil }
+      let limit = AnyInterceptor.rateLimit(tokens: 1, per: .seconds(4), clock: stage.clock) { $0 is Number ? "" : nil }
       return await stage.trace([stage.wrap(limit)]) { manager in
         let handles = (1...3).map { manager.add(stage.number($0)) }
         _ = await settled(manager.add(other))
@@ -82,7 +82,7 @@ import FoundationNetworking
 
   @Test func batch_wrapped_leavesTheSameTrace() async {
     await expectSameTrace { stage in
-      let batch = BatchInterceptor(for: Number.self, maxCount: 3, maxAge: .seconds(5), clock: stage.clock)
+      let batch = BatchInterceptor.batch(maxCount: 3, maxAge: .seconds(5), clock: stage.clock) { $0 is Number }
       return await stage.trace([stage.wrap(batch)]) { manager in
         let aged = (1...2).map { manager.add(stage.number($0)) }
         // One of another type releases nothing.
@@ -103,7 +103,7 @@ import FoundationNetworking
   @Test func typed_wrapped_leavesTheSameTrace() async {
     await expectSameTrace { stage in
       let asked = Gate()
-      let typed = TypedInterceptor(Number.self, timeout: .seconds(9)) { task, count in
+      let typed = AnyInterceptor.intercepting(Number.self, timeout: .seconds(9)) { task, count in
         task.number += 10
         if task.number == 19 {
           asked.open()
@@ -128,7 +128,7 @@ import FoundationNetworking
   @Test func closure_wrapped_leavesTheSameTrace() async {
     await expectSameTrace { stage in
       let commands: [InterceptCommand] = [.hold, .discard, .forceExecute]
-      let closure = ClosureInterceptor { task, _ in
+      let closure = AnyInterceptor.intercepting { task, _ in
         (task as? Number).map { commands[$0.number] } ?? .execute
       }
       return await stage.trace([stage.wrap(closure)]) { manager in
@@ -141,11 +141,11 @@ import FoundationNetworking
 
   @Test func headers_wrapped_leaveTheSameTrace() async {
     await expectSameTrace { stage in
-      let headers = HeaderInterceptor { _ in ["X-Number": "7"] }
+      let headers = AnyInterceptor.headers { _ in ["X-Number": "7"] }
       let seen = EventRecorder<String>()
       let trace = await stage.trace([
         stage.wrap(headers),
-        TypedInterceptor(HTTPTask.self) { task, _ in
+        .intercepting(HTTPTask.self) { task, _ in
           seen.record(task.request.value(forHTTPHeaderField: "X-Number") ?? "none")
           return .discard
         },
@@ -160,15 +160,15 @@ import FoundationNetworking
   @Test("A task that waits, and is asked about again after a reaction, takes no second token, nor is it held again")
   func rateLimit_wrapped_isNotAskedAgain() async {
     await expectSameTrace { stage in
-      let limit = RateLimitInterceptor(tokens: 4, per: .seconds(40), clock: stage.clock)
+      let limit = AnyInterceptor.rateLimit(tokens: 4, per: .seconds(40), clock: stage.clock)
       let asked = EventRecorder<Int>()
-      let watch = TypedInterceptor(Number.self) { task, _ in
+      let watch = AnyInterceptor.intercepting(Number.self) { task, _ in
         asked.record(task.number)
         return .execute
       }
       let (started, goOn) = (Gate(), Gate())
       // It suspends the queue, so that the second still waits when it is done.
-      let reactor = ClosureReactor(
+      let reactor = AnyReactor.reacting(
         configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true),
         when: { outcome, _ in outcome.error != nil }
       ) { _ in .requeue() }
@@ -206,7 +206,7 @@ import FoundationNetworking
     }
     let policy = RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(2)), jitter: .none)
     await expectSameTrace { stage in
-      await stage.trace([], [stage.wrap(RetryReactor(policy: policy))]) { manager in
+      await stage.trace([], [stage.wrap(.retrying(policy))]) { manager in
         let handle = manager.add(failingTwice())
         await stage.advance(by: .seconds(2))
         await stage.advance(by: .seconds(2))
@@ -214,14 +214,16 @@ import FoundationNetworking
       }
     }
     await expectSameTrace { stage in
-      let reactor = TypedReactor(Scripted<Int>.self, when: { outcome, _ in outcome.error != nil }) { _ in .requeue() }
+      let reactor = AnyReactor.reacting(to: Scripted<Int>.self, when: { outcome, _ in outcome.error != nil }) { _ in
+        .requeue()
+      }
       return await stage.trace([], [stage.wrap(reactor)]) { manager in
         #expect(await settled(manager.add(failingTwice())).value == 3)
         _ = await settled(manager.add(other))
       }
     }
     await expectSameTrace { stage in
-      let reactor = ClosureReactor(
+      let reactor = AnyReactor.reacting(
         configuration: ReactorConfiguration(maxRequeues: 1), when: { outcome, _ in outcome.error != nil }
       ) { _ in .requeue() }
       return await stage.trace([], [stage.wrap(reactor)]) { manager in
@@ -238,11 +240,11 @@ import FoundationNetworking
         server.route("/secret", .protected(by: tokens, then: .ok("secret")))
         let stage = Stage(isWrapped: isWrapped)
         let token = Locked("none")
-        let reactor = TokenRefreshReactor { _ in
+        let reactor = AnyReactor.refreshingToken { _ in
           let answer = try await HTTPOperation(request(server.url("/token"), "POST")).run()
           token.withLock { $0 = String(decoding: answer.body, as: UTF8.self) }
         }
-        let headers = HeaderInterceptor { _ in ["Authorization": "Bearer \(token.current)"] }
+        let headers = AnyInterceptor.headers { _ in ["Authorization": "Bearer \(token.current)"] }
         let trace = await stage.trace([stage.wrap(headers)], [stage.wrap(reactor)]) { manager in
           let answer = await settled(manager.add(HTTPTask(request(server.url("/secret")))))
           #expect(answer.value.map { String(decoding: $0.body, as: UTF8.self) } == "secret")

@@ -45,7 +45,7 @@ import Testing
     let manager = OperationManager(
       operationQueue: queue,
       reactors: [
-        ClosureReactor(when: { outcome, _ in
+        .reacting(when: { outcome, _ in
           reactions.record(outcome.isCancelled)
           return false
         }) { _ in .deliver }
@@ -63,7 +63,7 @@ import Testing
 
   @Test func settledFromOutside_givesUpItsWork() async {
     let manager = OperationManager(
-      interceptors: [TypedInterceptor(Number.self) { _, _ in .hold }], clock: ManualClock())
+      interceptors: [.intercepting(Number.self) { _, _ in .hold }], clock: ManualClock())
     let work = NeverFinishingOperation<Int>()
     let executing = manager.add(AnyManagedTask(makeOperation: { work }))
     let held = manager.add(Number(1))
@@ -113,7 +113,7 @@ import Testing
     let clock = ManualClock()
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in .requeue(after: .seconds(8)) }
+        .reacting(when: { outcome, _ in outcome.error != nil }) { _ in .requeue(after: .seconds(8)) }
       ], clock: clock)
     let attempts = (0..<2).map { _ in HeldOperation<Int>() }
     let handle = manager.add(Scripted { attempts[$0 - 1] }, timeout: .seconds(3))
@@ -132,8 +132,8 @@ import Testing
 
   @Test func events_tellTheWay_inOrder() async {
     let manager = OperationManager(
-      interceptors: [BatchInterceptor(maxCount: 2)],
-      reactors: [ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in .requeue() }], clock: ManualClock()
+      interceptors: [.batch(maxCount: 2)],
+      reactors: [.reacting(when: { outcome, _ in outcome.error != nil }) { _ in .requeue() }], clock: ManualClock()
     )
     var events = manager.events().makeAsyncIterator()
     let handle = manager.add(Scripted { $0 == 1 ? failing(TestError.first) : succeeding($0) })
@@ -141,15 +141,15 @@ import Testing
     await manager.waitUntilIdle()
     var kinds: [String] = []
     while let event = await events.next() {
-      guard event.taskIdentifier == handle.identifier else { continue }
+      guard event.taskID == handle.id else { continue }
       #expect(event.droppedCount == 0)
       kinds.append(event.description.split(separator: ": ", maxSplits: 1).last.map(String.init) ?? "")
       if event.kind == .finished { break }
     }
     #expect(
       kinds == [
-        "added", "started", "held by BatchInterceptor", "released by BatchInterceptor", "queued", "attempt 1 started",
-        "attempt 1 ended: failure(test error first)", "ClosureReactor reacts", "requeued", "queued",
+        "added", "started", "held by .batch", "released by .batch", "queued", "attempt 1 started",
+        "attempt 1 ended: failure(test error first)", ".reacting reacts", "requeued", "queued",
         "attempt 2 started",
         "attempt 2 ended: success(2)", "finished: success(2)",
       ])
@@ -180,11 +180,11 @@ import Testing
   @Test("A manager that has worked leaves nothing behind: its streams end with its core")
   func events_endWithTheManager_afterWork() async {
     let events: AsyncStream<ManagedEvent>
-    let batch = BatchInterceptor(for: Number.self, maxAge: .seconds(3_600))
-    let limit = RateLimitInterceptor(tokens: 2, per: .seconds(3_600)) { $0 is Scripted<Int> ? "" : nil }
+    let batch = BatchInterceptor.batch(maxAge: .seconds(3_600)) { $0 is Number }
+    let limit = AnyInterceptor.rateLimit(tokens: 2, per: .seconds(3_600)) { $0 is Scripted<Int> ? "" : nil }
     do {
       let manager = OperationManager(
-        interceptors: [batch, limit], reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .noDelay))],
+        interceptors: [batch, limit], reactors: [.retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay))],
         clock: ManualClock())
       events = manager.events()
       manager.add(contentsOf: (0..<5).map { Number($0) })

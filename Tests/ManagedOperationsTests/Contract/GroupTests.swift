@@ -90,7 +90,7 @@ import Testing
       let asked = EventRecorder<Int>()
       let manager = OperationManager(
         interceptors: [
-          TypedInterceptor(Number.self) { task, _ in
+          .intercepting(Number.self) { task, _ in
             asked.record(task.number)
             return .hold
           }
@@ -139,9 +139,9 @@ import Testing
 
   @Test func group_ofAShutDownManager_hasOutcomesAllTheSame() async throws {
     let manager = OperationManager(clock: ManualClock())
-    await manager.shutdown()
+    await manager.stop()
     let outcomes = try await manager.run(contentsOf: (0..<3).map { Number($0) }, inOrder: true)
-    #expect(outcomes.allSatisfy { managedError($0)?.code == .shutDown })
+    #expect(outcomes.allSatisfy { managedError($0)?.code == .stopped })
   }
 
   @Test func started_andDropped_goesOn() async {

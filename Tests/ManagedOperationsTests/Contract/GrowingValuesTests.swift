@@ -6,11 +6,11 @@ import Testing
 
 /// A `switch` that names all values and has a `default` is one without a warning, so these would not build if they were
 /// enumerations, where a new value breaks every client's `switch`.
-@Suite("Codes, kinds and categories that may grow", .timeLimit(.minutes(30))) struct GrowingValuesTests {
+@Suite("Codes and kinds that may grow", .timeLimit(.minutes(30))) struct GrowingValuesTests {
   @Test func managedTaskErrorCodes_areSwitchedOverWithADefault() {
     let all: [ManagedTaskError.Code] = [
       .timedOut, .discarded, .interceptionFailed, .interceptionTimedOut,
-      .reactionFailed, .reactionTimedOut, .operationAlreadyFinished, .managerReleased, .shutDown,
+      .reactionFailed, .reactionTimedOut, .operationAlreadyFinished, .managerReleased, .stopped,
     ]
     func word(_ value: ManagedTaskError.Code) -> String {
       switch value {
@@ -22,7 +22,7 @@ import Testing
       case .reactionTimedOut: "reactionTimedOut"
       case .operationAlreadyFinished: "operationAlreadyFinished"
       case .managerReleased: "managerReleased"
-      case .shutDown: "shutDown"
+      case .stopped: "stopped"
       default: "another"
       }
     }
@@ -34,7 +34,7 @@ import Testing
   @Test func managedEventKinds_areSwitchedOverWithADefault() {
     let all: [ManagedEvent.Kind] = [
       .added, .started, .held, .released, .queued, .attemptStarted, .attemptEnded,
-      .reacting, .joinedReaction, .requeued, .finished,
+      .reacting, .joinedReaction, .requeued, .finished, .dropped,
     ]
     func word(_ value: ManagedEvent.Kind) -> String {
       switch value {
@@ -49,45 +49,29 @@ import Testing
       case .joinedReaction: "joinedReaction"
       case .requeued: "requeued"
       case .finished: "finished"
+      case .dropped: "dropped"
       default: "another"
       }
     }
     #expect(all.map(word) == all.map(\.description) && !all.map(word).contains("another"))
     #expect(Set(all).count == all.count)
-  }
-
-  @Test func logCategories_areSwitchedOverWithADefault() {
-    let all: [LogMessage.Category] = [.tasks, .interception, .execution, .reaction]
-    func word(_ value: LogMessage.Category) -> String {
-      switch value {
-      case .tasks: "tasks"
-      case .interception: "interception"
-      case .execution: "execution"
-      case .reaction: "reaction"
-      default: "another"
-      }
-    }
-    #expect(all.map(word) == all.map(\.description) && !all.map(word).contains("another"))
-    #expect(Set(all).count == all.count)
-    #expect(LogMessage.Category.allCases == all)
-    #expect(all.map { LogMessage.Category(rawValue: $0.rawValue) } == all && LogMessage.Category(rawValue: "x") == nil)
   }
 
   @Test func managedEvents_carryWhatTheirKindHas() {
     let contents: [ManagedEvent.Content] = [
       .added, .started, .held(by: "A"), .released(by: "B"), .queued, .attemptStarted, .attemptEnded(.success(1)),
       .reacting(by: "C", key: "k"), .joinedReaction(of: "D", key: nil), .requeued(after: .seconds(2)),
-      .finished(.cancelled),
+      .finished(.cancelled), .dropped,
     ]
     let events = contents.map {
-      ManagedEvent(content: $0, taskIdentifier: 1, taskDescription: "T", attempt: 1)
+      ManagedEvent(content: $0, taskID: 1, taskDescription: "T", attempt: 1)
     }
     #expect(
       events.map(\.kind) == [
         .added, .started, .held, .released, .queued, .attemptStarted, .attemptEnded, .reacting, .joinedReaction,
-        .requeued, .finished,
+        .requeued, .finished, .dropped,
       ])
-    #expect(events.map(\.participant) == [nil, nil, "A", "B", nil, nil, nil, "C", "D", nil, nil])
+    #expect(events.map(\.participant) == [nil, nil, "A", "B", nil, nil, nil, "C", "D", nil, nil, nil])
     #expect(events.compactMap(\.reactionKey) == ["k"] && events[7].reactionKey == "k")
     #expect(events.compactMap(\.delay) == [.seconds(2)] && events[9].delay == .seconds(2))
     #expect(events.compactMap { $0.outcome.map { "\($0)" } } == ["success(1)", "cancelled"])

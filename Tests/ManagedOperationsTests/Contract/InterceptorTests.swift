@@ -9,11 +9,11 @@ import Testing
   @Test func intercept_changedTask_runsAsChanged() async throws {
     let manager = OperationManager(
       interceptors: [
-        TypedInterceptor(Number.self) { task, _ in
+        .intercepting(Number.self) { task, _ in
           task.number *= 10
           return .execute
         },
-        TypedInterceptor(Number.self) { task, _ in
+        .intercepting(Number.self) { task, _ in
           task.number += 1
           return .execute
         },
@@ -25,7 +25,7 @@ import Testing
     let recorder = EventRecorder<Int>()
     let manager = OperationManager(
       interceptors: [
-        TypedInterceptor(Number.self) { task, count in
+        .intercepting(Number.self) { task, count in
           #expect(count == task.number)
           return task.number == 3 ? .execute : .hold
         }
@@ -38,10 +38,10 @@ import Testing
   }
 
   @Test func discard_failsWithTheInterceptor() async {
-    let manager = OperationManager(interceptors: [ClosureInterceptor { _, _ in .discard }], clock: ManualClock())
+    let manager = OperationManager(interceptors: [.intercepting { _, _ in .discard }], clock: ManualClock())
     let error = managedError(await settled(manager.add(Number(1))))
     #expect(error?.code == .discarded)
-    #expect(error?.participant == "ClosureInterceptor")
+    #expect(error?.participant == ".intercepting")
   }
 
   @Test func intercept_neverAnswers_failsAfterItsTimeoutAndTheOthersGoOn() async throws {
@@ -49,7 +49,7 @@ import Testing
     let asked = Gate()
     let manager = OperationManager(
       interceptors: [
-        TypedInterceptor(Number.self, timeout: .seconds(9)) { task, _ in
+        .intercepting(Number.self, timeout: .seconds(9)) { task, _ in
           guard task.number == 1 else { return .execute }
           asked.open()
           await Gate().wait()
@@ -69,7 +69,7 @@ import Testing
     let clock = ManualClock()
     let recorder = EventRecorder<Int>()
     let manager = OperationManager(
-      interceptors: [RateLimitInterceptor(tokens: 2, per: .seconds(4), clock: clock)], clock: clock)
+      interceptors: [.rateLimit(tokens: 2, per: .seconds(4), clock: clock)], clock: clock)
     manager.maxConcurrentOperationCount = 1
     for number in 0..<5 { manager.add(Number(number, recorder: recorder)) }
     await recorder.wait(forCount: 2)
@@ -85,7 +85,7 @@ import Testing
   @Test func batch_aged_isReleased() async {
     let clock = ManualClock()
     let recorder = EventRecorder<Int>()
-    let batch = BatchInterceptor(maxCount: 4, maxAge: .seconds(5), clock: clock)
+    let batch = BatchInterceptor.batch(maxCount: 4, maxAge: .seconds(5), clock: clock)
     let manager = OperationManager(interceptors: [batch], clock: ManualClock())
     manager.maxConcurrentOperationCount = 1
     manager.add(Number(0, recorder: recorder))
@@ -105,8 +105,8 @@ import Testing
   func batch_lastWaitsForAToken_goesWithIt(batchIsFirst: Bool) async {
     let clock = ManualClock()
     let recorder = EventRecorder<Int>()
-    let batch = BatchInterceptor(maxCount: 3)
-    let limit = RateLimitInterceptor(tokens: 2, per: .seconds(4), clock: clock)
+    let batch = BatchInterceptor.batch(maxCount: 3)
+    let limit = AnyInterceptor.rateLimit(tokens: 2, per: .seconds(4), clock: clock)
     let manager = OperationManager(interceptors: batchIsFirst ? [batch, limit] : [limit, batch], clock: ManualClock())
     manager.maxConcurrentOperationCount = 1
     let handles = (0..<3).map { manager.add(Number($0, recorder: recorder)) }
@@ -120,8 +120,8 @@ import Testing
 
   @Test func batch_lastIsCancelledWhileARateLimitHoldsIt_waitsForAnother() async {
     let clock = ManualClock()
-    let batch = BatchInterceptor(maxCount: 3)
-    let limit = RateLimitInterceptor(tokens: 2, per: .seconds(4), clock: clock)
+    let batch = BatchInterceptor.batch(maxCount: 3)
+    let limit = AnyInterceptor.rateLimit(tokens: 2, per: .seconds(4), clock: clock)
     let manager = OperationManager(interceptors: [batch, limit], clock: ManualClock())
     let handles = (0..<3).map { manager.add(Number($0)) }
     await clock.waitForSleeper(dueIn: .seconds(2))
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test func batch_forSomeOnly_holdsNoOthers_whoeverAsks() async throws {
-    let batch = BatchInterceptor(where: { ($0 as? Number)?.number == 1 })
+    let batch = BatchInterceptor.batch(where: { ($0 as? Number)?.number == 1 })
     for (number, command) in [(1, InterceptCommand.hold), (2, .pass)] {
       var task = Number(number)
       let answer = try await batch.intercept(&task, batchCount: 0)
@@ -146,11 +146,11 @@ import Testing
     "Another question to the rate limit before the task is held, as after a timeout, leaves nobody waiting for ever")
   func rateLimit_askedAboutAnotherMeanwhile_releasesTheTask() async {
     let clock = ManualClock()
-    let limit = RateLimitInterceptor(tokens: 1, per: .seconds(4), clock: clock)
+    let limit = AnyInterceptor.rateLimit(tokens: 1, per: .seconds(4), clock: clock)
     let manager = OperationManager(
       interceptors: [
         limit,
-        TypedInterceptor(Number.self) { _, _ in
+        .intercepting(Number.self) { _, _ in
           var other = Number(99)
           _ = try await limit.intercept(&other, batchCount: 0)
           return .execute

@@ -13,8 +13,8 @@ import Testing
         var error: any Error = TestError.first
         for number in 0..<100_000 {
           error = ManagedTaskError(
-            .reactionFailed, taskIdentifier: number, taskDescription: "Task", participant: "Reactor",
-            underlying: isUnderlying ? error : nil, original: isUnderlying ? TestError.second : error)
+            .reactionFailed, taskID: number, taskDescription: "Task", participant: "Reactor",
+            cause: isUnderlying ? error : nil, original: isUnderlying ? TestError.second : error)
         }
         return "\(error)"
       }
@@ -28,7 +28,7 @@ import Testing
   @Test("Names of any length are cut in the text, and whole in the error")
   func longNames_areCut() {
     let name = String(repeating: "long ", count: 200_000)
-    let error = ManagedTaskError(.discarded, taskIdentifier: 1, taskDescription: name, participant: name)
+    let error = ManagedTaskError(.discarded, taskID: 1, taskDescription: name, participant: name)
     #expect(error.taskDescription == name && error.participant == name)
     #expect(
       "\(error)".hasPrefix("Task 1 (\(name.prefix(200))…) was discarded by the interceptor \(name.prefix(200))…, and"))

@@ -93,7 +93,7 @@ import Testing
     let operation = NeverFinishingOperation<Int>(holdsOn: true)
     var manager: OperationManager? = OperationManager(
       interceptors: [
-        TypedInterceptor(Number.self) { _, _ in .hold }
+        .intercepting(Number.self) { _, _ in .hold }
       ], clock: ManualClock())
     let executing = manager!.add(AnyManagedTask { operation })
     let held = manager!.add(Number(1))
@@ -107,18 +107,80 @@ import Testing
     #expect(await settled(executing).value == 3)
   }
 
-  @Test func shutdown_withWork_settlesEverything() async {
+  @Test func stop_withoutGrace_cancelsEverythingAtOnce() async {
     let manager = OperationManager(
-      interceptors: [TypedInterceptor(Number.self) { _, _ in .hold }], clock: ManualClock())
+      interceptors: [.intercepting(Number.self) { _, _ in .hold }], clock: ManualClock())
     let operation = NeverFinishingOperation<Int>()
     let executing = manager.add(AnyManagedTask { operation })
     let held = manager.add(Number(1))
     let pending = manager.add(Number(2), startImmediately: false)
     await operation.started.wait()
-    await manager.shutdown()
+    await manager.stop()
     for handle in [executing, held, pending] { #expect(handle.outcome?.isCancelled == true) }
-    #expect(managedError(await settled(manager.add(Number(3))))?.code == .shutDown)
-    await manager.shutdown()
+    #expect(managedError(await settled(manager.add(Number(3))))?.code == .stopped)
+    await manager.stop()
+  }
+
+  @Test func stop_withGrace_executingWorkEndsWithinIt() async {
+    let clock = ManualClock()
+    let reactions = Locked(0)
+    let manager = OperationManager(
+      interceptors: [.intercepting(Number.self) { _, _ in .hold }],
+      reactors: [
+        .reacting(when: { _, _ in
+          reactions.increment()
+          return true
+        }) { _ in .requeue() }
+      ], clock: clock)
+    let operations = (0..<2).map { _ in HeldOperation<Int>() }
+    let executing = operations.map { operation in manager.add(AnyManagedTask(makeOperation: { operation })) }
+    for operation in operations { await operation.started.wait() }
+    let waiting = [
+      manager.add(Number(1)), manager.add(Number(2), startImmediately: false),
+      manager.add(Number(3), after: .seconds(9)),
+    ]
+    await until(waiting[0].state == .held)
+    let stopped = Task { await manager.stop(grace: .seconds(5)) }
+    for handle in waiting { #expect(await settled(handle).isCancelled) }
+    #expect(executing.allSatisfy { $0.outcome == nil })
+    #expect(managedError(await settled(manager.add(Number(4))))?.code == .stopped)
+    operations[0].finish(with: 7)
+    operations[1].reject(with: TestError.first)
+    await stopped.value
+    #expect(executing[0].outcome?.value == 7)
+    #expect(executing[1].outcome?.error as? TestError == .first)
+    #expect(reactions.current == 0)
+  }
+
+  @Test func stop_graceHasPassed_cancelsExecutingWork() async {
+    let clock = ManualClock()
+    let manager = OperationManager(clock: clock)
+    let operation = NeverFinishingOperation<Int>()
+    let handle = manager.add(AnyManagedTask(makeOperation: { operation }))
+    await operation.started.wait()
+    let stopped = Task { await manager.stop(grace: .seconds(5)) }
+    await clock.waitForSleeper(dueIn: .seconds(5))
+    clock.advance(by: .seconds(4))
+    #expect(handle.outcome == nil)
+    clock.advance(by: .seconds(1))
+    await stopped.value
+    #expect(handle.outcome?.isCancelled == true)
+  }
+
+  @Test(arguments: [nil, Duration.zero, .seconds(-1)])
+  func stop_duringAGrace_withoutOne_cancelsAtOnce(_ grace: Duration?) async {
+    let clock = ManualClock()
+    let manager = OperationManager(clock: clock)
+    let operation = NeverFinishingOperation<Int>()
+    let handle = manager.add(AnyManagedTask(makeOperation: { operation }))
+    await operation.started.wait()
+    let stopped = Task { await manager.stop(grace: .seconds(5)) }
+    await clock.waitForSleeper(dueIn: .seconds(5))
+    await manager.stop(grace: grace)
+    #expect(handle.outcome?.isCancelled == true)
+    await stopped.value
+    // A grace that comes too late changes nothing.
+    await manager.stop(grace: .seconds(5))
   }
 
   @Test func run_callerCancelled_cancelsTheTask() async {

@@ -1,9 +1,10 @@
 import CompositeOperations
 import Foundation
 import HTTPOperations
-import ManagedOperations
 import TestSupport
 import Testing
+
+@testable import ManagedOperations
 
 /// Interceptors and reactors by their short names.
 @Suite("6 Interceptors and reactors after a dot", .timeLimit(.minutes(30))) struct MemberTests {
@@ -35,9 +36,12 @@ import Testing
     #expect(try await manager.run(Scripted { $0 == 1 ? failing(TestError.first) : succeeding($0) }) == 2)
     #expect(seen.events == ["Number", "Number", "Scripted<Int>"])
     #expect(
-      manager.interceptors.map { "\(type(of: $0))" } == [
-        "ClosureInterceptor", "TypedInterceptor<Number>", "BatchInterceptor", "RateLimitInterceptor",
-        "HeaderInterceptor",
+      manager.interceptors.map(participantName) == [
+        ".intercepting", ".intercepting(Number.self)", ".batch", ".rateLimit", ".headers",
+      ])
+    #expect(
+      manager.reactors.map(participantName) == [
+        ".reacting(to: Number.self)", ".reacting", ".retrying", ".refreshingToken",
       ])
   }
 }

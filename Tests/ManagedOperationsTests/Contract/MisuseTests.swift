@@ -23,30 +23,30 @@ struct MisuseTests {
 
   @Test func batch_ofNone_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = BatchInterceptor(maxCount: 0)
+      _ = BatchInterceptor.batch(maxCount: 0)
     }
-    try expect(result, says: "BatchInterceptor", "maxCount of 0", "Use 1")
+    try expect(result, says: ".batch", "maxCount of 0", "Use 1")
   }
 
   @Test func batchAge_inThePast_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = BatchInterceptor(maxAge: .seconds(-1))
+      _ = BatchInterceptor.batch(maxAge: .seconds(-1))
     }
-    try expect(result, says: "BatchInterceptor", "in the past", "Use zero or more")
+    try expect(result, says: ".batch", "in the past", "Use zero or more")
   }
 
   @Test func rate_withoutTokens_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = RateLimitInterceptor(tokens: 0, per: .seconds(1))
+      _ = AnyInterceptor.rateLimit(tokens: 0, per: .seconds(1))
     }
-    try expect(result, says: "RateLimitInterceptor", "0 tokens", "at least 1")
+    try expect(result, says: ".rateLimit", "0 tokens", "at least 1")
   }
 
   @Test func rate_withoutTime_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = RateLimitInterceptor(tokens: 1, per: .zero)
+      _ = AnyInterceptor.rateLimit(tokens: 1, per: .zero)
     }
-    try expect(result, says: "RateLimitInterceptor", "positive duration")
+    try expect(result, says: ".rateLimit", "positive duration")
   }
   #endif
 
@@ -54,7 +54,7 @@ struct MisuseTests {
     let used = succeeding(1)
     used.start()
     let manager = OperationManager(
-      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
+      reactors: [.retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
     let error = managedError(await settled(manager.add(AnyManagedTask(makeOperation: { used }))))
     #expect(error?.code == .operationAlreadyFinished)
     #expect(error?.errorDescription?.contains("make a new one in makeOperation()") == true)
@@ -62,7 +62,7 @@ struct MisuseTests {
 
   @Test func makeOperation_throws_failsAndIsReactedTo() async throws {
     let manager = OperationManager(
-      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
+      reactors: [.retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
     let value = try await manager.run(
       Scripted { attempt in
         if attempt == 1 { throw TestError.first }
@@ -77,15 +77,15 @@ struct MisuseTests {
   @Test func interceptor_throws_isAnErrorThatNamesIt() async throws {
     let manager = OperationManager(
       interceptors: [
-        TypedInterceptor(Number.self) { task, _ in
+        .intercepting(Number.self) { task, _ in
           if task.number == 1 { throw TestError.first }
           if task.number == 2 { throw CancellationError() }
           return .execute
         }
       ], clock: ManualClock())
     let error = managedError(await settled(manager.add(Number(1))))
-    #expect(error?.code == .interceptionFailed && error?.underlying as? TestError == .first)
-    #expect(error?.participant == "TypedInterceptor<Number>")
+    #expect(error?.code == .interceptionFailed && error?.cause as? TestError == .first)
+    #expect(error?.participant == ".intercepting(Number.self)")
     #expect(await settled(manager.add(Number(2))).isCancelled)
     #expect(try await manager.run(Number(3)) == 3)
     await manager.waitUntilIdle()

@@ -25,7 +25,7 @@ import Testing
     let server = Server()
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(when: { outcome, _ in outcome.error is TestError }) { _ in
+        .reacting(when: { outcome, _ in outcome.error is TestError }) { _ in
           server.refreshes.increment()
           server.token.withLock { $0 = 1 }
           return .requeue()
@@ -43,7 +43,7 @@ import Testing
     let late = HeldOperation<Int>()
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(when: { outcome, _ in outcome.error is TestError }) { _ in
+        .reacting(when: { outcome, _ in outcome.error is TestError }) { _ in
           reactions.increment()
           return .requeue()
         }
@@ -60,7 +60,7 @@ import Testing
     let attempts = Locked(0)
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(
+        .reacting(
           configuration: ReactorConfiguration(maxRequeues: 2), when: { outcome, _ in outcome.error != nil }
         ) { _ in .requeue() }
       ], clock: ManualClock())
@@ -76,11 +76,11 @@ import Testing
   @Test func react_throws_failsWithBothErrors() async {
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in throw TestError("reactor") }
+        .reacting(when: { outcome, _ in outcome.error != nil }) { _ in throw TestError("reactor") }
       ], clock: ManualClock())
     let error = managedError(await settled(manager.add(Scripted<Int> { _ in failing(TestError("work")) })))
     #expect(error?.code == .reactionFailed)
-    #expect(error?.underlying as? TestError == TestError("reactor"))
+    #expect(error?.cause as? TestError == TestError("reactor"))
     #expect(error?.original as? TestError == TestError("work"))
   }
 
@@ -89,7 +89,7 @@ import Testing
     let reacting = Gate()
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(
+        .reacting(
           configuration: ReactorConfiguration(timeout: .seconds(7)), when: { outcome, _ in outcome.error != nil }
         ) { _ in
           reacting.open()
@@ -111,7 +111,7 @@ import Testing
   @Test func retry_policy_decides() async throws {
     let clock = ManualClock()
     let manager = OperationManager(
-      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(2)), jitter: .none))],
+      reactors: [.retrying(RetryPolicy(maxAttempts: 3, backoff: .constant(.seconds(2)), jitter: .none))],
       clock: clock)
     let handle = manager.add(Scripted<Int> { $0 < 3 ? failing(TestError("\($0)")) : succeeding($0) })
     for _ in 0..<2 {
@@ -124,7 +124,7 @@ import Testing
   @Test func retry_retryAfter_isHonoured() async throws {
     let clock = ManualClock()
     let manager = OperationManager(
-      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(2)), jitter: .none))],
+      reactors: [.retrying(RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(2)), jitter: .none))],
       clock: clock)
     let handle = manager.add(
       Scripted<Int> { $0 == 1 ? failing(HTTPStatusError(status: 503, headers: ["Retry-After": "30"])) : succeeding($0) }
@@ -141,13 +141,13 @@ import Testing
       asked.withLock { $0 = 0 }
       let manager = OperationManager(
         interceptors: [
-          ClosureInterceptor { _, _ in
+          .intercepting { _, _ in
             asked.increment()
             return .execute
           }
         ],
         reactors: [
-          ClosureReactor(
+          .reacting(
             configuration: ReactorConfiguration(reinterceptsOnRequeue: reintercepts),
             when: { outcome, _ in outcome.error != nil }
           ) { _ in .requeue() }
@@ -164,15 +164,15 @@ import Testing
     let clock = ManualClock()
     let manager = OperationManager(
       interceptors: [
-        BatchInterceptor(maxCount: 4), RateLimitInterceptor(tokens: 4, per: .seconds(60), clock: clock),
-        TypedInterceptor(Number.self) { task, _ in
+        .batch(maxCount: 4), .rateLimit(tokens: 4, per: .seconds(60), clock: clock),
+        .intercepting(Number.self) { task, _ in
           task.number = token.current
           return .execute
         },
       ],
       reactors: [
-        TypedReactor(
-          Number.self, configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true),
+        .reacting(
+          to: Number.self, configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true),
           when: { outcome, _ in outcome.value == 1 }
         ) { _ in
           token.withLock { $0 = 2 }
@@ -199,7 +199,7 @@ import Testing
       let answer = Gate()
       let manager = OperationManager(
         reactors: [
-          ClosureReactor(key: { _ in key }, when: { outcome, _ in outcome.error != nil }) { _ in
+          .reacting(key: { _ in key }, when: { outcome, _ in outcome.error != nil }) { _ in
             reacting.open()
             do { try await answer.waitUnlessCancelled() } catch {}
             wasCancelled.withLock { $0 = Task.isCancelled }

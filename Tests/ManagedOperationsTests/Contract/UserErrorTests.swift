@@ -24,8 +24,8 @@ import Testing
   private func manager(_ react: @escaping @Sendable (ReactionContext) async throws -> Reaction) -> OperationManager {
     OperationManager(
       reactors: [
-        ClosureReactor(key: { _ in nil }, when: { outcome, _ in outcome.error != nil }, react),
-        ClosureReactor(key: { _ in nil }, when: { outcome, _ in outcome.error is TestError }) { _ in
+        .reacting(key: { _ in nil }, when: { outcome, _ in outcome.error != nil }, react),
+        .reacting(key: { _ in nil }, when: { outcome, _ in outcome.error is TestError }) { _ in
           try await Gate().waitUnlessCancelled()
           return .deliver
         },
@@ -77,8 +77,8 @@ import Testing
     let strong = Locked<OperationManager?>(nil)
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in .fail(TestError.second) },
-        ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in
+        .reacting(when: { outcome, _ in outcome.error != nil }) { _ in .fail(TestError.second) },
+        .reacting(when: { outcome, _ in outcome.error != nil }) { _ in
           await gate.wait()
           throw BusyError(strong.current!, released: released)
         },

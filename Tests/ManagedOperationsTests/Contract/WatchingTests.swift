@@ -5,31 +5,14 @@ import TestSupport
 import Testing
 
 @Suite("6 Watching a manager", .timeLimit(.minutes(30))) struct WatchingTests {
-  @Test("What a log handler does takes effect before it returns, also when it is told of the end")
-  func logHandler_usesOperations_theyReactAtOnce() async {
-    let manager = OperationManager(clock: ManualClock())
-    let other = OperationManager(clock: ManualClock())
-    let wasSettled = EventRecorder<Bool>()
-    manager.setLogHandler { message in
-      guard message.category == .tasks else { return }
-      let group = other.add(contentsOf: [Number(1), Number(2)], startImmediately: false)
-      group.cancel()
-      wasSettled.record(group.outcome?.isCancelled == true)
-    }
-    manager.add(Number(1))
-    await wasSettled.wait(forCount: 3)
-    #expect(wasSettled.events == [true, true, true])
-  }
-
   @Test("A completion that takes its time holds up no event of another task")
   func blockingCompletion_holdsUpNoEvent() async {
     let manager = OperationManager(clock: ManualClock())
     let release = Gate()
     let blocked = Gate()
     let finished = EventRecorder<Int>()
-    manager.setLogHandler { message in
-      if message.text.contains("finished") { finished.record(message.taskIdentifier) }
-    }
+    let events = manager.events()
+    Task { for await event in events where event.kind == .finished { finished.record(event.taskID) } }
     let slow = manager.add(Number(1), startImmediately: false)
     slow.completion = { _ in
       blocked.open()
@@ -39,9 +22,62 @@ import Testing
     await blocked.wait()
     let next = manager.add(Number(2))
     await finished.wait(forCount: 1)
-    #expect(finished.events == [next.identifier])
+    #expect(finished.events == [next.id])
     release.open()
     await finished.wait(forCount: 2)
-    #expect(finished.events == [next.identifier, slow.identifier])
+    #expect(finished.events == [next.id, slow.id])
+  }
+
+  // MARK: - Nothing goes silently
+
+  /// The last event of each task, in the order in which they were told.
+  private func lastEvents(_ body: (OperationManager) async -> Void) async -> [String] {
+    let events: AsyncStream<ManagedEvent>
+    do {
+      let manager = OperationManager(
+        interceptors: [.intercepting(Number.self) { task, _ in task.number == 0 ? .discard : .hold }],
+        clock: ManualClock())
+      events = manager.events()
+      await body(manager)
+    }
+    var last: [Int: String] = [:]
+    for await event in events {
+      #expect(last[event.taskID]?.hasPrefix("finished") != true)
+      let code = (event.outcome?.error as? ManagedTaskError).map { " \($0.code)" } ?? ""
+      last[event.taskID] = "\(event.kind)\(code)"
+    }
+    return last.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  @Test func discarded_handleNotKept_isTold() async {
+    let last = await lastEvents { manager in
+      manager.add(Number(0))
+      await manager.waitUntilIdle()
+    }
+    #expect(last == ["finished discarded"])
+  }
+
+  @Test func managerReleased_handlesNotKept_isTold() async {
+    let last = await lastEvents { manager in
+      manager.isSuspended = true
+      manager.add(Number(1))
+      manager.add(AnyManagedTask {})
+    }
+    #expect(last == ["finished managerReleased", "finished managerReleased"])
+  }
+
+  @Test func added_afterStop_isTold() async {
+    let last = await lastEvents { manager in
+      await manager.stop()
+      manager.add(Number(1))
+    }
+    #expect(last == ["finished stopped"])
+  }
+
+  @Test func handle_releasedBeforeItsStart_isDropped() async {
+    let last = await lastEvents { manager in
+      _ = manager.add(Number(1), startImmediately: false)
+    }
+    #expect(last == ["dropped"])
   }
 }

@@ -23,7 +23,7 @@ import FoundationNetworking
       let asked = request(server.url())
       let error = await #expect(throws: HTTPError.self) { try await http.data(for: asked) }
       #expect(error?.code == .bodyTooLarge)
-      let group = http.add(contentsOf: [HTTPTask(asked)])
+      let group = http.operations.add(contentsOf: [HTTPTask(asked)])
       #expect((await settled(group.handles[0]).error as? HTTPError)?.code == .bodyTooLarge)
     }
   }
@@ -36,12 +36,12 @@ import FoundationNetworking
       let http = HTTPManager(
         options: small,
         interceptors: [
-          TypedInterceptor(HTTPTask.self) { task, _ in
+          .intercepting(HTTPTask.self) { task, _ in
             if task.request.httpMethod == "PUT" { task.options?.bodyInMemory = 5 }
             return .execute
           }
         ], clock: ManualClock())
-      let own = try await http.run(HTTPTask(asked, options: HTTPOptions(bodyInMemory: 5)))
+      let own = try await http.operations.run(HTTPTask(asked, options: HTTPOptions(bodyInMemory: 5)))
       #expect(own.body.count == 5)
       let changed = try await http.data(for: request(server.url(), "PUT"))
       #expect(changed.body.count == 5)
@@ -56,13 +56,13 @@ import FoundationNetworking
       server.route("/", .ok())
       let http = HTTPManager(
         interceptors: [
-          TypedInterceptor(HTTPTask.self) { task, _ in
+          .intercepting(HTTPTask.self) { task, _ in
             task.headers["Authorization"] = "Bearer new"
             return .execute
           }
         ], clock: ManualClock())
       let task = HTTPTask(request(server.url(), token: "old"), headers: ["X-Color": "red"])
-      try await http.run(task)
+      try await http.operations.run(task)
       let sent = server.requests.events.first?.headers
       #expect(sent?["authorization"] == "Bearer new" && sent?["x-color"] == "red")
     }
@@ -75,7 +75,7 @@ import FoundationNetworking
       server.route("/", .ok())
       let http = HTTPManager(clock: ManualClock())
       let asked = request(server.url())
-      let error = await settled(http.add(HTTPTask(asked, headers: [name: value]))).error as? HTTPError
+      let error = await settled(http.operations.add(HTTPTask(asked, headers: [name: value]))).error as? HTTPError
       let other = await outcomeOfStarting(HTTPOperation(asked, headers: [name: value])).error as? HTTPError
       #expect(error?.code == .invalidRequest)
       #expect(error.map { "\($0)" } == other.map { "\($0)" })
@@ -91,7 +91,7 @@ import FoundationNetworking
         let fields: HTTPHeaders = ["Authorization": "Bearer a", "X-Api-Key": "s", "X-Color": "red"]
         let task = HTTPTask(
           request(first.url()), headers: fields, options: HTTPOptions(secretFields: ["x-api-key"]))
-        try await HTTPManager(clock: ManualClock()).run(task)
+        try await HTTPManager(clock: ManualClock()).operations.run(task)
         let (here, there) = (first.requests.events.first?.headers, second.requests.events.first?.headers)
         #expect(here?["authorization"] == "Bearer a" && here?["x-api-key"] == "s" && here?["x-color"] == "red")
         #expect(there?["authorization"] == nil && there?["x-api-key"] == nil && there?["x-color"] == "red")
@@ -102,8 +102,8 @@ import FoundationNetworking
   @Test func headers_ofATask_areReplacedByAnInterceptors() async throws {
     try await withServer { server in
       server.route("/", .ok())
-      let http = HTTPManager(interceptors: [HeaderInterceptor(["X-Color": "blue"])], clock: ManualClock())
-      try await http.run(HTTPTask(request(server.url()), headers: ["x-color": "red", "X-Size": "1"]))
+      let http = HTTPManager(interceptors: [.headers(["X-Color": "blue"])], clock: ManualClock())
+      try await http.operations.run(HTTPTask(request(server.url()), headers: ["x-color": "red", "X-Size": "1"]))
       let sent = server.requests.events.first?.headers
       #expect(sent?["x-color"] == "blue" && sent?["x-size"] == "1")
     }

@@ -47,7 +47,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
         try await http.decode(Forecast.self, for: request(server.url("/page")))
       }
       await #expect(throws: HTTPStatusError.self) { try await http.data(for: request(server.url("/none"))) }
-      await http.waitUntilIdle()
+      await http.operations.waitUntilIdle()
     }
   }
 
@@ -56,9 +56,9 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       server.route("/a", .ok("a"))
       server.route("/b", .ok("b"))
       let http = HTTPManager(clock: ManualClock())
-      let first = http.add(request(server.url("/a")), startImmediately: false)
-      let second = http.add(HTTPTask(request(server.url("/b"))), startImmediately: false)
-      #expect(first.state == .pending && first.identifier != second.identifier)
+      let first = http.operations.add(HTTPTask(request(server.url("/a"))), startImmediately: false)
+      let second = http.operations.add(HTTPTask(request(server.url("/b"))), startImmediately: false)
+      #expect(first.state == .pending && first.id != second.id)
       let bodies = try await zip(first.map(\.body), second.map(\.body)).run()
       #expect(bodies.0 == Data("a".utf8) && bodies.1 == Data("b".utf8))
     }
@@ -69,9 +69,9 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       server.route("/right", .ok())
       let http = HTTPManager(
         interceptors: [
-          HeaderInterceptor(["X-Color": "red", "X-Size": "1"]),
-          HeaderInterceptor(where: { $0.httpMethod == "PUT" }) { _ in ["X-Size": "2"] },
-          TypedInterceptor(HTTPTask.self) { task, _ in
+          .headers(["X-Color": "red", "X-Size": "1"]),
+          .headers(where: { $0.httpMethod == "PUT" }) { _ in ["X-Size": "2"] },
+          .intercepting(HTTPTask.self) { task, _ in
             task.request.url = URL(string: server.url("/right"))
             return .execute
           },
@@ -79,7 +79,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       _ = try await http.data(for: request(server.url("/wrong")))
       var put = HTTPTask(request(server.url("/wrong"), "PUT"))
       put.request.setValue("mine", forHTTPHeaderField: "x-color")
-      try await http.run(put)
+      try await http.operations.run(put)
       let sent = server.requests.events
       #expect(sent.map(\.path) == ["/right", "/right"])
       #expect(sent.map { $0.headers["x-size"] } == ["1", "2"] && sent.map { $0.headers["x-color"] } == ["red", "red"])
@@ -90,7 +90,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
     try await withServer { server in
       server.route("/", HTTPAnswer.ok().held(by: Gate()))
       let http = HTTPManager(clock: ManualClock())
-      let handle = http.add(request(server.url()))
+      let handle = http.operations.add(HTTPTask(request(server.url())))
       await server.requests.wait(forCount: 1)
       handle.cancel()
       handle.cancel()
@@ -109,7 +109,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       server.route("/", HTTPAnswer.ok().held(by: Gate()))
       let clock = ManualClock()
       let http = HTTPManager(clock: clock)
-      let handle = http.add(HTTPTask(request(server.url()), timeout: .seconds(5)))
+      let handle = http.operations.add(HTTPTask(request(server.url()), timeout: .seconds(5)))
       await server.requests.wait(forCount: 1)
       clock.advance(by: .seconds(5))
       #expect((await settled(handle).error as? ManagedTaskError)?.code == .timedOut)
@@ -117,16 +117,18 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
     }
   }
 
-  @Test func shutdown_endsEverything() async throws {
+  @Test func stop_endsEverything() async throws {
     try await withServer { server in
       server.route("/", HTTPAnswer.ok().held(by: Gate()))
       let http = HTTPManager(clock: ManualClock())
-      let handles = (0..<5).map { _ in http.add(request(server.url())) }
+      let handles = (0..<5).map { _ in http.operations.add(HTTPTask(request(server.url()))) }
       await server.requests.wait(forCount: 5)
-      await http.shutdown()
+      await http.operations.stop()
       #expect(handles.allSatisfy { $0.outcome?.isCancelled == true })
       await server.abandonedRequests.wait(forCount: 5)
-      #expect((await settled(http.add(request(server.url()))).error as? ManagedTaskError)?.code == .shutDown)
+      #expect(
+        (await settled(http.operations.add(HTTPTask(request(server.url())))).error as? ManagedTaskError)?.code
+          == .stopped)
     }
   }
 
@@ -145,11 +147,11 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
         (server.url("/huge"), .headerTooLarge), (server.url("/drop"), .connectionLost),
         (server.url("/garbage"), .malformedAnswer),
       ]
-      let handles = expected.map { http.add(request($0.0)) }
+      let handles = expected.map { http.operations.add(HTTPTask(request($0.0))) }
       for (handle, (url, code)) in zip(handles, expected) {
         #expect((await settled(handle).error as? HTTPError)?.code == code, "\(url)")
       }
-      await http.waitUntilIdle()
+      await http.operations.waitUntilIdle()
     }
   }
 
@@ -159,17 +161,17 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
     let asked = EventRecorder<String>()
     let http = HTTPManager(
       interceptors: [
-        HeaderInterceptor(timeout: .seconds(3)) { request in
+        .headers(timeout: .seconds(3)) { request in
           asked.record(request.url!.path)
           if request.url!.path == "/throws" { throw Refusal() }
           try await Gate().waitUnlessCancelled()
           return [:]
         }
       ], clock: clock)
-    let throwing = http.add(request("http://127.0.0.1:1/throws"))
+    let throwing = http.operations.add(HTTPTask(request("http://127.0.0.1:1/throws")))
     let thrown = await settled(throwing).error as? ManagedTaskError
-    #expect(thrown?.code == .interceptionFailed && thrown?.underlying is Refusal)
-    let hanging = http.add(request("http://127.0.0.1:1/hangs"))
+    #expect(thrown?.code == .interceptionFailed && thrown?.cause is Refusal)
+    let hanging = http.operations.add(HTTPTask(request("http://127.0.0.1:1/hangs")))
     await asked.wait(for: "/hangs")
     clock.advance(by: .seconds(3))
     #expect((await settled(hanging).error as? ManagedTaskError)?.code == .interceptionTimedOut)
@@ -179,7 +181,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
     try await withServer(keepsConnections: false) { server in
       server.route("/", .failing(2, then: .ok("at last")))
       let http = HTTPManager(
-        reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 3, backoff: .noDelay))], clock: ManualClock())
+        reactors: [.retrying(RetryPolicy(maxAttempts: 3, backoff: .noDelay))], clock: ManualClock())
       let answer = try await http.data(for: request(server.url()))
       #expect(answer.body == Data("at last".utf8))
       #expect(server.count("/") == 3)
@@ -193,8 +195,8 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       let delays = EventRecorder<Duration>()
       var policy = RetryPolicy(backoff: .noDelay)
       policy.willRetry = { _, _, delay in delays.record(delay) }
-      let http = HTTPManager(reactors: [RetryReactor(policy: policy)], clock: clock)
-      let handle = http.add(request(server.url()))
+      let http = HTTPManager(reactors: [.retrying(policy)], clock: clock)
+      let handle = http.operations.add(HTTPTask(request(server.url())))
       await clock.waitForSleeper(dueIn: .seconds(7))
       #expect(delays.events == [.seconds(7)])
       clock.advance(by: .seconds(6))
@@ -207,7 +209,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
   @Test func upload_isSentWholeAgain_whenItIsTriedAgain() async throws {
     try await withServer(keepsConnections: false) { server in
       server.route("/", HTTPRoute { $0.number == 1 ? .status(503) : .status(200, bytes: $0.body) })
-      let http = HTTPManager(reactors: [RetryReactor(policy: RetryPolicy(backoff: .noDelay))], clock: ManualClock())
+      let http = HTTPManager(reactors: [.retrying(RetryPolicy(backoff: .noDelay))], clock: ManualClock())
       let bytes = Data((0..<100_000).map(HTTPAnswer.largeByte))
       let response = try await http.upload(for: request(server.url(), "POST"), from: .data(bytes))
       #expect(response.body == bytes && server.requests.events.map(\.body.count) == [100_000, 100_000])
@@ -221,7 +223,7 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       server.route("/next", HTTPAnswer.ok("there").held(by: gate))
       var http: HTTPManager? = HTTPManager(configuration: .ephemeral, clock: ManualClock())
       let (manager, session) = (WeakReference(http!), WeakReference(http!.session))
-      var handle: OperationHandle<HTTPResponse>? = http!.add(request(server.url()))
+      var handle: OperationHandle<HTTPResponse>? = http!.operations.add(HTTPTask(request(server.url())))
       await server.requests.wait(forCount: 2)
       http = nil
       await untilReleased(manager)

@@ -5,12 +5,12 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-@Suite("HeaderInterceptor", .timeLimit(.minutes(30))) struct HeaderInterceptorTests {
+@Suite("Header fields of interceptors", .timeLimit(.minutes(30))) struct HeaderInterceptorTests {
   /// HTTP-8: a token that was read from a file, with its last line break. Foundation would leave the field out without a word.
   @Test(arguments: [("Authorization", "Bearer abc\n"), ("X A", "v"), ("X-Color", "a\r\nX-Injected: b")])
   func field_thatNoRequestMayHave_isAnError_andNothingIsSent(_ name: String, _ value: String) async throws {
     try await withServer { server in
-      let http = HTTPManager(interceptors: [HeaderInterceptor([name: value])], clock: ManualClock())
+      let http = HTTPManager(interceptors: [.headers([name: value])], clock: ManualClock())
       do {
         _ = try await http.data(for: request(server.url()))
         Issue.record("The request was made.")
@@ -28,7 +28,7 @@ import Testing
         first.route("/", .redirect(to: "/same"))
         first.route("/same", .redirect(to: second.url()))
         second.route("/", .ok())
-        let http = HTTPManager(interceptors: [HeaderInterceptor(["X-Api-Key": "secret"])], clock: ManualClock())
+        let http = HTTPManager(interceptors: [.headers(["X-Api-Key": "secret"])], clock: ManualClock())
         _ = try await http.data(for: request(first.url()))
         #expect(first.requests.events.map { $0.headers["x-api-key"] } == ["secret", "secret"])
         #expect(second.requests.events.map { $0.headers["x-api-key"] } == [nil])

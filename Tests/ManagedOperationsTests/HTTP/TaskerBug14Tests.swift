@@ -18,7 +18,7 @@ import FoundationNetworking
       configuration.httpAdditionalHeaders = ["X-Color": "red"]
       let classes = configuration.protocolClasses?.map(ObjectIdentifier.init)
       let http = HTTPManager(
-        configuration: configuration, interceptors: [HeaderInterceptor(["X-Size": "1"])], clock: ManualClock())
+        configuration: configuration, interceptors: [.headers(["X-Size": "1"])], clock: ManualClock())
       _ = try await http.data(for: request(server.url()))
       #expect(configuration.httpAdditionalHeaders?.count == 1)
       #expect(configuration.httpAdditionalHeaders?["X-Color"] as? String == "red")
@@ -35,7 +35,7 @@ import FoundationNetworking
         }.resume()
       }
       let http = HTTPManager(
-        interceptors: [HeaderInterceptor([:])], reactors: [RetryReactor(), TokenRefreshReactor { _ in }],
+        interceptors: [.headers([:])], reactors: [.retrying(), .refreshingToken { _ in }],
         clock: ManualClock())
       _ = try await http.data(for: request(server.url()))
       let sent = server.requests.events.map(\.headers)
@@ -51,11 +51,11 @@ import FoundationNetworking
       let asked = EventRecorder<String>()
       let http = HTTPManager(
         interceptors: [
-          TypedInterceptor(HTTPTask.self) { _, _ in
+          .intercepting(HTTPTask.self) { _, _ in
             asked.record("intercept")
             return .execute
           }
-        ], reactors: [TokenRefreshReactor { _ in asked.record("react") }], clock: ManualClock())
+        ], reactors: [.refreshingToken { _ in asked.record("react") }], clock: ManualClock())
       _ = try await http.data(for: request(server.url()))
       #expect(asked.events == ["intercept", "react", "intercept"])
     }
@@ -75,7 +75,7 @@ import FoundationNetworking
       let sent = server.requests.events.last?.headers
       #expect(sent?["x-color"] == "red" && sent?["cookie"] == "id=7")
       let url = try #require(URL(string: server.url("/held")))
-      let held = await settled(http.add(URLRequest(url: url))).error as? HTTPError
+      let held = await settled(http.operations.add(HTTPTask(URLRequest(url: url)))).error as? HTTPError
       #expect(held?.code == .timedOut)
     }
   }
@@ -110,7 +110,7 @@ import FoundationNetworking
       server.route("/", HTTPAnswer.ok().held(by: gate))
       var http: HTTPManager? = HTTPManager(clock: ManualClock())
       http!.operations.maxConcurrentOperationCount = 1
-      let handles = (0..<3).map { _ in http!.add(request(server.url())) }
+      let handles = (0..<3).map { _ in http!.operations.add(HTTPTask(request(server.url()))) }
       await server.requests.wait(forCount: 1)
       http = nil
       for handle in handles[1...] {

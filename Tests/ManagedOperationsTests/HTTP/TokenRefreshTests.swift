@@ -22,8 +22,8 @@ private final class TokenStore: Sendable {
   }
 
   /// Gives requests the token of the moment.
-  var interceptor: HeaderInterceptor {
-    HeaderInterceptor { [self] _ in ["Authorization": "Bearer \(current.current)"] }
+  var interceptor: AnyInterceptor {
+    .headers { [self] _ in ["Authorization": "Bearer \(current.current)"] }
   }
 }
 
@@ -73,13 +73,13 @@ private struct SecretServer {
       let http = HTTPManager(
         configuration: configuration, interceptors: [store.interceptor],
         reactors: [
-          TokenRefreshReactor { _ in
+          .refreshingToken { _ in
             try await store.refresh(from: server)
             refreshed.open()
           }
         ], clock: ManualClock())
       if let width { http.operations.maxConcurrentOperationCount = width }
-      let handles = (0..<100).map { http.add(request(server.url("/\($0)"))) }
+      let handles = (0..<100).map { http.operations.add(HTTPTask(request(server.url("/\($0)")))) }
       for (number, handle) in handles.enumerated() {
         #expect(await settled(handle).value?.body == Data("\(number)".utf8))
       }
@@ -94,7 +94,7 @@ private struct SecretServer {
       // All are intercepted, with the old token, before the first one is refused.
       secret.http.operations.maxConcurrentOperationCount = 1
       secret.http.operations.isSuspended = true
-      let handles = (0..<20).map { _ in secret.http.add(secret.request) }
+      let handles = (0..<20).map { _ in secret.http.operations.add(HTTPTask(secret.request)) }
       await until(handles.allSatisfy { $0.state == .queued })
       secret.http.operations.isSuspended = false
       for handle in handles { #expect(await settled(handle).value?.body == Data("secret".utf8)) }
@@ -121,16 +121,16 @@ private struct SecretServer {
     try await withServer { server in
       let allowed = Locked(0)
       server.route("/", HTTPRoute { _ in allowed.current > 0 ? .ok() : .status(401) })
-      let http = HTTPManager(reactors: [TokenRefreshReactor { _ in allowed.increment() }], clock: ManualClock())
+      let http = HTTPManager(reactors: [.refreshingToken { _ in allowed.increment() }], clock: ManualClock())
       var task = HTTPTask(request(server.url()))
       task.request.setValue("x", forHTTPHeaderField: "X-Changed")
       for round in 1...3 {
-        let answer = try await http.run(task)
+        let answer = try await http.operations.run(task)
         #expect(answer.status == 200)
         #expect(allowed.current == 1, "round \(round)")
       }
       allowed.withLock { $0 = 0 }
-      let secondAnswer = try await http.run(task)
+      let secondAnswer = try await http.operations.run(task)
       #expect(secondAnswer.status == 200)
       #expect(allowed.current == 1)
     }
@@ -141,8 +141,8 @@ private struct SecretServer {
       let refreshes = Locked(0)
       server.route("/", .status(401, body: "never"))
       let http = HTTPManager(
-        reactors: [TokenRefreshReactor(maxRequeues: 2) { _ in refreshes.increment() }], clock: ManualClock())
-      let error = await settled(http.add(request(server.url()))).error as? HTTPStatusError
+        reactors: [.refreshingToken(maxRequeues: 2) { _ in refreshes.increment() }], clock: ManualClock())
+      let error = await settled(http.operations.add(HTTPTask(request(server.url())))).error as? HTTPStatusError
       #expect(error?.status == 401 && error?.body == Data("never".utf8))
       #expect(server.count("/") == 3 && refreshes.current == 2)
     }
@@ -156,8 +156,8 @@ private struct SecretServer {
         if attempts.increment() == 1 { throw NoToken() }
         try await store.refresh(from: server)
       }
-      let error = await settled(secret.http.add(secret.request)).error as? ManagedTaskError
-      #expect(error?.code == .reactionFailed && error?.underlying is NoToken)
+      let error = await settled(secret.http.operations.add(HTTPTask(secret.request))).error as? ManagedTaskError
+      #expect(error?.code == .reactionFailed && error?.cause is NoToken)
       #expect((error?.original as? HTTPStatusError)?.status == 401)
       let answer = try await secret.http.data(for: secret.request)
       #expect(answer.status == 200)
@@ -169,7 +169,7 @@ private struct SecretServer {
       try await withServer { second in
         let keys = EventRecorder<String>()
         for server in [first, second] { server.route("/", .failing(1, with: .status(401), then: .ok())) }
-        let http = HTTPManager(reactors: [TokenRefreshReactor { keys.record($0.key ?? "none") }], clock: ManualClock())
+        let http = HTTPManager(reactors: [.refreshingToken { keys.record($0.key ?? "none") }], clock: ManualClock())
         async let one = http.data(for: request(first.url()))
         async let two = http.data(for: request(second.url()))
         let statuses = try await [one.status, two.status]
@@ -186,10 +186,10 @@ private struct SecretServer {
       server.route("/403", .failing(1, with: .status(403), then: .ok()))
       server.route("/401", .failing(1, with: .status(401), then: .ok()))
       let http = HTTPManager(
-        reactors: [TokenRefreshReactor(statuses: [401, 403]) { _ in refreshes.increment() }], clock: ManualClock())
+        reactors: [.refreshingToken(statuses: [401, 403]) { _ in refreshes.increment() }], clock: ManualClock())
       let answer = try await http.data(for: request(server.url("/403")))
       #expect(answer.status == 200)
-      let secondAnswer = try await http.run(HTTPTask(request(server.url("/401")), acceptedStatuses: nil))
+      let secondAnswer = try await http.operations.run(HTTPTask(request(server.url("/401")), acceptedStatuses: nil))
       #expect(secondAnswer.status == 200)
       #expect(refreshes.current == 2)
     }
@@ -201,12 +201,12 @@ private struct SecretServer {
       server.route("/", .failing(2, with: .status(401), then: .ok()))
       let http = HTTPManager(
         reactors: [
-          TokenRefreshReactor { _ in
+          .refreshingToken { _ in
             refreshing.open()
             await mayGoOn.wait()
           }
         ], clock: ManualClock())
-      let handles = (0..<2).map { _ in http.add(request(server.url())) }
+      let handles = (0..<2).map { _ in http.operations.add(HTTPTask(request(server.url()))) }
       await refreshing.wait()
       handles[0].cancel()
       #expect(await settled(handles[0]).isCancelled)

@@ -13,9 +13,9 @@ struct OriginalBugsT01ToT09 {
       let completions = Locked(0)
       let reactions = Locked(0)
       let manager = OperationManager(
-        interceptors: [BatchInterceptor(maxCount: 10)],
+        interceptors: [.batch(maxCount: 10)],
         reactors: [
-          ClosureReactor(
+          .reacting(
             configuration: ReactorConfiguration(timeout: nil), when: { outcome, _ in outcome.error != nil }
           ) { _ in
             reactions.increment()
@@ -49,14 +49,14 @@ struct OriginalBugsT01ToT09 {
     }
     let manager = OperationManager(
       interceptors: [
-        TypedInterceptor(Scripted<Int>.self) { _, _ in
+        .intercepting(Scripted<Int>.self) { _, _ in
           touch()
           return .execute
         }
       ],
       reactors: [
-        TypedReactor(
-          Scripted<Int>.self,
+        .reacting(
+          to: Scripted<Int>.self,
           when: { outcome, _ in
             touch()
             return outcome.error != nil
@@ -67,8 +67,6 @@ struct OriginalBugsT01ToT09 {
         }
       ], clock: ManualClock())
     managerBox.withLock { $0 = manager }
-    // It is told of every task that it adds, so it adds none.
-    manager.setLogHandler { _ in if let handle = known.current { states.record(handle.state) } }
     let handle = manager.add(
       Scripted { attempt in
         touch()
@@ -96,13 +94,13 @@ struct OriginalBugsT01ToT09 {
     for place in ["interceptor", "shouldReact", "react", "body"] {
       let manager = OperationManager(
         interceptors: [
-          ClosureInterceptor { _, _ in
+          .intercepting { _, _ in
             if place == "interceptor" { known.current?.cancel() }
             return .execute
           }
         ],
         reactors: [
-          ClosureReactor(when: { outcome, _ in
+          .reacting(when: { outcome, _ in
             if place == "shouldReact" { known.current?.cancel() }
             return true
           }) { _ in
@@ -131,7 +129,7 @@ struct OriginalBugsT01ToT09 {
     let answers = Gate()
     let manager = OperationManager(
       interceptors: [
-        TypedInterceptor(Number.self, timeout: nil) { _, _ in
+        .intercepting(Number.self, timeout: nil) { _, _ in
           asked.open()
           await answers.wait()
           return .execute
@@ -153,7 +151,7 @@ struct OriginalBugsT01ToT09 {
   func t04_completionsAreAlike() async {
     let manager = OperationManager(
       interceptors: [
-        TypedInterceptor(Number.self) { task, _ in task.number < 0 ? .discard : .execute }
+        .intercepting(Number.self) { task, _ in task.number < 0 ? .discard : .execute }
       ], clock: ManualClock())
     for handle in [
       manager.add(Number(1), startImmediately: false), manager.add(Number(-1), startImmediately: false),
@@ -165,7 +163,7 @@ struct OriginalBugsT01ToT09 {
         readable.withLock { $0 = handle?.outcome != nil && handle?.isFinished == false }
         spy.completion(outcome)
       }
-      if handle.identifier % 3 == 0 { handle.cancel() } else { handle.start() }
+      if handle.id % 3 == 0 { handle.cancel() } else { handle.start() }
       _ = await spy.first()
       #expect(spy.count == 1)
       #expect(readable.current == true)
@@ -191,9 +189,9 @@ struct OriginalBugsT01ToT09 {
     let clock = ManualClock()
     let reacting = Gate()
     var manager: OperationManager? = OperationManager(
-      interceptors: [TypedInterceptor(Number.self) { _, _ in .hold }],
+      interceptors: [.intercepting(Number.self) { _, _ in .hold }],
       reactors: [
-        ClosureReactor(when: { _, _ in true }) { _ in
+        .reacting(when: { _, _ in true }) { _ in
           reacting.open()
           try await Gate().waitUnlessCancelled()
           return .deliver
@@ -208,7 +206,7 @@ struct OriginalBugsT01ToT09 {
     for handle in [delayed, held, reacted, pending] {
       let error = managedError(await settled(handle))
       #expect(error?.code == .managerReleased)
-      #expect(error?.taskIdentifier == handle.identifier)
+      #expect(error?.taskID == handle.id)
     }
   }
 
@@ -216,7 +214,7 @@ struct OriginalBugsT01ToT09 {
   func t07_typesAreKept() async throws {
     let manager = OperationManager(
       interceptors: [
-        TypedInterceptor(AnyManagedTask<Int>.self) { task, _ in
+        .intercepting(AnyManagedTask<Int>.self) { task, _ in
           task = AnyManagedTask { 7 }
           return .execute
         }
@@ -255,12 +253,12 @@ struct OriginalBugsT01ToT09 {
     let react = Gate()
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(when: { outcome, _ in outcome.error as? TestError == .first }) { _ in
+        .reacting(when: { outcome, _ in outcome.error as? TestError == .first }) { _ in
           slowIsReacting.open()
           await slowReaction.wait()
           return .deliver
         },
-        ClosureReactor(
+        .reacting(
           configuration: ReactorConfiguration(suspendsQueue: true),
           when: { outcome, _ in outcome.error as? TestError == .second }
         ) { _ in

@@ -11,8 +11,8 @@ struct OriginalBugsT10ToT17 {
   func t10_doneTasks_areReleased() async {
     let released = (0..<3).map { _ in Gate() }
     let manager = OperationManager(
-      interceptors: [BatchInterceptor(maxCount: 1)],
-      reactors: [ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in .requeue() }], clock: ManualClock()
+      interceptors: [.batch(maxCount: 1)],
+      reactors: [.reacting(when: { outcome, _ in outcome.error != nil }) { _ in .requeue() }], clock: ManualClock()
     )
     do {
       let probes = released.map(ReleaseProbe.init)
@@ -44,7 +44,7 @@ struct OriginalBugsT10ToT17 {
     let unblock = Gate()
     let manager = OperationManager(
       reactors: [
-        ClosureReactor(
+        .reacting(
           configuration: ReactorConfiguration(timeout: .seconds(2)), when: { outcome, _ in outcome.error != nil }
         ) { _ in
           reacting.open()
@@ -94,8 +94,8 @@ struct OriginalBugsT10ToT17 {
     #expect(try await outer.value.compactMap(\.value) == Array(0..<63))
   }
 
-  @Test("T15 No message is made if nobody listens, and a log handler may log")
-  func t15_log_isMadeForListenersOnly() async throws {
+  @Test("T15 No text is made of an event that is not read, and an event may lead to another task")
+  func t15_events_areTextForReadersOnly() async throws {
     let described = Locked(0)
     struct Telling: Error, CustomStringConvertible {
       let described: Locked<Int>
@@ -106,20 +106,25 @@ struct OriginalBugsT10ToT17 {
     }
     let manager = OperationManager(clock: ManualClock())
     let task = Scripted<Int> { _ in failing(Telling(described: described)) }
+    let unread = manager.events()
     _ = await settled(manager.add(task))
     await manager.waitUntilIdle()
     #expect(described.current == 0)
     let lines = EventRecorder<String>()
-    manager.setLogHandler(level: .warning) { message in
-      lines.record("\(message)")
-      if lines.count < 3 { manager.add(Scripted<Int> { _ in failing(TestError.first) }) }
+    let events = manager.events()
+    let reader = Task {
+      for await event in events where event.kind == .attemptEnded {
+        lines.record("\(event)")
+        if lines.count < 4 { manager.add(Scripted<Int> { _ in failing(TestError.first) }) }
+      }
     }
     _ = await settled(manager.add(task))
     await lines.wait(forCount: 4)
     #expect(described.current > 0)
-    #expect(lines.events[0].hasPrefix("[warning][execution] task"))
+    #expect(lines.events[0].hasSuffix("attempt 1 ended: failure(telling)"))
     await manager.waitUntilIdle()
-    manager.setLogHandler(nil)
+    reader.cancel()
+    withExtendedLifetime(unread) {}
   }
 
   @Test("T16 One task may be added any number of times, each with a handle of its own")
@@ -129,14 +134,14 @@ struct OriginalBugsT10ToT17 {
     let handles = [manager.add(task), manager.add(task)]
     let values = try await [handles[0].value, handles[1].value]
     #expect(values.sorted() == [1, 2])
-    #expect(handles[0].identifier != handles[1].identifier)
+    #expect(handles[0].id != handles[1].id)
   }
 
   @Test("T17 There are limits, retries with backoff, and progress")
   func t17_limitsRetriesAndProgress() async throws {
     let gauge = ConcurrencyGauge()
     let manager = OperationManager(
-      reactors: [RetryReactor(policy: RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
+      reactors: [.retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay))], clock: ManualClock())
     manager.maxConcurrentOperationCount = 2
     #expect(manager.maxConcurrentOperationCount == 2)
     let group = manager.add(

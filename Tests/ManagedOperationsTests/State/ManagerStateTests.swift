@@ -212,7 +212,7 @@ struct ManagerStateTests {
     #expect(state.claim()?.id == 1)
     #expect(state.attemptEnded(1) == [0])
     state.conclude(1, asks: [(0, "key")])
-    _ = state.close(.shutDown)
+    _ = state.close(.stopped)
     #expect(claimAll(&state) == [])
   }
 

@@ -20,7 +20,7 @@ struct ManagerStateWalkTests {
         case 7: if let id, world.chance(3) { world.settleFromOutside(id) }
         case 8: world.releaseBatch()
         case 9: if world.chance(3) { world.toggleSuspension() }
-        case 10: if world.chance(60) { world.close(world.chance(2) ? .shutDown : .released) }
+        case 10: if world.chance(60) { world.close(world.chance(2) ? .stopped : .released) }
         default: _ = world.step()
         }
       }

@@ -90,7 +90,7 @@ struct ManagerWorld {
   mutating func close(_ closing: ManagerState<Int>.Closing) {
     let all = state.close(closing)
     collect()
-    if closing == .shutDown { for id in all { cancel(id) } }
+    if closing == .stopped { for id in all { cancel(id) } }
   }
 
   // MARK: - What happens

@@ -54,7 +54,7 @@ struct ManagerRaceTests {
 
   @Test("Cancels, starts, and a batch that is released") func cancel_whileHeld_settlesOnce() async {
     for round in 0..<Self.rounds {
-      let batch = BatchInterceptor(maxCount: 3)
+      let batch = BatchInterceptor.batch(maxCount: 3)
       let manager = OperationManager(interceptors: [batch], clock: ManualClock())
       let (handles, spies) = add(4, to: manager) { Number($0) }
       if round % 2 == 0 { for handle in handles { handle.start() } }
@@ -77,7 +77,7 @@ struct ManagerRaceTests {
       let answer = Gate()
       let manager = OperationManager(
         reactors: [
-          ClosureReactor(
+          .reacting(
             configuration: ReactorConfiguration(suspendsQueue: round % 2 == 0), key: { _ in round % 3 == 0 ? nil : "" },
             when: { outcome, _ in outcome.error != nil }
           ) { _ in
@@ -118,11 +118,11 @@ struct ManagerRaceTests {
 
   @Test("A shutdown, and tasks everywhere on their way") func shutdown_whileWorking_everythingSettles() async {
     for round in 0..<Self.rounds / 2 {
-      let batch = BatchInterceptor(maxCount: 3, maxAge: .microseconds(50))
+      let batch = BatchInterceptor.batch(maxCount: 3, maxAge: .microseconds(50))
       let manager = OperationManager(
         interceptors: [batch],
         reactors: [
-          ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in .requeue(after: .microseconds(20)) }
+          .reacting(when: { outcome, _ in outcome.error != nil }) { _ in .requeue(after: .microseconds(20)) }
         ], clock: ManualClock())
       let (handles, spies) = add(6, to: manager, timeout: .seconds(60)) { number in
         Scripted { $0 == 1 && number % 2 == 0 ? failing(TestError.first) : succeeding(number) }
@@ -131,9 +131,9 @@ struct ManagerRaceTests {
       await race(
         { for handle in handles { handle.start() } },
         { handles[round % 6].cancel() },
-        { Task { await manager.shutdown() } },
+        { Task { await manager.stop() } },
         { late.withLock { $0.append(manager.add(Number(1))) } })
-      await manager.shutdown()
+      await manager.stop()
       await check(manager, handles + late.current, spies)
     }
   }
@@ -143,9 +143,9 @@ struct ManagerRaceTests {
     for round in 0..<Self.rounds / 2 {
       let box = Locked<OperationManager?>(
         OperationManager(
-          interceptors: [BatchInterceptor(maxCount: 2)],
+          interceptors: [.batch(maxCount: 2)],
           reactors: [
-            ClosureReactor(when: { outcome, _ in outcome.error != nil }) { _ in .requeue(after: .microseconds(20)) }
+            .reacting(when: { outcome, _ in outcome.error != nil }) { _ in .requeue(after: .microseconds(20)) }
           ], clock: ManualClock()))
       let (handles, spies) = add(5, to: box.current!) { number in
         Scripted { $0 == 1 && number % 2 == 0 ? failing(TestError.first) : succeeding(number) }
@@ -160,12 +160,12 @@ struct ManagerRaceTests {
   }
 
   @Test("Many tasks of many threads, with all that there is") func manyThreads_everything_allSettle() async throws {
-    let batch = BatchInterceptor(for: Number.self, maxCount: 7, maxAge: .milliseconds(1))
+    let batch = BatchInterceptor.batch(maxCount: 7, maxAge: .milliseconds(1)) { $0 is Number }
     let refreshes = Locked(0)
     let manager = OperationManager(
-      interceptors: [batch, RateLimitInterceptor(tokens: 1_000, per: .milliseconds(10))],
+      interceptors: [batch, .rateLimit(tokens: 1_000, per: .milliseconds(10))],
       reactors: [
-        ClosureReactor(
+        .reacting(
           configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true),
           when: { outcome, _ in outcome.error != nil }
         ) { _ in

@@ -1,21 +1,41 @@
 import CompositeOperations
 
-/// Lets so many tasks execute in a time, and holds the others until it is their turn: a token bucket for each key.
-///
-/// ```swift
-/// // Ten at once, then one each 100 ms; for each host by itself.
-/// RateLimitInterceptor(tokens: 10, per: .seconds(1)) { ($0 as? HTTPTask)?.request.url?.host }
-/// ```
-///
-/// A bucket is full at first, and fills evenly. Tasks of a key execute in the order in which they came; while they wait, tasks of
-/// other keys overtake them, and they are held: they count in the manager's `heldTaskCount`, can be cancelled, which costs no
-/// token, and go at once if others release them. A task that an interceptor behind this one holds or discards has cost
-/// its token. One that an interceptor in front of this one holds as well waits there only. Tasks that are requeued need a new one only if the reactor has them intercepted.
-///
-/// It may serve several managers, which then share the buckets.
-public final class RateLimitInterceptor: Interceptor {
+extension Interceptor where Self == AnyInterceptor {
+  /// Lets so many tasks execute in a time, and holds the others until it is their turn: a token
+  /// bucket for each key.
+  ///
+  /// ```swift
+  /// // Ten at once, then one each 100 ms; for each host by itself.
+  /// .rateLimit(tokens: 10, per: .seconds(1)) { ($0 as? HTTPTask)?.request.url?.host }
+  /// ```
+  ///
+  /// A bucket is full at first, and fills evenly. Tasks of a key execute in the order in which they
+  /// came; tasks of other keys overtake them while they wait. Waiting tasks are held: they count in
+  /// the manager's `heldTaskCount`, cost no token when they are cancelled, and execute at once when
+  /// another caller releases them. A task that an interceptor behind this one holds or discards has
+  /// cost its token. A task that an interceptor in front of this one holds as well waits there only.
+  /// A requeued task needs a new token only if the reactor has it intercepted.
+  ///
+  /// Managers that share the interceptor share the buckets.
+  ///
+  /// - Parameters:
+  ///   - tokens: how many tasks may execute in `duration`, which may be all at once. Traps if it is
+  ///     less than 1.
+  ///   - duration: how long it takes to fill an empty bucket. Traps if it is not positive.
+  ///   - clock: the clock for that.
+  ///   - key: which bucket a task takes its token from; nil for none, so that it is not limited. By
+  ///     default all take from one.
+  public static func rateLimit(
+    tokens: Int, per duration: Duration, clock: some Clock<Duration> = ContinuousClock(),
+    key: @escaping @Sendable (_ task: any ManagedTask) -> String? = { _ in "" }
+  ) -> Self {
+    AnyInterceptor(RateLimit(tokens: tokens, per: duration, clock: clock, key: key), name: ".rateLimit")
+  }
+}
+
+private final class RateLimit: Interceptor {
   private struct Bucket {
-    /// When it is full again. Each token that is taken puts that off.
+    /// When it is full again. Each token taken puts that off.
     var fullAt: Timekeeper.Time
     var waiting: ArraySlice<HeldTask> = []
     var hasTimer = false
@@ -36,7 +56,7 @@ public final class RateLimitInterceptor: Interceptor {
     mutating func makeBucket(_ key: String, now: Timekeeper.Time) {
       guard buckets[key] == nil else { return }
       if buckets.count >= sweepsAt {
-        // Those that are full are as good as none.
+        // A full bucket is as good as none.
         buckets = buckets.filter { !$0.value.waiting.isEmpty || $0.value.hasTimer || now < $0.value.fullAt }
         sweepsAt = max(64, 2 * buckets.count)
       }
@@ -52,33 +72,23 @@ public final class RateLimitInterceptor: Interceptor {
   private let key: @Sendable (any ManagedTask) -> String?
   private let state = LockBox(State())
 
-  /// Makes an interceptor whose buckets are full.
-  ///
-  /// - Parameters:
-  ///   - tokens: how many tasks may execute in `duration`, which may be all at once. Traps if it is less than 1.
-  ///   - duration: how long it takes to fill an empty bucket. Traps if it is not positive.
-  ///   - clock: the clock for that.
-  ///   - key: which bucket a task takes its token from; nil for none, so that it is not limited. By default all take from one.
-  public init(
-    tokens: Int, per duration: Duration, clock: some Clock<Duration> = ContinuousClock(),
-    key: @escaping @Sendable (_ task: any ManagedTask) -> String? = { _ in "" }
+  init(
+    tokens: Int, per duration: Duration, clock: some Clock<Duration>,
+    key: @escaping @Sendable (any ManagedTask) -> String?
   ) {
+    require(tokens >= 1, ".rateLimit was given \(tokens) tokens, so nothing could ever execute. Use at least 1.")
     require(
-      tokens >= 1, "RateLimitInterceptor was given \(tokens) tokens, so nothing could ever execute. Use at least 1.")
-    require(
-      duration > .zero,
-      "RateLimitInterceptor was given \(tokens) tokens per \(duration). Use a positive duration.")
+      duration > .zero, ".rateLimit was given \(tokens) tokens per \(duration). Use a positive duration.")
     interval = duration / tokens
     burst = interval * (tokens - 1)
     timekeeper = Timekeeper.of(clock)
     self.key = key
   }
 
-  /// True: it has nothing to say about a task that it has let execute.
-  public var onlyHolds: Bool { true }
+  var onlyHolds: Bool { true }
 
-  /// Takes a token for the task if there is one, and then has no opinion; else it holds the task.
-  public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
+  /// Takes a token for the task and lets it pass, or holds it if there is no token.
+  func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
     guard let key = key(task) else { return .pass }
     return takeToken(key) ? .pass : .hold
   }
@@ -92,8 +102,8 @@ public final class RateLimitInterceptor: Interceptor {
     }
   }
 
-  /// Has the task wait for its token: that of its key as the interceptors have left it.
-  public func didHold<T: ManagedTask>(_ task: T, as held: HeldTask) {
+  /// Lets the task wait for a token of its key, as the interceptors have left it.
+  func didHold<T: ManagedTask>(_ task: T, as held: HeldTask) {
     guard let key = key(task) else {
       // Changed by an interceptor behind this one.
       held.release()
@@ -107,7 +117,7 @@ public final class RateLimitInterceptor: Interceptor {
     setTimer(key)
   }
 
-  /// Sets a timer for when there is the next token, if one is waited for and none is set.
+  /// Sets a timer for the next token, if a task waits for one and no timer is set.
   private func setTimer(_ key: String) {
     let time = state.withLock { state -> Timekeeper.Time? in
       guard let bucket = state.buckets[key], !bucket.waiting.isEmpty, !bucket.hasTimer else { return nil }
@@ -121,7 +131,7 @@ public final class RateLimitInterceptor: Interceptor {
   private func tokenIsDue(_ key: String) {
     state.withLock { $0.buckets[key]?.hasTimer = false }
     while let waiter = takeTokenForFirst(key) {
-      // Cancelled, or released by others: the token is for the next one.
+      // The task was cancelled or released meanwhile: the token is for the next one.
       if !waiter.release() { returnToken(key) }
     }
     setTimer(key)

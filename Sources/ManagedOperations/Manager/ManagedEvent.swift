@@ -3,7 +3,14 @@ public import CompositeOperations
 /// Something that happened to a task of an ``OperationManager``, as its event streams tell.
 ///
 /// Switch on ``kind``; ``outcome``, ``participant``, ``reactionKey`` and ``delay`` are what the
-/// events of some kinds carry.
+/// events of some kinds carry. The ``description`` is a line for a log:
+///
+/// ```swift
+/// for await event in manager.events() where event.outcome?.error != nil { log.warning("\(event)") }
+/// ```
+///
+/// The last event of each task is ``Kind/finished`` or ``Kind/dropped``, also of a task that the
+/// manager refuses, discards or gives up. So a task whose handle was not kept does not go silently.
 public struct ManagedEvent: Sendable, CountedEvent {
   /// What can happen.
   ///
@@ -15,7 +22,7 @@ public struct ManagedEvent: Sendable, CountedEvent {
     public static let started = Kind(value: .started)
     /// An interceptor, the event's ``ManagedEvent/participant``, holds it.
     public static let held = Kind(value: .held)
-    /// The interceptor that held it, the event's ``ManagedEvent/participant``, has released it.
+    /// It was released from the batch of an interceptor, the event's ``ManagedEvent/participant``.
     public static let released = Kind(value: .released)
     /// It can execute, and waits for its turn.
     public static let queued = Kind(value: .queued)
@@ -27,18 +34,19 @@ public struct ManagedEvent: Sendable, CountedEvent {
     public static let reacting = Kind(value: .reacting)
     /// It waits for a reaction of ``ManagedEvent/participant`` that was under way already.
     public static let joinedReaction = Kind(value: .joinedReaction)
-    /// Reactors have it execute again, after ``ManagedEvent/delay``.
+    /// It executes again after ``ManagedEvent/delay``, because reactors say so.
     public static let requeued = Kind(value: .requeued)
-    /// Its handle has settled with ``ManagedEvent/outcome``, and all observers have been told. The
-    /// last event of each task.
+    /// Its handle has settled with ``ManagedEvent/outcome``, and all observers have returned.
     public static let finished = Kind(value: .finished)
+    /// Its handle was released before its start, so it never executes.
+    public static let dropped = Kind(value: .dropped)
 
     /// The kind in a word, such as `attemptStarted`.
     public var description: String { value.rawValue }
 
     enum Value: String {
       case added, started, held, released, queued, attemptStarted, attemptEnded, reacting, joinedReaction, requeued
-      case finished
+      case finished, dropped
     }
 
     let value: Value
@@ -57,17 +65,17 @@ public struct ManagedEvent: Sendable, CountedEvent {
     case joinedReaction(of: String, key: String?)
     case requeued(after: Duration)
     case finished(Outcome<any Sendable>)
+    case dropped
   }
 
   let content: Content
-  /// The identifier of the task: that of its handle.
-  public let taskIdentifier: Int
+  /// The id of the task: that of its handle.
+  public let taskID: Int
   /// The type of the task, as text.
   public let taskDescription: String
-  /// The attempt that is meant, for what happens to attempts; otherwise the number of attempts so
-  /// far.
+  /// The number of the attempt, for events of attempts; otherwise how many there were so far.
   public let attempt: Int
-  /// How many events the stream has dropped before this one, because they were not read in time.
+  /// How many events the stream has dropped before this one, because the reader was too slow.
   public package(set) var droppedCount = 0
 
   /// What happened.
@@ -84,6 +92,7 @@ public struct ManagedEvent: Sendable, CountedEvent {
     case .joinedReaction: .joinedReaction
     case .requeued: .requeued
     case .finished: .finished
+    case .dropped: .dropped
     }
   }
 
@@ -96,8 +105,9 @@ public struct ManagedEvent: Sendable, CountedEvent {
     }
   }
 
-  /// The type of the interceptor, as text, of ``Kind/held`` and ``Kind/released``, or of the
-  /// reactor, of ``Kind/reacting`` and ``Kind/joinedReaction``; nil for other kinds.
+  /// The interceptor, of ``Kind/held`` and ``Kind/released``, or the reactor, of ``Kind/reacting``
+  /// and ``Kind/joinedReaction``, as it was written (`.rateLimit`) or as its type; nil for other
+  /// kinds.
   public var participant: String? {
     switch content {
     case .held(let name), .released(let name), .reacting(let name, _), .joinedReaction(let name, _): name
@@ -121,8 +131,8 @@ public struct ManagedEvent: Sendable, CountedEvent {
 }
 
 extension ManagedEvent: CustomStringConvertible {
-  /// A line such as `task 7 (Search): attempt 2 started`.
-  public var description: String { "task \(taskIdentifier) (\(taskDescription)): \(content.text(attempt: attempt))" }
+  /// A line for a log, such as `task 7 (Search): attempt 2 started`.
+  public var description: String { "task \(taskID) (\(taskDescription)): \(content.text(attempt: attempt))" }
 }
 
 extension ManagedEvent.Content {
@@ -139,6 +149,7 @@ extension ManagedEvent.Content {
     case .joinedReaction(let reactor, let key): "waits for \(reactor)\(Self.suffix(key))"
     case .requeued(let delay): delay > .zero ? "requeued after \(delay)" : "requeued"
     case .finished(let outcome): "finished: \(outcome)"
+    case .dropped: "dropped before its start"
     }
   }
 

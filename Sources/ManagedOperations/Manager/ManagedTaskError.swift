@@ -7,24 +7,24 @@ public struct ManagedTaskError: Error, Sendable {
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    /// An attempt executed longer than it may.
+    /// An attempt executed longer than its timeout allows.
     public static let timedOut = Code(value: .timedOut)
     /// An interceptor discarded it.
     public static let discarded = Code(value: .discarded)
-    /// An interceptor threw an error, which is the ``ManagedTaskError/underlying`` one.
+    /// An interceptor threw an error, the ``ManagedTaskError/cause``.
     public static let interceptionFailed = Code(value: .interceptionFailed)
     /// An interceptor did not answer in time.
     public static let interceptionTimedOut = Code(value: .interceptionTimedOut)
-    /// A reactor threw an error, which is the ``ManagedTaskError/underlying`` one.
+    /// A reactor threw an error, the ``ManagedTaskError/cause``.
     public static let reactionFailed = Code(value: .reactionFailed)
     /// A reactor did not answer in time.
     public static let reactionTimedOut = Code(value: .reactionTimedOut)
-    /// The task made an operation that had settled before; each attempt needs a new one.
+    /// The task made an operation that had settled already; each attempt needs a new one.
     public static let operationAlreadyFinished = Code(value: .operationAlreadyFinished)
-    /// The manager was released before the task could execute, or a reactor had answered.
+    /// The manager was released before the task executed, or before a reactor answered.
     public static let managerReleased = Code(value: .managerReleased)
-    /// The manager had been shut down when the task was added.
-    public static let shutDown = Code(value: .shutDown)
+    /// The task was added after the manager had been stopped.
+    public static let stopped = Code(value: .stopped)
 
     /// All codes of this version.
     public static var allCases: [Code] { Value.allCases.map(Code.init) }
@@ -35,7 +35,7 @@ public struct ManagedTaskError: Error, Sendable {
     /// What the library itself switches on, without a `default`.
     enum Value: String, CaseIterable {
       case timedOut, discarded, interceptionFailed, interceptionTimedOut, reactionFailed, reactionTimedOut,
-        operationAlreadyFinished, managerReleased, shutDown
+        operationAlreadyFinished, managerReleased, stopped
     }
 
     let value: Value
@@ -43,47 +43,48 @@ public struct ManagedTaskError: Error, Sendable {
 
   /// What happened, to switch on.
   public let code: Code
-  /// The identifier of the task: that of its handle.
-  public let taskIdentifier: Int
+  /// The id of the task: that of its handle.
+  public let taskID: Int
   /// The type of the task, as text.
   public let taskDescription: String
-  /// The type of the interceptor or reactor in question, as text, if there is one.
+  /// The interceptor or reactor in question, if there is one: as it was written (`.rateLimit`), or as
+  /// its type.
   public let participant: String?
   /// What the interceptor or reactor threw, if it did.
-  public var underlying: (any Error)? { nested?.contents.underlying }
-  /// What the attempt had failed with that was being reacted to, if it had.
+  public var cause: (any Error)? { nested?.contents.cause }
+  /// What the attempt had failed with, if a reactor was to react to it.
   public var original: (any Error)? { nested?.contents.original }
 
   private let nested: NestedErrors<Nested>?
 
   private struct Nested: Sendable {
-    let underlying: (any Error)?
+    let cause: (any Error)?
     let original: (any Error)?
   }
 
   init(
-    _ code: Code, taskIdentifier: Int, taskDescription: String, participant: String? = nil,
-    underlying: (any Error)? = nil, original: (any Error)? = nil
+    _ code: Code, taskID: Int, taskDescription: String, participant: String? = nil,
+    cause: (any Error)? = nil, original: (any Error)? = nil
   ) {
     self.code = code
-    self.taskIdentifier = taskIdentifier
+    self.taskID = taskID
     self.taskDescription = taskDescription
     self.participant = participant
-    let isNeeded = underlying != nil || original != nil
-    nested = isNeeded ? NestedErrors(Nested(underlying: underlying, original: original)) : nil
+    let isNeeded = cause != nil || original != nil
+    nested = isNeeded ? NestedErrors(Nested(cause: cause, original: original)) : nil
   }
 }
 
 extension ManagedTaskError: ErrorWithCauses {
-  package var causes: [any Error] { [underlying, original].compactMap(\.self) }
+  package var causes: [any Error] { [cause, original].compactMap(\.self) }
 }
 
 extension ManagedTaskError: ErrorWithReport {
   package var report: ErrorReport {
-    // What has lines of its own stands below the sentence, the rest in it.
+    // An error with lines of its own stands below the sentence, others stand in it.
     var items: [ErrorReport.Item] = []
-    if let underlying, underlying is any ErrorWithReport {
-      items.append(ErrorReport.Item("", cause: underlying))
+    if let cause, cause is any ErrorWithReport {
+      items.append(ErrorReport.Item("", cause: cause))
     }
     if let original, original is any ErrorWithReport {
       items.append(ErrorReport.Item("It had reacted to: ", cause: original))
@@ -92,9 +93,9 @@ extension ManagedTaskError: ErrorWithReport {
   }
 
   private var sentence: String {
-    let task = "Task \(taskIdentifier) (\(ErrorReport.shortened(taskDescription)))"
+    let task = "Task \(taskID) (\(ErrorReport.shortened(taskDescription)))"
     let participant = participant.map(ErrorReport.shortened) ?? "?"
-    let cause = Self.describe(underlying).map { ": \($0)" } ?? ""
+    let reason = Self.describe(cause).map { ": \($0)" } ?? ""
     let after = Self.describe(original).map { " It had reacted to: \($0)" } ?? ""
     return switch code.value {
     case .timedOut:
@@ -102,12 +103,12 @@ extension ManagedTaskError: ErrorWithReport {
     case .discarded:
       "\(task) was discarded by the interceptor \(participant), and did not execute."
     case .interceptionFailed:
-      "\(task) did not execute, because the interceptor \(participant) failed\(cause)"
+      "\(task) did not execute, because the interceptor \(participant) failed\(reason)"
     case .interceptionTimedOut:
       "\(task) did not execute, because the interceptor \(participant) did not answer in time. Answer .hold, and release "
         + "the batch later, rather than wait in an interceptor; or set its timeout."
     case .reactionFailed:
-      "\(task) failed, because the reactor \(participant) failed\(cause).\(after)"
+      "\(task) failed, because the reactor \(participant) failed\(reason).\(after)"
     case .reactionTimedOut:
       "\(task) failed, because the reactor \(participant) did not answer in time. If it waits for a task of the same manager, "
         + "which does not start while a reaction suspends the queue, run that in another one; or set the timeout of its "
@@ -117,12 +118,12 @@ extension ManagedTaskError: ErrorWithReport {
         + "time it is called."
     case .managerReleased:
       "\(task) did not end, because its manager was released. Keep the OperationManager as long as it has something to do."
-    case .shutDown:
-      "\(task) was added to a manager that has been shut down, and does not execute. Make a new OperationManager."
+    case .stopped:
+      "\(task) was added to a manager that has been stopped, and does not execute. Make a new OperationManager."
     }
   }
 
-  /// What stands in the sentence: of an error with lines of its own nothing.
+  /// The part of the sentence about an error; nil for an error that has lines of its own.
   private static func describe(_ error: (any Error)?) -> String? {
     guard let error, !(error is any ErrorWithReport) else { return nil }
     return ErrorReport.sentence(of: error)
@@ -130,9 +131,9 @@ extension ManagedTaskError: ErrorWithReport {
 }
 
 extension ManagedTaskError: LocalizedError, CustomStringConvertible {
-  /// The sentence: what happened to which task, and what to do.
+  /// A sentence: what happened to which task, and what to do.
   ///
-  /// Where the cause has failures of its own, they stand below it. At most about 16 KB.
+  /// Failures of the cause stand below it. At most about 16 KB.
   public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.
