@@ -19,8 +19,8 @@ extension Backoff {
     /// Each delay is random between the backoff's first and three times the previous delay, and at
     /// most the maximum. It grows by itself, so only the first delay of the backoff is used.
     ///
-    /// The first delay is random between the backoff's first and three times that. The reactor `.retrying`
-    /// and durable jobs do not keep the previous delay, and use the backoff's instead.
+    /// The first delay is random between the backoff's first and three times that. The reactor
+    /// `.retrying` and durable jobs do not keep the previous delay, and use the backoff's instead.
     public static let decorrelated = Jitter(spread: .decorrelated)
   }
 }
