@@ -124,7 +124,7 @@ struct MainActorTests {
     #expect(values == [1, 2])
   }
 
-  @Test("3.1.9 An observer is told of all events in order, and later than they happen")
+  @Test("3.1.9 An observer gets all events in order, and later than they happen")
   func observer_isToldInOrder() async {
     let operation = HeldOperation<Int>()
     var events: [String] = []
@@ -142,7 +142,7 @@ struct MainActorTests {
     #expect(events == ["started", "cancelled", "settled: cancelled"])
   }
 
-  @Test("3.1.9 Removed on the main actor, an observer is not called any more")
+  @Test("3.1.9 Removed on the main actor, an observer is not called again")
   func observer_removed_isNotCalled() async {
     let operation = SimpleOperation { 1 }
     var calls = 0

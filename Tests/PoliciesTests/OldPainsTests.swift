@@ -62,7 +62,7 @@ struct OldPainsTests {
     await clock.waitUntilNobodySleeps()
   }
 
-  @Test("Pain 11: a task that is cancelled before, while or after it awaits a policy is told so, and the work is")
+  @Test("Pain 11: a task that is cancelled before, while or after it awaits a policy throws, and the work is cancelled")
   func task_cancelledWhileAwaitingAPolicy_cancelsIt() async {
     let before = NeverFinishingOperation<Int>()
     let gate = Gate()

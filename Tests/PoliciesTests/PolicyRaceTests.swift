@@ -53,7 +53,7 @@ struct PolicyRaceTests {
     #expect(complaints.isEmpty)
   }
 
-  @Test("A timeout, and somebody else who settles it")
+  @Test("A timeout, and other code that settles it")
   func timeout_settledFromOutside_settlesOnce() async {
     let complaints = await Race.run(rounds: PolicyRaceTests.rounds, threads: 3) { _, _ in
       let clock = ManualClock()
@@ -141,7 +141,7 @@ struct PolicyRaceTests {
     #expect(composite.childOutcomes.filter { $0?.error is OperationTimeout }.count == 5_000)
   }
 
-  @Test("A guard inside of another one that is settled while the outer one looks inside")
+  @Test("A guard inside another one that is settled while the outer one takes it over")
   func guard_settledWhileTheOuterOneStarts_settlesAll() async {
     let complaints = await Race.run(rounds: PolicyRaceTests.rounds, threads: 2) { round, random in
       let leaf = succeeding(1)

@@ -35,7 +35,7 @@ struct RetryStateTests {
     #expect(delays(policy) == [1, 2, 4, 5, 5].map { .seconds($0) })
   }
 
-  @Test("willRetry is told of each further attempt, with its delay, and not of the last failure")
+  @Test("willRetry is called for each further attempt, with its delay, and not for the last failure")
   func willRetry_isToldOfFurtherAttempts() {
     let told = EventRecorder<String>()
     var policy = RetryPolicy(maxAttempts: 4, backoff: .linear(from: .seconds(1)), jitter: .none) { _, attempt in
@@ -94,7 +94,7 @@ struct RetryStateTests {
     }
   }
 
-  @Test("What the backoff says itself of the longest delay and of jitter goes before what the policy says")
+  @Test("The backoff's own maximum and jitter override those of the policy")
   func backoff_namesMaximumAndJitter_thoseHold() {
     func policy(_ maxDelay: Duration?, _ jitter: RetryPolicy.Jitter, _ backoff: Backoff) -> RetryPolicy {
       RetryPolicy(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Composites and policies take no slot, leaves do, and keep it until they have ended.
-@Suite("8 Timeout: whose slot is taken how long", .hangLimit)
+@Suite("8 Timeout: which slot is taken how long", .hangLimit)
 struct TimeoutSlotTests {
   private let clock = ManualClock()
   private let queue = OperationQueue(limit: 1)
@@ -75,7 +75,7 @@ struct TimeoutSlotTests {
     never.release()
   }
 
-  @Test("One that waits for the work keeps that slot too")
+  @Test("A timeout that waits for the work keeps that slot too")
   func waiting_inQueue_keepsTheSlot() async {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     let timed = never.timeout(.seconds(3), .waitsForWork, clock: clock)

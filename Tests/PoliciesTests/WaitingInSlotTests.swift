@@ -7,7 +7,7 @@ import Testing
 
 /// A root that was added to a queue has its slot while it waits; whoever holds what it waits for
 /// may need a slot there.
-@Suite("8 What waits lends its slot", .hangLimit)
+@Suite("8 Waiting operations lend their slots", .hangLimit)
 struct WaitingInSlotTests {
   private let registry = ExclusionRegistry()
   private let limit = SharedLimit(maxConcurrent: 1)
@@ -158,7 +158,7 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused)
   }
 
-  @Test("8 What is granted while its slot is lent runs when the slot is back, so that the limit holds")
+  @Test("8 A claim granted while its slot is lent runs when the slot is returned, so that the limit holds")
   func granted_whileSlotIsLent_runsAfterwards() async {
     let leaf = HeldOperation<Int>()
     await lentSlot(leaf) { queue, holder, waiter in
@@ -204,7 +204,7 @@ struct WaitingInSlotTests {
   }
 
   /// Whoever waits in a body is not known to wait.
-  @Test("8 A tree that holds nothing gets no lent slot, and may wait for who is in line")
+  @Test("8 A tree that holds nothing gets no lent slot, and may wait for a waiting operation")
   func treeThatHoldsNothing_getsNoSlot() async {
     let queue = OperationQueue(limit: 1)
     let holder = await holding()
@@ -220,7 +220,7 @@ struct WaitingInSlotTests {
     #expect(await settled(other).value?.count == 1)
   }
 
-  @Test("8 Granted and cancelled while its slot is lent, it gives back at once what it got")
+  @Test("8 Granted and cancelled while its slot is lent, it gives back its category at once")
   func grantedAndCancelled_whileSlotIsLent_releasesAtOnce() async {
     let leaf = HeldOperation<Int>()
     await lentSlot(leaf) { queue, holder, waiter in
@@ -274,7 +274,7 @@ struct WaitingInSlotTests {
     #expect(await settled(borrower).value == 1)
   }
 
-  @Test("8 As many slots are lent as wait; where the limit is lowered, and one that waits is settled by hand, all end")
+  @Test("8 Each waiting root lends its slot; with a lowered limit, and a waiting one settled by hand, all end")
   func twoSlotsAreLent_limitIsLowered_allEnd() async {
     let queue = OperationQueue(limit: 2)
     let leaves = (0..<3).map { _ in HeldOperation<Int>() }
@@ -424,7 +424,7 @@ struct WaitingInSlotTests {
 
   /// Many trees with categories and a limit in one queue; some are cancelled, and the queue is
   /// suspended now and then.
-  @Test("8 Whatever waits for whom, all trees end, and never more leaves run than the queue allows", arguments: 0..<20)
+  @Test("8 Whatever the waits, all trees end, and never more leaves run than the queue allows", arguments: 0..<20)
   func randomTrees_inOneQueue_endWithinLimit(seed: Int) async {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     let slots = Int.random(in: 1...3, using: &random)

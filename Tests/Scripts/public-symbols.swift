@@ -1,8 +1,7 @@
-// Lists the public symbols in the symbol graphs of a library, or those of them that have no
-// documentation comment. USAGE: public-symbols list|undocumented FILE.symbols.json…
+// Lists the public symbols in the symbol graphs of a library, or those of them that have no documentation comment.
+// USAGE: public-symbols list|undocumented FILE.symbols.json…
 //
-// `list` prints each symbol with its declaration in a line. `undocumented` fails if there is one,
-// or no symbol at all.
+// `list` prints each symbol with its declaration in a line. `undocumented` fails if there is one, or no symbol at all.
 
 import Foundation
 
@@ -53,8 +52,8 @@ struct SymbolGraph: Decodable {
 
   /// Those that stand in the sources.
   ///
-  /// A symbol without a place was made by the compiler. An override has the documentation of the
-  /// method that it overrides. The members of an extension are symbols of their own.
+  /// A symbol without a place was made by the compiler. An override has the documentation of the method that it
+  /// overrides. The members of an extension are symbols of their own.
   var written: [Symbol] {
     let overrides = Set(relationships.filter { $0.kind == "overrides" }.map(\.source))
     return symbols.filter {

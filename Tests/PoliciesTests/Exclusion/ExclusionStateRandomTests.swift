@@ -4,7 +4,7 @@ import Testing
 @testable import CompositeOperations
 
 /// The state against the model, over random histories.
-@Suite("Exclusion: the state does what the model does", .hangLimit)
+@Suite("Exclusion: the state agrees with the model", .hangLimit)
 struct ExclusionStateRandomTests {
   /// One history.
   private struct History {

@@ -218,7 +218,7 @@ struct FoundationProgressTests {
     _ = await outcome
   }
 
-  @Test("Paused and resumed at once it goes on, in whatever order the handlers are called")
+  @Test("Paused and resumed at once it continues, whatever the order of the handlers")
   func progress_pausedAndResumedAtOnce_goesOn() async {
     let composites = (0..<2_000).map { CompositeOperation(operations: [succeeding($0)]) }
     for composite in composites {
