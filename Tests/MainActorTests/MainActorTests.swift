@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Completions and observers that touch what belongs to the main actor, in a target in which
-/// everything does.
+/// Completions and observers that use main-actor state, in a target in which everything belongs to
+/// the main actor.
 @Suite("3.1.9 The main actor", .timeLimit(.minutes(30)))
 struct MainActorTests {
   @Test("3.1.9 A completion and an observer may touch a model's state, and come in order")
@@ -188,7 +188,7 @@ struct MainActorTests {
     #expect(try await OperationQueue.main.run(operation) == 1)
   }
 
-  /// Lets the main actor do what was there before.
+  /// Lets the main actor run its earlier work.
   private func turnOfTheMainActor() async {
     await withCheckedContinuation { continuation in
       Task.detached(priority: .userInitiated) { @MainActor in continuation.resume() }
@@ -200,8 +200,8 @@ struct MainActorTests {
   }
 }
 
-/// Says whether it was released on the main queue, which need not have the main thread in a program
-/// on Linux.
+/// Records whether it was released on the main queue, which need not be on the main thread in a
+/// program on Linux.
 nonisolated private final class MainQueueProbe: Sendable {
   private static let mark: DispatchSpecificKey<Bool> = {
     let key = DispatchSpecificKey<Bool>()

@@ -85,7 +85,7 @@ struct DeadlineTests {
     let blocker = HeldOperation<Int>()
     let never = NeverFinishingOperation<Int>()
     let timed = never.deadline(instant(12), clock: clock)
-    // The composite starts both, for neither needs a slot; then the leaves wait for one.
+    // The composite starts both, because neither needs a slot; then the leaves wait for one.
     let composite = CompositeOperation(operations: [blocker.map { $0 }, timed], operationQueue: queue)
     composite.failurePolicy = .waitForAll
     composite.start()

@@ -127,7 +127,7 @@ struct DelayOperationTests {
 }
 
 #if os(macOS) || os(Linux)
-/// Expects that the process that ended said all of `words`.
+/// Expects that the ended process printed all of `words`.
 func expect(_ result: ExitTest.Result?, says words: String...) throws {
   let message = try String(decoding: #require(result).standardErrorContent, as: UTF8.self)
   for word in words {

@@ -353,7 +353,7 @@ struct RetryAttemptTests {
       async let answered: Void = onWorker { deciding.answer.open() }
       async let cancelled: Void = onWorker { retried.cancel() }
       _ = await (answered, cancelled)
-      // An attempt that was made before the cancel is to end.
+      // An attempt that was made before the cancel must end.
       deciding.second.finish(with: 1)
       #expect(await settled(retried).isCancelled)
       #expect(spy.count == 1)

@@ -59,7 +59,7 @@ struct RetrySequencePolicyTests {
     await clock.waitForSleeper()
     composite.cancel()
     #expect(await settled(composite).isCancelled)
-    // Whoever set the timer may be about to give it up: it is not the one that is waited for below.
+    // The thread that set the timer may be about to cancel it: it is not the one awaited below.
     await clock.waitUntilNobodySleeps()
 
     let attempt = CompositeOperation(

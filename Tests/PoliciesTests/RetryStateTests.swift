@@ -101,7 +101,7 @@ struct RetryStateTests {
         maxAttempts: 200, backoff: backoff, maxDelay: maxDelay, jitter: jitter,
         randomSource: SeededRandomNumberGenerator(seed: 7))
     }
-    // Longer than the cap that nobody has written, and shorter than one, or than none.
+    // Longer than the default cap, shorter than a given one, and without a cap.
     var retries = RetryPolicy(
       maxAttempts: 9, backoff: .exponential(from: .seconds(20), maximum: .seconds(60), jitter: .none))
     #expect(delays(retries, 4) == [20, 40, 60, 60].map { .seconds($0) })

@@ -14,7 +14,7 @@ struct TimeoutSlotTests {
     succeeding(1, named: name, recorder: log)
   }
 
-  /// Lets others run, so that what should not happen has its chance.
+  /// Lets other threads run, so that a wrong event has its chance.
   private func giveWay() async {
     for _ in 0..<200 { await Task.yield() }
   }
@@ -23,7 +23,7 @@ struct TimeoutSlotTests {
   func atOnce_inComposite_keepsTheSlot() async {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     let timed = never.timeout(.seconds(3), clock: clock)
-    // It needs the slot as soon as the timeout has come.
+    // It needs the slot as soon as the timeout has passed.
     let next = recording("next")
     next.addDependency(timed)
     let composite = CompositeOperation(operations: [timed, next], operationQueue: queue)

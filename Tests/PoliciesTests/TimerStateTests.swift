@@ -109,7 +109,7 @@ struct TimerStateTests {
     let keepsAlarms = random.chance(50)
     var timers = TimerState<Int>(keepsAlarms: keepsAlarms)
     var model: [(id: Int, deadline: Int, token: TimerState<Int>.Token)] = []
-    // One, unless they are kept.
+    // One alarm, unless alarms are kept.
     var alarms: [(at: Duration, number: Int)] = []
     var now = 0
     func note(_ action: TimerState<Int>.Alarm) {
@@ -135,7 +135,7 @@ struct TimerStateTests {
         note(alarmAction)
       default:
         guard !alarms.isEmpty else { break }
-        // Those that are over at about the same time are heard in any order.
+        // Alarms at about the same time arrive in any order.
         let set = alarms.remove(at: max(0, alarms.count - random.number(1...2)))
         now = max(now, Int(set.at / .seconds(1)) + random.number(0...5))
         let due = timers.due(at: seconds(now), alarm: set.number)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// A root that was added to a queue has its slot while it waits; whoever holds what it waits for
-/// may need a slot there.
+/// A root that was added to a queue keeps its slot while it waits; the holder that it waits for may
+/// need a slot there.
 @Suite("8 Waiting operations lend their slots", .hangLimit)
 struct WaitingInSlotTests {
   private let registry = ExclusionRegistry()
@@ -42,7 +42,7 @@ struct WaitingInSlotTests {
   }
 
   /// Each holds a category and needs a second slot of the queue to give it back, while others that
-  /// have all slots wait for it.
+  /// occupy all slots wait for it.
   @Test(
     "8 Those that hold a category, and want a slot of those that wait for it, get one", arguments: Wait.allCases, 1...3)
   func root_waitsForHolderThatWantsItsSlot_bothEnd(wait: Wait, slots: Int) async {
@@ -53,7 +53,7 @@ struct WaitingInSlotTests {
     await first.started.wait()
     let others = (0..<slots).map { guarded(succeeding($0), wait) }
     await onWorker { queue.add(others) }
-    // The holder's first step has a slot itself.
+    // The holder's first step itself has a slot.
     await reaches(waiting: slots - 1, wait)
     first.finish(with: 1)
     #expect(await settled(holder).value == 3)
@@ -61,8 +61,8 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused && limit.isUnused)
   }
 
-  /// A child that waits for a category has given its slot back, and needs one again when it is
-  /// granted.
+  /// A child that waits for a category has given its slot back, and needs one again when the
+  /// category is granted.
   @Test("8 What waited itself, and holds it now, gets a slot of those that wait for it", arguments: Wait.allCases)
   func childThatWaited_holdsAndWantsASlot_getsOne(wait: Wait) async {
     let queue = OperationQueue(limit: 1)
@@ -115,7 +115,7 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused)
   }
 
-  /// Runs outside of all queues, and holds a category until it is told to end.
+  /// Runs outside all queues, and holds a category until it is settled.
   private func holding(_ category: ExclusionCategory = "x") async -> HeldOperation<Int> {
     let holder = HeldOperation<Int>()
     let held = holder.exclusive(category, in: registry)
@@ -134,7 +134,7 @@ struct WaitingInSlotTests {
     return waiter
   }
 
-  /// Runs the leaf in a slot of the queue that is lent, and holds a category that no other wants.
+  /// Runs the leaf in a lent slot of the queue, and holds a category that no other requests.
   private func borrowing(_ leaf: HeldOperation<Int>, in queue: OperationQueue) async -> SimpleOperation<Int> {
     let borrower = holdingOther([leaf], in: queue)
     await onWorker { borrower.start() }
@@ -203,7 +203,7 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused)
   }
 
-  /// Whoever waits in a body is not known to wait.
+  /// A wait inside a body is not known to the package.
   @Test("8 A tree that holds nothing gets no lent slot, and may wait for a waiting operation")
   func treeThatHoldsNothing_getsNoSlot() async {
     let queue = OperationQueue(limit: 1)
@@ -364,7 +364,7 @@ struct WaitingInSlotTests {
     for leaf in leaves { await leaf.started.wait() }
     let helper = try #require(queue.operations.first { $0 is QueuePool.Helper })
     queue.maxConcurrentOperationCount = 3
-    // It goes on with one of the leaves, and another helper is added for the other one.
+    // It continues with one of the leaves, and another helper is added for the other one.
     while queue.operationCount < 4, !Task.isCancelled { await onWorker {} }
     #expect(helper.isExecuting)
     helper.cancel()
@@ -405,7 +405,7 @@ struct WaitingInSlotTests {
   func mainQueue_lendsOnMainThread() async {
     let first = HeldOperation<Int>()
     let isOnMain = Locked(false)
-    // In the slot that a root has, the current queue may be nil; not so the queue of Dispatch.
+    // In the slot of a root, the current operation queue may be nil, but not the queue of Dispatch.
     let second = SimpleOperation<Int> {
       dispatchPrecondition(condition: .onQueue(.main))
       isOnMain.withLock { $0 = true }
@@ -444,7 +444,7 @@ struct WaitingInSlotTests {
     func tree() -> SimpleOperation<Int> {
       let count = Int.random(in: 1...4, using: &random)
       let isParallel = Bool.random(using: &random)
-      // In the order of the alphabet, so that no circle of categories is refused.
+      // In alphabetical order, so that no circle of categories is refused.
       let outer = categories.randomElement(using: &random)!
       let leaves = (0..<count).map { _ in leaf() }
       let composite =
@@ -482,8 +482,8 @@ struct WaitingInSlotTests {
   }
 }
 
-/// A queue to which operations can be made to come late.
-private final class LateQueue: OperationQueue, @unchecked Sendable {  // what is its own is behind a lock
+/// A queue to which the test can add operations late.
+private final class LateQueue: OperationQueue, @unchecked Sendable {  // its own state is behind a lock
   let isLate = Locked(false)
   let (isAsked, mayAdd) = (Gate(), Gate())
 

@@ -11,7 +11,7 @@ struct ExclusionOrderTests {
   private static let rounds = 40
 
   /// Lets `begin` start or add operations while another holds their category, which it gives back
-  /// when so many wait.
+  /// when this many wait.
   private func order(whenWaiting count: Int?, _ begin: @escaping @Sendable ([SimpleOperation<Int>]) -> Void) async
     -> [Int]
   {
