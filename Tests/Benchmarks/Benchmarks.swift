@@ -1,6 +1,6 @@
 import Foundation
 
-/// Compares the package with what its users would otherwise write; see `Options.help`.
+/// Compares the package with the code that its users would otherwise write; see `Options.help`.
 @main
 enum Benchmarks {
   static func main() {
@@ -58,7 +58,7 @@ enum Benchmarks {
       results.append(result)
       if options.format == .text { Output.write(text.line(for: result)) }
     }
-    // Another guest of the machine can disturb for minutes. What is too slow is so later, too.
+    // Other work on the machine can disturb for minutes; a real slowdown is still there later.
     for _ in 0..<2 where options.check {
       for (index, row) in rows.enumerated() where results[index].verdict == .overBudget {
         results[index] = try harness.measure(row, roundFactor: 2)

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: Sendable {
   /// How the results are printed.
   enum Format: Sendable {
@@ -12,18 +12,18 @@ struct Options: Sendable {
 
   var mode = Mode.measure
   var format = Format.text
-  /// Whether the documents that show the figures are written.
+  /// Whether to write the documents that show the figures.
   var write = false
-  /// What they say of the machine beside what the program finds out.
+  /// The note on the machine for these documents, besides what the program detects.
   var note: String?
-  /// The file of a `--json` run whose figures are taken instead of measuring.
+  /// The file of a `--json` run whose figures to use instead of measuring.
   var resultsFile: String?
   /// Whether a row over its budget makes the program fail.
   var check = false
-  /// Whether rows that are known to miss their budget do not, as long as they have not become
+  /// Whether to allow rows that are known to miss their budget, as long as they have not become
   /// worse.
   var allowsKnown = false
-  /// What budgets are multiplied by.
+  /// The factor for budgets.
   var slack = 1.0
   /// Text that a row must contain.
   var filter: String?
@@ -78,7 +78,7 @@ struct Options: Sendable {
       case "--help", "-h": mode = .help
       default: throw UsageError(description: "unknown option '\(argument)'")
       }
-      // Whoever asks for help gets it, whatever follows.
+      // `--help` wins, whatever follows.
       if mode == .help { return }
     }
     if write, filter != nil || side != nil {
@@ -116,7 +116,7 @@ struct Options: Sendable {
   }
 }
 
-/// A command line that cannot be followed.
+/// An invalid command line.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 }

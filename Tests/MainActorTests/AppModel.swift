@@ -3,10 +3,10 @@ import Foundation
 import Observation
 import TestSupport
 
-// What an app has: models that views show, operations of its own, and a delegate. In this target
-// all of it belongs to the main actor, unless it says `nonisolated`.
+// Typical code of an app: models, operations and a delegate. In this target all of it belongs to
+// the main actor, unless it is `nonisolated`.
 
-/// What a view shows. Belongs to the main actor.
+/// The model of a view. Belongs to the main actor.
 @Observable
 final class ForecastModel {
   private(set) var text = ""
@@ -42,7 +42,7 @@ final class ForecastModel {
   func note(_ step: String) { steps.append(step) }
 }
 
-/// An operation of the app's, whose work returns.
+/// An operation of the app whose work returns.
 nonisolated final class CountLetters: SimpleOperation<Int>, @unchecked Sendable {  // immutable
   private let text: String
 
@@ -57,7 +57,7 @@ nonisolated final class CountLetters: SimpleOperation<Int>, @unchecked Sendable 
   }
 }
 
-/// An operation of the app's, whose work calls back.
+/// An operation of the app whose work calls back.
 nonisolated final class Fetch: SimpleOperation<String>, @unchecked Sendable {  // immutable
   override func main() {
     DispatchQueue.global().async { self.finish(with: "sunny") }
@@ -68,14 +68,14 @@ nonisolated final class Fetch: SimpleOperation<String>, @unchecked Sendable {  /
   }
 }
 
-/// A composite of the app's.
+/// A composite of the app.
 nonisolated final class Import: CompositeOperation, @unchecked Sendable {
   init(_ texts: [String]) {
     super.init(operations: texts.map { CountLetters(in: $0) })
   }
 }
 
-/// A delegate that asks the model: with `operationQueue: .main` it is called on the main thread.
+/// A delegate that reads the model: with `operationQueue: .main` it is called on the main thread.
 nonisolated struct ModelSteps: CompositeOperation.Sequence {
   let model: ForecastModel
 

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Completions and observers that touch what belongs to the main actor, in a target in which
-/// everything does.
+/// Completions and observers that use main-actor state, in a target in which everything belongs to
+/// the main actor.
 @Suite("3.1.9 The main actor", .timeLimit(.minutes(30)))
 struct MainActorTests {
   @Test("3.1.9 A completion and an observer may touch a model's state, and come in order")
@@ -124,7 +124,7 @@ struct MainActorTests {
     #expect(values == [1, 2])
   }
 
-  @Test("3.1.9 An observer is told of all events in order, and later than they happen")
+  @Test("3.1.9 An observer gets all events in order, and later than they happen")
   func observer_isToldInOrder() async {
     let operation = HeldOperation<Int>()
     var events: [String] = []
@@ -142,7 +142,7 @@ struct MainActorTests {
     #expect(events == ["started", "cancelled", "settled: cancelled"])
   }
 
-  @Test("3.1.9 Removed on the main actor, an observer is not called any more")
+  @Test("3.1.9 Removed on the main actor, an observer is not called again")
   func observer_removed_isNotCalled() async {
     let operation = SimpleOperation { 1 }
     var calls = 0
@@ -188,7 +188,7 @@ struct MainActorTests {
     #expect(try await OperationQueue.main.run(operation) == 1)
   }
 
-  /// Lets the main actor do what was there before.
+  /// Lets the main actor run its earlier work.
   private func turnOfTheMainActor() async {
     await withCheckedContinuation { continuation in
       Task.detached(priority: .userInitiated) { @MainActor in continuation.resume() }
@@ -200,8 +200,8 @@ struct MainActorTests {
   }
 }
 
-/// Says whether it was released on the main queue, which need not have the main thread in a program
-/// on Linux.
+/// Records whether it was released on the main queue, which need not be on the main thread in a
+/// program on Linux.
 nonisolated private final class MainQueueProbe: Sendable {
   private static let mark: DispatchSpecificKey<Bool> = {
     let key = DispatchSpecificKey<Bool>()

@@ -8,7 +8,7 @@ struct BackoffStoredFormTests {
   private static let attempts = [Int.min, -1, 0, 1, 2, 3, 10, 100, 1_000_000, .max]
   private static let century = Duration.seconds(100 * 365 * 24 * 3600)
 
-  /// What 0.1.0 has written, and what was meant by it.
+  /// The stored forms that 0.1.0 wrote, and their backoffs.
   static let released: [(Backoff, String)] = [
     (.noDelay, "n"), (.exponential(from: .seconds(1)), "e1000*2"), (.constant(.seconds(3)), "c3000"),
     (.constant(.zero), "c0"), (.constant(.seconds(3), jitter: .none), "c3000!"),
@@ -24,7 +24,7 @@ struct BackoffStoredFormTests {
     (.fibonacci(.seconds(Int64.max), maximum: .seconds(Int64.max)), "f3153600000000<3153600000000"),
   ]
 
-  /// What it has not.
+  /// Later stored forms.
   static let later: [(Backoff, String)] = [
     (.constant(.seconds(3), jitter: .full), "c3000~f"), (.constant(.seconds(3), jitter: .equal), "c3000~e"),
     (.exponential(from: .seconds(1), maximum: .seconds(60), jitter: .decorrelated), "e1000*2<60000~d"),
@@ -137,7 +137,7 @@ struct BackoffStoredFormTests {
     }
   }
 
-  /// A stored form of which some characters were changed, or pieces of stored forms in any order.
+  /// A stored form with some characters changed, or pieces of stored forms in any order.
   private static func hostileText(_ random: inout SeededRandomNumberGenerator) -> String {
     let pieces = [
       "n", "c", "l", "e", "f", "0", "1", "9", "3153600000000", "9223372036854775807", ".", "+", "*", "<", "!", "~",

@@ -22,7 +22,7 @@ struct BackoffTests {
     #expect(delays(.constant(.nanoseconds(1)), 2) == [.nanoseconds(1), .nanoseconds(1)])
   }
 
-  @Test("No delay is longer than the maximum, and whoever names none has none")
+  @Test("No delay is longer than the maximum; without one there is no maximum")
   func maximum_isKept() {
     #expect(delays(.exponential(from: .seconds(1), maximum: .seconds(5)), 5) == [1, 2, 4, 5, 5].map { .seconds($0) })
     #expect(delays(.linear(from: .seconds(1), maximum: .seconds(2)), 3) == [1, 2, 2].map { .seconds($0) })

@@ -62,7 +62,7 @@ struct CircuitBreakerTests {
     #expect(breaker.state == .closed)
   }
 
-  /// What it starts and cancels takes effect before it goes on, as in all code of the user's.
+  /// What it starts and cancels takes effect before it continues, as in all user code.
   @Test func isFailure_thatCancelsAComposite_findsItSettled() async {
     let isSettled = Locked(false)
     let breaker = breaker { _ in
@@ -76,7 +76,7 @@ struct CircuitBreakerTests {
     async let outcome = outcomeOfStarting(failing.guarded(by: breaker))
     await failing.started.wait()
     await Patience.untilAwaited(failing)
-    // Told to the policy by this thread, which is inside of the engine then.
+    // This thread notifies the policy, and is then inside the engine.
     failing.reject(with: TestError.first)
     #expect(await outcome.error as? TestError == .first)
     #expect(isSettled.current)
@@ -92,7 +92,7 @@ struct CircuitBreakerTests {
     await trial.started.wait()
     let refused = await outcomeOfStarting(succeeding(1).guarded(by: breaker)).error as? CircuitBreakerError
     #expect(refused != nil && refused?.retryAfter == nil)
-    // Nothing follows from one that was cancelled: the next one tries.
+    // A cancelled operation decides nothing: the next one tries.
     trying.cancel()
     #expect(await tried.isCancelled)
     #expect(breaker.state == .halfOpen)
@@ -187,7 +187,7 @@ struct CircuitBreakerTests {
       let isRight = outcome.value == number || outcome.error is CircuitBreakerError
       #expect(number % 3 == 0 ? outcome.value == nil && !outcome.isCancelled : isRight, "\(number): \(outcome)")
     }
-    // Whatever came, it can be closed again.
+    // After any history, it can be closed again.
     while breaker.state != .closed { _ = await outcomeOfStarting(succeeding(1).guarded(by: breaker)) }
   }
 
@@ -223,7 +223,7 @@ struct CircuitStateTests {
     guard case .run(let trial) = circuit.admit(at: time(10)) else { throw TestError.second }
     #expect(trial != first && circuit.phase == .halfOpen(isTrying: true))
     #expect(circuit.admit(at: time(11)) == .refuse(retryAfter: nil))
-    // An old ticket says nothing any more.
+    // An old ticket has no effect.
     for ending in CircuitState.Ending.allCases { circuit.ended(first, as: ending, at: time(11)) }
     #expect(circuit.phase == .halfOpen(isTrying: true))
   }

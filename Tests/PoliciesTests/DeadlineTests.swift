@@ -85,7 +85,7 @@ struct DeadlineTests {
     let blocker = HeldOperation<Int>()
     let never = NeverFinishingOperation<Int>()
     let timed = never.deadline(instant(12), clock: clock)
-    // The composite starts both, for neither needs a slot; then the leaves wait for one.
+    // The composite starts both, because neither needs a slot; then the leaves wait for one.
     let composite = CompositeOperation(operations: [blocker.map { $0 }, timed], operationQueue: queue)
     composite.failurePolicy = .waitForAll
     composite.start()
@@ -114,7 +114,7 @@ struct DeadlineTests {
     #expect(Timekeeper.of(clock).pendingCount == 0)
   }
 
-  @Test("Of an operation that somebody else started the error does not say that it was cancelled", arguments: 0...2)
+  @Test("The error of an operation that other code started does not say that it was cancelled", arguments: 0...2)
   func deadline_ofForeignOperation_saysThatItGoesOn(form: Int) async throws {
     let theirs = HeldOperation<Int>("theirs")
     await onWorker { theirs.start() }

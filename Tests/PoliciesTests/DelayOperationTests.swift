@@ -20,7 +20,7 @@ struct DelayOperationTests {
     #expect(await settled(delay).value != nil)
   }
 
-  @Test("Until an instant: one that has passed is no wait")
+  @Test("Until an instant: an instant in the past is no wait")
   func delay_untilInstant() async {
     let clock = ManualClock()
     let deadline = clock.now.advanced(by: .seconds(3))
@@ -52,7 +52,7 @@ struct DelayOperationTests {
     await clock.waitUntilNobodySleeps()
   }
 
-  @Test("Settled by somebody else, it gives its timer up at once and is released", arguments: 0..<4)
+  @Test("Settled by other code, it cancels its timer at once and is released", arguments: 0..<4)
   func delay_settledFromOutside_isReleased(how: Int) async {
     let clock = ManualClock()
     let keeper = Timekeeper.of(clock)
@@ -86,7 +86,7 @@ struct DelayOperationTests {
     #expect(Timekeeper.of(clock).pendingCount == 0)
   }
 
-  @Test("The clock keeps one that nobody holds, which was started on its own")
+  @Test("The clock keeps a started operation without another reference")
   func delay_dropped_succeeds() async {
     let clock = ManualClock()
     let done = Gate()
@@ -127,7 +127,7 @@ struct DelayOperationTests {
 }
 
 #if os(macOS) || os(Linux)
-/// Expects that the process that ended said all of `words`.
+/// Expects that the ended process printed all of `words`.
 func expect(_ result: ExitTest.Result?, says words: String...) throws {
   let message = try String(decoding: #require(result).standardErrorContent, as: UTF8.self)
   for word in words {

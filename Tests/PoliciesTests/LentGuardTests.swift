@@ -4,12 +4,12 @@ import Testing
 
 @testable import CompositeOperations
 
-/// A guard around a guard takes over what the inner one guards. A program may start the inner one,
-/// which it gave away, in that moment.
+/// A guard around a guard takes over the inner guard's operation. A program may start the inner
+/// guard, which it has composed, at that moment.
 @Suite("8 A guard inside a guard", .hangLimit)
 struct LentGuardTests {
-  /// Calls something when its dependencies are asked for, which a guard around it does while it
-  /// takes it over.
+  /// Calls a closure when its dependencies are read, which an outer guard does while it takes it
+  /// over.
   private final class Asked: SimpleOperation<Int>, @unchecked Sendable {  // set before it is started
     var whenAsked: (@Sendable () -> Void)?
 
@@ -37,7 +37,7 @@ struct LentGuardTests {
         }
         guard isFirst else { return }
         inner.start()
-        // Time for another thread to come to what is lent.
+        // Time for another thread to reach the lent operation.
         for _ in 0..<50 { sched_yield() }
       }
       let outcome = await outcomeOfStarting(outer)

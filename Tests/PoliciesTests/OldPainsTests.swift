@@ -3,9 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What users of older operation frameworks suffered from most does not happen here: by the numbers
-/// of the list that the package was made after. (Pain 1 is with the conditions, pain 7 is the leak
-/// tests.)
+/// The worst problems of older operation frameworks do not occur here, by the numbers of the list
+/// that guided the package. (Pain 1 is with the conditions, pain 7 is the leak tests.)
 @Suite("Pains of older frameworks", .hangLimit)
 struct OldPainsTests {
   @Test("Pain 5: groups that exclude each other, and want the same inside, end at any queue limit", arguments: 1...3)
@@ -62,7 +61,7 @@ struct OldPainsTests {
     await clock.waitUntilNobodySleeps()
   }
 
-  @Test("Pain 11: a task that is cancelled before, while or after it awaits a policy is told so, and the work is")
+  @Test("Pain 11: a task that is cancelled before, while or after it awaits a policy throws, and the work is cancelled")
   func task_cancelledWhileAwaitingAPolicy_cancelsIt() async {
     let before = NeverFinishingOperation<Int>()
     let gate = Gate()

@@ -2,16 +2,15 @@ import CompositeOperations
 import CompositeOperationsTestKit
 import TestSupport
 
-/// A tree in which everything that changes how operations run is mixed at random; how it ends
-/// depends on the timing.
+/// A tree with a random mix of all policies; its outcome depends on timing.
 ///
-/// It is a value, so that what runs late, or more than once, is made anew each time.
+/// It is a value, so that late or repeated parts are made anew each time.
 indirect enum PolicyMix: Sendable {
   enum Ending: CaseIterable, Sendable {
     case success, failure, cancelled
   }
 
-  /// How an operation that somebody else started stands when a policy gets it.
+  /// The state of an operation that other code started, when a policy gets it.
   enum Elsewhere: CaseIterable, Sendable {
     case running, finished, queued, cancelled, cancelledAndFinished
   }
@@ -20,7 +19,7 @@ indirect enum PolicyMix: Sendable {
     case timeout(seconds: Int, TimeoutBehavior, asDeadline: Bool)
     case exclusive([Int])
     case condition(Requirement)
-    /// By a limit of its own, twice, one inside the other: circles through limits are not found.
+    /// By a limit of its own, twice, one inside the other: circles through limits are not detected.
     case limited(weight: Int)
     case map
   }
@@ -31,21 +30,21 @@ indirect enum PolicyMix: Sendable {
     case waits(seconds: Int)
     case cancelsTheOperation, settlesTheOperation
     case needs(PolicyMix)
-    /// A prerequisite that other conditions have, too.
+    /// A prerequisite that other conditions share.
     case needsShared(Int)
     case both(Requirement, Requirement)
     case either(Requirement, Requirement)
   }
 
-  /// What an observer does, once, when it is told of the event of this number.
+  /// What an observer does, once, at the event of this number.
   enum Reaction: CaseIterable, Sendable {
     case cancel, settle, addObserver, leave, cancelAnother, pause, readProgress
   }
 
-  /// What others do with an operation.
+  /// What other code does with an operation.
   struct Extras: Sendable {
     var reaction: (Reaction, atEvent: Int)?
-    /// Whether somebody else may settle it, and whatever is inside goes on for a while.
+    /// Whether other code may settle it, while the operations inside continue for a while.
     var isSettledByOthers: Bool { if case .settle? = reaction?.0 { true } else { false } }
   }
 
@@ -55,7 +54,7 @@ indirect enum PolicyMix: Sendable {
   case delay(seconds: Int)
   case never(seconds: Int, TimeoutBehavior, holdsOn: Bool)
   case wrapped(PolicyMix, Wrapper, Extras)
-  /// A policy around an operation that somebody else has started.
+  /// A policy around an operation that other code has started.
   case elsewhere(Elsewhere, Ending, Wrapper, Extras)
   /// One operation that several compositions wait for.
   case shared(Int)

@@ -5,11 +5,11 @@ import TestSupport
 
 /// Makes the operations of a mix.
 struct PolicyMixBuilder: Sendable {
-  /// What is held around: for each category the number of the outermost operation that holds it.
+  /// The holders around: for each category the number of the outermost operation that holds it.
   struct Holders: Sendable {
     var all: [Int: Int] = [:]
-    /// Those that surely hold theirs as long as what is inside runs. Not so where something between
-    /// settles before that.
+    /// The holders that surely hold while the operations inside run: none if an operation in
+    /// between settles before.
     var sure: [Int: Int] = [:]
 
     func inside(_ extras: PolicyMix.Extras) -> Holders {
@@ -97,8 +97,8 @@ struct PolicyMixBuilder: Sendable {
 
   private func never(holdsOn: Bool, _ holders: [Int: Int]) -> SimpleOperation<Int> {
     let never = NeverFinishingOperation<Int>(holdsOn: holdsOn)
-    // A cancel may come while it starts. What it holds is left before it settles, after which
-    // others have it.
+    // A cancel may come while it starts. It leaves its categories before it settles, after which
+    // others hold them.
     let standing = Locked(Standing.outside)
     never.started.whenOpen { [world] in
       standing.withLock { standing in
@@ -171,11 +171,11 @@ struct PolicyMixBuilder: Sendable {
     case .exclusive(let categories):
       return operation.exclusive(categories.map(PolicyMixWorld.category), in: world.registry)
     case .condition(let requirement):
-      // What it needs runs before, and is not inside of what is guarded.
+      // The prerequisite runs before, and is not inside the guarded operation.
       return operation.condition(condition(requirement, Holders(all: holders.all)))
     case .limited(let weight):
       let limit = SharedLimit(maxConcurrent: 2)
-      // A weight of 3 is too much inside of nothing, but not inside of a holder.
+      // A weight of 3 is too much on its own, but not inside a holder.
       return operation.limited(by: limit, weight: weight).limited(by: limit)
     case .map:
       return operation.map { $0 }

@@ -10,8 +10,8 @@ import Testing
 /// cancels at random.
 ///
 /// One seed is one world of a few trees. A failure prints it; `POLICY_SEED=… swift test --filter
-/// PolicyMix` runs that world alone, `POLICY_REPEATS` times (100 unless told otherwise), since the
-/// threads are not in the seed.
+/// PolicyMix` runs that world alone, `POLICY_REPEATS` times (100 by default), because the seed does
+/// not determine the threads.
 @Suite("8 Random mixes of all policies", .serialized, .hangLimit)
 struct PolicyMixTests {
   private static let environment = ProcessInfo.processInfo.environment
@@ -52,8 +52,8 @@ struct PolicyMixTests {
       for root in roots where random.chance(50) { recorder.attach(to: root) }
       begin(roots, in: world, &random)
       await drive(world, roots, cancels: random.number(0...4), pauses: random.number(0...3))
-      // Who was settled by others may be making another attempt, which is given up; and observers
-      // may just be told.
+      // An operation that other code settled may still be making an attempt, which is cancelled;
+      // observers may still be running.
       if !(await Patience.reached { world.isOver && world.complaints.isEmpty }) { complaints = world.complaints }
       await world.clock.waitUntilNobodySleeps()
       let keeper = Timekeeper.of(world.clock)
@@ -76,10 +76,11 @@ struct PolicyMixTests {
   private static func begin(
     _ roots: [SimpleOperation<Int>], in world: PolicyMixWorld, _ random: inout SeededRandomNumberGenerator
   ) {
-    // Who waits for a category in a queue to which it was added itself has its slot meanwhile: one
-    // that nobody else needs.
+    // An operation that was itself added to a queue keeps its slot while it waits for a category: a
+    // slot that no other needs.
     let queue = OperationQueue(limit: random.number(1...4))
-    // Nothing runs until all are in the queue: what others settle can not be added any more.
+    // Nothing runs until all are in the queue: an operation that other code settled cannot be
+    // added.
     queue.isSuspended = true
     defer { queue.isSuspended = false }
     var starts: [@Sendable () -> Void] = []

@@ -3,9 +3,9 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// What the operations of one mix of trees have in common, and what is known of each of them.
+/// The shared state of the operations of one mix of trees, and the records of each.
 final class PolicyMixWorld: Sendable {
-  /// What is known of one operation.
+  /// The record of one operation.
   final class Subject: Sendable {
     let operation: SimpleOperation<Int>
     let completion = CompletionSpy<Int>()
@@ -56,7 +56,7 @@ final class PolicyMixWorld: Sendable {
   let registry = ExclusionRegistry()
   let limits: [Int]
   let queues: [OperationQueue]
-  /// For operations that are somebody else's.
+  /// For operations that other code runs.
   let otherQueue = OperationQueue()
   private let random: Locked<SeededRandomNumberGenerator>
   private let state = Locked(State())
@@ -84,7 +84,7 @@ final class PolicyMixWorld: Sendable {
 
   // MARK: - Operations
 
-  /// Watches an operation, and has an observer do what it is to do.
+  /// Records an operation, and adds an observer that reacts.
   func note(_ operation: SimpleOperation<Int>, _ extras: PolicyMix.Extras = .init(), bodies: Locked<Int> = Locked(0)) {
     let subject = Subject(operation, bodies: bodies)
     operation.name = "number \(nextNumber())"
@@ -140,7 +140,7 @@ final class PolicyMixWorld: Sendable {
     }) { progress.resume() }
   }
 
-  /// The operation that all share who name this number.
+  /// The operation that all users of this number share.
   func shared(_ number: Int, _ make: () -> SimpleOperation<Int>) -> SimpleOperation<Int> {
     if let known = state.withLock({ $0.shared[number] }) { return known }
     let made = make()
@@ -153,7 +153,7 @@ final class PolicyMixWorld: Sendable {
     return operation
   }
 
-  /// Starts those that nobody has come to run.
+  /// Starts the operations that nothing has run.
   func startWhatIsLeft() {
     for operation in state.withLock({ $0.shared.values.map(\.self) }) where !operation.isTaken { operation.start() }
   }
@@ -193,7 +193,7 @@ final class PolicyMixWorld: Sendable {
     state.withLock { $0.subjects }.filter { !$0.operation.isFinished }.map { "\($0.operation)" }
   }
 
-  /// Lets go of all operations, which know this world.
+  /// Releases all operations, which reference this world.
   func forget() {
     let state = self.state.withLock { state in
       defer { state = State() }

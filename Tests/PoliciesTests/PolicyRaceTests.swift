@@ -9,13 +9,13 @@ import Testing
 struct PolicyRaceTests {
   private static let rounds = Scale.count(10_000, least: 300)
 
-  /// Says what is wrong when the operation has settled, which it is about to.
+  /// Returns what is wrong once the operation has settled.
   private static func check<Value>(
     _ operation: SimpleOperation<Value>, _ spy: CompletionSpy<Value>, _ clock: ManualClock,
     _ isRight: (Outcome<Value>) -> Bool
   ) -> String? {
     while !operation.isFinished { sched_yield() }
-    // A timer that was just being set is given up in a moment; one that was forgotten never is.
+    // A timer that was just being set is cancelled in a moment; a forgotten one never is.
     while Timekeeper.of(clock).pendingCount > 0 { sched_yield() }
     let outcome = operation.outcome
     return complaint("\(String(describing: outcome))", unless: outcome.map(isRight) == true)
@@ -35,7 +35,7 @@ struct PolicyRaceTests {
       return Race.Round(bodies: [
         { clock.advance(by: .seconds(1)) },
         {
-          work.start()  // ours or the timeout's, whoever is first
+          work.start()  // ours or the timeout's, whichever is first
           work.finish(with: 1)
         },
         { if cancels { timed.cancel() } },
@@ -53,7 +53,7 @@ struct PolicyRaceTests {
     #expect(complaints.isEmpty)
   }
 
-  @Test("A timeout, and somebody else who settles it")
+  @Test("A timeout, and other code that settles it")
   func timeout_settledFromOutside_settlesOnce() async {
     let complaints = await Race.run(rounds: PolicyRaceTests.rounds, threads: 3) { _, _ in
       let clock = ManualClock()
@@ -132,7 +132,7 @@ struct PolicyRaceTests {
     for work in works { await work.started.wait() }
     #expect(keeper.pendingCount == 10_000)
     await clock.waitForSleeper(dueIn: .seconds(1))
-    // Others are replaced by earlier ones, in a moment.
+    // Other timers are soon replaced by earlier ones.
     await onWorker { for (index, work) in works.enumerated() where index % 2 == 0 { work.finish(with: index) } }
     for index in stride(from: 0, to: 10_000, by: 2) { #expect(await settled(timed[index]).value == index) }
     #expect(keeper.pendingCount == 5_000)
@@ -143,7 +143,7 @@ struct PolicyRaceTests {
     #expect(composite.childOutcomes.filter { $0?.error is OperationTimeout }.count == 5_000)
   }
 
-  @Test("A guard inside of another one that is settled while the outer one looks inside")
+  @Test("A guard inside another one that is settled while the outer one takes it over")
   func guard_settledWhileTheOuterOneStarts_settlesAll() async {
     let complaints = await Race.run(rounds: PolicyRaceTests.rounds, threads: 2) { round, random in
       let leaf = succeeding(1)
@@ -158,7 +158,7 @@ struct PolicyRaceTests {
           inner.finish(with: 2)
         },
       ]) {
-        // A leaf that nobody settles is given away for good.
+        // A leaf that is never settled would stay forever.
         let isOver = Patience.isReached { outer.isFinished && leaf.isFinished }
         let isRight = isOver && inner.outcome?.value == outer.outcome?.value
         return complaint("\(outer), \(inner), \(leaf)", unless: isRight)

@@ -3,10 +3,10 @@ import CompositeOperationsTestKit
 import Foundation
 import TestSupport
 
-/// A tree of operations with policies, of which it is known how it ends whatever the timing.
+/// A tree of operations with policies, whose outcome does not depend on timing.
 ///
-/// Whatever never ends by itself has a timeout of a few seconds; what does end has one that is too
-/// long to matter.
+/// An operation that never ends by itself has a timeout of a few seconds; others have one that is
+/// too long to matter.
 indirect enum PolicyTree: Sendable {
   enum Ending: Sendable {
     case success, failure, cancelled
@@ -20,7 +20,7 @@ indirect enum PolicyTree: Sendable {
   case parallel([PolicyTree], limit: Int?, waitsForAll: Bool)
   case sequence([PolicyTree])
 
-  /// How it ends, if nobody cancels it.
+  /// The ending, unless it is cancelled.
   var ending: Ending {
     switch self {
     case .leaf(let ending): return ending
@@ -49,7 +49,7 @@ indirect enum PolicyTree: Sendable {
       return .retry(some(1...3, &random), delay: random.number(0...3), asSequence: random.chance(40))
     case 5...7:
       let children = some(1...4, &random)
-      // Of a failure and a cancellation the first one would decide.
+      // With both a failure and a cancellation, the first one would decide.
       let isMixed = children.contains { $0.ending == .cancelled } && children.contains { $0.ending == .failure }
       let limit = random.chance(60) ? random.number(1...4) : nil
       return .parallel(children, limit: limit, waitsForAll: isMixed || random.chance(50))
@@ -73,13 +73,13 @@ indirect enum PolicyTree: Sendable {
   }
 }
 
-/// Makes the operations of trees, and looks at what their queues do.
+/// Makes the operations of trees, and watches their queues.
 final class PolicyTreeBuilder: Sendable {
   /// Timeouts that end nothing end after this.
   static let farAway = Duration.seconds(1_000_000_000)
 
   let clock = ManualClock()
-  /// What ran at once where it was not allowed.
+  /// Complaints about operations that ran at once when they must not.
   let complaints = EventRecorder<String>()
 
   private struct Place: Sendable {
@@ -140,7 +140,7 @@ final class PolicyTreeBuilder: Sendable {
       self.enter(place)
       never.completion = { _ in place?.gauge.leave() }
     }
-    // Work that does not listen goes on a little longer; its slot must stay its own so long.
+    // Work that ignores its cancel continues a little longer; it must keep its slot that long.
     if holdsOn {
       never.cancelRequested.whenOpen { DispatchQueue.global().async { never.release() } }
     }

@@ -8,8 +8,8 @@ import Testing
 /// and without queues.
 @Suite("8 Random trees of policies", .serialized, .hangLimit)
 struct PolicyTreeTests {
-  /// Runs a tree on its own clock, which is moved from one deadline to the next, and returns what
-  /// is wrong.
+  /// Runs a tree on its own clock, advanced from one deadline to the next, and returns what is
+  /// wrong.
   private static func run(_ tree: PolicyTree, cancellingAfter steps: Int?) async -> String? {
     let builder = PolicyTreeBuilder()
     let root = builder.operation(tree)
@@ -21,12 +21,12 @@ struct PolicyTreeTests {
     while !root.isFinished {
       if step == steps { root.cancel() }
       step += 1
-      // What is due far away is for work that ends by itself.
+      // Distant timeouts belong to work that ends by itself.
       if let next = builder.clock.nextDeadline, next < horizon { builder.clock.advance(to: next) }
       await Task.yield()
     }
     let outcome = await settled(root)
-    // What was cancelled may still be winding down.
+    // Cancelled work may still be winding down.
     await builder.clock.waitUntilNobodySleeps()
     let isRight =
       switch (outcome, tree.ending) {

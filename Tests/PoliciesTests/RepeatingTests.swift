@@ -27,7 +27,7 @@ struct RepeatingTests {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test("The interval counts from the beginning of a round; one that takes longer is followed at once, once")
+  @Test("The interval counts from the beginning of a round; a longer round is followed by one at once")
   func round_thatTakesLongerThanTheInterval_isFollowedAtOnce() async {
     let rounds = EventRecorder<Duration>()
     let clock = clock
@@ -60,7 +60,7 @@ struct RepeatingTests {
     #expect(await outcomeOfStarting(repeated).error as? TestError == .first)
   }
 
-  @Test("A failure as a value goes on")
+  @Test("A failure as a value continues")
   func round_thatIsSettled_goesOn() async throws {
     let repeated = repeating(every: .zero, maxRounds: 3) { round in
       (round == 2 ? failing(TestError.first, as: Int.self) : succeeding(round)).settled()
@@ -68,7 +68,7 @@ struct RepeatingTests {
     #expect(try await repeated.run().value == 3)
   }
 
-  @Test("What the condition, or the making of a round, throws is how it fails", arguments: [true, false])
+  @Test("It fails with the error of the condition, or of the making of a round", arguments: [true, false])
   func closure_thatThrows_endsTheRounds(condition: Bool) async {
     let repeated = repeating(
       every: .zero, until: { if condition && $0 == 2 { throw TestError.second } else { false } }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `retrying` with closures that see the attempts so far.
-@Suite("8 retrying by what came before", .hangLimit)
+@Suite("8 retrying by earlier attempts", .hangLimit)
 struct RetryAttemptTests {
   private let clock = ManualClock()
   private let everySecond = RetryPolicy(maxAttempts: 4, backoff: .constant(.seconds(1)), jitter: .none)
@@ -13,7 +13,7 @@ struct RetryAttemptTests {
 
   private func names(_ errors: [any Error]) -> [String] { errors.map { ($0 as? TestError)?.name ?? "\($0)" } }
 
-  @Test("The closure is told of the errors so far, and may change the next attempt by them")
+  @Test("The closure gets the errors so far, and may choose the next attempt by them")
   func attempt_afterErrors_isMadeByThem() async {
     let told = EventRecorder<[String]>()
     let retried = retrying(atOnce) { attempt -> SimpleOperation<Int> in
@@ -25,7 +25,7 @@ struct RetryAttemptTests {
     #expect(told.events == [["1"], ["2", "\(TestError.first)"], ["3", "\(TestError.first)", "\(TestError.second)"]])
   }
 
-  @Test("The form for an operation that exists: its error is the first that the closure is told of")
+  @Test("The form for an existing operation: its error is the first that the closure gets")
   func attempt_ofExistingOperation_followsItsError() async {
     let retried = failing(TestError.second, as: Int.self).retrying(atOnce) { attempt in
       succeeding(attempt.lastError as? TestError == .second && attempt.errors.count == 1 ? attempt.number : 0)
@@ -93,7 +93,7 @@ struct RetryAttemptTests {
       ])
   }
 
-  @Test("Told to stop, it fails with the errors so far")
+  @Test("After .stop, it fails with the errors so far")
   func decide_stop_ends() async {
     let retried = failing(TestError.first, as: Int.self).retrying(atOnce) { _ in
       succeeding(1)
@@ -276,7 +276,7 @@ struct RetryAttemptTests {
     #expect(await settled(retried).value == 1)
   }
 
-  @Test("Held back while the decision is pending, the next attempt does not start before it is let go")
+  @Test("Paused while the decision is pending, the next attempt does not start before it is resumed")
   func pause_whileDeciding_holdsTheNextAttempt() async {
     let deciding = Deciding()
     let retried = deciding.retried(first: failing(TestError.first))
@@ -293,7 +293,7 @@ struct RetryAttemptTests {
     #expect(await settled(whole).value != nil)
   }
 
-  @Test("Observers are told of the decision as of a child, between the attempts")
+  @Test("Observers get the decision as a child, between the attempts")
   func observers_seeTheDecisionBetweenAttempts() async {
     let told = EventRecorder<String>()
     let retried = failing(TestError.first, as: Int.self, named: "1").retrying(atOnce) { _ in
@@ -343,7 +343,7 @@ struct RetryAttemptTests {
       async let answered: Void = onWorker { deciding.answer.open() }
       async let cancelled: Void = onWorker { retried.cancel() }
       _ = await (answered, cancelled)
-      // An attempt that was made before the cancel is to end.
+      // An attempt that was made before the cancel must end.
       deciding.second.finish(with: 1)
       #expect(await settled(retried).isCancelled)
       #expect(spy.count == 1)

@@ -34,7 +34,7 @@ struct RetrySequencePolicyTests {
     #expect(error.failures.map { ($0.error as? TestError)?.name } == ["1", "2", "3"])
   }
 
-  @Test("An attempt that can not be made after its delay ends it, and is not repeated")
+  @Test("An attempt that cannot be made after its delay ends it, and is not repeated")
   func attempt_notMade_ends() async throws {
     let made = EventRecorder<Int>()
     let composite = CompositeOperation(
@@ -59,7 +59,7 @@ struct RetrySequencePolicyTests {
     await clock.waitForSleeper()
     composite.cancel()
     #expect(await settled(composite).isCancelled)
-    // Whoever set the timer may be about to give it up: it is not the one that is waited for below.
+    // The thread that set the timer may be about to cancel it: it is not the one awaited below.
     await clock.waitUntilNobodySleeps()
 
     let attempt = CompositeOperation(
@@ -70,7 +70,7 @@ struct RetrySequencePolicyTests {
     #expect(await settled(attempt).isCancelled)
   }
 
-  @Test("A failure is told with the attempt's name, also after a delay")
+  @Test("A failure has the attempt's name, also after a delay")
   func attempt_afterDelay_hasItsName() async throws {
     let composite = CompositeOperation(
       sequence: RetrySequence(everySecond, clock: clock) { failing(TestError.first, named: "attempt \($0)") })

@@ -35,7 +35,7 @@ struct RetryStateTests {
     #expect(delays(policy) == [1, 2, 4, 5, 5].map { .seconds($0) })
   }
 
-  @Test("willRetry is told of each further attempt, with its delay, and not of the last failure")
+  @Test("willRetry is called for each further attempt, with its delay, and not for the last failure")
   func willRetry_isToldOfFurtherAttempts() {
     let told = EventRecorder<String>()
     var policy = RetryPolicy(maxAttempts: 4, backoff: .linear(from: .seconds(1)), jitter: .none) { _, attempt in
@@ -94,14 +94,14 @@ struct RetryStateTests {
     }
   }
 
-  @Test("What the backoff says itself of the longest delay and of jitter goes before what the policy says")
+  @Test("The backoff's own maximum and jitter override those of the policy")
   func backoff_namesMaximumAndJitter_thoseHold() {
     func policy(_ maxDelay: Duration?, _ jitter: RetryPolicy.Jitter, _ backoff: Backoff) -> RetryPolicy {
       RetryPolicy(
         maxAttempts: 200, backoff: backoff, maxDelay: maxDelay, jitter: jitter,
         randomSource: SeededRandomNumberGenerator(seed: 7))
     }
-    // Longer than the cap that nobody has written, and shorter than one, or than none.
+    // Longer than the default cap, shorter than a given one, and without a cap.
     var retries = RetryPolicy(
       maxAttempts: 9, backoff: .exponential(from: .seconds(20), maximum: .seconds(60), jitter: .none))
     #expect(delays(retries, 4) == [20, 40, 60, 60].map { .seconds($0) })

@@ -58,7 +58,7 @@ struct RetryingTests {
         """)
   }
 
-  @Test("Of many errors the first four and the newest are kept, and it says how many are not")
+  @Test("Of many errors the first four and the newest are kept, and the others are counted")
   func retrying_oftenInVain_keepsFewErrors() async throws {
     let retried = retrying(RetryPolicy(maxAttempts: 1000, backoff: .noDelay)) { attempt -> SimpleOperation<Int> in
       failing(TestError("\(attempt.number)"))
@@ -184,7 +184,7 @@ struct RetryingTests {
     #expect(attempts.events == [1, 2])
   }
 
-  @Test("Settled by somebody else during an attempt, it cancels that; during a delay, it leaves no timer")
+  @Test("Settled by other code during an attempt, it cancels that; during a delay, it leaves no timer")
   func retrying_settledFromOutside_stops() async {
     let made = EventRecorder<Int>()
     let never = NeverFinishingOperation<Int>()
@@ -209,7 +209,7 @@ struct RetryingTests {
     #expect(made.events == [1])
   }
 
-  @Test("Settled by somebody else before it starts, it releases its closures and makes nothing")
+  @Test("Settled by other code before it starts, it releases its closures and makes nothing")
   func retrying_settledBeforeStart_releasesAll() {
     let released = Gate()
     func make() -> SimpleOperation<Int> {

@@ -70,7 +70,7 @@ struct TimekeeperTests {
     }
   }
 
-  @Test("What is due runs at the quality of service that the timer was set with")
+  @Test("An action runs at the quality of service of its timer")
   func due_runsAtTheGivenQuality() async {
     let clock = ManualClock()
     let seen = EventRecorder<String>()
@@ -120,7 +120,7 @@ struct TimekeeperTests {
     #expect(keeper.pendingCount == 0)
   }
 
-  @Test("A clock that can not be relied on lets a timeout come about all the same")
+  @Test("An unreliable clock still lets a timeout happen")
   func alwaysFailingSleep_timesOut() async {
     let clock = SleeplessClock(failures: .max, throwing: true)
     let never = NeverFinishingOperation<Int>()
@@ -170,7 +170,7 @@ struct TimekeeperTests {
     await late.wait()
   }
 
-  @Test("A cancelled timer's action is released at once, and nobody sleeps any more")
+  @Test("A cancelled timer's action is released at once, and no task sleeps")
   func cancel_releasesActionAndSleep() async {
     let clock = ManualClock()
     let released = Gate()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Composites and policies take no slot, leaves do, and keep it until they have ended.
-@Suite("8 Timeout: whose slot is taken how long", .hangLimit)
+@Suite("8 Timeout: which slot is taken how long", .hangLimit)
 struct TimeoutSlotTests {
   private let clock = ManualClock()
   private let queue = OperationQueue(limit: 1)
@@ -14,7 +14,7 @@ struct TimeoutSlotTests {
     succeeding(1, named: name, recorder: log)
   }
 
-  /// Lets others run, so that what should not happen has its chance.
+  /// Lets other threads run, so that a wrong event has its chance.
   private func giveWay() async {
     for _ in 0..<200 { await Task.yield() }
   }
@@ -23,7 +23,7 @@ struct TimeoutSlotTests {
   func atOnce_inComposite_keepsTheSlot() async {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     let timed = never.timeout(.seconds(3), clock: clock)
-    // It needs the slot as soon as the timeout has come.
+    // It needs the slot as soon as the timeout has passed.
     let next = recording("next")
     next.addDependency(timed)
     let composite = CompositeOperation(operations: [timed, next], operationQueue: queue)
@@ -75,7 +75,7 @@ struct TimeoutSlotTests {
     never.release()
   }
 
-  @Test("One that waits for the work keeps that slot too")
+  @Test("A timeout that waits for the work keeps that slot too")
   func waiting_inQueue_keepsTheSlot() async {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     let timed = never.timeout(.seconds(3), .waitsForWork, clock: clock)

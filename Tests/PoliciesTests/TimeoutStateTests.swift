@@ -9,7 +9,7 @@ struct TimeoutStateTests {
     case arm, expire, end, ownerDidSettle
   }
 
-  /// What a list of inputs led to.
+  /// The result of a list of inputs.
   private struct Result {
     var set = 0
     var given: [Int] = []

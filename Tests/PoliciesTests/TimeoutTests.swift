@@ -115,7 +115,7 @@ struct TimeoutTests {
     await plain.cancelRequested.wait()
   }
 
-  @Test("An operation of somebody else's is waited for, and not cancelled when the time is up")
+  @Test("An operation that other code started is awaited, and not cancelled when the time is up")
   func timeout_ofJoined_doesNotCancelIt() async {
     let held = HeldOperation<Int>()
     held.start()
@@ -159,7 +159,7 @@ struct TimeoutTests {
     #expect(held.object == nil && timed.object == nil)
   }
 
-  @Test("Settled by somebody else, it gives its timer up at once, and cancels the operation")
+  @Test("Settled by other code, it cancels its timer at once, and cancels the operation")
   func timeout_settledFromOutside_cancelsTheWork() async {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     let timed = never.timeout(.seconds(3), clock: clock)
@@ -175,7 +175,7 @@ struct TimeoutTests {
     #expect(timed.outcome?.value == 5)
   }
 
-  @Test("Cancelled, and settled by somebody else before the operation ends, it gives its timer up at once")
+  @Test("Cancelled, and settled by other code before the operation ends, it cancels its timer at once")
   func timeout_settledFromOutsideAfterACancel_givesItsTimerUp() async {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     let timed = never.timeout(.seconds(3), clock: clock)
@@ -190,7 +190,7 @@ struct TimeoutTests {
     await finished(never)
   }
 
-  @Test("Settled by somebody else, it has cancelled the operation when its parent goes on")
+  @Test("Settled by other code, it has cancelled the operation when its parent continues")
   func timeout_settledFromOutside_cancelsTheWorkBeforeItsParentGoesOn() async {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     let timed = never.timeout(.seconds(3), clock: clock)
@@ -208,7 +208,7 @@ struct TimeoutTests {
     await finished(never)
   }
 
-  @Test("Settled by somebody else before it starts, the operation is cancelled and never runs")
+  @Test("Settled by other code before it starts, the operation is cancelled and never runs")
   func timeout_settledBeforeStart_runsNothing() {
     let never = NeverFinishingOperation<Int>()
     let timed = never.timeout(.seconds(3), clock: clock)
@@ -231,7 +231,7 @@ struct TimeoutTests {
     #expect(children.allSatisfy { $0.outcome?.isCancelled == true })
   }
 
-  @Test("A failed composite tells which child was late")
+  @Test("A failed composite names the late child")
   func timeout_inComposite_isOneFailure() async throws {
     let timed = NeverFinishingOperation<Int>(name: "slow").timeout(.seconds(3), clock: clock)
     let composite = CompositeOperation(operations: [timed])

@@ -17,7 +17,7 @@ struct TimerStateTests {
     #expect(timers.count == 4)
   }
 
-  @Test("due: what is due comes by deadline, then in the order in which it was added, and the next alarm is set")
+  @Test("due: actions come by deadline, then in the order in which they were added, and the next alarm is set")
   func due_givesActionsInOrder() {
     var timers = TimerState<String>(keepsAlarms: false)
     _ = timers.add(at: seconds(2), "second")
@@ -93,7 +93,7 @@ struct TimerStateTests {
     #expect(timers.due(at: seconds(6), alarm: 2).alarm == .set(seconds(9), number: 3))
   }
 
-  @Test("cancel: a token of a timer that is gone does not cancel one that has its place")
+  @Test("cancel: the token of an old timer does not cancel the timer that reuses its slot")
   func cancel_ofReusedPlace_isIgnored() {
     var timers = TimerState<String>(keepsAlarms: true)
     let gone = timers.add(at: seconds(1), "a").token
@@ -103,13 +103,13 @@ struct TimerStateTests {
     #expect(timers.count == 1)
   }
 
-  @Test("random walks: what is due is what a sorted list says", arguments: 0..<200)
+  @Test("random walks: the due actions are those of a sorted list", arguments: 0..<200)
   func walk_agreesWithSortedList(seed: Int) {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     let keepsAlarms = random.chance(50)
     var timers = TimerState<Int>(keepsAlarms: keepsAlarms)
     var model: [(id: Int, deadline: Int, token: TimerState<Int>.Token)] = []
-    // One, unless they are kept.
+    // One alarm, unless alarms are kept.
     var alarms: [(at: Duration, number: Int)] = []
     var now = 0
     func note(_ action: TimerState<Int>.Alarm) {
@@ -135,7 +135,7 @@ struct TimerStateTests {
         note(alarmAction)
       default:
         guard !alarms.isEmpty else { break }
-        // Those that are over at about the same time are heard in any order.
+        // Alarms at about the same time arrive in any order.
         let set = alarms.remove(at: max(0, alarms.count - random.number(1...2)))
         now = max(now, Int(set.at / .seconds(1)) + random.number(0...5))
         let due = timers.due(at: seconds(now), alarm: set.number)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import CompositeOperations
 
-/// A root that was added to a queue has its slot while it waits; whoever holds what it waits for
-/// may need a slot there.
-@Suite("8 What waits lends its slot", .hangLimit)
+/// A root that was added to a queue keeps its slot while it waits; the holder that it waits for may
+/// need a slot there.
+@Suite("8 Waiting operations lend their slots", .hangLimit)
 struct WaitingInSlotTests {
   private let registry = ExclusionRegistry()
   private let limit = SharedLimit(maxConcurrent: 1)
@@ -42,7 +42,7 @@ struct WaitingInSlotTests {
   }
 
   /// Each holds a category and needs a second slot of the queue to give it back, while others that
-  /// have all slots wait for it.
+  /// occupy all slots wait for it.
   @Test(
     "8 Those that hold a category, and want a slot of those that wait for it, get one", arguments: Wait.allCases, 1...3)
   func root_waitsForHolderThatWantsItsSlot_bothEnd(wait: Wait, slots: Int) async {
@@ -53,7 +53,7 @@ struct WaitingInSlotTests {
     await first.started.wait()
     let others = (0..<slots).map { guarded(succeeding($0), wait) }
     await onWorker { queue.add(others) }
-    // The holder's first step has a slot itself.
+    // The holder's first step itself has a slot.
     await reaches(waiting: slots - 1, wait)
     first.finish(with: 1)
     #expect(await settled(holder).value == 3)
@@ -61,8 +61,8 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused && limit.isUnused)
   }
 
-  /// A child that waits for a category has given its slot back, and needs one again when it is
-  /// granted.
+  /// A child that waits for a category has given its slot back, and needs one again when the
+  /// category is granted.
   @Test("8 What waited itself, and holds it now, gets a slot of those that wait for it", arguments: Wait.allCases)
   func childThatWaited_holdsAndWantsASlot_getsOne(wait: Wait) async {
     let queue = OperationQueue(limit: 1)
@@ -115,7 +115,7 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused)
   }
 
-  /// Runs outside of all queues, and holds a category until it is told to end.
+  /// Runs outside all queues, and holds a category until it is settled.
   private func holding(_ category: ExclusionCategory = "x") async -> HeldOperation<Int> {
     let holder = HeldOperation<Int>()
     let held = holder.exclusive(category, in: registry)
@@ -134,7 +134,7 @@ struct WaitingInSlotTests {
     return waiter
   }
 
-  /// Runs the leaf in a slot of the queue that is lent, and holds a category that no other wants.
+  /// Runs the leaf in a lent slot of the queue, and holds a category that no other requests.
   private func borrowing(_ leaf: HeldOperation<Int>, in queue: OperationQueue) async -> SimpleOperation<Int> {
     let borrower = holdingOther([leaf], in: queue)
     await onWorker { borrower.start() }
@@ -158,7 +158,7 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused)
   }
 
-  @Test("8 What is granted while its slot is lent runs when the slot is back, so that the limit holds")
+  @Test("8 A claim granted while its slot is lent runs when the slot is returned, so that the limit holds")
   func granted_whileSlotIsLent_runsAfterwards() async {
     let leaf = HeldOperation<Int>()
     await lentSlot(leaf) { queue, holder, waiter in
@@ -203,8 +203,8 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused)
   }
 
-  /// Whoever waits in a body is not known to wait.
-  @Test("8 A tree that holds nothing gets no lent slot, and may wait for who is in line")
+  /// A wait inside a body is not known to the package.
+  @Test("8 A tree that holds nothing gets no lent slot, and may wait for a waiting operation")
   func treeThatHoldsNothing_getsNoSlot() async {
     let queue = OperationQueue(limit: 1)
     let holder = await holding()
@@ -220,7 +220,7 @@ struct WaitingInSlotTests {
     #expect(await settled(other).value?.count == 1)
   }
 
-  @Test("8 Granted and cancelled while its slot is lent, it gives back at once what it got")
+  @Test("8 Granted and cancelled while its slot is lent, it gives back its category at once")
   func grantedAndCancelled_whileSlotIsLent_releasesAtOnce() async {
     let leaf = HeldOperation<Int>()
     await lentSlot(leaf) { queue, holder, waiter in
@@ -274,7 +274,7 @@ struct WaitingInSlotTests {
     #expect(await settled(borrower).value == 1)
   }
 
-  @Test("8 As many slots are lent as wait; where the limit is lowered, and one that waits is settled by hand, all end")
+  @Test("8 Each waiting root lends its slot; with a lowered limit, and a waiting one settled by hand, all end")
   func twoSlotsAreLent_limitIsLowered_allEnd() async {
     let queue = OperationQueue(limit: 2)
     let leaves = (0..<3).map { _ in HeldOperation<Int>() }
@@ -364,7 +364,7 @@ struct WaitingInSlotTests {
     for leaf in leaves { await leaf.started.wait() }
     let helper = try #require(queue.operations.first { $0 is QueuePool.Helper })
     queue.maxConcurrentOperationCount = 3
-    // It goes on with one of the leaves, and another helper is added for the other one.
+    // It continues with one of the leaves, and another helper is added for the other one.
     while queue.operationCount < 4, !Task.isCancelled { await onWorker {} }
     #expect(helper.isExecuting)
     helper.cancel()
@@ -405,7 +405,7 @@ struct WaitingInSlotTests {
   func mainQueue_lendsOnMainThread() async {
     let first = HeldOperation<Int>()
     let isOnMain = Locked(false)
-    // In the slot that a root has, the current queue may be nil; not so the queue of Dispatch.
+    // In the slot of a root, the current operation queue may be nil, but not the queue of Dispatch.
     let second = SimpleOperation<Int> {
       dispatchPrecondition(condition: .onQueue(.main))
       isOnMain.withLock { $0 = true }
@@ -424,7 +424,7 @@ struct WaitingInSlotTests {
 
   /// Many trees with categories and a limit in one queue; some are cancelled, and the queue is
   /// suspended now and then.
-  @Test("8 Whatever waits for whom, all trees end, and never more leaves run than the queue allows", arguments: 0..<20)
+  @Test("8 Whatever the waits, all trees end, and never more leaves run than the queue allows", arguments: 0..<20)
   func randomTrees_inOneQueue_endWithinLimit(seed: Int) async {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     let slots = Int.random(in: 1...3, using: &random)
@@ -444,7 +444,7 @@ struct WaitingInSlotTests {
     func tree() -> SimpleOperation<Int> {
       let count = Int.random(in: 1...4, using: &random)
       let isParallel = Bool.random(using: &random)
-      // In the order of the alphabet, so that no circle of categories is refused.
+      // In alphabetical order, so that no circle of categories is refused.
       let outer = categories.randomElement(using: &random)!
       let leaves = (0..<count).map { _ in leaf() }
       let composite =
@@ -482,8 +482,8 @@ struct WaitingInSlotTests {
   }
 }
 
-/// A queue to which operations can be made to come late.
-private final class LateQueue: OperationQueue, @unchecked Sendable {  // what is its own is behind a lock
+/// A queue to which the test can add operations late.
+private final class LateQueue: OperationQueue, @unchecked Sendable {  // its own state is behind a lock
   let isLate = Locked(false)
   let (isAsked, mayAdd) = (Gate(), Gate())
 

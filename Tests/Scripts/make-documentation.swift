@@ -1,17 +1,16 @@
-// Turns the articles of the DocC catalogues into plain Markdown, and back.
-// Tests/Scripts/make-documentation says how to use it.
+// Turns the articles of the DocC catalogues into plain Markdown, and back. Tests/Scripts/make-documentation says how to use it.
 //
 // Each line of an article becomes one line. What differs:
 //
-//   in a catalogue                                       in Documentation ``Outcome/value``        
-//                              `value` [`outcome.value`](doc:Outcome/value)                
-//   `outcome.value` <doc:Policies>                                       [Policies](Policies.md)
+//   in a catalogue                                       in Documentation
+//   ``Outcome/value``                                    `value`
+//   [`outcome.value`](doc:Outcome/value)                 `outcome.value`
+//   <doc:Policies>                                       [Policies](Policies.md)
 //   [timeout](doc:Policies#Timeouts)                     [timeout](Policies.md#timeouts)
-//   [timeout](/documentation/LIBRARY/policies#Timeouts)  the same, from the catalogue of another
-//   library `Examples/Outbox`, a path in the repository         
-//   [`Examples/Outbox`](../Examples/Outbox) ![A page](page.png)                                 
-//   ![A page](Images/page.png), and a copy of the image @Metadata { … }                            
-//            nothing
+//   [timeout](/documentation/LIBRARY/policies#Timeouts)  the same, from the catalogue of another library
+//   `Examples/Outbox`, a path in the repository          [`Examples/Outbox`](../Examples/Outbox)
+//   ![A page](page.png)                                  ![A page](Images/page.png), and a copy of the image
+//   @Metadata { … }                                      nothing
 
 import Foundation
 
@@ -244,8 +243,7 @@ struct Generator {
     ["<!-- Made from \(article.path) by Tests/Scripts/make-documentation. Edit that file. -->", ""]
   }
 
-  /// The lines of the Markdown without its header, each with the number of the line that it was
-  /// made from.
+  /// The lines of the Markdown without its header, each with the number of the line that it was made from.
   func body(of article: Article) throws -> [(number: Int, text: String)] {
     let rewriter = LineRewriter(
       link: { destination, _ in try self.link(destination, from: article) },
@@ -298,8 +296,8 @@ struct Generator {
     if isWebAddress(destination) { return .link(destination) }
     let (path, fragment) = split(destination)
     guard let target = target(path, from: article) else {
-      // Of symbols only the text remains: Markdown has no page for them. DocC says if there is
-      // none. What comes from another library is checked by Tests/Scripts/check-documentation.
+      // Of symbols only the text remains: Markdown has no page for them. DocC says if there is none. What comes from another
+      // library is checked by Tests/Scripts/check-documentation.
       if path.hasPrefix("doc:") { return .text(followedBy: "") }
       guard libraries.contains(where: { "\(path)/".hasPrefix("/documentation/\($0.lowercased())/") }) else {
         throw Failure(
@@ -317,8 +315,7 @@ struct Generator {
     return .link("\(file)#\(heading.anchor)")
   }
 
-  /// The name that DocC shows for a link to a symbol: that of a member alone, that of a nested type
-  /// with the outer ones.
+  /// The name that DocC shows for a link to a symbol: that of a member alone, that of a nested type with the outer ones.
   private func symbol(_ path: String) -> String {
     var components = path.split(separator: "/").map(String.init)
     guard var last = components.popLast() else { return path }
@@ -389,8 +386,7 @@ struct Importer {
       }
     }
     var kept = before.indices.filter { !removed.contains($0) }[...]
-    // What the catalogue has and Markdown has not, such as directives, stays before the line that
-    // follows it.
+    // What the catalogue has and Markdown has not, such as directives, stays before the line that follows it.
     var next = 0
     let shown = Set(before.map(\.number))
     var fences = Fences()

@@ -70,8 +70,8 @@ struct SymbolGraph: Decodable {
 
   /// Those that stand in the sources.
   ///
-  /// A symbol without a place was made by the compiler. An override has the documentation of the
-  /// method that it overrides. The members of an extension are symbols of their own.
+  /// A symbol without a place was made by the compiler. An override has the documentation of the method that it
+  /// overrides. The members of an extension are symbols of their own.
   var written: [Symbol] {
     let overrides = Set(relationships.filter { $0.kind == "overrides" }.map(\.source))
     return symbols.filter {

@@ -1,2 +1,2 @@
-// What users test with is what our tests use: a file that imports this module sees the kit too.
+// Our tests use the kit that users test with: a file that imports this module sees the kit too.
 @_exported public import CompositeOperationsTestKit

@@ -21,7 +21,8 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
 }
 
 /// The engine of a sequential ``CompositeOperation``.
-final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // only the asking thread uses `sequence`
+final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // see the field
+  // Only the asking thread uses it.
   @exclusivity(unchecked) private var sequence: (any CompositeOperation.Sequence)?
   /// How many operations the delegate expects; -1 if unknown.
   private let expectedCount = Atomic(-1)

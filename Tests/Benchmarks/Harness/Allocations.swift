@@ -2,11 +2,11 @@ import AllocationCounter
 
 /// Counts allocations of memory.
 enum Allocations {
-  /// How many allocations each of `operations` operations makes, once for each round; none where
-  /// they cannot be counted.
+  /// The allocations for each of `operations` operations, once for each round; empty if they cannot
+  /// be counted.
   ///
-  /// That is the difference between a run of so many and one of twice as many: what a run does once
-  /// falls out. Both have run before, so that the threads are there and caches are filled.
+  /// This is the difference between a run of this many and one of twice as many, which excludes
+  /// what a run does once. Both have run before, so that threads exist and caches are filled.
   static func perOperation(_ operations: Int, rounds: Int, of subject: (Int) -> Side) -> [Double] {
     guard allocation_counter_is_available() else { return [] }
     let sides = (once: subject(operations), twice: subject(2 * operations))

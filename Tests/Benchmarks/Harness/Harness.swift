@@ -5,16 +5,16 @@ struct Harness: Sendable {
     case here, peer
   }
 
-  /// The rounds of every row, or nil to choose them by the time that a row takes.
+  /// The rounds of every row; nil chooses them by the time that a row takes.
   var rounds: Int?
-  /// What budgets are multiplied by.
+  /// The factor for budgets.
   var slack = 1.0
-  /// The side of comparisons that runs alone, or nil to compare.
+  /// The side of comparisons that runs alone; nil to compare.
   var side: OneSide?
 
   /// Measures one row.
   ///
-  /// - Parameter roundFactor: how many times as many rounds there are as else.
+  /// - Parameter roundFactor: the factor for the number of rounds.
   func measure(_ row: Row, roundFactor: Int = 1) throws -> RowResult {
     var result: RowResult
     switch row.measurement {
@@ -50,16 +50,15 @@ struct Harness: Sendable {
     return result
   }
 
-  /// Runs the peer and the package in turn. The ratio is taken in each round, so that a machine
-  /// that is slower for a while slows down both of its sides, and the median of the ratios leaves
-  /// single interruptions out.
+  /// Runs the peer and the package in turn. The ratio is taken in each round, so that a temporarily
+  /// slow machine affects both sides, and the median of the ratios ignores single interruptions.
   private func compare(_ row: Row, subject: Side, peer: Side, roundFactor: Int) -> RowResult {
     let subjectOnce = warmUp(subject)
-    // A peer that is run once only, for it is so slow, is not warmed up.
+    // A peer so slow that it runs only once is not warmed up.
     let peerOnce = row.rounds == 1 ? subjectOnce : warmUp(peer)
     let plan = Plan(fastest: min(peerOnce, subjectOnce), round: peerOnce + subjectOnce)
     let rounds = rounds ?? (row.rounds ?? plan.rounds) * roundFactor
-    // One short run of this side, after a peer that runs once only, would be a matter of luck.
+    // A single short run of this side, after a peer that runs only once, would vary too much.
     let runs = row.rounds == 1 ? 9 : 1
     var peers: [Double] = []
     var subjects: [Double] = []
@@ -77,8 +76,8 @@ struct Harness: Sendable {
     return result
   }
 
-  /// The samples of all rounds are taken together: a round has too few for what is seldom. The
-  /// middle half of the ratios is that of the rounds all the same.
+  /// The quantile is taken over the samples of all rounds: one round has too few rare cases. The
+  /// middle half of the ratios is still that of the rounds.
   private func compare(
     _ row: Row, quantile: Double, subject: () -> [Double], peer: () -> [Double], roundFactor: Int
   ) -> RowResult {
@@ -116,7 +115,7 @@ struct Harness: Sendable {
     return result
   }
 
-  /// Runs a side at least twice and for 50 ms, and tells the nanoseconds of its fastest run.
+  /// Runs a side at least twice and for 50 ms, and returns the nanoseconds of its fastest run.
   private func warmUp(_ side: Side) -> Double {
     guard rounds != 1 else { return Stopwatch.nanoseconds(side) }
     let start = ContinuousClock.now
@@ -138,7 +137,7 @@ struct Plan: Sendable {
   /// Plans for sides of which the faster one takes `fastest` ns, and all together `round` ns.
   ///
   /// A sample takes at least 5 ms, so that neither the clock nor one wake-up shows in it. There are
-  /// as many rounds as go into `seconds`, but never so few that a median means nothing.
+  /// as many rounds as fit into `seconds`, but enough for a meaningful median.
   init(fastest: Double, round: Double, seconds: Double = 2.2) {
     repetitions = min(10_000, max(1, Int((5e6 / fastest).rounded(.up))))
     let fitting = Int(seconds * 1e9 / (round * Double(repetitions)))

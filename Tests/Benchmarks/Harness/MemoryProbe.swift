@@ -2,7 +2,7 @@ import CompositeOperations
 import DurableOperations
 import Foundation
 
-/// One measurement of memory, made in a process of its own: what other rows left on the heap would
+/// One measurement of memory, made in a process of its own, because memory left by other rows would
 /// hide it.
 enum MemoryProbe: String, CaseIterable, Sendable {
   /// A parallel composite that was not started, with its children.
@@ -11,12 +11,12 @@ enum MemoryProbe: String, CaseIterable, Sendable {
   case finishedChildren = "finished-children"
   /// Block operations in an array, for comparison.
   case blocks
-  /// A sequence of steps that each give a number; the peak, with the finished sequence held.
+  /// A sequence of steps that each return a number; the peak, with the finished sequence held.
   case steps
   /// Jobs that wait in a file, some of which are run; the peak.
   case jobs
 
-  /// Does the measurement here: the bytes that `count` children or steps added.
+  /// Measures here: the bytes that `count` children or steps added.
   func measure(_ count: Int) throws -> Int {
     // The first operation brings the runtime's own tables and threads with it.
     finish(CompositeOperation(operations: [emptyOperation()]))
@@ -42,7 +42,7 @@ enum MemoryProbe: String, CaseIterable, Sendable {
     }
   }
 
-  /// Does the measurement in a child process of this program.
+  /// Measures in a child process of this program.
   func measureInChildProcess(_ count: Int) throws -> Int {
     #if os(macOS) || os(Linux)
     guard let executable = Bundle.main.executableURL else {
@@ -68,7 +68,7 @@ enum MemoryProbe: String, CaseIterable, Sendable {
   }
 }
 
-/// Something that keeps the benchmarks from measuring, in one sentence.
+/// A reason why the benchmarks cannot measure, in one sentence.
 struct BenchmarkError: Error, CustomStringConvertible {
   let description: String
 

@@ -1,7 +1,7 @@
 import Foundation
 
 #if canImport(Darwin)
-// `mach_task_self_` is a C variable that no one writes after launch.
+// `mach_task_self_` is a C variable that never changes after launch.
 @preconcurrency import Darwin
 #endif
 

@@ -4,21 +4,20 @@ struct Row: Sendable {
   enum Measurement: Sendable {
     /// The ratio of the package's time to that of a peer doing the same.
     case comparison(subject: Side, peer: Side)
-    /// The same of something seldom, of which each side tells the nanoseconds of some: not how long
-    /// it takes in the middle, but in such a fraction of all cases.
+    /// The ratio of a quantile, of the nanoseconds that each side returns for several cases.
     case quantile(Double, subject: @Sendable () -> [Double], peer: @Sendable () -> [Double])
     /// The time alone, to show how cost grows.
     case time(Side)
-    /// How many steps of something else pass meanwhile; of several tries.
+    /// How many steps of other work pass meanwhile, in each of several tries.
     case steps(@Sendable () async -> [Int])
     /// Bytes of memory per operation, measured in a process of its own.
     case bytesPerOperation(MemoryProbe)
     /// All the memory that was added, in MiB, measured in a process of its own.
     case mebibytes(MemoryProbe)
-    /// Allocations of memory per operation, in runs of as many operations as the function is told.
+    /// Allocations of memory per operation, in runs of as many operations as the argument.
     case allocations(@Sendable (Int) -> Side)
 
-    /// What the figure that a budget is about is given in.
+    /// The unit of the figure that the budget limits.
     var unit: Unit {
       switch self {
       case .comparison, .quantile: .ratio
@@ -31,18 +30,18 @@ struct Row: Sendable {
     }
   }
 
-  /// What a figure is given in.
+  /// The unit of a figure.
   enum Unit: String, Codable, Sendable {
     case ratio, nanoseconds, steps, bytes, mebibytes, allocations
   }
 
-  /// What a row must keep to.
+  /// The limit of a row.
   struct Budget: Sendable {
-    /// The most that the figure may be, in the unit of the row's measurement.
+    /// The maximum of the figure, in the unit of the row's measurement.
     let limit: Double
-    /// What it should be at best.
+    /// The aim for the figure.
     let aim: Double?
-    /// Where the row is known to miss its limit: the figure above which it has become worse.
+    /// If the row is known to miss its limit: the figure above which it has become worse.
     let known: Double?
 
     static func atMost(_ limit: Double, aim: Double? = nil, known: Double? = nil) -> Budget {
@@ -50,7 +49,7 @@ struct Row: Sendable {
     }
   }
 
-  /// The group of rows that it is printed with.
+  /// The group of rows that the row is printed with.
   let section: String
   /// What is measured.
   let name: String
@@ -60,8 +59,7 @@ struct Row: Sendable {
   let count: Int
   /// The budget, where the row has one.
   var budget: Budget?
-  /// The rounds, where they are not chosen by the time that the row takes: for a peer that takes
-  /// seconds.
+  /// The rounds, if the row's time does not choose them: for a peer that takes seconds.
   var rounds: Int?
   /// How the figure is found.
   let measurement: Measurement
@@ -72,7 +70,7 @@ struct Row: Sendable {
   }
 }
 
-/// What a row gave.
+/// The result of a row.
 struct RowResult: Codable, Sendable {
   /// How far a row kept to its budget.
   enum Verdict: String, Codable, Sendable {
@@ -102,11 +100,11 @@ struct RowResult: Codable, Sendable {
   var mebibytes: Double?
   /// Allocations per operation: the median.
   var allocations: Double?
-  /// What the figure is given in.
+  /// The unit of the figure.
   let unit: Row.Unit
-  /// The most that it may be.
+  /// The maximum of the figure.
   let budget: Double?
-  /// What it should be at best.
+  /// The aim for the figure.
   let aim: Double?
   /// Where the row is known to miss its budget: above this it has become worse.
   let known: Double?

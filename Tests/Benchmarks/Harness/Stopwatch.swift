@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// One side of a comparison: what is measured.
+/// One side of a comparison: the measured code.
 ///
 /// Everything a side allocates it also releases before it returns, so that both are inside the
 /// measured time.
@@ -10,8 +10,7 @@ enum Side: Sendable {
   case blocking(@Sendable () -> Void)
   /// Called from async code.
   case async(@Sendable () async -> Void)
-  /// Called on the main thread. What counts is the time that processors spend on this process
-  /// meanwhile, in all its threads.
+  /// Called on the main thread. Measured is the processor time of all threads of this process.
   case processor(@Sendable () -> Void)
 }
 
@@ -56,7 +55,7 @@ enum Stopwatch {
     })
   }
 
-  /// What a task of its own comes to, for a thread that may block.
+  /// Returns the result of a task, for a thread that may block.
   static func result<R: Sendable>(of body: @escaping @Sendable () async -> R) -> R {
     let handover = Handover<R>()
     Task.detached {
@@ -68,7 +67,7 @@ enum Stopwatch {
   }
 }
 
-/// What a task hands to the thread that waits for it.
+/// The result that a task passes to the thread that waits for it.
 private final class Handover<R>: @unchecked Sendable {  // The semaphore orders the one write before the one read.
   let isKnown = DispatchSemaphore(value: 0)
   var result: R?

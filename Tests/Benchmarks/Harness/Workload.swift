@@ -1,8 +1,8 @@
 /// A body that keeps a core busy for about a given time.
 ///
 /// It does a counted amount of arithmetic, not a wait for a clock: a body whose thread was
-/// interrupted still has all its work to do, so both sides do the same work whatever the machine
-/// does besides.
+/// interrupted still has all its work to do, so both sides do the same work, whatever else the
+/// machine does.
 struct Workload: Sendable {
   /// The time that the work takes on an idle core of this machine.
   let microseconds: Double

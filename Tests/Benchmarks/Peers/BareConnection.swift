@@ -1,7 +1,7 @@
 #if os(macOS) || os(Linux)
 import Foundation
 
-/// A connection through libpq's functions, and no more than that.
+/// A bare connection through libpq's functions.
 final class BareConnection: @unchecked Sendable {  // one thread uses it at a time
   private typealias Connect = @convention(c) (UnsafePointer<CChar>) -> OpaquePointer?
   private typealias OfConnection = @convention(c) (OpaquePointer?) -> CInt
@@ -71,7 +71,7 @@ final class BareConnection: @unchecked Sendable {  // one thread uses it at a ti
   /// Runs SQL, before there are pipelines.
   func run(_ sql: String) { check(execute(connection, sql)) }
 
-  /// From now on there are pipelines, of these statements.
+  /// Prepares these statements, and enters pipeline mode.
   func prepare(_ statements: [(name: String, sql: String)]) {
     for (name, sql) in statements { check(prepare(connection, name, sql, 0, nil)) }
     precondition(enterPipelineMode(connection) == 1)
@@ -100,7 +100,7 @@ final class BareConnection: @unchecked Sendable {  // one thread uses it at a ti
     }
   }
 
-  /// Sends what was added, and reads the answers.
+  /// Sends the added commands, and reads the answers.
   func run(_ count: Int, _ read: (Int, OpaquePointer) -> Void = { _, _ in }) {
     precondition(sync(connection) == 1)
     for position in 0..<count {
@@ -128,7 +128,7 @@ final class BareConnection: @unchecked Sendable {  // one thread uses it at a ti
 
   // MARK: - Notifications
 
-  /// Waits until there is one, and takes all that are there.
+  /// Waits for a notification, and takes all that have arrived.
   func waitForNotification() {
     while true {
       var isThere = false

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A timer source for each timeout, which is what Dispatch has for timers that can be cancelled.
+/// A timer source for each timeout: Dispatch's cancellable timer.
 enum DispatchTimers {
   static func setAndCancel(_ count: Int) {
     let queue = DispatchQueue(label: "timers")
@@ -12,7 +12,7 @@ enum DispatchTimers {
       return timer
     }
     for timer in timers { timer.cancel() }
-    // What was cancelled is dealt with in turn.
+    // Waits until the queue has handled the cancelled timers.
     queue.sync {}
   }
 }

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The least that keeps two users of a name apart: a set of taken names behind a lock. There is no
-/// way to wait for a name.
+/// The minimal mutual exclusion by name: a set of taken names behind a lock, without waiting.
 final class LockedNames: Sendable {
   private let taken = Mutex<Set<String>>([])
 

@@ -1,8 +1,7 @@
 import Foundation
 
-/// The least that anything which is an `Operation` can cost: it overrides `start` and `isFinished`,
-/// and announces `isFinished`. The sequence rows compare with a bare loop that allocates and starts
-/// these.
+/// The cheapest possible `Operation`: it overrides `start` and `isFinished`, and announces
+/// `isFinished`. The sequence rows compare with a bare loop that allocates and starts these.
 final class MinimalOperation: Operation, @unchecked Sendable {
   // Started by one thread and read by the same one: the loop that made it.
   private var hasFinished = false

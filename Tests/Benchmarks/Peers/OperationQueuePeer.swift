@@ -1,10 +1,9 @@
 import Foundation
 
-/// What the package is compared with in Foundation: `BlockOperation`s through an `OperationQueue`.
+/// The peer in Foundation: `BlockOperation`s through an `OperationQueue`.
 ///
 /// Of the ways to add them, `addOperations(_:waitUntilFinished:)` with an array is the fastest at
-/// every size, so this is what the peers use. A queue is made once and used again: that is how an
-/// app has it.
+/// every size, so this is what the peers use. A queue is made once and reused, as in an app.
 enum OperationQueuePeer {
   /// Runs `count` block operations with the same body and returns when all have finished.
   static func run(_ count: Int, in queue: OperationQueue, body: @escaping @Sendable () -> Void) {
@@ -31,7 +30,7 @@ enum OperationQueuePeer {
     }
   }
 
-  /// A queue as it comes, or one that runs a single operation at a time.
+  /// A default queue, or one that runs a single operation at a time.
   static func queue(serial: Bool = false) -> OperationQueue {
     let queue = OperationQueue()
     if serial { queue.maxConcurrentOperationCount = 1 }

@@ -1,11 +1,11 @@
 #if os(macOS) || os(Linux)
 import Foundation
 
-/// The same statements as the queue's, through libpq's functions in a bare loop: the least that a
-/// queue on a server can take.
+/// The statements of the queue through libpq's functions in a bare loop: the minimum for a queue on
+/// a server.
 final class PostgresPeer: DurablePeer, @unchecked Sendable {  // one row uses it at a time
   private let connection: BareConnection
-  /// Those that the last round has claimed: their numbers, and those of the claims.
+  /// The jobs that the last round has claimed, and the numbers of the claims.
   private var claimed: (ids: [Int64], claims: [Int64]) = ([], [])
 
   /// Connects to a schema whose tables a queue has made, with a kind whose lane is 4.
@@ -58,7 +58,7 @@ final class PostgresPeer: DurablePeer, @unchecked Sendable {  // one row uses it
     ])
   }
 
-  /// Inserts jobs, so many with each statement.
+  /// Inserts jobs, this many with each statement.
   func enqueue(_ count: Int, payload: [UInt8], inBatchesOf size: Int) {
     func column(_ value: Int64?) -> [UInt8] {
       BareConnection.array(Array(repeating: value.map { BareConnection.bytes($0) }, count: size), of: 20)
@@ -76,14 +76,13 @@ final class PostgresPeer: DurablePeer, @unchecked Sendable {  // one row uses it
   /// How many the last round has claimed.
   var claimedCount: Int { claimed.ids.count }
 
-  /// Tells those who listen to the schema's name.
+  /// Notifies the listeners of the schema's name.
   func notify() {
     connection.add("notify")
     connection.run(1)
   }
 
-  /// One transaction, and one round trip, acknowledges what the last one claimed, and claims so
-  /// many.
+  /// Acknowledges the last claim and claims `size` jobs, in one transaction and one round trip.
   func claimAndAcknowledge(_ size: Int) {
     connection.add("begin")
     if !claimed.ids.isEmpty {

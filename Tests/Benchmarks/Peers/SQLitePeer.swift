@@ -1,9 +1,8 @@
 import CompositeOperationsSQLite
 import Foundation
 
-/// The same statements as the queue's, through SQLite's C functions in a bare loop: the least that
-/// a queue can take. Each transaction writes how many jobs more there are in which state, as the
-/// queue's do.
+/// The statements of the queue through SQLite's C functions in a bare loop: the minimum for a
+/// queue. Each transaction updates the number of jobs in each state, like those of the queue.
 final class SQLitePeer: DurablePeer, @unchecked Sendable {  // one row uses it at a time
   private let database: OpaquePointer
   private let begin: OpaquePointer
@@ -72,14 +71,14 @@ final class SQLitePeer: DurablePeer, @unchecked Sendable {  // one row uses it a
     run(commit)
   }
 
-  /// Writes that there are so many jobs more in a state, or fewer.
+  /// Adds to the number of jobs in a state.
   private func add(_ jobs: Int, inState state: Int64) {
     sqlite3_bind_int64(count, 1, state)
     sqlite3_bind_int64(count, 2, Int64(jobs))
     run(count)
   }
 
-  /// Inserts jobs, so many in each transaction.
+  /// Inserts jobs, this many in each transaction.
   func enqueue(_ count: Int, payload: [UInt8], inBatchesOf size: Int) {
     for first in stride(from: 0, to: count, by: size) {
       transaction {
@@ -94,7 +93,7 @@ final class SQLitePeer: DurablePeer, @unchecked Sendable {  // one row uses it a
     }
   }
 
-  /// Claims so many jobs in one transaction, and acknowledges them in another.
+  /// Claims `size` jobs in one transaction, and acknowledges them in another.
   func claimAndAcknowledge(_ size: Int) {
     var claimed: [(id: Int64, claim: Int64)] = []
     transaction {

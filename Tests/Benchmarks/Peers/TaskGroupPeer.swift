@@ -1,5 +1,4 @@
-/// What the package is compared with in structured concurrency: plain child tasks of
-/// `withTaskGroup`.
+/// The peer in structured concurrency: plain child tasks of `withTaskGroup`.
 enum TaskGroupPeer {
   /// Runs `count` child tasks with the same body and returns when all have ended.
   static func run(_ count: Int, body: @escaping @Sendable () async -> Void) async {

@@ -8,7 +8,7 @@ struct DocumentReport: Sendable {
     let section: String
     let name: String
     let against: String
-    /// What is measured, for a reader who does not know the table.
+    /// The measured work, for a reader who does not know the table.
     let title: String
     /// What it is compared with.
     let peer: String
@@ -69,7 +69,7 @@ struct DocumentReport: Sendable {
       })
   }
 
-  /// The time of this package, or the steps, the memory or the allocations in rows about those.
+  /// The package's time, or its steps, memory or allocations in rows that measure those.
   private static func here(_ row: RowResult) -> String {
     row.nanoseconds.map(Figures.time) ?? Figures.figure(of: row)
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How figures are written in every report.
+/// Formats figures for all reports.
 enum Figures {
   /// A time per operation in the unit that suits it.
   static func time(_ nanoseconds: Double?) -> String {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the figures were measured on, and when.
+/// The machine and the date of the measurement.
 struct Machine: Codable, Sendable, CustomStringConvertible {
   var processorCount = ProcessInfo.processInfo.activeProcessorCount
   var operatingSystem = Self.operatingSystemName
@@ -8,7 +8,7 @@ struct Machine: Codable, Sendable, CustomStringConvertible {
   var swift = Self.swiftVersion
   /// The day, as in 2026-03-29.
   var date = Date.now.formatted(.iso8601.year().month().day())
-  /// What the program cannot find out, such as the disk.
+  /// A note on what the program cannot detect, such as the disk.
   var note: String?
 
   init(note: String? = nil) {
@@ -39,7 +39,7 @@ struct Machine: Codable, Sendable, CustomStringConvertible {
     #endif
   }
 
-  // There is no way to ask for it when the program runs.
+  // The version is not available at run time.
   private static var swiftVersion: String {
     #if compiler(>=6.4)
     "6.4 or later"

@@ -1,4 +1,4 @@
-/// A document of which a program writes some parts, and people the rest.
+/// A document that a program writes in part, and people write otherwise.
 ///
 /// A part stands between the lines `<!-- benchmarks: NAME -->` and `<!-- /benchmarks -->`.
 struct MarkedText: Sendable {

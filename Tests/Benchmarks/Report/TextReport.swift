@@ -9,7 +9,7 @@ struct TextReport: Sendable {
       + Self.columns(["", "against", "peer", "here", "ratio", "at most", ""])
   }
 
-  /// A row, after the name of its section where that is new.
+  /// A row, after the name of its section if that is new.
   mutating func line(for result: RowResult) -> String {
     let title = result.section == section ? "" : "\(result.section)\n"
     section = result.section

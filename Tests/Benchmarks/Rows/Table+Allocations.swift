@@ -2,7 +2,7 @@ import CompositeOperations
 import Foundation
 
 extension Table {
-  /// How often memory is allocated for an operation: the same on a busy machine as on an idle one.
+  /// The allocations of an operation: the same on a busy machine as on an idle one.
   static var allocations: [Row] {
     let registry = ExclusionRegistry()
     let manager = Managed.manager()
@@ -45,11 +45,11 @@ extension Table {
     ]
   }
 
-  /// A row whose figure may be a tenth more, for what threads do by chance.
+  /// A row whose figure may be a tenth more, because of thread timing.
   ///
-  /// What is to be reached was said without `posix_memalign`. By it Foundation allocates the four
-  /// locks of each operation, which are added here; and the three allocations of `run()` to the
-  /// condition, which is awaited.
+  /// The aims exclude `posix_memalign`, with which Foundation allocates the four locks of each
+  /// operation: they are added here, and so are the three allocations of `run()` for the awaited
+  /// condition.
   private static func allocations(
     _ name: String, toReach aim: Double, today: Double? = nil, _ subject: @escaping @Sendable (Int) -> Side
   ) -> Row {

@@ -2,7 +2,7 @@ import CompositeOperations
 import Foundation
 
 extension Table {
-  /// Categories that nobody else wants: what it costs to be able to exclude others.
+  /// Uncontended categories: the cost of mutual exclusion itself.
   static var exclusion: [Row] {
     let registry = ExclusionRegistry()
     let names = LockedNames()

@@ -1,5 +1,6 @@
 extension Table {
-  /// What the README shows: what a newcomer asks first, also where this package is slower.
+  /// The rows of the README: a newcomer's first questions, including those where this package is
+  /// slower.
   static let highlights = [
     DocumentReport.Highlight(
       section: "One SimpleOperation through an OperationQueue", name: "10,000 added at once",

@@ -1,5 +1,5 @@
 extension Table {
-  /// What operations take while they are held.
+  /// The memory of operations while they are held.
   static var memory: [Row] {
     let count = 100_000
     return [

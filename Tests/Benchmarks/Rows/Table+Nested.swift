@@ -36,7 +36,7 @@ extension Table {
   }
 }
 
-/// The tree that is measured, drawn when it is first asked for.
+/// The measured tree, generated when it is first needed.
 private enum MixedTree {
   static let tree = Tree.random(leaves: 10_000)
   static let leaves = tree.leaves

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Table {
-  /// Parallel composites of empty children, against what else runs them.
+  /// Parallel composites of empty children, against their peers.
   static var parallel: [Row] {
     againstOperationQueue + [underTheLock] + againstTaskGroup + onGivenQueue + blockChildren
   }

@@ -1,8 +1,8 @@
 import PipelineOperations
 
 extension Table {
-  /// Pipelines of steps that make an operation, against as many `then`s of the core, which make the
-  /// same ones.
+  /// Pipelines of steps that make an operation, against as many `then`s of the core that make the
+  /// same operations.
   static var pipelines: [Row] {
     let section = "Pipeline"
     let kept = [3, 100, 10_000].map { count in

@@ -3,7 +3,7 @@ import TestSupport
 
 extension Table {
   /// Durable jobs on a server that this program starts, against the same statements through libpq's
-  /// functions in a bare loop. None where there is no server to start.
+  /// functions in a bare loop. Empty if there is no server to start.
   static var postgres: [Row] {
     #if os(macOS) || os(Linux)
     guard PostgresServer.isAvailable else { return [] }
@@ -59,7 +59,7 @@ extension Table {
   }
 
   #if os(macOS) || os(Linux)
-  /// What the processors of the client do for one job, and what many do at the same time.
+  /// The client's processor time for one job, and for many at the same time.
   private static func together(_ section: String) -> [Row] {
     let subject = Durable.Lazy(.normal, on: .postgres)
     let four = Durable.Lazy { try Durable(.normal, on: .postgres, workers: 4) }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Table {
-  /// Sequences of empty steps, and what passes of long ones before something else gets its turn.
+  /// Sequences of empty steps, and the steps of long ones before other work gets its turn.
   static var sequential: [Row] {
     let counts = sizes.dropFirst()
     let section = "Sequence"

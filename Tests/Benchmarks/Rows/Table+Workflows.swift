@@ -13,11 +13,10 @@ extension Table {
     againstDependencies + againstEngine + workflowGrowth + [workflowVerbs]
   }
 
-  /// Against operations that wait for each other in a queue, which takes time with the square of
-  /// their number.
+  /// Against operations that wait for each other in a queue, which takes quadratic time.
   private static var againstDependencies: [Row] {
     let queue = OperationQueuePeer.queue()
-    // Machines differ in how slow the peer's quadratic walk is: from 110 to 370 times was seen.
+    // Machines differ in the cost of the peer's quadratic walk: from 110 to 370 times was measured.
     let long = (shapes[0], 8_000, 1, Row.Budget?.some(.atMost(1.0 / 300, known: 1.0 / 100)))
     let rows = shapes.map { shape in (shape, 1_000, 3, Row.Budget?.none) } + [long]
     return rows.map { shape, count, rounds, budget in
@@ -30,7 +29,7 @@ extension Table {
     }
   }
 
-  /// Against the engine with nothing but counters: what being able to watch, retry and reset costs.
+  /// Against the bare engine with counters: the cost of watching, retrying and resetting.
   private static var againstEngine: [Row] {
     shapes.flatMap { shape in
       [(1_000, 15), (10_000, 7), (100_000, 3)].map { count, rounds in

@@ -10,12 +10,12 @@ struct Letter: Job {
   var text = String(repeating: "x", count: 80)
 }
 
-/// The package's side of the rows about durable jobs: a queue on a file of its own, or a schema,
-/// and a bare connection to another one that is like it.
+/// The package's side of the rows about durable jobs: a queue on its own file or schema, and a bare
+/// connection to a similar one.
 final class Durable: Sendable {
   enum Engine { case sqlite, postgres }
 
-  /// Made when it is needed, for that takes its time.
+  /// Made when it is needed, because making it takes long.
   final class Lazy: @unchecked Sendable {  // rows are measured one at a time
     private let make: @Sendable () throws -> Durable
     private(set) lazy var value: Durable = {
@@ -39,7 +39,7 @@ final class Durable: Sendable {
   private let queues: [DurableQueue]
   private let peers: [any DurablePeer]
   private let payload: [UInt8]
-  /// How many jobs have run, and whom to tell when it is so many.
+  /// How many jobs have run, and the waiter for a target number.
   private let runs = LockBox((count: 0, target: 0, waiter: CheckedContinuation<Void, Never>?.none))
   /// How many jobs wait.
   private let waiting = LockBox(0)
@@ -48,8 +48,8 @@ final class Durable: Sendable {
   /// - Parameters:
   ///   - stored: How many jobs wait all the time.
   ///   - workers: How many queues run the jobs, and how many connections the peer's.
-  ///   - size: About how many of them a queue claims at once.
-  ///   - database: The one of the server, nil for that of all others.
+  ///   - size: About how many jobs a queue claims at once.
+  ///   - database: The database of the server; nil for the common one.
   convenience init(
     _ mode: DurableQueue.Durability, on engine: Engine = .sqlite, stored: Int = 0, workers: Int = 1,
     inRoundsOf size: Int = 100, database: String? = nil
@@ -63,7 +63,7 @@ final class Durable: Sendable {
     if stored > 0 { enqueue(stored, inBatchesOf: min(stored, 10_000)) }
   }
 
-  /// The same jobs, in rounds of another size. For whom has no use for the peer.
+  /// The same jobs in rounds of another size, without the peer.
   convenience init(like other: Durable, inRoundsOf size: Int) throws {
     try self.init(
       other.mode, at: other.location, peerAt: other.location, in: other.folder, workers: 1, inRoundsOf: size)
@@ -126,8 +126,8 @@ final class Durable: Sendable {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   #if os(macOS) || os(Linux)
-  /// Deletes what waits, as the queues of many processes would in a while. A transaction of which
-  /// this returns the connection goes on to see it, until that is released.
+  /// Deletes the waiting jobs, as the queues of many processes would in time. The returned
+  /// connection has a transaction that still sees them, until it is released.
   func leaveDead() throws -> BareConnection {
     guard case .postgres(let url, let options) = location else { throw BenchmarkError("\(location) is no server") }
     let snapshot = BareConnection(url: url), others = BareConnection(url: url)
@@ -158,8 +158,8 @@ final class Durable: Sendable {
     waitingAtPeer.withLock { $0 += count }
   }
 
-  /// Runs so many of the jobs that are stored, and a few more that were claimed with them. If there
-  /// are not enough, some are stored before, which makes the round a slow one.
+  /// Runs `count` of the stored jobs, and a few more that were claimed with them. If there are not
+  /// enough, it stores some first, which makes the round slow.
   func run(_ count: Int) async {
     if waiting.withLock({ $0 }) < count + queues.count * 1_000 { enqueue(20 * count, inBatchesOf: 1_000) }
     await runStored(count)

@@ -4,8 +4,8 @@ import DurableOperations
 import Foundation
 import TestSupport
 
-/// A queue in a database of its own, where a transaction goes on that sees jobs which were deleted
-/// long ago: they stay, and each claim could come past them.
+/// A queue in a database of its own, with a long transaction that still sees deleted jobs: they
+/// stay in the table, where each claim could scan them.
 final class BehindDeadJobs: Sendable {
   static let shared = Result { try BehindDeadJobs(100_000, stored: 20_000) }
 
@@ -22,8 +22,8 @@ final class BehindDeadJobs: Sendable {
   }
 }
 
-/// Jobs that many threads enqueue at the same time, through one queue, while other queues are told
-/// of them; and bare connections, one for each thread, that tell nobody.
+/// Jobs that many threads enqueue at the same time through one queue, while other queues are
+/// notified; and bare connections, one for each thread, that notify nothing.
 final class Crowd: Sendable {
   static let sixteen = Result { try Crowd(16) }
 
@@ -36,13 +36,13 @@ final class Crowd: Sendable {
     let server = try PostgresServer.sharedBlocking()
     var configuration = DurableQueue.Configuration()
     configuration.durability = .normal
-    // One more, which runs jobs.
+    // One more queue, which runs jobs.
     let options = PostgresOptions(schema: "queue\(server.uniqueNumber())", maxConnections: count + 1)
     let location = DurableQueue.Location.postgres(server.url(), options)
     queue = try DurableQueue(location: location, configuration: configuration)
     listeners = try (0..<2).map { _ in try DurableQueue(location: location, configuration: configuration) }
     for queue in [queue] + listeners { try queue.register(Letter.self) { _, _ in emptyOperation() } }
-    // They look what there is each time they hear of something, and take nothing.
+    // They query the jobs on each notification, and claim none.
     try queue.pause(kind: Letter.kind)
     for queue in [queue] + listeners { queue.start() }
     let schema = "peer\(server.uniqueNumber())"
@@ -68,8 +68,8 @@ final class Crowd: Sendable {
   }
 }
 
-/// How long after one queue has begun to enqueue a job another one starts it, which has nothing
-/// else to do and hears of it from the server; and the same by hand.
+/// The time from the enqueuing of a job in one queue until an idle queue, notified by the server,
+/// starts it; and the same with bare connections.
 final class Delivery: Sendable {
   static let shared = Result { try Delivery() }
 
@@ -81,7 +81,7 @@ final class Delivery: Sendable {
   private let listener: BareConnection
   private let payload: [UInt8]
 
-  /// What a queue tells within 20 ms after something else waits for that long.
+  /// A queue delays notifications within 20 ms of the last one; this pause is longer.
   private static let pause = 0.024
 
   init() throws {
@@ -112,7 +112,7 @@ final class Delivery: Sendable {
     receiver.start()
   }
 
-  /// The nanoseconds of so many jobs, one after the other.
+  /// The nanoseconds of each of `count` jobs, one after the other.
   func times(_ count: Int) -> [Double] {
     (0..<count).map { _ in
       Thread.sleep(forTimeInterval: Self.pause)
@@ -123,8 +123,7 @@ final class Delivery: Sendable {
     }
   }
 
-  /// The same on two threads, of which one does nothing but wait until it is told, claim and
-  /// acknowledge.
+  /// The same on two threads, one of which only waits for a notification, claims and acknowledges.
   func timesAtPeer(_ count: Int) -> [Double] {
     let thread = Thread { [self] in
       var left = count

@@ -7,7 +7,7 @@ func emptyOperation() -> SimpleOperation<Void> {
 }
 
 /// Starts an operation, blocks until it has finished, as `addOperations(_:waitUntilFinished:)` does
-/// for the peers, makes sure that it succeeded, and hands it back, held by nobody else any more.
+/// for the peers, checks that it succeeded, and returns it when no other reference is left.
 ///
 /// The caller must hold no other reference.
 @discardableResult
@@ -28,12 +28,11 @@ func finish<O: ComposableOperation>(_ operation: consuming O) async -> O {
   return succeededAlone(operation)
 }
 
-/// Makes sure that an operation succeeded, and waits until the threads that ran it have let go of
-/// it.
+/// Checks that an operation succeeded, and waits until the threads that ran it have released it.
 ///
-/// Without that wait, one of them may be the last to release it, with all its children: after the
-/// time was taken, and during the measurement of the other side. The peers hold their operations
-/// until all have finished, so that theirs are released inside their time.
+/// Otherwise one of them may release it last, with all its children: after the measurement, and
+/// during that of the other side. The peers hold their operations until all have finished, so these
+/// are released inside their measurement.
 private func succeededAlone<O: ComposableOperation>(_ operation: consuming O) -> O {
   precondition(operation.failure == nil && operation.outcome != nil, "the measured operation must succeed")
   var operation = operation

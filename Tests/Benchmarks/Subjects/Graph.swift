@@ -3,12 +3,12 @@ import CompositeOperationsTestKit
 import Foundation
 import WorkflowOperations
 
-/// A graph of empty tasks: for each task those that it comes after, all of which are before it.
+/// A graph of empty tasks: for each task its prerequisites, all of which have lower numbers.
 struct Graph: Sendable {
-  /// The prerequisites of all tasks, one after the other: reading them must not show in what is
-  /// measured.
+  /// The prerequisites of all tasks in one array, so that reading them does not affect the
+  /// measurement.
   private var places: [Int] = []
-  /// Where those of each task begin, and where the last ones end.
+  /// Where the prerequisites of each task begin, and where the last ones end.
   private var starts = [0]
 
   private init(_ count: Int, prerequisites: (Int) -> some Sequence<Int>) {
@@ -22,7 +22,7 @@ struct Graph: Sendable {
 
   func prerequisites(of task: Int) -> ArraySlice<Int> { places[starts[task]..<starts[task + 1]] }
 
-  /// Tasks that come after none.
+  /// Tasks without prerequisites.
   static func loose(_ count: Int) -> Graph {
     Graph(count) { _ in 0..<0 }
   }
@@ -61,8 +61,7 @@ struct Graph: Sendable {
     }
   }
 
-  /// Visits from the last layer on each task once, in whatever order, and tells how many there
-  /// were.
+  /// Visits each task once, from the last layer on, and returns how many there are.
   func walk() -> Int {
     var isVisited = [Bool](repeating: false, count: tasks.count)
     var visited = 0
@@ -113,7 +112,7 @@ struct Graph: Sendable {
 
   // MARK: - On the bare engine
 
-  /// Runs empty operations on the engine, with nothing but counters to say which are ready.
+  /// Runs empty operations on the engine, with only counters to tell which are ready.
   func runOnEngine() {
     struct Counters {
       var dependents: [[Int]]

@@ -13,7 +13,7 @@ enum Hops {
     precondition(finish(thens(count)).result == count)
   }
 
-  // Not inlined, for the caller of `finish` may hold no other reference.
+  // Not inlined: the caller of `finish` must hold no other reference.
   @inline(never)
   private static func thens(_ count: Int) -> SimpleOperation<Int> {
     var chain = operation(after: 0)

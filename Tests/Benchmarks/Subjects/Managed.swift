@@ -9,7 +9,7 @@ struct EmptyTask: ManagedTask {
 
 /// The package's side of the rows about managed tasks.
 enum Managed {
-  /// A manager whose interceptors all answer at once that the task shall execute.
+  /// A manager whose interceptors all let the task execute at once.
   static func manager(interceptors count: Int = 0, in queue: OperationQueue? = nil) -> OperationManager {
     OperationManager(
       operationQueue: queue,

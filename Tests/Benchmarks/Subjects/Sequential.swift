@@ -13,7 +13,7 @@ struct CountedSequence: CompositeOperation.Sequence {
   }
 }
 
-/// A sequence whose steps give a number, so that it has values to keep.
+/// A sequence whose steps return a number, so that it has values to keep.
 struct NumberSequence: CompositeOperation.Sequence {
   var next = 0
   let end: Int
@@ -33,7 +33,7 @@ final class BusySteps: Sendable {
   let work = Workload(microseconds: 50)
 }
 
-/// A sequence of steps that keep a core busy, without an end until it is told.
+/// A sequence of steps that keep a core busy until it is stopped.
 struct BusySequence: CompositeOperation.Sequence {
   let steps: BusySteps
 

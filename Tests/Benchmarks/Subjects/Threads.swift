@@ -1,7 +1,7 @@
 import Foundation
 
-/// Calls `body` with numbers from 0 on so many threads at once, and waits until all have returned.
-/// With one it is this thread.
+/// Calls `body` with numbers from 0 on `count` threads at once, and waits until all have returned.
+/// With a count of one it uses this thread.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   guard count > 1 else { return body(0) }
   let group = DispatchGroup()

@@ -28,14 +28,14 @@ enum Timers {
     finish(CompositeOperation(operations: (0..<count).map { _ in emptyOperation().timeout(.seconds(60)) }))
   }
 
-  /// The same with a policy for failures, of which there is none.
+  /// The same with a retry policy, and no failures.
   static func runRetried(_ count: Int) {
     let policy = RetryPolicy()
     finish(
       CompositeOperation(operations: (0..<count).map { _ in retrying(policy) { _ in emptyOperation() } }))
   }
 
-  /// The same in a composition that does nothing about time, to compare.
+  /// The same in a composition without a timer, for comparison.
   static func runMapped(_ count: Int) {
     finish(CompositeOperation(operations: (0..<count).map { _ in emptyOperation().map {} }))
   }

@@ -5,7 +5,7 @@ import Foundation
 /// The shape of a mixed nested tree: parallel and sequential composites over simple and block
 /// operations.
 ///
-/// The shape is drawn once from a fixed seed; making the operations from it is what is measured, on
+/// The shape is generated once from a fixed seed; measured is making and running the operations, on
 /// both sides.
 indirect enum Tree: Sendable {
   case simple
@@ -71,7 +71,7 @@ indirect enum Tree: Sendable {
   }
 }
 
-/// A sequence that makes each step of a tree when its turn comes.
+/// A sequence that makes each step of a tree in its turn.
 private struct TreeSequence: CompositeOperation.Sequence {
   var remaining: ArraySlice<Tree>
 

@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How the life of an operation goes in a leak test.
+/// The life of an operation in a leak test.
 enum LeakPath: CaseIterable, Sendable {
   case success, failure, cancelledBeforeStart, cancelledWhileRunning, neverStarted
 
-  /// What the one leaf of the subject settles with.
+  /// The outcome of the subject's only leaf.
   var leafOutcome: Outcome<Int> {
     switch self {
     case .success, .neverStarted: .success(1)
@@ -19,7 +19,7 @@ enum LeakPath: CaseIterable, Sendable {
 
 /// One place where the API takes a closure, or one kind of operation.
 ///
-/// `make` gets a leaf, which the test settles, and a probe; the operation that it returns contains
+/// `make` gets a leaf, which the test settles, and a probe; it returns an operation that contains
 /// the leaf and keeps the probe in the closure in question, or nowhere.
 struct LeakSubject: Sendable, CustomTestStringConvertible {
   let testDescription: String
@@ -75,7 +75,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
     },
   ]
 
-  /// Observers, with everything that asks for progress.
+  /// Observers, and everything that reads progress.
   private static let observers: [LeakSubject] = [
     LeakSubject("observer of a simple operation") { leaf, probe in
       leaf.addObserver { _ in probe.touch() }
@@ -124,10 +124,10 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
     },
   ]
 
-  /// The closures that do the work: of the subject itself, and of a child beside the leaf.
+  /// The closures that do the work of the subject itself, and of a child beside the leaf.
   private static let bodies: [LeakSubject] = [
     LeakSubject("body of a simple operation") { leaf, probe in
-      // It waits for the leaf by hand.
+      // The body waits for the leaf by hand.
       SimpleOperation<Int> { operation in
         probe.touch()
         leaf.completion = { operation.settle(with: $0) }
@@ -222,7 +222,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
     },
   ]
 
-  /// Timers that are set for an hour must not keep anything for so long.
+  /// Timers that are set for an hour must not keep objects that long.
   private static let timePolicies: [LeakSubject] = [
     LeakSubject("completion of a timeout") { leaf, probe in
       let timed = leaf.timeout(.seconds(3_600))

@@ -7,7 +7,7 @@ import Testing
 /// take, and the operations themselves.
 @Suite("3.1.2, 3.1.5 Nothing leaks")
 struct LeakTests {
-  /// What is looked at after the operation has come to its end, or was dropped without a start.
+  /// What may remain after the operation has ended, or was released unstarted.
   private struct Remains: Sendable {
     let probe: WeakReference<ReleaseProbe>
     let leaf: WeakReference<HeldOperation<Int>>
@@ -28,8 +28,8 @@ struct LeakTests {
       """)
   }
 
-  /// Once it settled, an operation that is still held holds nothing more of what its user's
-  /// closures captured. What a composite's children captured is gone with their bodies.
+  /// A settled operation that is still held no longer holds the captures of its closures. The
+  /// captures of a composite's children are released with their bodies.
   @Test(arguments: LeakSubject.all, LeakPath.allCases.filter { $0 != .neverStarted })
   func closure_whileSettledOperationIsHeld_isReleased(subject: LeakSubject, path: LeakPath) async {
     // A plain operation's block is Foundation's, and lives as long as the operation.
@@ -41,7 +41,7 @@ struct LeakTests {
     #expect(held.withLock { $0?.isFinished } == true)
   }
 
-  /// Makes the operation, takes it along the path, and lets go of it.
+  /// Makes the operation, takes it along the path, and releases it.
   private static func run(
     _ subject: LeakSubject, _ path: LeakPath, _ keep: (Operation) -> Void
   ) async -> Remains {

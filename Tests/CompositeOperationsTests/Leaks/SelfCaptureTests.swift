@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Closures that hold the operation they belong to, or the one that contains it: a circle that has
-/// to be cut when the operation settles.
+/// Closures that capture their operation, or the one that contains it: a retain cycle that must be
+/// broken when the operation settles.
 @Suite("3.1.2 A closure that captures its operation leaks nothing")
 struct SelfCaptureTests {
-  /// A circle to close around an operation that contains `leaf`. What it returns is the operation
-  /// to run.
+  /// Makes a retain cycle around an operation that contains `leaf`, and returns the operation to
+  /// run.
   struct Circle: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let make: @Sendable (_ leaf: HeldOperation<Int>) -> any ComposableOperation

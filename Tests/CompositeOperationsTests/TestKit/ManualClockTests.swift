@@ -6,7 +6,7 @@ import Testing
 struct ManualClockTests {
   private let clock = ManualClock()
 
-  @Test("Waits for what the clock shows end when their task is cancelled, before they began or later", arguments: 0..<3)
+  @Test("Waits for the clock's time end when their task is cancelled, before they began or later", arguments: 0..<3)
   func wait_cancelled_ends(_ kind: Int) async {
     let clock = ManualClock()
     let asleep = Task { try await clock.sleep(until: clock.now.advanced(by: .seconds(9))) }
@@ -34,7 +34,7 @@ struct ManualClockTests {
     }
   }
 
-  @Test("It stands still, and shows what it was moved by")
+  @Test("It stands still until it is advanced")
   func now_isWhatItWasMovedTo() {
     #expect(clock.now == .init())
     clock.advance(by: .seconds(2))

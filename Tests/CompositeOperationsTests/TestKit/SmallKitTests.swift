@@ -15,7 +15,7 @@ struct EventRecorderTests {
     #expect(log.contains("b") && !log.contains("c"))
   }
 
-  @Test("Those who wait are resumed by the event that they wait for, once, also if it was recorded before")
+  @Test("Waiters are resumed by their event, once, also if it was recorded before")
   func wait_resumes() async {
     for _ in 0..<100 {
       let log = EventRecorder<Int>()
@@ -63,7 +63,7 @@ struct NeverFinishingOperationTests {
     #expect(never.outcome?.isCancelled == true)
   }
 
-  @Test("One that holds on ends when it is released")
+  @Test("A held operation ends when it is released")
   func release_ends() {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     never.start()

@@ -7,7 +7,7 @@ import Testing
 /// A driven operation that is cancelled, and its `cancelAll()`.
 @Suite("3.4 DrivenOperation: cancelling", .hangLimit)
 struct DrivenCancelTests {
-  @Test("Cancelled before it starts: the driver is told that, once, and not that it started")
+  @Test("Cancelled before it starts: the driver hears of the cancel once, and not of a start")
   func cancel_beforeStart_tellsDriver() async {
     let driver = RecordingDriver(whenCancelled: { _ in })
     driver.operation.cancel()
@@ -22,7 +22,7 @@ struct DrivenCancelTests {
     #expect(driver.events.events == [.cancelled])
   }
 
-  @Test("Cancelled while it executes: the driver is told once, and it goes on until the driver ends it")
+  @Test("Cancelled while it executes: the driver hears of it once, and it continues until the driver ends it")
   func cancel_whileExecuting_tellsDriver() async {
     let driver = RecordingDriver(whenCancelled: { _ in })
     await driver.start()
@@ -36,7 +36,7 @@ struct DrivenCancelTests {
     #expect(driver.operation.isFinished)
   }
 
-  @Test("Cancelled in didStart, it ends when what was made has settled; what was not is forgotten")
+  @Test("Cancelled in didStart, it ends when the made operations have settled; the other tags are forgotten")
   func cancel_inDidStart_settlesWhatWasMade() async {
     let operations = (0..<2).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
     let driver = RecordingDriver(whenStarted: { driver in
@@ -99,7 +99,7 @@ struct DrivenCancelTests {
     driver.operation.width = 1
     await driver.start()
     driver.run(waiting + [held])
-    // It has the only place, which the others had before it: they wait for their dependency.
+    // It occupies the only place: the others wait for their dependency.
     await held.started.wait()
     driver.operation.isSuspended = suspended
     dependency.finish(with: 1)
@@ -113,7 +113,7 @@ struct DrivenCancelTests {
     driver.operation.finish(with: 1)
   }
 
-  @Test("cancelAll leaves operations alone that others started, or queued; the driver is told when they settle")
+  @Test("cancelAll leaves operations alone that other code started or queued; the driver hears when they settle")
   func cancelAll_joined_leavesThem() async {
     let executing = HeldOperation<Int>()
     executing.start()
@@ -135,7 +135,7 @@ struct DrivenCancelTests {
     driver.operation.finish(with: 1)
   }
 
-  @Test("One that a worker has in hand, and has not started yet, is cancelled, too")
+  @Test("An operation that a worker has claimed and not started yet is cancelled too")
   func cancelAll_justClaimed_cancels() async {
     let driver = RecordingDriver()
     await driver.start()
@@ -148,7 +148,7 @@ struct DrivenCancelTests {
     driver.operation.finish(with: 1)
   }
 
-  @Test("Cancelled after start() took effect and before the driver was told: it is told of the cancel only")
+  @Test("Cancelled after start() took effect and before the driver heard of it: it hears of the cancel only")
   func cancel_whileStarting_doesNotTellOfTheStart() async {
     let itself = Locked<RecordingDriver?>(nil)
     let driver = RecordingDriver(queue: ProbingQueue { itself.current?.operation.cancel() })
@@ -178,7 +178,7 @@ struct DrivenCancelTests {
         driver.operation.cancel()
       }
       _ = await (starting, cancelling)
-      // What didStart hands in after the cancel is the driver's own to cancel.
+      // The driver itself cancels tags that didStart adds after the cancel.
       driver.cancelEverything()
       let outcome = await settled(driver.operation)
       let tags = driver.settledTags

@@ -30,12 +30,12 @@ struct DrivenLimitTests {
     await driver.start()
     #expect(await settled(driver.operation).value == 7)
     #expect(recorder.events == Array(0..<7))
-    // The next may settle on one thread while another is about to tell of the one before.
+    // The next may settle on one thread while another is about to report the one before.
     #expect(driver.settledTags.sorted() == Array(0..<7))
     #expect(gauge.maximum == 1)
   }
 
-  @Test("No more are unfinished at once than the width says, and so many are", arguments: 1...4)
+  @Test("As many operations are unfinished at once as the width allows, and no more", arguments: 1...4)
   func width_ofFew_isKeptAndUsed(width: Int) async {
     let held = (0..<10).map { _ in HeldOperation<Int>() }
     let gauge = ConcurrencyGauge()
@@ -49,7 +49,7 @@ struct DrivenLimitTests {
     await driver.start()
     driver.run(held)
     for (number, operation) in held.enumerated() {
-      // So many are under way at any time, the first ones.
+      // This many are running at any time, the first ones.
       for other in held[number..<min(number + width, held.count)] { await other.started.wait() }
       operation.finish(with: number)
     }
@@ -58,7 +58,7 @@ struct DrivenLimitTests {
     #expect(gauge.maximum == width)
   }
 
-  @Test("A width that grows lets more start; one that shrinks holds from the next on")
+  @Test("A width that grows lets more start; one that shrinks applies from the next on")
   func width_changed_holdsFromTheNext() async {
     let held = (0..<6).map { _ in HeldOperation<Int>() }
     let driver = RecordingDriver()
@@ -92,7 +92,7 @@ struct DrivenLimitTests {
   }
   #endif
 
-  @Test("Suspended, nothing more starts, and what is under way goes on; then everything does")
+  @Test("Suspended, nothing more starts, and running operations continue; resumed, all run")
   func isSuspended_whileRunning_startsNothing() async {
     let held = (0..<4).map { _ in HeldOperation<Int>() }
     let driver = RecordingDriver()
@@ -113,7 +113,7 @@ struct DrivenLimitTests {
     #expect(await settled(driver.operation).value == 4)
   }
 
-  @Test("Suspended before the start, it starts and tells its driver, and nothing else")
+  @Test("Suspended before the start, it starts and calls its driver, and nothing else")
   func isSuspended_beforeStart_startsNothing() async {
     let operation = HeldOperation<Int>()
     let driver = RecordingDriver(whenStarted: { $0.run(operation, tag: 0) })
@@ -129,7 +129,7 @@ struct DrivenLimitTests {
     #expect(await settled(driver.operation).value == 1)
   }
 
-  @Test("Suspended and resumed all the time, everything is told once")
+  @Test("Suspended and resumed all the time, every settlement is reported once")
   func isSuspended_toggled_losesNothing() async {
     let driver = RecordingDriver()
     driver.operation.width = 2
@@ -148,7 +148,7 @@ struct DrivenLimitTests {
     #expect(driver.settledTags.sorted() == Array(0..<600))
   }
 
-  @Test("One that was taken for ready again and again is claimed once: its dependencies meet, and it is cancelled")
+  @Test("An operation that becomes ready several times, by its dependencies and a cancel, is claimed once")
   func dependencies_metAndCancelledWhileSuspended_claimsOnce() async {
     let dependency = SimpleOperation<Int>()
     let waiting = HeldOperation<Int>()

@@ -92,7 +92,7 @@ struct DrivenNestingTests {
     #expect(drivers.current.count == 30)
   }
 
-  @Test("Cancelled by its parent before it starts, its driver is told so, and the parent settles")
+  @Test("Cancelled by its parent before it starts, its driver hears of it, and the parent settles")
   func parent_cancelledBeforeStart_tellsDriver() async {
     let driver = driven([succeeding(1)])
     let composite = CompositeOperation(operations: [driver.operation])
@@ -118,7 +118,7 @@ struct DrivenNestingTests {
     #expect(driver.events.count(of: .cancelled) == 1)
   }
 
-  @Test("A composite that fails in it is told as failed; the driven operation goes on")
+  @Test("A composite that fails in it is reported as failed; the driven operation continues")
   func child_fails_isTold() async {
     let failed = CompositeOperation(operations: [failing(TestError.first, as: Int.self), succeeding(1)])
     let driver = driven([failed, succeeding(2)])

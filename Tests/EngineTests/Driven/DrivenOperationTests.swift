@@ -4,11 +4,11 @@ import Testing
 
 @testable import CompositeOperations
 
-/// The engine for other targets: hand it tags, make their operations when they may start, be told
-/// when each has settled.
+/// The engine for other targets: a driver adds tags, makes their operations when they may start,
+/// and hears when each has settled.
 @Suite("3.4 DrivenOperation", .hangLimit)
 struct DrivenOperationTests {
-  @Test("Started, it tells its driver once and executes until the driver ends it")
+  @Test("Started, it calls its driver once and executes until the driver ends it")
   func start_tellsDriver_andExecutes() async {
     let driver = RecordingDriver()
     #expect(driver.events.events == [])
@@ -32,7 +32,7 @@ struct DrivenOperationTests {
     #expect(cancelling.events.events == [.started])
   }
 
-  @Test("Every kind of operation is run, and told once, with its tag, when it has finished")
+  @Test("Every kind of operation runs, and is reported once, with its tag, when it has finished")
   func run_everyKind_tellsEachOnce() async {
     let asynchronous = AsyncPlainOperation { operation in DispatchQueue.global().async { operation.complete() } }
     let kinds: [Operation] = [
@@ -58,7 +58,7 @@ struct DrivenOperationTests {
     #expect(kinds.map { $0.anyOutcome?.isCancelled } == kinds.indices.map { $0 == 2 })
   }
 
-  @Test("What is handed in runs on a worker: run() returns before, and nothing runs inside it")
+  @Test("Added operations run on a worker: run() returns before, and nothing runs inside it")
   func run_fromAThread_doesNotRunThere() async {
     let driver = RecordingDriver()
     await driver.start()
@@ -100,7 +100,7 @@ struct DrivenOperationTests {
     driver.operation.finish(with: 1)
   }
 
-  @Test("The same operation handed in twice runs once and is told twice")
+  @Test("The same operation added twice runs once and is reported twice")
   func run_twice_tellsBoth() async {
     let runs = Locked(0)
     let operation = SimpleOperation<Int> {
@@ -133,7 +133,7 @@ struct DrivenOperationTests {
     await driver.start()
     driver.operation.width = 1
     driver.run(waiting + [succeeding(2)])
-    // Those that wait leave their place to the fourth.
+    // The waiting ones leave their place to the fourth.
     await driver.events.wait(for: .settled(3))
     own.finish(with: 1)
     #expect(recorder.events == [])
@@ -144,7 +144,7 @@ struct DrivenOperationTests {
     driver.operation.finish(with: 1)
   }
 
-  @Test("Ten thousand operations handed in at once are each told once")
+  @Test("Ten thousand operations added at once are each reported once")
   func run_tenThousand_tellsEachOnce() async {
     let operations = (0..<10_000).map { number in succeeding(number) }
     let driver = RecordingDriver(whenStarted: { driver in
@@ -157,7 +157,7 @@ struct DrivenOperationTests {
     #expect(operations.allSatisfy { $0.outcome?.value != nil })
   }
 
-  @Test("Ten thousand operations handed in one after the other, each when the one before was told")
+  @Test("Ten thousand operations added one after the other, each when the one before was reported")
   func run_fromCallbacks_reachesTheEnd() async {
     let driver = RecordingDriver(
       whenStarted: { $0.run(succeeding(0), tag: 0) },
@@ -169,7 +169,7 @@ struct DrivenOperationTests {
     #expect(driver.settledTags == Array(0..<10_000))
   }
 
-  @Test("Operations handed in by four threads at once are each told once", arguments: [nil, 3])
+  @Test("Operations added by four threads at once are each reported once", arguments: [nil, 3])
   func run_fourThreads_tellsEachOnce(width: Int?) async {
     let driver = RecordingDriver()
     if let width { driver.operation.width = width }
@@ -198,7 +198,7 @@ struct DrivenOperationTests {
     #expect(await settled(driver.operation).value == 100)
   }
 
-  @Test("When the driver has ended it, neither the operation, its closures nor what was handed in is kept")
+  @Test("When the driver has ended it, neither the operation, its closures nor the added operations are kept")
   func end_releasesEverything() async {
     let released = (0..<3).map { _ in Gate() }
     let reference: WeakReference<DrivenOperation<Int>>

@@ -7,7 +7,7 @@ import Testing
 /// Driven operations on a given queue: its slots, limit, suspension, priorities and cancellation.
 @Suite("3.4 DrivenOperation: queues", .hangLimit)
 struct DrivenQueueTests {
-  /// Leaves that go on after `start()` returned, counted while they are unfinished.
+  /// Leaves that continue after `start()` returned, counted while they are unfinished.
   private func leaves(_ count: Int, _ gauge: ConcurrencyGauge) -> [Operation] {
     (0..<count).map { number in
       let leaf = AsyncOperation {
@@ -54,8 +54,7 @@ struct DrivenQueueTests {
     queue.addOperation(driver.operation)
     await driver.events.wait(for: .started)
     let children = leaves(20, gauge)
-    // Those that name the queue share its slot; the others are not limited by it where nobody names
-    // it.
+    // The children with the queue share its slot; the others are not limited by it.
     let nested = CompositeOperation(operations: Array(children[..<10]), operationQueue: queue)
     driver.run(nested, tag: 0)
     if namesQueue { for number in 10..<20 { driver.run(children[number], tag: number) } }
@@ -115,7 +114,7 @@ struct DrivenQueueTests {
     await driver.wait(forSettled: 5)
     #expect(held.allSatisfy { $0.outcome?.isCancelled == true })
     #expect(held[2...].allSatisfy { !$0.started.isOpen })
-    // The driven operation is not in the queue; it goes on, and so does what it is handed from now
+    // The driven operation is not in the queue: it continues, and so do operations added from now
     // on.
     driver.run(succeeding(1), tag: 5)
     driver.endWhenIdle()
@@ -164,7 +163,7 @@ struct DrivenQueueTests {
     #expect(held.outcome?.isCancelled == true)
   }
 
-  @Test("Other operations of the queue get their turn: one that is more urgent runs before the leaves are through")
+  @Test("Other operations of the queue get their turn: a more urgent one runs before the leaves are done")
   func run_otherOperationWaits_getsItsTurn() async {
     let queue = OperationQueue(limit: 1)
     let recorder = EventRecorder<String>()
@@ -207,7 +206,7 @@ struct DrivenQueueTests {
     #expect(wasMain.events == [true, true, true, true, true])
   }
 
-  @Test("Ten thousand operations through a queue of limit 2 are each told once")
+  @Test("Ten thousand operations through a queue of limit 2 are each reported once")
   func run_tenThousandInQueue_tellsEachOnce() async {
     let driver = RecordingDriver(queue: OperationQueue(limit: 2))
     await driver.start()
@@ -217,7 +216,7 @@ struct DrivenQueueTests {
     #expect(driver.settledTags.sorted() == Array(0..<10_000))
   }
 
-  @Test("cancelAllOperations cancels what waits for its turn, unless somebody else has started it")
+  @Test("cancelAllOperations cancels waiting operations, unless other code has started them")
   func cancelAll_whileWaiting_leavesWhatOthersStarted() async {
     let queue = OperationQueue(limit: 1)
     let theirs = HeldOperation<Int>()

@@ -4,10 +4,10 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Operations of a driven operation that are handed in as tags, and made when they may start.
+/// Operations of a driven operation that are added as tags, and made when they may start.
 @Suite("3.4 DrivenOperation: tags", .timeLimit(.minutes(30)))
 struct DrivenTagTests {
-  /// Makes the operations of its tags, and hands in what `next` says when one has settled.
+  /// Makes the operations of its tags, and adds the tags that `next` returns when one has settled.
   private final class TagDriver: Sendable {
     let events = EventRecorder<String>()
     private let driven: Locked<DrivenOperation<Int>?>
@@ -59,7 +59,7 @@ struct DrivenTagTests {
     driver.operation.finish(with: 0)
   }
 
-  @Test("The next one is made only when the driver has been told of the one before, wherever that settles")
+  @Test("The next one is made only after the driver heard of the one before, wherever that settles")
   func tags_withWidth_areMadeAfterTheDriverWasTold() async {
     let (isTelling, wereTogether) = (Locked(false), Locked(0))
     let driver = TagDriver { _ in
@@ -67,7 +67,7 @@ struct DrivenTagTests {
       return AsyncOperation {}
     } next: { _ in
       isTelling.withLock { $0 = true }
-      // Long enough for another thread, had it something to make.
+      // Long enough for another thread to make one, if it could.
       for _ in 0..<200 { sched_yield() }
       isTelling.withLock { $0 = false }
       return []
@@ -106,7 +106,7 @@ struct DrivenTagTests {
     driver.operation.finish(with: 0)
   }
 
-  @Test("cancelAll forgets the tags that wait, and cancels what was made")
+  @Test("cancelAll forgets the waiting tags, and cancels the made operations")
   func cancelAll_forgetsTags() async {
     let held = HeldOperation<Int>(settlesWhenCancelled: true)
     let driver = TagDriver(make: { _ in held })

@@ -3,11 +3,10 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// The driver of a driven operation, for tests: records what it is told, and calls hooks.
+/// The driver of a driven operation, for tests: records its calls, and calls hooks.
 ///
-/// It keeps the operations that are handed in through ``run(_:)`` until the engine asks for them.
-/// It ends the driven operation when it was told of as many as were handed in and ``endWhenIdle()``
-/// was called.
+/// It keeps the operations that are added through ``run(_:)`` until the engine asks for them. It
+/// ends the driven operation when all of them have settled and ``endWhenIdle()`` was called.
 final class RecordingDriver: Sendable {
   enum Event: Equatable, Sendable {
     case started, cancelled
@@ -16,8 +15,8 @@ final class RecordingDriver: Sendable {
 
   private struct State {
     var handedIn = 0
-    /// What the engine has not asked for yet, by the tag under which it does; and the tag with
-    /// which it settles.
+    /// The operations that the engine has not asked for yet, by their tag; with the tag they settle
+    /// with.
     var waiting: [Int: (Operation, tag: Int)] = [:]
     var lastPlace = 0
     var made = 0
@@ -26,7 +25,7 @@ final class RecordingDriver: Sendable {
     var wasCancelled = false
   }
 
-  /// What the driver was told, in order.
+  /// The calls of the driver, in order.
   let events = EventRecorder<Event>()
   private let state = Locked(State())
   private let operations: Locked<DrivenOperation<Int>?>
@@ -38,7 +37,7 @@ final class RecordingDriver: Sendable {
   ///   - whenStarted: called in `didStart`, after it was recorded.
   ///   - whenSettled: called in `operationDidSettle`, after it was recorded.
   ///   - whenCancelled: called in `wasCancelled`, after it was recorded. By default everything is
-  ///     cancelled or forgotten, and the operation ends when nothing is unfinished any more.
+  ///     cancelled or forgotten, and the operation ends when all operations have finished.
   init(
     queue: OperationQueue? = nil,
     whenStarted: @escaping @Sendable (RecordingDriver) -> Void = { _ in },
@@ -75,7 +74,7 @@ final class RecordingDriver: Sendable {
     operations.withLock { $0 = made }
   }
 
-  /// Hands an operation in.
+  /// Adds an operation.
   func run(_ operation: Operation, tag: Int) {
     let place = state.withLock { state in
       state.handedIn += 1
@@ -86,13 +85,12 @@ final class RecordingDriver: Sendable {
     self.operation.run(tags: [place])
   }
 
-  /// Hands operations in; their indices are the tags.
+  /// Adds operations; their indices are the tags.
   func run(_ operations: [Operation]) {
     for (tag, operation) in operations.enumerated() { run(operation, tag: tag) }
   }
 
-  /// The operation ends, with the number of operations that were handed in, as soon as all of them
-  /// have settled.
+  /// Ends the operation, with the number of added operations, as soon as all of them have settled.
   func endWhenIdle() {
     state.withLock { $0.endsWhenIdle = true }
     endIfIdle()
@@ -101,7 +99,7 @@ final class RecordingDriver: Sendable {
   /// What a driver does when it is cancelled.
   func cancelEverything() {
     operation.cancelAll()
-    // What the engine has not asked for, and does not any more.
+    // The operations that the engine has not asked for, and will not.
     let forgotten = state.withLock { state in
       defer { state.waiting = [:] }
       state.handedIn -= state.waiting.count
@@ -119,14 +117,14 @@ final class RecordingDriver: Sendable {
   /// How many operations the engine has asked for, and got.
   var madeCount: Int { state.withLock { $0.made } }
 
-  /// The tags of what the driver was told of, in order.
+  /// The tags of the settled operations, in order.
   var settledTags: [Int] {
     events.events.compactMap { event in
       if case .settled(let tag) = event { tag } else { nil }
     }
   }
 
-  /// Waits until the driver was told of that many.
+  /// Waits until this many operations have settled.
   func wait(forSettled count: Int) async {
     await events.wait { events in events.count { $0 != .started && $0 != .cancelled } >= count }
   }

@@ -1,6 +1,6 @@
 @testable import CompositeOperations
 
-/// Whether this thread is inside something.
+/// Whether this thread is inside a marked region.
 final class ThreadFlag: Sendable {
   private final class Storage {
     var isSet = false

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Moments at which a composition and something else meet.
+/// Edge cases in which a composition meets a concurrent event.
 @Suite("3.2, 3.3 Compositions, edges", .hangLimit)
 struct CompositionEdgeTests {
   @Test("3.1.4 A composite that is cancelled inside its main runs no child", arguments: [true, false])
@@ -63,7 +63,7 @@ struct CompositionEdgeTests {
     #expect(child.outcome?.isCancelled == true && child.isFinished)
   }
 
-  @Test("A child that is settled by somebody else while it waits counts at once", arguments: compositions.indices)
+  @Test("A child that other code settles while it waits counts at once", arguments: compositions.indices)
   func child_settledWhileItWaits_counts(_ index: Int) async {
     let (dependency, child) = (SimpleOperation<Int>(), succeeding(1))
     child.addDependency(dependency)
@@ -119,14 +119,14 @@ struct CompositionEdgeTests {
     #expect(reads[1] <= 3 * reads[0] && reads[0] <= 20 * 200, "\(reads)")
   }
 
-  @Test("A plain child whose isReady says no for a while is looked at again, seldom enough")
+  @Test("A plain child whose isReady is false for a while is polled, but not too often")
   func child_overridesIsReady_isPolledWithPauses() async {
     let child = ReadyLater(after: 6)
     #expect(await outcomeOfStarting(CompositeOperation(operations: [child])).value?.count == 1)
     #expect(child.asked.current >= 6)
   }
 
-  @Test("After a cancel a dependency that never finishes is kept by nobody")
+  @Test("After a cancel a dependency that never finishes is released")
   func cancel_dependencyNeverFinishes_releasesIt() async {
     let released = Gate()
     do {
@@ -148,7 +148,7 @@ struct CompositionEdgeTests {
     "3.2 An operand of somebody else's that has failed counts when another is cancelled before the composition is told")
   func cancel_afterTheirsFailed_isFailure() async {
     let (theirs, sibling) = (HeldOperation<Int>(), HeldOperation<Int>(settlesWhenCancelled: true))
-    // Told before the composition is, since it asked first.
+    // Called before the composition, because it was added first.
     let cancelling = SettlementClosure { sibling.cancel() }
     #expect(theirs.observe(cancelling))
     theirs.start()
@@ -201,7 +201,7 @@ private final class PriorityReader: SimpleOperation<Void>, @unchecked Sendable {
   override func main() { finish() }
 }
 
-/// A plain operation that becomes ready when it was asked for the given number of times.
+/// A plain operation that becomes ready after `isReady` was read the given number of times.
 private final class ReadyLater: Operation, @unchecked Sendable {  // immutable
   let asked = Locked(0)
   private let count: Int

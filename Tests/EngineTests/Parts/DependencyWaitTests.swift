@@ -7,8 +7,8 @@ import Testing
 /// Waiting for the unfinished dependencies of an operation, own ones and foreign ones.
 @Suite("3.2 DependencyWait", .hangLimit)
 struct DependencyWaitTests {
-  // Kept for ever: on Linux a dependency follows a pointer to its dependents when it finishes, dead
-  // or alive.
+  // Kept forever: on Linux a finishing dependency follows pointers to its dependents, dead or
+  // alive.
   private static let dependents = Locked<[Operation]>([])
 
   private func dependent(on dependencies: Operation...) -> Operation {
@@ -97,7 +97,7 @@ struct DependencyWaitTests {
     #expect(calls.current == 1)
   }
 
-  @Test("A dependency of several is told to each")
+  @Test("A dependency of several operations notifies each")
   func oneDependency_ofThree_meetsEach() {
     let dependency = SimpleOperation<Int>()
     let calls = EventRecorder<Int>()
@@ -109,7 +109,7 @@ struct DependencyWaitTests {
     #expect(calls.events.sorted() == [0, 1, 2])
   }
 
-  @Test("Cancelled before or after begin() it is never met, and lets go of what it would have called")
+  @Test("Cancelled before or after begin() it is never met, and releases its closure")
   func cancel_beforeOrAfterBegin_isNeverMet() async {
     for beginsFirst in [false, true] {
       let calls = Locked(0)
@@ -133,7 +133,7 @@ struct DependencyWaitTests {
     }
   }
 
-  @Test("Once met it lets go of what it called")
+  @Test("Once met it releases its closure")
   func met_releasesClosure() {
     let released = Gate()
     let dependency = SimpleOperation<Int>()
@@ -145,7 +145,7 @@ struct DependencyWaitTests {
     wait.cancel()
   }
 
-  @Test("After a cancel, a dependency that never finishes is kept by nobody", arguments: [true, false])
+  @Test("After a cancel, a dependency that never finishes is released", arguments: [true, false])
   func cancel_dependencyNeverFinishes_isReleased(isOwn: Bool) async {
     let released = Gate()
     do {

@@ -4,13 +4,13 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Watching operations of types that are not ours.
+/// Observing operations of types outside the package.
 @Suite("3.2 ForeignOperations", .hangLimit)
 struct ForeignOperationsTests {
-  /// Records what it is told.
+  /// Records its calls.
   private final class Observer: SettlementObserver {
     let tags = EventRecorder<Int>()
-    /// Whether each operation had finished when this was told so.
+    /// Whether each operation had finished when this was called.
     let sawFinished = EventRecorder<Bool>()
 
     func operationDidSettle(_ operation: Operation, tag: Int) {
@@ -19,8 +19,7 @@ struct ForeignOperationsTests {
     }
   }
 
-  /// How many operations wait for this one to finish. Foundation does not say; reflection does, on
-  /// Linux.
+  /// How many operations wait for this one to finish, found by reflection on Linux.
   private func dependentCount(of operation: Operation) throws -> Int {
     var mirror: Mirror? = Mirror(reflecting: operation)
     while let current = mirror, current.subjectType != Operation.self { mirror = current.superclassMirror }
@@ -28,7 +27,7 @@ struct ForeignOperationsTests {
     return Mirror(reflecting: child.value).children.count
   }
 
-  @Test("A synchronous operation that finishes is told once, with the tag, when it has finished")
+  @Test("A synchronous operation is reported once, with the tag, when it has finished")
   func finish_observedBlock_tellsOnce() async {
     let observer = Observer()
     let block = BlockOperation()
@@ -41,7 +40,7 @@ struct ForeignOperationsTests {
     #expect(observer.sawFinished.events == [true])
   }
 
-  @Test("One that has finished already is told, too")
+  @Test("An operation that has already finished is reported too")
   func observe_finished_tells() async {
     let observer = Observer()
     let block = BlockOperation()
@@ -51,7 +50,7 @@ struct ForeignOperationsTests {
     #expect(observer.tags.events == [3])
   }
 
-  @Test("An operation that is cancelled before it starts is told when it has finished, not before")
+  @Test("An operation that is cancelled before it starts is reported when it has finished, not before")
   func cancel_unstarted_tellsWhenFinished() async {
     let observer = Observer()
     let operation = AsyncPlainOperation()
@@ -63,7 +62,7 @@ struct ForeignOperationsTests {
     #expect(observer.sawFinished.events == [true])
   }
 
-  @Test("Several observers of one operation share one watcher, and each is told")
+  @Test("Several observers of one operation share one watcher, and each is called")
   func observe_fiveTimes_sharesOneWatcher() async throws {
     let observers = (0..<4).map { _ in Observer() }
     let operation = AsyncPlainOperation()
@@ -81,7 +80,7 @@ struct ForeignOperationsTests {
     #expect(observers.dropFirst().map(\.tags.events) == [[1], [2], [3]])
   }
 
-  @Test("After an operation has been told it can be observed anew")
+  @Test("After an operation was reported it can be observed again")
   func observe_afterBeingTold_tellsAgain() async {
     let observer = Observer()
     let block = BlockOperation()
@@ -93,7 +92,7 @@ struct ForeignOperationsTests {
     #expect(observer.tags.events == [1, 2])
   }
 
-  @Test("An observer that stops is told nothing; the others are")
+  @Test("An observer that stops is not called; the others are")
   func stopObserving_oneOfTwo_leavesTheOther() async throws {
     let (leaving, staying) = (Observer(), Observer())
     let operation = AsyncPlainOperation()
@@ -109,7 +108,7 @@ struct ForeignOperationsTests {
     #expect(staying.tags.events == [2])
   }
 
-  @Test("To stop observing what was never observed, or twice, does nothing")
+  @Test("Stopping an observation that never began, or twice, does nothing")
   func stopObserving_notObserving_isIgnored() async {
     let (observer, other) = (Observer(), Observer())
     let operation = BlockOperation()
@@ -122,7 +121,7 @@ struct ForeignOperationsTests {
     #expect(observer.tags.events == [])
   }
 
-  @Test("When the last observer stops, an operation that never finishes is let go of, and its observers are")
+  @Test("When the last observer stops, an operation that never finishes is released, and its observers are")
   func stopObserving_last_releasesOperationAndObservers() async {
     let released = Gate()
     var references: [WeakReference<Observer>] = []
@@ -138,7 +137,7 @@ struct ForeignOperationsTests {
     for reference in references { await untilReleased(reference) }
   }
 
-  @Test("Once told, neither the operation nor its observer is kept")
+  @Test("Once reported, neither the operation nor its observer is kept")
   func told_releasesOperationAndObserver() async {
     let released = Gate()
     let reference: WeakReference<Observer>
@@ -156,7 +155,7 @@ struct ForeignOperationsTests {
     await untilReleased(reference)
   }
 
-  @Test("A thousand operations that finish on several threads are each told once")
+  @Test("A thousand operations that finish on several threads are each reported once")
   func finish_thousand_tellsEachOnce() async {
     let observer = Observer()
     let operations = (0..<1000).map { _ in AsyncPlainOperation() }
@@ -178,7 +177,7 @@ struct ForeignOperationsTests {
     #expect(!observer.sawFinished.contains(false))
   }
 
-  @Test("An observer that stops while the operation finishes is told once or not at all; the other once")
+  @Test("An observer that stops while the operation finishes is called once or not at all; the other once")
   func stopObserving_whileFinishing_tellsTheOther() async {
     for _ in 0..<300 {
       let (leaving, staying) = (Observer(), Observer())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// The locks and the thread-local storage that everything else stands on.
+/// The locks and the thread-local storage that everything else is built on.
 @Suite("3.4 Locks and thread locals", .hangLimit)
 struct LocksTests {
   private final class Counter: @unchecked Sendable {  // only touched under the lock that is tested
@@ -36,7 +36,7 @@ struct LocksTests {
     #expect(counters.allSatisfy { counter in StripedLock.withLock(of: counter) { counter.value } == 4 })
   }
 
-  @Test("A body that throws gives the lock back, with what it had done")
+  @Test("A body that throws releases the lock and keeps its changes")
   func lockBox_bodyThrows_isUnlocked() {
     let box = LockBox(1)
     let counter = Counter()

@@ -4,11 +4,11 @@ import Testing
 
 @testable import CompositeOperations
 
-/// A caller that comes too late to settle or to cancel while the winner stores the outcome.
+/// A caller that is too late to settle or cancel while the winner stores the outcome.
 @Suite("3.1 Between settling and settled", .hangLimit)
 struct PublicationTests {
-  /// Runs `late` on a thread while another one is between the two steps. Returns what `late` gave,
-  /// and the phase in which it returned.
+  /// Runs `late` on a thread while another one is between the two steps. Returns the result of
+  /// `late`, and the phase in which it returned.
   private func meet<Result: Sendable>(
     _ late: @escaping @Sendable (SimpleOperation<Int>) -> Result
   ) async -> (Result, OperationState.Phase) {

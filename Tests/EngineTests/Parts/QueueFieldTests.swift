@@ -5,8 +5,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// How it is found out that an operation waits in a queue, for which Foundation has no public
-/// property.
+/// Detecting that an operation waits in a queue, for which Foundation has no public property.
 @Suite("3.4 The queue that an operation waits in", .hangLimit)
 struct QueueFieldTests {
   @Test func isInQueue_fromAddingToFinish_isTrue() {

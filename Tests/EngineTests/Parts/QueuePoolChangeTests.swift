@@ -4,19 +4,18 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What changes about a given queue while leaves run in it: its limit, suspension, other
-/// operations, a cancel of all.
+/// Changes of a given queue while leaves run in it: its limit, suspension, other operations, a
+/// cancel of all.
 @Suite("3.4 QueuePool: changes of the queue", .hangLimit)
 struct QueuePoolChangeTests {
-  @Test("A limit that is lowered holds as soon as leaves end; one that is raised is used", arguments: [true, false])
+  @Test("A lowered limit applies as soon as leaves end; a raised one is used", arguments: [true, false])
   func limit_changed_holdsBetweenLeaves(isInQueue: Bool) async {
     let queue = OperationQueue(limit: 4)
     let leaves = (0..<12).map { _ in HeldOperation<Int>() }
     let composite = CompositeOperation(operations: leaves, operationQueue: queue)
     let inFlight: @Sendable () -> Int = { leaves.count { $0.isExecuting } }
     if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
-    // In flight, so that their lanes look at the limit again: one that is still in start() might
-    // run some more.
+    // In flight, so that their lanes check the limit again: a lane still in start() might run more.
     for leaf in leaves[..<4] { await Patience.untilAwaited(leaf) }
     queue.maxConcurrentOperationCount = 1
     for leaf in leaves[..<4] { leaf.finish(with: 1) }
@@ -134,7 +133,7 @@ struct QueuePoolChangeTests {
     let first = HeldOperation<Int>(settlesWhenCancelled: true)
     let composite = CompositeOperation(sequence: ListSequence([first, succeeding(2)]), operationQueue: queue)
     await onWorker { composite.start() }
-    // It waits for a lane when the leaf settles, if the lane is not in start() any more.
+    // It waits for a lane when the leaf settles, if the lane is no longer in start().
     await Patience.untilAwaited(first)
     queue.isSuspended = true
     queue.cancelAllOperations()

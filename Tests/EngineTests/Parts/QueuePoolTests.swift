@@ -70,7 +70,7 @@ struct QueuePoolTests {
     await untilReleased(reference)
   }
 
-  @Test("A root whose main goes on on another thread uses the slot that it holds")
+  @Test("A root whose main continues on another thread uses the slot that it holds")
   func main_continuedElsewhere_usesHeldSlot() async {
     let queue = OperationQueue(limit: 1)
     let composite = PreparingElsewhere(operations: [succeeding(1), succeeding(2)], operationQueue: queue)

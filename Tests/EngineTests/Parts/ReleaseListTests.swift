@@ -4,7 +4,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Releasing what owns what owns what … without a stack frame for each level.
+/// Releasing deeply nested owners iteratively.
 @Suite("3.4 ReleaseList and NestedResults", .hangLimit)
 struct ReleaseListTests {
   /// One of many that own each other in a row, or as a tree.
@@ -53,7 +53,7 @@ struct ReleaseListTests {
     #expect(released.first == 0)
   }
 
-  @Test("What somebody else holds, too, stays; releasing nothing does nothing")
+  @Test("An object with another reference stays; releasing nothing does nothing")
   func release_sharedOrNil_keepsTheOther() {
     var released = 0
     withoutActuallyEscaping({ released += 1 }) { counting in
@@ -128,7 +128,7 @@ struct NestedResultsTests {
     #expect(references.allSatisfy { $0.object == nil })
   }
 
-  @Test("Results that somebody else holds are left as they are, whether the whole or a part")
+  @Test("Shared results are left unchanged, as a whole or in part")
   func release_sharedResults_leavesThem() throws {
     let inner: [any Sendable] = [1, [2, 3] as [any Sendable]]
     var all: [any Sendable] = ["a", inner]

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// A source of work whose pieces are closures, and which says when it was asked for one.
+/// A source of work whose pieces are closures, which counts the requests.
 final class ScriptedSource: WorkSource, @unchecked Sendable {  // the pieces are locked, the rest is immutable
   typealias Piece = @Sendable (ScriptedSource, any WorkSlot, ThreadContext) -> WorkResult
 

@@ -4,11 +4,10 @@ import Testing
 
 @testable import CompositeOperations
 
-/// In which order monitors are told of a child, when something else happens in between.
+/// The order of a monitor's calls for a child, with other events in between.
 @Suite("SourceMonitor", .hangLimit)
 struct SourceMonitorTests {
-  /// The ways to compose one operation with the rest that wait for one that somebody else has
-  /// started.
+  /// The ways of composing an operation that wait for one that other code has started.
   enum Kind: CaseIterable, Sendable {
     case map, then, recover, zip, all, firstSuccess
 
@@ -24,8 +23,8 @@ struct SourceMonitorTests {
     }
   }
 
-  /// A composition with one child, and what a monitor is told of it. Another monitor is told first,
-  /// and then `act` is called with what it is told.
+  /// A composition with one child, and the calls of a monitor. Another monitor is called first, and
+  /// calls `act` with the event.
   private struct Watched {
     let owner: SettlingOperation
     let recorder = EventRecorder<String>()
@@ -119,7 +118,7 @@ extension SimpleOperation: CompletionSettable {
 }
 
 extension WorkSource {
-  /// Whether a child is waited for that somebody else started.
+  /// Whether the composition waits for a child that other code started.
   fileprivate var waitsForTheirs: Bool {
     switch self {
     case let source as ParallelSource: source.state.withLock { !$0.joined.isEmpty }

@@ -7,7 +7,7 @@ import Testing
 /// The two lists that keep every stack flat: effects, and what a worker turns to next.
 @Suite("3.4 ThreadContext", .hangLimit)
 struct ThreadContextTests {
-  /// Calls a closure when it is told.
+  /// Calls a closure when an operation settles.
   private final class Teller: SettlementObserver {
     private let body: @Sendable (Int) -> Void
 
@@ -39,7 +39,7 @@ struct ThreadContextTests {
     #expect(mine[0] == mine[1] && mine[0] != theirs)
   }
 
-  @Test("An effect runs at once; one that comes up inside it runs after it, in order")
+  @Test("An effect runs at once; effects inside it run after it, in order")
   func perform_insideEffect_waits() async {
     let recorder = EventRecorder<String>()
     await onThread {
@@ -57,7 +57,7 @@ struct ThreadContextTests {
     #expect(recorder.events == ["1 begins", "1 ends", "2", "3", "4", "returned"])
   }
 
-  @Test("Inside the user's code an effect runs before that goes on")
+  @Test("Inside user code an effect runs before the code continues")
   func perform_insideUserCode_runsAtOnce() async {
     let recorder = EventRecorder<String>()
     await onThread {
@@ -99,7 +99,7 @@ struct ThreadContextTests {
     tell(0) { _ in if count.increment() < length { chain(count, length) } }
   }
 
-  @Test("Cancelling and abandoning as effects do what they say")
+  @Test("Cancelling and abandoning work as effects")
   func perform_cancelAndAbandon_settle() async {
     let executing = HeldOperation<Int>(settlesWhenCancelled: true)
     let unstarted = HeldOperation<Int>()

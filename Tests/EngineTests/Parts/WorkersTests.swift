@@ -4,7 +4,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// The workers of compositions that were given no queue.
+/// The workers of compositions without a queue.
 @Suite("3.4 Workers", .hangLimit)
 struct WorkersTests {
   private func piece(_ result: WorkResult = .done, _ body: @escaping @Sendable () -> Void) -> ScriptedSource.Piece {
@@ -17,7 +17,7 @@ struct WorkersTests {
     }
   }
 
-  @Test("An offered source is asked for pieces until it has none, and then not any more", arguments: [0, 1, 3, 10_000])
+  @Test("An offered source is asked for pieces until it has none, and no longer", arguments: [0, 1, 3, 10_000])
   func offer_someSource_isAskedUntilNothing(count: Int) async {
     let recorder = EventRecorder<Int>()
     let source = ScriptedSource((0..<count).map { number in piece { recorder.record(number) } })
@@ -25,7 +25,7 @@ struct WorkersTests {
     await source.askedInVain.wait(forCount: 1)
     await settleDown()
     #expect(recorder.events == Array(0..<count))
-    // At the end of a turn somebody else looks at it, too.
+    // At the end of a turn another worker asks it too.
     #expect(source.asked.current <= count + 1 + count / Turn.pieces)
     source.add(piece { recorder.record(-1) })
     await settleDown()
@@ -84,7 +84,7 @@ struct WorkersTests {
     #expect(Set(threads.events).count == 1)
   }
 
-  @Test("Of two sources that a piece brings up, and of one that it brings up in user code, another worker takes care")
+  @Test("Another worker runs the second source that a piece offers, and one offered in user code")
   func offer_moreInsidePiece_isAttendedToByOthers() async {
     let (first, second, third) = (Gate(), Gate(), Gate())
     let sources = [first, second, third].map { gate in ScriptedSource([piece { gate.open() }]) }
@@ -136,7 +136,7 @@ struct WorkersTests {
     Workers.start(simple)
     composite.qualityOfService = .userInitiated
     Workers.start(composite)
-    // The body is the user's code, for which the engine's own is switched off.
+    // The body is user code, in which the engine's lists are switched off.
     #expect(await settled(simple).value == false)
     #expect(await settled(composite).value?.count == 2)
   }

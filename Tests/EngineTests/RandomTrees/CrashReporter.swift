@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The backtrace is lost by that; a run with `TREE_SEED` shows it.
 enum CrashReporter {
-  /// The seeds of the trees that run now, 0 where there is none. Two trees run at a time.
+  /// The seeds of the running trees, 0 for none. Two trees run at a time.
   private static let first = Atomic<UInt64>(0)
   private static let second = Atomic<UInt64>(0)
 

@@ -5,8 +5,8 @@ import Testing
 /// Random trees of operations, run and compared with the model.
 ///
 /// One seed is one tree. A failure prints the seed and the tree; `TREE_SEED=… swift test --filter
-/// RandomTreeTests` runs that tree alone, `TREE_REPEATS` times (100 unless told otherwise), since
-/// the threads are not in the seed.
+/// RandomTreeTests` runs that tree alone, `TREE_REPEATS` times (100 by default), because the seed
+/// does not determine the threads.
 @Suite(.serialized)
 struct RandomTreeTests {
   @Test func randomTrees_withFailuresDelaysAndCancels_comeToWhatTheModelSays() async {
@@ -68,7 +68,7 @@ struct RandomTreeTests {
   }
 }
 
-/// What the environment asks for.
+/// The settings from the environment.
 enum TreeSeed {
   /// `TREE_SEED`: the one tree to run.
   static let given = ProcessInfo.processInfo.environment["TREE_SEED"].flatMap { UInt64($0) }

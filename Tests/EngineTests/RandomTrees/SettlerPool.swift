@@ -1,8 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Runs jobs later, on other threads: this is how operations of a tree take time without anybody
-/// sleeping.
+/// Runs jobs later, on other threads, so that operations of a tree take time without sleeping.
 final class SettlerPool: Sendable {
   private struct State {
     var random: SeededRandomNumberGenerator
@@ -17,7 +16,7 @@ final class SettlerPool: Sendable {
     state = Locked(State(random: SeededRandomNumberGenerator(seed: ~seed)))
   }
 
-  /// Runs `job` after so many trips through a dispatch queue: one at least.
+  /// Runs `job` after this many trips through a dispatch queue, at least one.
   func run(afterHops hops: Int, _ job: @escaping @Sendable () -> Void) {
     state.withLock { $0.unfinished += 1 }
     hop(hops) {
@@ -26,8 +25,7 @@ final class SettlerPool: Sendable {
     }
   }
 
-  /// Runs `job`, or another one that waits to be drawn, on another thread. Each waiting job is
-  /// drawn in the end.
+  /// Runs `job`, or another waiting one, on another thread. Each waiting job runs in the end.
   func runWhenDrawn(_ job: @escaping @Sendable () -> Void) {
     state.withLock { state in
       state.unfinished += 1

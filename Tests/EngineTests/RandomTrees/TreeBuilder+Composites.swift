@@ -38,7 +38,7 @@ extension TreeHarness {
   }
 
   private func linear(_ sequence: TreeSpec.Sequential) -> LinearSequence {
-    // One step more than there are operations: that is where the ending happens.
+    // One step more than there are operations, for the ending.
     LinearSequence(
       steps: (0...sequence.steps.count).map { position in
         { previous in try self.next(sequence, at: position, after: previous) }
@@ -107,7 +107,7 @@ extension TreeHarness {
     return composite
   }
 
-  /// What holds from the moment in which a composite settled.
+  /// Checks the rules that hold once a composite has settled.
   private func checkChildren(of composite: CompositeOperation, _ id: Int, _ outcome: Outcome<[any Sendable]>) {
     let slots = composite.childOutcomes
     journal.require(slots.allSatisfy { $0 != nil }, "#\(id) settled with a nil in childOutcomes")

@@ -64,7 +64,7 @@ extension TreeHarness {
       switch outcome {
       case .success(let payload): operation.finish(with: payload)
       case .failure(let error): operation.reject(with: error)
-      // Both ways to say it.
+      // Both ways to settle as cancelled.
       case .cancelled where leaf.id.isMultiple(of: 2): operation.settle(with: .cancelled)
       case .cancelled: operation.reject(with: CancellationError())
       }
@@ -103,7 +103,7 @@ extension TreeHarness {
     return operation
   }
 
-  /// An operation that has no completion is about to finish. Returns with what.
+  /// Records that an operation without a completion is about to finish. Returns its outcome.
   private func finishing(_ leaf: TreeSpec.Leaf, _ outcome: () -> Outcome<Payload>) -> Outcome<Payload> {
     journal.end(leaf.id)
     fire(.completion(leaf.id))
@@ -138,7 +138,7 @@ private final class TreeLeaf: SimpleOperation<Payload>, @unchecked Sendable {  /
 }
 
 extension TreeSpec.Leaf {
-  /// What it settles with when nobody cancels it.
+  /// The outcome unless it is cancelled.
   var outcome: Outcome<Payload> {
     switch result {
     case .value: .success(kind.isPlain ? .unit : .number(id))

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 
 extension TreeHarness {
-  /// Makes the operation of `spec`, with all below it that is not made later.
+  /// Makes the operation of `spec`, and those below it that are not made later.
   func make(_ spec: TreeSpec) -> Operation {
     let operation: Operation
     switch spec {
@@ -60,7 +60,7 @@ extension TreeHarness {
     fire(.cancelHook(id))
   }
 
-  /// What a step does with what the operation before it came to.
+  /// Runs a step with the outcome of the operation before it.
   func runStep<Value, Result>(
     _ step: TreeSpec.Step, after upstream: Int, _ input: Outcome<Value>, _ body: () throws -> Result
   ) throws -> Result {

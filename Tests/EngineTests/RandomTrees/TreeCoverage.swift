@@ -47,8 +47,7 @@ struct TreeCoverage: Sendable {
 }
 
 extension TreeObservation {
-  /// The rows that the composites of the tree met. Only what really happened counts, not what the
-  /// plan wanted.
+  /// The rows that the composites of the tree met, by what happened, not by the plan.
   var rows: Set<TableRow> {
     var rows: Set<TableRow> = []
     for queueCancel in queueCancels {
@@ -58,8 +57,8 @@ extension TreeObservation {
     }
     for node in index.nodes {
       guard let verdict = verdict(node.id) else { continue }
-      // Who cancelled a composite in a lane, or all that was in it, can not be told after its queue
-      // was told to.
+      // After a cancel of all operations of a queue, it is unknown what cancelled a composite in
+      // its lanes.
       if node.parent != nil, wasReachedByQueueCancel(node.id, before: settledTick(node.id)) { continue }
       if let parallel = node.spec.parallel { collect(parallel, node, verdict, into: &rows) }
       if let sequence = node.spec.sequence { collect(sequence, node, verdict, into: &rows) }
@@ -105,7 +104,7 @@ extension TreeObservation {
     }
   }
 
-  /// Whether the child's cancel came from outside of the composite.
+  /// Whether the child's cancel came from outside the composite.
   private func isOutside(_ child: TreeIndex.Node) -> Bool {
     wasAskedToCancel(child.id, before: settledTick(child.id)) || child.spec.leaf?.result == .cancelled
   }

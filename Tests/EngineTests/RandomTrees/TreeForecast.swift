@@ -1,10 +1,10 @@
 import Foundation
 
-/// What must come out of a tree, told before it runs: one outcome for each node that no timing can
-/// touch.
+/// The outcomes of a tree, predicted before it runs: one for each node that does not depend on
+/// timing.
 ///
-/// This holds ``TreeJudge`` to account, which believes what it sees of the children: on the nodes
-/// that have a forecast nothing is believed.
+/// This checks ``TreeJudge``, which trusts the observed outcomes of children: for nodes with a
+/// forecast nothing is trusted.
 struct TreeForecast {
   private let plan: TreePlan
   private let index: TreeIndex
@@ -54,7 +54,7 @@ struct TreeForecast {
     certain[id] = forecasts[id]
     let children = index[id].children
     if let order = startOrder(id), let end = order.firstIndex(where: { forecasts[$0]?.isSuccess == false }) {
-      // One at a time, and the first that does not succeed ends it: the rest never runs.
+      // One at a time; the first unsuccessful child ends it, and the rest never runs.
       for child in order[...end] where forecasts[child] != nil { collect(child, into: &certain) }
       for child in order[(end + 1)...] where !index[child].isLate { cancelAll(child, into: &certain) }
       return
@@ -96,15 +96,14 @@ struct TreeForecast {
     case .forEach(_, _, let makeFailsAt, _): if makeFailsAt != nil { return nil }
     case .leaf, .sequential, .map, .then, .recover, .zip, .firstSuccess: return nil
     }
-    // One that ended before its turn may be seen early; after one that is not known, nothing is
+    // A child that ended before its turn may be seen early; after an unknown one, nothing is
     // certain.
     let isPlain = order.allSatisfy { index[$0].spec.leaf?.kind != .settled && !cancelledBefore.contains($0) }
     guard isPlain, let end = order.firstIndex(where: { forecasts[$0]?.isSuccess != true }) else { return nil }
     return forecasts[order[end]] == nil ? nil : order
   }
 
-  /// All below a node that was cancelled before the start is cancelled, save what had settled
-  /// already.
+  /// All nodes below one that was cancelled before the start are cancelled, unless already settled.
   private func cancelAll(_ id: Int, into certain: inout [Int: Verdict]) {
     switch index[id].spec.leaf?.kind {
     case .settled, .executing: return
@@ -149,8 +148,8 @@ struct TreeForecast {
       let verdict = Dictionary(uniqueKeysWithValues: verdicts)
       return single(model.outcomes(of: node.id) { verdict[$0] })
     }
-    // The first that does not succeed cancels the rest. Certain is what does not depend on which
-    // one that is.
+    // The first unsuccessful child cancels the rest. Only outcomes that do not depend on which one
+    // it is are certain.
     guard let known = model.known(verdicts) else { return nil }
     let failures = known.count(where: \.isFailure) + (makeFails ? 1 : 0)
     guard failures == 0 || failures == 1 && !known.contains(.cancelled) else { return nil }

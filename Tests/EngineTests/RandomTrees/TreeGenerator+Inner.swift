@@ -55,8 +55,8 @@ extension TreeGenerator {
     return TreeSpec.Step(id: id, effect: effect, isAsync: mayBeAsync && random.chance(40))
   }
 
-  /// What a `then` goes on with: a payload where one is asked for, else a composite or a conforming
-  /// operation too.
+  /// The second operation of a `then`: a payload if one is required, else also a composite or a
+  /// conforming operation.
   private mutating func next(depth: Int, place: Place) -> TreeSpec {
     switch place {
     case .payload:
@@ -97,7 +97,7 @@ extension TreeGenerator {
     }
   }
 
-  /// Leaves, mostly, that wait for one slot of a queue.
+  /// Mostly leaves that wait for one slot of a queue.
   mutating func crowd() -> TreeSpec.Parallel {
     let id = newID()
     inner.append(id)

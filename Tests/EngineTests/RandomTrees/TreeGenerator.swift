@@ -3,7 +3,7 @@ import TestSupport
 
 /// Makes the tree of a seed. The same seed always makes the same tree.
 struct TreeGenerator {
-  /// What the place in which a node stands asks of it.
+  /// The requirement of a node's place.
   enum Place {
     /// A child of a composite: anything.
     case child
@@ -17,14 +17,14 @@ struct TreeGenerator {
   /// The limits of the queues.
   let queues: [Int]
   var externals: [TreePlan.External] = []
-  /// The nodes in which code of ours runs.
+  /// The nodes in which test code runs.
   var bodies: [Int] = []
-  /// The leaves that run code of ours and can be cancelled.
+  /// The leaves that run test code and can be cancelled.
   var leaves: [Int] = []
   /// The nodes that contain others.
   var inner: [Int] = []
   private var nextID = 0
-  /// How many nodes there may be yet, about.
+  /// About how many more nodes there may be.
   private var budget: Int
 
   /// Whether many leaves of the root wait for one slot of a queue.
@@ -129,7 +129,7 @@ struct TreeGenerator {
     leaf.delay = random.pick(weighted: [3: .none, 3: .hops(random.number(1...6)), 2: .drawn])
     leaf.yieldsToCancel = random.chance(40)
     if kind == .block || kind == .conforming { leaf.delay = .none }
-    // It is held until its composite settled, unless that one cancels it because it was itself
+    // It is held until its composite settles, unless that cancels it because it was itself
     // cancelled unstarted.
     if kind == .executing { leaf.yieldsToCancel = true }
     if kind != .settled && kind != .bodyless && kind != .executing { bodies.append(leaf.id) }

@@ -2,7 +2,7 @@ import CompositeOperations
 import Foundation
 import TestSupport
 
-/// The operations of one tree and all that they share while it runs.
+/// The operations of one tree and their shared state.
 final class TreeHarness: Sendable {
   /// A place in the code of the tree from where something can be cancelled.
   enum Spot: Hashable {
@@ -17,7 +17,7 @@ final class TreeHarness: Sendable {
   let externals: [Operation]
   private let operations: Locked<[Operation?]>
   private let cancels: [Spot: [TreePlan.Target]]
-  /// What is held until the node with this number settled.
+  /// The closures held until the node with this number settles.
   private let held = Locked<[Int: [@Sendable () -> Void]]>([:])
 
   init(_ plan: TreePlan) {
@@ -45,10 +45,9 @@ final class TreeHarness: Sendable {
     self.cancels = cancels
   }
 
-  /// The operation of a node; nil if it was not made yet, or all were let go of.
+  /// The operation of a node; nil if it was not made yet, or all were released.
   ///
-  /// A thread that calls a cancel hook may be overtaken by the end of the tree before it has done
-  /// what the hook does.
+  /// The tree may end before a thread that calls a cancel hook has finished the call.
   subscript(id: Int) -> Operation? {
     operations.withLock { $0.indices.contains(id) ? $0[id] : nil }
   }
@@ -58,7 +57,7 @@ final class TreeHarness: Sendable {
     operations.withLock { $0[id] = operation }
   }
 
-  /// How far the operations have come, for who looks into a tree that does not end.
+  /// The state of the operations, for debugging a tree that does not end.
   var state: String {
     let lines: [String] = zip(index.nodes, journal.entries).compactMap { node, entry in
       guard let operation = self[node.id] else { return nil }
@@ -69,7 +68,7 @@ final class TreeHarness: Sendable {
     return lines.joined(separator: "\n")
   }
 
-  /// Lets go of all operations and returns weak references to them.
+  /// Releases all operations and returns weak references to them.
   func releaseOperations() -> [(id: Int, reference: WeakReference<Operation>)] {
     operations.withLock { operations in
       defer { operations = [] }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The nodes of a tree by number, with what follows from where they stand.
+/// The nodes of a tree by number, with the properties of their position.
 struct TreeIndex: Sendable {
   struct Node: Sendable {
     let id: Int
@@ -8,8 +8,7 @@ struct TreeIndex: Sendable {
     let parent: Int?
     /// The numbers of the nodes directly below, in child order.
     let children: [Int]
-    /// The queue whose slots its own work takes: that of the next composite upwards which names
-    /// one.
+    /// The queue whose slots its own work takes: that of the next composite above with a queue.
     let queue: Int?
     /// How many of its children may be unfinished at once.
     let width: Int?
@@ -43,17 +42,17 @@ struct TreeIndex: Sendable {
     return path
   }
 
-  /// Whether to cancel all operations of a queue may cancel this node's: it can be in the queue
-  /// itself, as the root, or run or wait in a lane that its composition has there. A `mapAsync`
-  /// runs an operation of its own.
+  /// Whether cancelling all operations of a queue may cancel this node's: it can be in the queue
+  /// itself, as the root, or run or wait in a lane of its composition there. A `mapAsync` runs an
+  /// operation of its own.
   func isReached(_ id: Int, by queue: Int) -> Bool {
     if case .map(let step, _) = nodes[id].spec, step.isAsync, nodes[id].queue == queue { return true }
     if let parent = nodes[id].parent { return nodes[parent].queue == queue }
     return rootQueue == queue
   }
 
-  /// Whether the composite offers several leaves to its queue as soon as it starts, and nothing but
-  /// that holds them back.
+  /// Whether the composite offers several leaves to its queue as soon as it starts, which only the
+  /// queue holds back.
   func offersAtOnce(_ id: Int) -> Bool {
     guard let parallel = nodes[id].spec.parallel, !parallel.isMisuse, !parallel.settings.startsSuspended else {
       return false

@@ -1,24 +1,24 @@
 import Foundation
 import TestSupport
 
-/// What really happened in one tree, in one order: every event gets the next tick of one clock.
+/// The events of one tree in one order: every event gets the next tick of one clock.
 ///
-/// The journal checks at once what must hold at every moment (limits, nothing after the end,
-/// nothing twice). What can only be told afterwards is for ``TreeJudge``.
+/// The journal checks at once the rules of every moment (limits, nothing after the end, nothing
+/// twice). ``TreeJudge`` checks the rest afterwards.
 final class TreeJournal: Sendable {
   /// What happened to one node.
   struct Entry: Sendable {
     var isMade = false
     /// When the leaf's body, or the closure of the step, began.
     var begun: [Int] = []
-    /// When that was over, or the leaf was settled in another way.
+    /// When it ended, or the leaf was settled in another way.
     var ended: [Int] = []
     /// When and how its completion was called. Operations without one note it when they are about
     /// to finish.
     var settled: [(tick: Int, verdict: Verdict)] = []
     var cancelRequests: [Int] = []
     var cancelHooks = 0
-    /// What the calls of `finish`, `reject` and `settle` gave that returned true.
+    /// The outcomes of the calls of `finish`, `reject` and `settle` that returned true.
     var accepted: [Verdict] = []
     /// The positions of the steps or items that were made, in this order.
     var made: [Int] = []
@@ -34,7 +34,7 @@ final class TreeJournal: Sendable {
   struct QueueCancel: Sendable {
     let queue: Int
     let began: Int
-    /// When it returned; never, if nobody waited for that.
+    /// When it returned; never, if no code waited for that.
     fileprivate(set) var ended = Int.max
   }
 
@@ -129,7 +129,7 @@ final class TreeJournal: Sendable {
     state.withLock { if $0.entries[id].settled.isEmpty { activate(id, &$0) } }
   }
 
-  /// What `begin` began is over. Called before the operation settles, since its place is free from
+  /// Ends what `begin` began. Called before the operation settles, because its place is free from
   /// then on.
   func end(_ id: Int) {
     state.withLock { state in

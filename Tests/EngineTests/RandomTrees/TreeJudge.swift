@@ -1,13 +1,13 @@
 import CompositeOperations
 import Foundation
 
-/// Compares what a tree came to with the model, and checks what must hold for each operation.
+/// Compares the outcomes of a tree with the model, and checks the rules for each operation.
 ///
-/// The set of legal outcomes of a node is what the sequential model makes of the outcomes that its
-/// children really had, and `.cancelled` if somebody may have cancelled it *before* it settled: the
-/// plan, its composite by its policy after an earlier sibling, or whoever cancelled that composite.
-/// Since each child is judged in the same way, the outcome of the root is legal only if a whole
-/// history leads to it; the product of all histories is never listed.
+/// The legal outcomes of a node are those that the sequential model computes from the actual
+/// outcomes of its children, and `.cancelled` if it may have been cancelled *before* it settled: by
+/// the plan, by its composite after an earlier sibling, or with its composite. Each child is judged
+/// in the same way, so the outcome of the root is legal only if a whole history leads to it; the
+/// product of all histories is never listed.
 final class TreeJudge {
   let seen: TreeObservation
   let model: TreeModel
@@ -71,8 +71,8 @@ final class TreeJudge {
 
   // MARK: Queues
 
-  /// What is in a queue, or waits for it, all the while that `cancelAllOperations` takes, is
-  /// cancelled by it.
+  /// `cancelAllOperations` cancels the operations that are in the queue, or wait for it, during the
+  /// whole call.
   private func judge(_ queueCancel: TreeJournal.QueueCancel) {
     let queue = queueCancel.queue
     for id in seen.nodesThatRun(during: queueCancel) {
@@ -106,7 +106,7 @@ final class TreeJudge {
       legal = [leaf.verdict, .cancelled]
     case .closure, .subclass, .async, .block, .foreign, .conforming, .asyncConforming:
       require(entry.begun.count <= 1, "#\(id) ran \(entry.begun.count) times")
-      // One that never ran comes to nothing of its own.
+      // A leaf that never ran has no outcome of its own.
       if !entry.begun.isEmpty { legal.insert(leaf.verdict) }
       if entry.begun.isEmpty { require(entry.cancelHooks == 0, "#\(id) called its cancel hook and never ran") }
     }
@@ -145,8 +145,8 @@ final class TreeJudge {
     judgeCalls(node, verdict, entry)
   }
 
-  /// Whether a child that was to execute elsewhere while its composite starts may have ended
-  /// before, as it was cancelled.
+  /// Whether a child that executes elsewhere while its composite starts may have ended before, by a
+  /// cancel.
   private func endedEarly(_ node: TreeIndex.Node) -> Bool {
     node.spec.parallel?.repeated == nil
       && node.children.contains { index[$0].spec.leaf?.kind == .executing && !seen.entries[$0].cancelRequests.isEmpty }
@@ -161,8 +161,7 @@ final class TreeJudge {
     case .recover:
       expected = seen.verdict(node.children[0])?.isFailure == true ? 1 : 0
     case .forEach(_, _, let makeFailsAt, let children):
-      // All up to the last one, in whatever order the threads came to it; the one that fails leaves
-      // a gap.
+      // All up to the last one, in any order; the failing one leaves a gap.
       let upToLast = (0..<entry.begun.count).filter { $0 != makeFailsAt }
       require(entry.made.sorted() == upToLast, "#\(node.id) made \(entry.made)")
       if verdict == .failure(.thrown(by: node.id)) {
@@ -200,7 +199,7 @@ final class TreeJudge {
 }
 
 extension Verdict {
-  /// A failure of a composite that says, among its failures, that the rules were broken.
+  /// Whether a composite's failure contains one for misuse.
   var isMisuse: Bool {
     guard case .failure(.composite(let entries)) = self else { return false }
     return entries.contains { $0.fault == .library }

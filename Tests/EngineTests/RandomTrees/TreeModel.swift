@@ -1,24 +1,23 @@
 import Foundation
 
-/// The sequential model: what comes out of a node, told from what came out of its children, without
-/// any thread.
+/// The sequential model: computes the outcome of a node from those of its children, without
+/// threads.
 ///
-/// Rules that timing cannot touch give one outcome. Where it can, the set holds exactly what the
-/// order of events may decide, for children whose outcomes are known:
+/// Rules that do not depend on timing give one outcome. Otherwise, the set holds exactly the
+/// outcomes that the order of events may decide, for children with known outcomes:
 ///
 /// - `zip`, `all` and `forEach` fail with the error of *one* of the children that failed;
 /// - `firstSuccess` succeeds with *one* of the children that succeeded before they could be
 ///   cancelled.
 ///
-/// Which children get to run before a sibling's failure stops them is no question here, since their
-/// outcomes are given; ``TreeJudge`` asks of each cancelled child who may have cancelled it, and
-/// when.
+/// Which children run before a sibling's failure stops them does not matter here, because their
+/// outcomes are given; ``TreeJudge`` checks when each cancelled child may have been cancelled, and
+/// by what.
 struct TreeModel {
   let index: TreeIndex
 
-  /// All that the node may come to when nobody cancels it and its children come to what `child`
-  /// says: nil for one that is not known or was never made. Empty if the node cannot have come to
-  /// an end then.
+  /// The possible outcomes of a node that is not cancelled, for the outcomes of its children from
+  /// `child`: nil for one that is unknown or was never made. Empty if the node cannot have ended.
   func outcomes(of id: Int, child: (Int) -> Verdict?) -> Set<Verdict> {
     let children = index[id].children
     let verdicts = children.map(child)
@@ -40,7 +39,7 @@ struct TreeModel {
     case .zip, .all:
       return known(verdicts).map { together($0) } ?? []
     case .forEach(let id, _, let makeFailsAt, _):
-      // Items that were not made, because of a failure or a cancel, came to nothing.
+      // Items that were not made, because of a failure or a cancel, have no outcome.
       var outcomes = together(verdicts.compactMap { $0 })
       if makeFailsAt != nil {
         outcomes = outcomes.filter { !$0.isSuccess }.union([.failure(.thrown(by: id))])
@@ -53,7 +52,7 @@ struct TreeModel {
     }
   }
 
-  /// Table 3.2, when nobody cancelled the composite.
+  /// Table 3.2, for a composite that is not cancelled.
   private func parallel(_ verdicts: [Verdict]) -> Verdict {
     let failures = verdicts.enumerated().compactMap { index, verdict in
       verdict.fault.map { Fault.Entry(index: index, fault: $0) }
@@ -63,8 +62,8 @@ struct TreeModel {
     return .success(.list(verdicts.compactMap(\.payload)))
   }
 
-  /// Table 3.3, when nobody cancelled the composite: its outcome, if the steps that it needs are
-  /// known, and how many steps were asked for.
+  /// Table 3.3, for a composite that is not cancelled: its outcome, if the steps that it needs are
+  /// known, and how many steps were requested.
   func sequence(_ sequence: TreeSpec.Sequential, step: (Int) -> Verdict?) -> (verdict: Verdict?, asked: Int) {
     var verdicts: [Verdict] = []
     var failures: [Fault.Entry] = []
@@ -118,12 +117,12 @@ struct TreeModel {
 }
 
 extension TreeSpec.Leaf {
-  /// What it comes to when nobody cancels it.
+  /// The outcome unless it is cancelled.
   var verdict: Verdict { kind == .bodyless ? .failure(.library) : Verdict(outcome) }
 }
 
 extension TreeSpec.Step {
-  /// What the node comes to when the closure throws.
+  /// The outcome of the node when the closure throws.
   var thrown: Verdict? {
     switch effect {
     case .value: nil
@@ -136,7 +135,7 @@ extension TreeSpec.Step {
 extension TreeSpec.Sequential {
   enum Decision { case step(Int), end, throwError, throwCancellation, misuse }
 
-  /// What the delegate does when it is asked after an operation that came to `previous`.
+  /// The delegate's decision after an operation with the outcome `previous`.
   func decision(after previous: Verdict?, position: Int) -> Decision {
     switch (style, previous) {
     case (.scripted(_, let continuesAfterCancel), .cancelled): if !continuesAfterCancel { return .end }

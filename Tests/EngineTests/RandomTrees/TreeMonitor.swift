@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// Watches all compositions of one tree, as recorders and progress trees do, and complains if it is
-/// not told of each child in order and once.
+/// Monitors all compositions of one tree, as recorders and progress trees do, and complains unless
+/// the calls for each child come in order and once.
 final class TreeMonitor: SourceMonitor {
   private struct Child: Hashable {
     let source: ObjectIdentifier
@@ -19,7 +19,7 @@ final class TreeMonitor: SourceMonitor {
     var stages: [Child: Stage] = [:]
     var started: Set<String> = []
     var complaints: [String] = []
-    /// So that no other source gets the identity of one that is gone.
+    /// Retained, so that no identity is reused.
     var sources: [ObjectIdentifier: WorkSource] = [:]
     var isOver = false
   }
@@ -56,7 +56,7 @@ final class TreeMonitor: SourceMonitor {
     }
   }
 
-  /// What was wrong, once the tree has ended. Lets go of everything.
+  /// Returns what was wrong, once the tree has ended, and releases everything.
   func complaints(ran: [String]) -> [String] {
     let seen = state.withLock { state in
       defer { state = State(isOver: true) }

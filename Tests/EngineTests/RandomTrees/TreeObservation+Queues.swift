@@ -1,18 +1,18 @@
-/// Who was in a queue, or waited for it, while somebody cancelled all its operations.
+/// The operations that were in a queue, or waited for it, during a `cancelAllOperations`.
 ///
-/// The answers hold without doubt, so that the judge can insist: who may have come or gone
-/// meanwhile is left out.
+/// Only certain answers count, so that the judge can rely on them: operations that may have come or
+/// gone meanwhile are excluded.
 extension TreeObservation {
-  /// Whether the root was executing in that queue all the while.
+  /// Whether the root was executing in that queue during the whole call.
   func rootIsInQueue(during queueCancel: TreeJournal.QueueCancel) -> Bool {
-    // As long as a leaf ran, it can not have settled.
+    // While a leaf ran, it cannot have settled.
     index.rootQueue == queueCancel.queue && index.nodes.contains { isLeaf($0) && runs($0.id, during: queueCancel) }
   }
 
-  /// The leaves that ran in lanes of that queue all the while.
+  /// The leaves that ran in lanes of that queue during the whole call.
   ///
-  /// If the root holds a slot of the queue they may run in that. Then it is the root that is
-  /// cancelled, and with it they.
+  /// If the root holds a slot of the queue, they may run in that. Then the root is cancelled, and
+  /// they with it.
   func nodesThatRun(during queueCancel: TreeJournal.QueueCancel) -> [Int] {
     guard index.rootQueue != queueCancel.queue else { return [] }
     return index.nodes.filter { node in
@@ -30,8 +30,8 @@ extension TreeObservation {
     return begun < queueCancel.began && (entries[id].ended.first ?? Int.max) > queueCancel.ended
   }
 
-  /// The leaves that waited for a slot of that queue all the while, because it has only one, and
-  /// another leaf held it.
+  /// The leaves that waited for the only slot of that queue during the whole call, because another
+  /// leaf held it.
   func nodesThatWait(during queueCancel: TreeJournal.QueueCancel) -> [Int] {
     guard plan.queues[queueCancel.queue] == 1 else { return [] }
     let running = Set(nodesThatRun(during: queueCancel))
@@ -43,7 +43,7 @@ extension TreeObservation {
       else { return [] }
       return zip(parallel.children, node.children).compactMap { child, id in
         guard child.isUnheldLeaf else { return nil }
-        // Whatever it was, it did not begin before: there is one slot, and it was taken.
+        // It did not begin before: there is one slot, and it was taken.
         return (entries[id].begun.first ?? Int.max) > queueCancel.began && settledTick(id) > queueCancel.began
           ? id : nil
       }

@@ -1,14 +1,13 @@
 import CompositeOperations
 import Foundation
 
-/// What one tree left behind when all of it had ended: the journal, and what its operations say of
-/// themselves.
+/// The state of one tree after its end: the journal, and the state of its operations.
 struct TreeObservation: Sendable {
   struct Node: Sendable {
     var isFinished = false
     var isCancelled = false
     var verdict: Verdict?
-    /// The outcomes that a composite says its children had.
+    /// The outcomes of the children according to the composite.
     var slots: [Verdict?] = []
   }
 
@@ -30,8 +29,7 @@ struct TreeObservation: Sendable {
         verdict: operation.anyOutcome.map { Verdict($0) },
         slots: (operation as? CompositeOperation)?.childOutcomes.map { $0.map { Verdict($0) } } ?? [])
     }
-    // A plain operation may still be told that it was cancelled while it finishes. What its
-    // composite saw counts.
+    // A plain operation may still be cancelled while it finishes: the composite's view counts.
     for node in index.nodes where node.spec.leaf?.kind.isPlain == true {
       if let slot = slot(of: node) { nodes[node.id].verdict = slot }
     }
@@ -46,14 +44,13 @@ struct TreeObservation: Sendable {
     return index[parent].spec.sequence == nil ? position : entries[parent].made.firstIndex(of: position)
   }
 
-  /// What the node's composite says it came to.
+  /// The outcome of the node according to its composite.
   func slot(of node: TreeIndex.Node) -> Verdict? {
     guard let parent = node.parent, let position = position(of: node) else { return nil }
     return position < nodes[parent].slots.count ? nodes[parent].slots[position] : nil
   }
 
-  /// When the node settled. One that never ran and cannot say counts from when somebody wanted it
-  /// cancelled.
+  /// When the node settled; for one that never ran and has no record, when it was to be cancelled.
   func settledTick(_ id: Int) -> Int {
     if index[id].spec.leaf?.kind == .settled { return 0 }
     if let settled = entries[id].settled.first?.tick { return settled }
@@ -61,10 +58,10 @@ struct TreeObservation: Sendable {
     return min(entries[id].cancelRequests.first ?? Int.max, queueCancel?.began ?? Int.max)
   }
 
-  // MARK: Who cancelled it
+  // MARK: What cancelled it
 
-  /// Whether somebody may have called the node's `cancel()` before `tick`: the plan, the composite
-  /// that owns it, or whoever cancelled that one.
+  /// Whether the node may have been cancelled before `tick`: by the plan, by its composite, or with
+  /// that.
   func mayHaveBeenCancelled(_ id: Int, before tick: Int) -> Bool {
     wasAskedToCancel(id, before: tick) || wasCancelledByParent(id, before: tick)
   }
@@ -73,8 +70,8 @@ struct TreeObservation: Sendable {
     entries[id].cancelRequests.contains { $0 < tick } || wasReachedByQueueCancel(id, before: tick)
   }
 
-  /// Whether somebody cancelled all operations of a queue that the node's may have been in, or in a
-  /// lane of.
+  /// Whether all operations of a queue were cancelled that may have contained the node's, directly
+  /// or in a lane.
   func wasReachedByQueueCancel(_ id: Int, before tick: Int) -> Bool {
     queueCancels.contains { $0.began < tick && index.isReached(id, by: $0.queue) }
   }
@@ -107,8 +104,7 @@ struct TreeObservation: Sendable {
     entries[id].begun.count > entries[id].made.count
   }
 
-  /// Whether the node itself was cancelled: it came to less than its children say, or somebody
-  /// wanted it.
+  /// Whether the node itself was cancelled, by its outcome or by the plan.
   func wasCancelled(_ id: Int) -> Bool {
     verdict(id) == .cancelled && mayHaveBeenCancelled(id, before: settledTick(id))
   }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// What came of one tree.
+/// The result of one tree.
 struct TreeReport: Sendable {
   let complaints: [String]
   let rows: Set<TableRow>
@@ -13,14 +13,14 @@ struct TreeReport: Sendable {
   let certainCount: Int
 }
 
-/// Builds a tree, runs it, and has it judged.
+/// Builds, runs and judges a tree.
 enum TreeRunner {
   static func run(_ plan: TreePlan) async -> TreeReport {
     if !TreeSeed.isGiven { CrashReporter.began(plan.seed) }
     defer { CrashReporter.ended(plan.seed) }
     var queues: [WeakReference<OperationQueue>] = []
     let (report, references) = await run(plan) { queues = $0.queues.map { WeakReference($0) } }
-    // Nothing holds the operations now but threads that are about to let go.
+    // Only threads that are about to release the operations still hold them.
     var complaints = report.complaints
     let isReleased: @Sendable () -> Bool = { [queues] in
       references.allSatisfy { $0.reference.object == nil } && queues.allSatisfy { $0.object == nil }
@@ -48,8 +48,7 @@ enum TreeRunner {
     for cancel in plan.cancels {
       switch cancel.moment {
       case .beforeStart:
-        // The queues are empty: to cancel all of one does nothing, and nobody may be cancelled by
-        // it.
+        // The queues are empty: cancelling all operations of one must cancel none.
         if case .queue(let number) = cancel.target {
           harness.queues[number].cancelAllOperations()
         } else {
@@ -70,9 +69,9 @@ enum TreeRunner {
     }
     for external in harness.externals { await finished(external) }
     await harness.pool.drained()
-    // A worker that cancels a leaf can be overtaken between its decision and the call of the hook,
-    // while another thread settles everything up to the root. The judge then complains if the hook
-    // was not called at all.
+    // A worker that cancels a leaf can be delayed between its decision and the call of the hook,
+    // while another thread settles everything up to the root. The judge complains if the hook is
+    // never called.
     _ = await Patience.reached { harness.hooksAreCalled }
 
     let observation = TreeObservation(harness)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Makes a failing tree smaller as long as it goes on failing: `TREE_SEED=… TREE_SHRINK=1` prints
-/// what is left.
+/// Makes a failing tree smaller as long as it still fails: `TREE_SEED=… TREE_SHRINK=1` prints the
+/// result.
 enum TreeShrinker {
   /// - Parameter fails: whether the plan still fails; run it often enough to be sure.
   static func shrink(_ plan: TreePlan, _ fails: (TreePlan) async -> Bool) async -> TreePlan {
@@ -32,8 +32,8 @@ enum TreeShrinker {
 }
 
 extension TreePlan {
-  /// The plan with another root: its nodes are numbered anew, and what refers to those that are
-  /// gone goes too.
+  /// The plan with another root: its nodes are renumbered, and references to removed nodes are
+  /// dropped.
   fileprivate func with(root: TreeSpec) -> TreePlan {
     var numbers: [Int: Int] = [:]
     var plan = self
@@ -131,7 +131,7 @@ extension TreeSpec {
     }
   }
 
-  /// Whether it may stand where the other stands: the types of the typed compositions depend on it.
+  /// Whether it can replace the other: the types of the typed compositions depend on it.
   private func isLike(_ other: TreeSpec) -> Bool {
     switch (self, other) {
     case (.leaf(let leaf), _): !leaf.kind.isPlain && leaf.kind != .conforming && leaf.kind != .asyncConforming

@@ -81,7 +81,7 @@ extension TreeSpec.Child {
 }
 
 extension TreePlan: CustomStringConvertible {
-  /// All that is needed to see what the tree does.
+  /// Everything needed to understand the tree.
   var description: String {
     var lines = ["TREE_SEED=\(seed)", "launch: \(launch), wait: \(wait)"]
     if !queues.isEmpty { lines.append("limits of the queues: \(queues)") }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What one random tree is made of: a value that the builder turns into operations and the model
-/// into outcomes.
+/// The description of one random tree: a value from which the builder makes operations and the
+/// model outcomes.
 indirect enum TreeSpec: Sendable {
   case leaf(Leaf)
   case parallel(Parallel)
@@ -23,12 +23,12 @@ extension TreeSpec {
     var kind: Kind
     var result = Result.value
     var delay = Delay.none
-    /// Whether it settles as soon as it is told that it was cancelled.
+    /// Whether it settles as soon as it is cancelled.
     var yieldsToCancel = false
 
     enum Kind: CaseIterable, Sendable {
       case closure, subclass, async, block, foreign, conforming, asyncConforming
-      /// Settled before anybody can start it.
+      /// Settled before it can be started.
       case settled
       /// A `SimpleOperation` without a body: it fails.
       case bodyless
@@ -36,29 +36,29 @@ extension TreeSpec {
       /// composite.
       case executing
 
-      /// Whether it is a plain operation, which composites alone take.
+      /// Whether it is a plain operation, which only composites take.
       var isPlain: Bool { self == .block || self == .foreign }
     }
 
     enum Result: Sendable {
       case value, error
-      /// It settles `.cancelled` by itself, which is an outside cancel for whoever it belongs to.
+      /// It settles `.cancelled` by itself, which is an outside cancel for its parent.
       case cancelled
     }
 
     enum Delay: Sendable {
       /// It settles inside its `main`.
       case none
-      /// It settles after so many trips through a dispatch queue.
+      /// It settles after this many trips through a dispatch queue.
       case hops(Int)
       /// It settles when the shared pool happens to draw it.
       case drawn
     }
   }
 
-  /// What composites are told besides their children.
+  /// The settings of composites.
   struct Settings: Sendable {
-    /// The number of the operation queue it names.
+    /// The number of its operation queue.
     var queue: Int?
     /// Its own limit.
     var limit: Int?
@@ -93,8 +93,7 @@ extension TreeSpec {
     var settings = Settings()
 
     enum Style: Sendable {
-      /// A delegate of our own. It ends with nil after a cancelled step unless
-      /// `continuesAfterCancel`.
+      /// A custom delegate. It ends with nil after a cancelled step unless `continuesAfterCancel`.
       case scripted(afterFailure: AfterFailure, continuesAfterCancel: Bool)
       case linear
       case retry
@@ -153,7 +152,7 @@ struct TreePlan: Sendable {
 
   enum Moment: Sendable {
     case beforeStart, afterStart
-    /// From another thread, about when the root starts, after so many trips through a dispatch
+    /// From another thread, about when the root starts, after this many trips through a dispatch
     /// queue.
     case meanwhile(hops: Int)
     /// In the body of a leaf, or in the closure of a step or a delegate.

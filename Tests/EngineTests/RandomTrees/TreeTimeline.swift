@@ -3,7 +3,7 @@ import Foundation
 import OperationTimelines
 import TestSupport
 
-/// Records random trees, and complains if what was recorded is not what ran.
+/// Records random trees, and complains unless the record matches the run.
 struct TreeTimeline {
   private let recorder = TimelineRecorder()
 
@@ -16,11 +16,11 @@ struct TreeTimeline {
   /// - Parameters:
   ///   - root: the root, which has finished.
   ///   - ran: the names of the operations inside of it whose body was run.
-  ///   - repeated: the names of those that were handed over twice.
+  ///   - repeated: the names of those that were added twice.
   func complaints(root: Operation, ran: [String], repeated: Set<String>) -> [String] {
     let timeline = recorder.timeline
     var complaints = TimelineSoundness.complaints(about: timeline)
-    // Those have the names of what they were made from.
+    // These have the names of their wrapped operations.
     let wrappers: [OperationKind] = [.map, .mapAsync, .recover, .settled, .timeout, .retry, .condition, .exclusive]
     let byName = Dictionary(grouping: timeline.entries.filter { !wrappers.contains($0.kind) }, by: { $0.name ?? "" })
     for (name, entries) in byName where name != "" && entries.count > (repeated.contains(name) ? 2 : 1) {

@@ -1,16 +1,15 @@
 import CompositeOperations
 
-/// What operations of a random tree result in. One type that can be compared, whatever the
-/// operation's own value type.
+/// The values of operations of a random tree: one comparable type for all value types.
 indirect enum Payload: Hashable, Sendable {
   case unit
   case number(Int)
   case list([Payload])
-  /// What the transform of node `by` made of a value.
+  /// The result of the transform of node `by`.
   case mapped(by: Int, Payload)
 }
 
-/// What a leaf or a closure of the node with this number throws.
+/// The error that a leaf or a closure of the node with this number throws.
 struct NodeError: Error, Hashable {
   let node: Int
 }

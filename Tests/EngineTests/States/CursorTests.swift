@@ -6,8 +6,8 @@ import Testing
 /// Handing numbers out in order, each once, without a lock.
 @Suite("3.4 Cursor", .hangLimit)
 struct CursorTests {
-  /// What is left at every point of handing out so many.
-  @Test("In order, each once, with what is left, closed at any point", arguments: 0...4)
+  /// The rest at every point of handing out `count` numbers.
+  @Test("In order, each once, with the rest, closed at any point", arguments: 0...4)
   func take_anyCount_handsOutInOrder(count: Int) {
     for taken in 0...(count + 2) {
       let cursor = Cursor(count: count)
@@ -27,7 +27,7 @@ struct CursorTests {
     }
   }
 
-  @Test("One that was never open has nothing to close")
+  @Test("A cursor that was never open has nothing to close")
   func close_neverOpen_givesNil() {
     let cursor = Cursor(count: 3)
     #expect(cursor.close() == nil)
@@ -42,7 +42,7 @@ struct CursorTests {
     }
   }
 
-  @Test("Four threads get each number once; what one closes in between nobody gets", arguments: [true, false])
+  @Test("Four threads get each number once; no thread gets a number that another one closed", arguments: [true, false])
   func take_fourThreads_handsOutEachOnce(closes: Bool) async {
     for _ in 0..<20 {
       let shared = Shared(count: 5_000)

@@ -23,7 +23,7 @@ struct DispenserTests {
     func countDone(_ tag: Int) -> Bool { dispenser.countDone(tag) }
     func countExactly() -> Bool { dispenser.countExactly() }
 
-    /// Takes until there is nothing, as a worker does.
+    /// Takes until nothing is left, as a worker does.
     func takeAll(_ body: (_ tag: Int, _ more: Bool) -> Bool) {
       var place = Dispenser.Place()
       while true {
@@ -53,7 +53,7 @@ struct DispenserTests {
     }
   }
 
-  @Test("What a thread has not taken of its place is left for the others")
+  @Test("The rest of a thread's segment is left for the others")
   func take_ofAnothersPlace_whenNothingElseIsLeft() {
     let shared = Shared(count: Self.many, segmented: true)
     var own = Dispenser.Place()
@@ -68,7 +68,7 @@ struct DispenserTests {
     #expect(shared.take(at: &own) == nil)
   }
 
-  @Test("Closed at any point it gives back what was not taken, and nothing is taken any more")
+  @Test("Closed at any point it returns the children not taken, and hands out no more")
   func close_midway_givesTheRest() {
     for (own, others) in [(0, 0), (1, 0), (3, 20), (16, 4_000), (5, 4_991), (16, 4_987)] {
       let shared = Shared(count: Self.many, segmented: true)
@@ -92,7 +92,7 @@ struct DispenserTests {
     }
   }
 
-  @Test("Four threads get each child once; what one closes in between nobody gets", arguments: [true, false])
+  @Test("Four threads get each child once; no thread gets a child that another one closed", arguments: [true, false])
   func take_fourThreads_handsOutEachOnce(closes: Bool) async {
     for _ in 0..<20 {
       let shared = Shared(count: Self.many, segmented: true)

@@ -12,7 +12,7 @@ final class LaneSource: Sendable, CustomStringConvertible {
   static let b = LaneSource("b")
 }
 
-/// What the lanes of one queue answer to each input in each state.
+/// The answers of the lanes of one queue to each input in each state.
 @Suite("3.4 LaneState")
 struct LaneStateTests {
   typealias Lanes = LaneState<LaneSource>
@@ -56,7 +56,7 @@ struct LaneStateTests {
       return lanes
     }
 
-    /// What a demand for one more lane leads to.
+    /// The effect of a demand for one more lane.
     var demanded: (action: Lanes.Action, after: Situation) {
       var after = self
       if base == .idle {
@@ -101,7 +101,7 @@ struct LaneStateTests {
     #expect(situation(lanes) == after)
   }
 
-  @Test("A source that is kept is listed once, and nobody is added for it", arguments: Situation.all)
+  @Test("A source that is kept is listed once, and adds no helper", arguments: Situation.all)
   func keep_inAnySituation_listsOnly(_ before: Situation) {
     var lanes = before.make()
     lanes.keep(.b)
@@ -129,7 +129,7 @@ struct LaneStateTests {
     #expect(situation(lanes) == after)
   }
 
-  @Test("A source that was found exhausted is not listed any more", arguments: Situation.all)
+  @Test("A source that was found exhausted is no longer listed", arguments: Situation.all)
   func exhausted_sinceTheLastOffer_isRemoved(_ before: Situation) throws {
     var lanes = before.make()
     guard !before.work.isEmpty else { return #expect(lanes.nextSource() == nil) }
@@ -151,7 +151,7 @@ struct LaneStateTests {
     _ = lanes.offer(source)
     lanes.exhausted(source, generation: generation)
     #expect(lanes.sources.count { $0 === source } == 1)
-    // And so does one that another lane found exhausted in between, and that then was kept.
+    // So does a source that another lane found exhausted in between, and that was then kept.
     let nextAgain = lanes.nextSource()
     let (again, second, _) = try #require(nextAgain)
     lanes.exhausted(again, generation: second)
@@ -240,13 +240,14 @@ struct LaneStateTests {
     }
   }
 
-  @Test("Beside a loan there is a standby, which goes on with it", arguments: Situation.all)
+  @Test("Beside a loan there is a standby, which takes it over", arguments: Situation.all)
   func loan_inAnySituation_hasStandby(_ before: Situation) {
     var lanes = before.make()
     let actions = [lanes.loanBegins(), lanes.loanBegins()]
     #expect(actions == [before.hasStandby ? .nothing : .addHelper, .nothing])
     let helpers = lanes.helpers
-    // There is still one to be taken over, so one more waits; and then only if there is work.
+    // There is still a loan to take over, so another standby waits; after that, only if there is
+    // work.
     let next = lanes.helperTakesOver()
     #expect(next == .addHelper)
     #expect(lanes.helpers == helpers + 1 && lanes.loans == 1 && lanes.hasStandby)
@@ -261,7 +262,7 @@ struct LaneStateTests {
     #expect(!lanes.mayBeginLoans)
     lanes.helperIsInQueue(first.number)
     #expect(lanes.mayBeginLoans)
-    // The next one is another standby, whatever is heard of the first.
+    // The next helper is another standby, whatever is reported of the first.
     lanes.helperStarted()
     #expect(lanes.mayBeginLoans)
     _ = lanes.loanBegins()
@@ -310,7 +311,7 @@ struct LaneStateTests {
     #expect(!lanes.hasWork && lanes.sources.isEmpty && lanes.firstSource == nil && lanes.nextSource() == nil)
   }
 
-  @Test("Nothing is kept of sources that have no work any more, though no lane asks for another")
+  @Test("Sources without work are released, though no lane asks for another")
   func exhausted_lastSource_isReleased() throws {
     var lanes = Lanes(holdsSlot: false)
     weak var first: LaneSource?

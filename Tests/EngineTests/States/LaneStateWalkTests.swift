@@ -2,8 +2,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What holds for the lanes of a queue whatever happens in whatever order: two sources, up to three
-/// pieces of work.
+/// The invariants of the lanes of a queue for any order of events: two sources, up to three pieces
+/// of work.
 @Suite("3.4 LaneState, all paths")
 struct LaneStateWalkTests {
   struct Situation: Sendable, CustomTestStringConvertible {
@@ -45,8 +45,7 @@ struct LaneStateWalkTests {
     let lanes: [LaneWorld.Lane]
     let numbers: [Int]
 
-    /// The generations grow for ever; all that matters of one is whether it is still the present
-    /// one.
+    /// The generations grow forever; it only matters whether one is still current.
     init(_ world: LaneWorld) {
       base = world.state.base
       helpers = world.state.helpers
@@ -96,18 +95,19 @@ struct LaneStateWalkTests {
     if world.lanes.count(where: { $0.slot == .loan }) != state.loans { return "\(state.loans) loans are counted" }
     if world.occupied > limit { return "\(world.occupied) slots are taken" }
     if state.sources.count > 2 || state.hasWork != !state.sources.isEmpty { return "the sources are \(state.sources)" }
-    // Work that nobody has taken: somebody must be about to look, or wait in the queue for a slot.
+    // For work that no lane has taken, a lane must be about to look, or wait in the queue for a
+    // slot.
     let isAttendedTo = world.lanes.contains { $0.stage != .inFlight(0) && $0.stage != .inFlight(1) }
     if world.hasWork(0) || world.hasWork(1), world.offersDue == [0, 0], !state.hasStandby, !isAttendedTo {
       return "work is forgotten: \(world.pieces), \(state.base), \(world.lanes)"
     }
-    // Where a slot may be lent, and this work holds something, the tree has to ask for one.
+    // If a slot may be lent, and this work holds something, the tree must ask for one.
     if loans, world.hasWork(0) || world.hasWork(1), world.offersDue == [0, 0], !isAttendedTo, !state.wantsLoan,
       !world.isLoanMatched
     {
       return "no loan is asked for: \(world.pieces), \(state.base), \(world.lanes)"
     }
-    // Where nothing can happen any longer, all work is done, and a standby waits for a slot only if
+    // When nothing can happen any more, all work is done, and a standby waits for a slot only if
     // there is none.
     if world.steps.isEmpty {
       let isQuiet = world.pieces == [0, 0] && !state.hasWork && world.lanes.isEmpty

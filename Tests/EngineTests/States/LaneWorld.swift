@@ -1,8 +1,7 @@
 @testable import CompositeOperations
 
-/// Everything that moves around the lanes of one queue: sources that get work, the queue that
-/// starts helpers, and lanes that go from one step to the next as `QueuePool` makes them. Each step
-/// here is one that the lock makes whole.
+/// The environment of the lanes of one queue: sources that get work, the queue that starts helpers,
+/// and lanes that step as `QueuePool` makes them. Each step here is atomic under the lock.
 ///
 /// With `loans`, the tree waits for something, and lends its slot; and another one may lend it a
 /// slot. With `helpersComeLate`, other things may happen between the decision to add a helper, its
@@ -19,13 +18,13 @@ struct LaneWorld {
     case between
     /// It will ask a source for work.
     case attending(Int, generation: Int)
-    /// The source had none; the lane will say so.
+    /// The source had none; the lane will report that.
     case foundNothing(Int, generation: Int)
     /// A piece of work is being done, and does not outlast it.
     case running(Int)
     /// It is done; there may be more.
     case ran(Int)
-    /// A leaf of that source goes on in it.
+    /// A leaf of that source keeps it.
     case inFlight(Int)
   }
 
@@ -37,7 +36,7 @@ struct LaneWorld {
 
     var isBase: Bool { slot == .base }
 
-    /// Some order of all that lanes can be.
+    /// An arbitrary order of stages.
     var rank: Int {
       let rank =
         switch stage {
@@ -64,7 +63,7 @@ struct LaneWorld {
     /// The lane looks for a source, and ends if there is none.
     case look(lane: Int)
     case yield(lane: Int)
-    /// The lane asks its source for work, which is done at once, or goes on.
+    /// The lane asks its source for work, which is done at once, or stays in flight.
     case run(lane: Int, goesOn: Bool)
     case finishRun(lane: Int)
     case sayExhausted(lane: Int)
@@ -79,12 +78,11 @@ struct LaneWorld {
   private(set) var state: LaneState<LaneSource>
   private(set) var lanes: [Lane] = []
   private(set) var queuedHelpers = 0
-  /// The standby that is to be added, and those in the queue of which the tree does not know it
-  /// yet.
+  /// The standby to be added, and those in the queue that the tree does not know of yet.
   private(set) var helperToAdd: Int?
   private(set) var arrivedHelpers: [Int] = []
   private(set) var isLoanMatched = false
-  /// Whether a lane began in a lent slot while no operation of the queue stood for it.
+  /// Whether a lane began in a lent slot while no operation of the queue represented it.
   private(set) var hasMissedCancels = false
   /// The pieces of work that each source has, and the offers that are still to be made of them.
   private(set) var pieces = [0, 0]
@@ -176,7 +174,7 @@ struct LaneWorld {
     case .look(let lane): look(lane)
     case .yield(let lane): end(lane)
     case .settle(let lane):
-      // A sequence goes on, and says so before the slot is given up.
+      // A sequence continues, and offers itself before the slot is given up.
       if lanes[lane].stage == .inFlight(1), pieces[1] > 0 { perform(state.offer(sources[1], holds: loans)) }
       end(lane)
     case .run(let lane, let goesOn): run(lane, goesOn)
@@ -225,7 +223,7 @@ struct LaneWorld {
     if source == 0, pieces[source] > 0 { perform(state.demand()) }
   }
 
-  /// The slot is given up, or kept by the base lane, which goes on if there is work.
+  /// The slot is given up, or kept by the base lane, which continues if there is work.
   private mutating func end(_ lane: Int) {
     switch lanes[lane].slot {
     case .base:
@@ -253,7 +251,7 @@ struct LaneWorld {
     guard let number = helperToAdd.take() else { return }
     queuedHelpers += 1
     if helpersComeLate {
-      // One that is heard of too late stands for all of those.
+      // A late report stands for all of those.
       arrivedHelpers = arrivedHelpers.suffix(1) + [number]
     } else {
       state.helperIsInQueue(number)

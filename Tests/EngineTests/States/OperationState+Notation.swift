@@ -38,13 +38,13 @@ extension OperationState: ExpressibleByStringLiteral, CustomStringConvertible {
 }
 
 extension OperationState {
-  /// Everything that can be fed to the machine.
+  /// All inputs of the machine.
   enum Input: Hashable, CaseIterable, Sendable {
     case start, cancel, succeed, fail, settleCancelled, publish, publishFinishing, deferFinish, finish, announce
     case addObserver, addCompletion, addCancelHook, adopt, returnFromMain, beginWatch
 
-    /// The only phase in which whoever won the settling may do this; nil for what anybody may do at
-    /// any time.
+    /// The only phase in which the winner of the settling may do this; nil if any caller may at any
+    /// time.
     var phase: Phase? {
       switch self {
       case .publish, .publishFinishing: .settling
@@ -57,7 +57,7 @@ extension OperationState {
     }
   }
 
-  /// Feeds it, and returns what the machine answered, as text.
+  /// Applies an input, and returns the machine's answer as text.
   mutating func apply(_ input: Input) -> String {
     switch input {
     case .start: "\(start())"

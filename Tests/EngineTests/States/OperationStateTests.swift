@@ -2,7 +2,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What the life of one operation answers to each input in each phase.
+/// The answers of the state of an operation to each input in each phase.
 @Suite("3.1 OperationState")
 struct OperationStateTests {
   struct Row: Sendable, CustomTestStringConvertible {
@@ -27,8 +27,8 @@ struct OperationStateTests {
     ("pending cancelled", "settleCancelled", "executing started cancelled"),
     ("executing started", "ignore", nil),
     ("executing started cancelled", "ignore", nil),
-    // A queue starts an operation while somebody settles it unstarted: whoever does has to know
-    // that it did.
+    // A queue starts an operation while another thread settles it unstarted: the settling thread
+    // must know.
     ("settling as-success", "ignore", "settling as-success started"),
     ("settling as-success started", "ignore", nil),
     ("settled as-failure", "ignore", "settled as-failure started"),
@@ -94,7 +94,7 @@ struct OperationStateTests {
       ))
     + rows(
       .publishFinishing,
-      // Unstarted it may wait in a queue, and dependencies have to be given up first.
+      // Unstarted it may wait in a queue, and dependencies must be removed first.
       ("settling as-success", "finish", "settled as-success"),
       ("settling as-success started", "announce", "finished as-success started"),
       ("settling as-failure started hasListeners", "announce", "finished as-failure started hasListeners"),
@@ -199,7 +199,7 @@ struct OperationStateTests {
     }
   }
 
-  @Test("What is noted of an operation changes nothing else", arguments: OperationState.Phase.allCases)
+  @Test("Flags of an operation change nothing else", arguments: OperationState.Phase.allCases)
   func note_inPhase_keepsTheRest(_ phase: OperationState.Phase) {
     var state = OperationState(rawValue: phase.rawValue)
     state.note([.hasDependencies, .readinessWasRead])

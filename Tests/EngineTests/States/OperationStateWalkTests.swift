@@ -2,15 +2,15 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What holds for the life of one operation whatever happens in whatever order.
+/// The invariants of one operation for any order of events.
 @Suite("3.1 OperationState, all paths")
 struct OperationStateWalkTests {
-  /// What the machine has answered so far.
+  /// The answers of the machine so far.
   struct Ledger: Hashable {
     var runs = false
     var settlesUnrun = false
     var callsHooks = false
-    /// The ending that won, and whether it was said to be unstarted.
+    /// The ending that won, and whether it was reported as unstarted.
     var ending: OperationState.Ending?
     var isUnstarted = false
     var isDeferred = false
@@ -26,8 +26,7 @@ struct OperationStateWalkTests {
     var state = OperationState()
     var ledger = Ledger()
 
-    /// Whoever won does one step after the other; a finish that is left to the queue's start
-    /// happens there.
+    /// The winner takes one step after the other; a deferred finish happens in the queue's start.
     func allows(_ input: OperationState.Input) -> Bool {
       if input == .returnFromMain { return ledger.runs && !ledger.mainHasReturned }
       guard let phase = input.phase else { return true }
@@ -39,7 +38,7 @@ struct OperationStateWalkTests {
       }
     }
 
-    /// Applies the input, and says which rule is broken, if one is.
+    /// Applies the input, and returns the broken rule, if any.
     mutating func take(_ input: OperationState.Input) -> String? {
       let before = state
       let action = state.apply(input)
@@ -129,7 +128,7 @@ struct OperationStateWalkTests {
     #expect(walk.stateCount > 400 && walk.stepCount > 4_000, "\(walk.stateCount) states, \(walk.stepCount) steps")
   }
 
-  @Test("3.1.1 From every state that can be reached, whoever won can finish and announce")
+  @Test("3.1.1 From every reachable state, the winner can finish and announce")
   func winner_fromAnyState_reachesAnnounced() {
     let walk = StateWalk(
       from: Life(), identifiedBy: { Key(rawValue: $0.state.rawValue, ledger: $0.ledger) },

@@ -4,12 +4,12 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Who may start, where some children need a slot and others do not, against a list in the order of
+/// Which children may start if some need a slot and others do not, against a list in the order of
 /// the children.
 @Suite("3.4 ParallelState, children with and without a slot")
 struct ParallelSlotStateTests {
-  /// The simplest thing that says who may start: as many of the first that are ready as there is
-  /// room for.
+  /// The simplest model of which children may start: the first ready ones, as many as there is room
+  /// for.
   private struct Model {
     var ready: [(tag: Int, priority: Int, place: Int, needsSlot: Bool)] = []
     var lastPlace = 0

@@ -4,10 +4,10 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What a parallel composition answers to each input in each phase.
+/// The answers of a parallel composition to each input in each phase.
 @Suite("3.2 ParallelState")
 struct ParallelStateTests {
-  /// Everything that can be fed to the machine; children are those of ``situation(_:_:)``.
+  /// All inputs of the machine; children are those of ``situation(_:_:)``.
   enum Input: CaseIterable, Sendable {
     case begin, beginCancelled, refuse, claim, addReady, putOffByLimit, putOffBySuspension
     case park, unpark, own, join, leave, abandonOwned, abandonUnknown, fail, cancelChild, succeed, cancel, finish
@@ -17,16 +17,16 @@ struct ParallelStateTests {
     let phase: ParallelState.Phase
     let policy: ParallelState.Policy
     let input: Input
-    /// What it answers; nil where the input is a mistake that traps.
+    /// The answer; nil if the input is a mistake that traps.
     let answer: String?
     let after: ParallelState.Phase
 
     var testDescription: String { "\(phase), \(policy): \(input)" }
   }
 
-  /// A composition of six children. Running, 0 has been started, 1 waits for its dependencies, 2 is
-  /// somebody else's, 3 and 4 are ready, 5 has not been handed out by the cursor. Closing, it was
-  /// cancelled after that.
+  /// A composition of six children. Running, 0 was started, 1 waits for its dependencies, other
+  /// code started 2, 3 and 4 are ready, the cursor has not handed out 5. Closing, it was cancelled
+  /// after that.
   static func situation(_ phase: ParallelState.Phase, _ policy: ParallelState.Policy) -> ParallelState {
     var state = ParallelState(count: 6, policy: policy)
     guard phase != .idle else { return state }
@@ -168,7 +168,7 @@ struct ParallelStateTests {
       #expect(verdict(policy, .cancel, .fail, .succeed) == "cancelled")
       #expect(verdict(policy, .refuse) == "failure [5]")
       #expect(verdict(policy, .refuse, .cancel) == "cancelled")
-      // How the children end is the value of one that settles all, not its verdict.
+      // The outcomes of children are the value of a composition that settles all, not its verdict.
       let settlesAll = policy == .settleAll
       #expect(verdict(policy, .cancelChild) == (settlesAll ? "success" : "cancelled"))
       #expect(verdict(policy, .fail) == (settlesAll ? "success" : "failure [0]"))
@@ -179,7 +179,7 @@ struct ParallelStateTests {
     #expect(verdict(.firstSuccess, .fail, .cancelChild, .succeed) == "winner 0")
     #expect(verdict(.firstSuccess, .succeed, .fail, .cancelChild) == "winner 0")
     #expect(verdict(.firstSuccess, .succeed, .cancel) == "cancelled")
-    // What is cancelled while it closes, the composition cancelled.
+    // The composition itself cancels children while it closes.
     #expect(verdict(.cancelRemaining, .fail, .cancelChild) == "failure [0]")
   }
 
@@ -193,7 +193,7 @@ struct ParallelStateTests {
     #expect(state.claim(done: 0) == .nothing)
   }
 
-  @Test("3.2 Limits count what was handed out and is neither done nor waiting for dependencies")
+  @Test("3.2 Limits count the children that were handed out and are neither done nor waiting for dependencies")
   func claim_limited_countsInFlight() {
     var state = ParallelState(count: 6, policy: .waitForAll)
     state.setWidth(2)
@@ -203,7 +203,7 @@ struct ParallelStateTests {
     #expect(state.claim(done: 0) == .child(0, more: false))
     #expect(state.claim(done: 0) == .nothing)
     #expect(state.claim(done: 1) == .child(1, more: false))
-    // One that waits leaves its place to another, and takes one again when it has waited.
+    // A waiting child leaves its place to another, and takes one again afterwards.
     let parks = state.park(1)
     #expect(parks)
     #expect(state.claim(done: 1) == .child(2, more: false))
@@ -216,7 +216,7 @@ struct ParallelStateTests {
     #expect(state.claim(done: 4) == .child(3, more: false))
   }
 
-  @Test("What the dispenser handed out before a limit was set counts for it")
+  @Test("Children that the dispenser handed out before a limit was set count for it")
   func dispenserClosed_midway_countsHandedOut() {
     var state = ParallelState(count: 5, policy: .waitForAll)
     state.begin(cancelled: false)
@@ -228,7 +228,7 @@ struct ParallelStateTests {
     #expect(state.claim(done: 2) == .child(3, more: true))
   }
 
-  @Test("Handed out is what lies before, between and after what was not")
+  @Test("The handed-out children lie before, between and after the others")
   func close_withRest_knowsWhatWasHandedOut() {
     var close = ParallelState.Close()
     #expect(Array(close.handedOut(of: 3)) == [0, 1, 2])

@@ -2,8 +2,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What holds for a parallel composition of up to three children whatever happens in whatever
-/// order.
+/// The invariants of a parallel composition of up to three children for any order of events.
 @Suite("3.2 ParallelState, all paths")
 struct ParallelStateWalkTests {
   struct Situation: Sendable, CustomTestStringConvertible {
@@ -56,7 +55,7 @@ struct ParallelStateWalkTests {
     if state.phase == .closing, world.stages.contains(where: { $0 == .dispensable || $0 == .ready || $0 == .parked }) {
       return "a child waits for ever: \(world.stages)"
     }
-    // Where nothing stands in the way, somebody must be able to go on.
+    // If nothing prevents it, a child must be able to start.
     if state.phase == .running, !world.isCursorOpen, world.stages.contains(.dispensable) {
       return "a child is forgotten"
     }
@@ -75,7 +74,8 @@ struct ParallelStateWalkTests {
         return ParallelStateWalkTests.broken(world)
       })
     #expect(walk.complaints == [])
-    // One that settles all has less to remember: how its children end is not among it.
+    // A composition that settles all has less state: the outcomes of its children are not part of
+    // it.
     let least = [20, 80, 1_000, 5_000][situation.count] / (situation.policy == .settleAll ? 2 : 1)
     #expect(walk.stateCount > least, "\(walk.stateCount) states, \(walk.stepCount) steps")
   }

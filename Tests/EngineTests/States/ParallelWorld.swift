@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// Everything that moves around the state of a parallel composition: its children, and what
-/// `ParallelSource` does with the answers. Each step here is one that the lock makes whole.
+/// The environment of the state of a parallel composition: its children, and the actions of
+/// `ParallelSource`. Each step here is atomic under the lock.
 struct ParallelWorld {
   /// Where a child is.
   enum Stage: Int {
@@ -12,14 +12,14 @@ struct ParallelWorld {
     case dispensable
     /// `claim` hands it out.
     case ready
-    /// A worker has it in hand.
+    /// A worker has claimed it.
     case claimed
     case parked, running
-    /// Somebody else runs it.
+    /// Other code runs it.
     case joined
     /// It is being settled without being run.
     case abandoned
-    /// It has finished; the composition has been told, and has not counted it yet.
+    /// It has finished; the composition was notified, and has not counted it yet.
     case ended
     case done
   }
@@ -30,7 +30,7 @@ struct ParallelWorld {
 
   enum Step: Hashable {
     case begin(cancelled: Bool)
-    /// A child can not be used.
+    /// A child cannot be used.
     case beginRefusing(Int)
     case take, claim
     case start(Int), park(Int), meet(Int), join(Int)
@@ -40,7 +40,7 @@ struct ParallelWorld {
     case setSuspended(Bool)
   }
 
-  /// What has happened, for the simple model of what must come out.
+  /// The history, for the simple model of the outcome.
   struct History: Hashable {
     var isCancelled = false
     var isRefused = false
@@ -170,7 +170,7 @@ struct ParallelWorld {
   }
 
   private mutating func childEnded(_ child: Int, _ ending: Ending) {
-    // A composition that does not wait for it any more is not told.
+    // A composition that no longer waits for it is not notified.
     if stages[child] == .joined, !state.leave(child) { return complain("\(child) was left behind") }
     stages[child] = .ended
     let wasClosing = history.isClosing(state.policy)
@@ -180,7 +180,7 @@ struct ParallelWorld {
       if state.policy == .firstSuccess, !wasClosing { history.winner = child }
       close = state.childSucceeded(child)
     case .failure:
-      // Of one that settles all it is the child's affair.
+      // A composition that settles all ignores it.
       if state.policy != .settleAll { history.failures.append(child) }
       close = state.childFailed(child, TestError("\(child)"))
     case .cancelled:

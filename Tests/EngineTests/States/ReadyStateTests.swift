@@ -4,7 +4,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Operations that can run now, of which so many at a time do.
+/// Operations that can run, limited to a width.
 @Suite("3.4 ReadyState")
 struct ReadyStateTests {
   private func add(_ state: inout ReadyState, _ tags: Int...) -> [Bool] {
@@ -18,7 +18,7 @@ struct ReadyStateTests {
     return (state.made(Operation(), tag: tag), more)
   }
 
-  /// One settles, and its place is freed. Returns whether there is more to claim.
+  /// Settles an operation and frees its place. Returns whether there is more to claim.
   private func settle(_ state: inout ReadyState, _ number: Int, adding tags: [Int] = []) -> Bool? {
     state.settled(number).map { _ in state.freePlace(adding: tags) }
   }
@@ -49,7 +49,7 @@ struct ReadyStateTests {
     #expect(state.operations.mapValues(\.tag) == [1: 7, 2: 8, 3: 9])
   }
 
-  @Test("One that settles gives its tag, once, and keeps its place until that is freed")
+  @Test("A settled operation returns its tag, once, and keeps its place until that is freed")
   func settled_claimed_givesTagOnce() {
     var state = ReadyState()
     _ = state.setWidth(1)
@@ -66,7 +66,7 @@ struct ReadyStateTests {
     #expect(claimAll(&state) == ["2"])
   }
 
-  @Test("The width limits what is in flight; settling, growing and resuming say that there is something to claim")
+  @Test("The width limits the operations in flight; settling, growing and resuming allow a claim")
   func width_andSuspension_limit() {
     var state = ReadyState()
     #expect(state.setWidth(2) == false)
@@ -86,7 +86,7 @@ struct ReadyStateTests {
     #expect(claimAll(&state) == ["4"])
   }
 
-  @Test("One that waits for dependencies does not count, is ready again once, and then counts")
+  @Test("An operation that waits for dependencies does not count, is ready again once, and then counts")
   func park_claimed_leavesItsPlace() {
     var state = ReadyState()
     _ = state.setWidth(1)
@@ -118,7 +118,7 @@ struct ReadyStateTests {
     #expect(claimAll(&state) == ["3 and more", "1 and more", "4 and more", "2 and more", "5"])
   }
 
-  @Test("What is ours is known until it has settled")
+  @Test("Ownership is known until the operation has settled")
   func own_claimed_isKnown() {
     var state = ReadyState()
     _ = add(&state, 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What holds for up to three operations that are handed in, whatever happens in whatever order.
+/// The invariants for up to three added operations, for any order of events.
 @Suite("3.4 ReadyState, all paths")
 struct ReadyStateWalkTests {
   private enum Stage: Int {
@@ -15,7 +15,7 @@ struct ReadyStateWalkTests {
     case close, setWidth(Int), setSuspended(Bool)
   }
 
-  /// Up to three operations, and what `ReadySource` does with the answers.
+  /// Up to three operations, and the actions of `ReadySource`.
   private struct World {
     var state = ReadyState()
     var stages = [Stage](repeating: .outside, count: 3)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// How the children of a sequence ended.
+/// The recorded outcomes of the children of a sequence.
 @Suite("3.3 SequentialRecords")
 struct SequentialRecordsTests {
   private func records(_ outcomes: [Outcome<any Sendable>]) -> SequentialRecords {
@@ -47,7 +47,7 @@ struct SequentialRecordsTests {
     #expect(records.values.count == 2 && records.last == .success)
   }
 
-  @Test("Released, it holds nothing any more")
+  @Test("Released, it holds nothing")
   func release_afterSome_holdsNothing() {
     let released = Gate()
     var records = SequentialRecords()

@@ -10,8 +10,8 @@ extension SequentialStateTests {
     case tell, tellOther, succeed, fail, succeedClaiming, settleOther, cancel, unwind, leave, cancelWaiting
   }
 
-  /// The phases, and within *running* whose the current child is and whether the composition was
-  /// cancelled.
+  /// The phases, and within *running* the owner of the current child and whether the composition
+  /// was cancelled.
   enum Situation: CaseIterable, Sendable {
     case idle, ready, asking, askingCancelled, ours, unknown, theirs, cancelled, waiting, launchable, ended
   }

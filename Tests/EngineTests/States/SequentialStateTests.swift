@@ -4,20 +4,20 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What a sequential composition answers to each input in each phase.
+/// The answers of a sequential composition to each input in each phase.
 @Suite("3.3 SequentialState")
 struct SequentialStateTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let situation: Situation
     let input: Input
-    /// What it answers; nil where the input is a mistake that traps.
+    /// The answer; nil if the input is a mistake that traps.
     let answer: String?
     let after: SequentialState.Phase
 
     var testDescription: String { "\(situation): \(input)" }
   }
 
-  /// What is answered wherever nothing else is said.
+  /// The default answers.
   private static let usual: [Input: String?] = [
     .begin: nil, .beginCancelled: nil, .claim: "nothing", .claimSuspended: "nothing", .launch: nil, .launchUnknown: nil,
     .end: nil, .own: "false", .join: "false", .wait: "false", .unwait: "false, false", .unwaitOther: "false",
@@ -51,7 +51,7 @@ struct SequentialStateTests {
       ]
     case .askingCancelled: [.launch: ("abandon", .running), .launchUnknown: ("abandon", .running), .end: ("-", .ended)]
     case .ours: running("cancel 3, nothing", .running)
-    // Whoever is starting it finds that it may not, and abandons it.
+    // The starting thread finds that it may not start, and abandons it.
     case .unknown: running("nothing, nothing", .running)
     case .theirs: running("leave 3 3, nothing", .ended)
     case .cancelled:
@@ -123,7 +123,7 @@ struct SequentialStateTests {
     #expect(state.begin(Operation(), ownership: .ours) == .launch(thenCancel: false))
   }
 
-  @Test("A cancel while monitors are told of a settlement leaves the end to whoever tells them")
+  @Test("A cancel while monitors are notified of a settlement leaves the end to the notifying thread")
   func cancel_whileTelling_endsNothing() {
     for situation in [SequentialStateTests.Situation.ours, .theirs] {
       var state = SequentialStateTests.situation(situation)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What holds for a sequence of up to three children whatever happens in whatever order.
+/// The invariants of a sequence of up to three children for any order of events.
 @Suite("3.3 SequentialState, all paths")
 struct SequentialStateWalkTests {
   private struct Key: Hashable {
@@ -68,7 +68,7 @@ struct SequentialStateWalkTests {
         var steps: [SequentialWorld.Step] = [.cancel]
         for _ in 0..<6 where end.stage != .ended {
           end.take(steps.last!)
-          // Whatever is under way goes on; nothing else happens.
+          // Only running steps continue.
           steps = end.steps.filter { step in
             switch step {
             case .cancel, .cancelWaiting, .setSuspended, .claim: false

@@ -2,26 +2,25 @@ import Foundation
 
 @testable import CompositeOperations
 
-/// Everything that moves around the state of a sequential composition: its delegate, the current
-/// child, and what `SequentialSource` does with the answers. Each step here is one that the lock
-/// makes whole.
+/// The environment of the state of a sequential composition: its delegate, the current child, and
+/// the actions of `SequentialSource`. Each step here is atomic under the lock.
 struct SequentialWorld {
   /// Where the sequence is.
   enum Stage: Int {
     case idle
-    /// It waits for its turn, to ask or to start a child that has waited.
+    /// It waits for its turn to ask, or to start a child that has waited.
     case waitsForTurn
     case asking
-    /// A worker has the child in hand.
+    /// A worker has claimed the child.
     case claimed
     case parked, running
-    /// Somebody else runs the child.
+    /// Other code runs the child.
     case joined
-    /// The child has finished, and monitors are being told.
+    /// The child has finished, and monitors are being notified.
     case telling
     /// The child is being settled without being run.
     case abandoned
-    /// It was cancelled with nothing under way.
+    /// It was cancelled while no child ran.
     case unwinding
     case ended
   }

@@ -2,15 +2,15 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Which slots of one queue are lent to whom.
+/// Which slots of one queue are lent to which trees.
 @Suite("3.4 SlotLoans")
 struct SlotLoansTests {
-  /// The loans, in words: an expectation cannot hold what changes them.
+  /// The loans, as text: an expectation cannot contain mutating calls.
   private struct World {
     var loans = SlotLoans<LaneSource>()
     let trees = (0..<6).map { LaneSource("\($0)") }
 
-    /// Returns those that are said to be matchable after that.
+    /// Returns the trees after whose update there is a match.
     mutating func offer(_ numbers: Int...) -> [Int] {
       numbers.filter { loans.update(trees[$0], offers: true, wants: false) }
     }
@@ -42,7 +42,7 @@ struct SlotLoansTests {
     #expect(again == [0] && match == ["0→4"])
   }
 
-  @Test("One that neither offers nor wants is on no list")
+  @Test("A tree that neither offers nor wants a slot is on no list")
   func update_neither_isOnNoList() {
     var world = World()
     let answers = [world.offer(0), world.leave(0), world.want(1), world.leave(1), world.offer(2)]

@@ -7,7 +7,7 @@ import Testing
 @Suite("3.1 to 3.4 State machines trap on the impossible", .hangLimit)
 struct StatePreconditionTests {
   #if DEBUG
-  // Assertions: in release builds the word is not checked.
+  // Assertions, which release builds do not check.
   static let operationInputs = OperationState.Input.allCases.flatMap { input in
     OperationState.Phase.allCases.filter { input.phase != nil && input.phase != $0 }.map { (input, $0) }
   }
@@ -109,7 +109,7 @@ struct StatePreconditionTests {
     try expect(ready, says: "width of -1")
   }
 
-  /// Whether it was the machine that trapped, and not something else on the way there.
+  /// Checks that the machine trapped, and not other code before.
   private func expect(_ result: ExitTest.Result?, says words: String) throws {
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(text.contains(words), "\(text.prefix(400))")

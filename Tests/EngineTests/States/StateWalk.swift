@@ -1,22 +1,21 @@
-/// Follows a state machine along every path there is.
+/// Follows a state machine along every path.
 ///
-/// From a start it applies every input that is possible to every state that can be reached, each
-/// state once, and hears complaints. What makes two states the same is the caller's to say: usually
-/// the machine's own fields, and a ledger of what it has answered so far that the rules are checked
-/// against.
+/// From a start it applies every possible input to every reachable state, each state once, and
+/// collects complaints. The caller defines when two states are the same: usually by the machine's
+/// own fields, and a ledger of its answers that the rules are checked against.
 struct StateWalk<State, Input> {
   /// How many different states were reached.
   private(set) var stateCount = 0
   /// How many steps were checked: one for each input of each state.
   private(set) var stepCount = 0
-  /// What was wrong, each with the inputs that led there. The walk stops after a handful.
+  /// The complaints, each with the inputs that led there. The walk stops after a handful.
   private(set) var complaints: [String] = []
 
   /// - Parameters:
   ///   - start: where to begin.
   ///   - key: two states with the same key are the same.
   ///   - inputs: what can happen next.
-  ///   - step: applies an input, and says what is wrong then, or nothing.
+  ///   - step: applies an input, and returns what is wrong, if anything.
   init<Key: Hashable>(
     from start: State, identifiedBy key: (State) -> Key, inputs: (State) -> [Input],
     step: (inout State, Input) -> String?

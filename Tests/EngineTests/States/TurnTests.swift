@@ -2,11 +2,10 @@ import Testing
 
 @testable import CompositeOperations
 
-/// How long a thread goes on before it lets others have it.
+/// How long a thread continues before it yields.
 @Suite("3.4 Turn")
 struct TurnTests {
-  /// How many pieces of work are done in a turn of `pieces`, and how often the clock is read
-  /// meanwhile.
+  /// Returns how many pieces of work a turn of `pieces` does, and how often it reads the clock.
   ///
   /// - Parameter lasting: how long each piece takes, in nanoseconds; the last one stands for all
   ///   after it.
@@ -24,7 +23,7 @@ struct TurnTests {
     return (done, readings)
   }
 
-  @Test("One that has not begun is over")
+  @Test("A turn that has not begun is over")
   func continues_notBegun_isFalse() {
     var turn = Turn()
     #expect(!turn.continues { 0 })
@@ -55,7 +54,7 @@ struct TurnTests {
     #expect((short + 1...short + 4).contains(run(of: 64, lasting: lengths).pieces))
   }
 
-  @Test("Once it is over it stays so, whatever the clock says")
+  @Test("Once it is over it stays so, whatever the time")
   func continues_afterItsEnd_isFalse() {
     var turn = Turn()
     turn.begin(of: 64, at: 0)

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Composites that are cancelled, suspended and limited anew while their children run.
+/// Composites that are cancelled, suspended and limited while their children run.
 @Suite(.serialized)
 struct CompositeRaceTests {
   /// The operations that contain others, each made of leaves.

@@ -3,11 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A dependency finishes at the moment in which what depends on it is cancelled and released.
+/// A dependency finishes while its dependent is cancelled and released.
 ///
-/// On Linux a dependency that finishes follows pointers to its dependents that it does not retain.
-/// What is gone too early is not seen as an issue but ends the process, or under `MALLOC_PERTURB_`
-/// hangs it.
+/// On Linux a finishing dependency follows unretained pointers to its dependents. A dependent
+/// released too early is no test failure but ends the process, or under `MALLOC_PERTURB_` hangs it.
 @Suite(.serialized)
 struct DependencyRaceTests {
   enum Upstream: CaseIterable {
@@ -34,8 +33,8 @@ struct DependencyRaceTests {
   enum Dependent: CaseIterable {
     case child, plainChild, cancelledChild, cancelledPlainChild, secondStep, root, rootInQueue
 
-    /// Makes something that waits for the upstream operation, or is about to, and is held only by
-    /// what is returned.
+    /// Makes an object that waits, or is about to wait, for the upstream operation, and is held
+    /// only by the result.
     fileprivate func make(after upstream: Operation) -> any ComposableOperation {
       switch self {
       case .child, .plainChild, .cancelledChild, .cancelledPlainChild:
@@ -58,8 +57,8 @@ struct DependencyRaceTests {
               return step
             }))
         composite.start()
-        // One that nobody has taken on is released as it is, and Foundation has no defence against
-        // that.
+        // A plain dependent that was never started is released with its dependency, against which
+        // Foundation has no defence.
         handedOut.waitBlocking()
         return composite
       case .root, .rootInQueue:
@@ -79,7 +78,7 @@ struct DependencyRaceTests {
       let bodies: [@Sendable () -> Void] = [
         { finish() },
         {
-          // Nothing else holds it, so it is released at once, where nobody waits for it any more.
+          // No other reference exists, so it is released at once if nothing waits for it.
           var last = held.withLock { $0.take() }
           last?.cancel()
           if dependent == .root { last?.start() }

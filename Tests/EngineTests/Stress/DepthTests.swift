@@ -29,8 +29,7 @@ struct DepthTests {
     #expect(isReleased)
   }
 
-  /// Builds, runs and releases; returns what became of it, without the nested results of
-  /// composites.
+  /// Builds, runs and releases; returns the outcome, without the nested results of composites.
   private static func run(
     _ form: NestingForm, _ path: Path, _ depth: Int
   ) -> (WeakReference<HeldOperation<Int>>, Verdict?) {
@@ -38,8 +37,8 @@ struct DepthTests {
     var root: (any ComposableOperation)? = form.make(depth: depth, around: leaf)
     let outcome = root.flatMap { run($0, path, leaf) }
     var last: Operation? = root.take()
-    // The thread that ran the last of it may hold it for a moment; the release is to happen here,
-    // on the small stack.
+    // The thread that ran the last of it may hold it for a moment; the release must happen here, on
+    // the small stack.
     while !isKnownUniquelyReferenced(&last) { DispatchQueue.global().sync {} }
     let reference = WeakReference(leaf)
     last = nil
@@ -70,7 +69,7 @@ struct DepthTests {
     root.waitUntilFinished()
     switch root.outcome {
     case .success(let value): return .success((value as? Int).map { .number($0) } ?? .unit)
-    // Not what it is, which may be as deep as the operations are.
+    // Not the error itself, which may be as deep as the operations.
     case .failure: return .failure(.library)
     case .cancelled: return .cancelled
     case nil: return nil

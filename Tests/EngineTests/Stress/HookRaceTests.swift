@@ -3,8 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Closures that are set, and waiters that attach, at the moment in which what they wait for
-/// happens.
+/// Closures that are set, and waiters that attach, while their event happens.
 @Suite(.serialized)
 struct HookRaceTests {
   private static let rounds = Scale.count(12_000, least: 100)
@@ -33,8 +32,7 @@ struct HookRaceTests {
         { operation.completion = { _ in second.increment() } },
       ]) {
         let counts = (first.current, second.current)
-        // One that was replaced before the end is not called; whichever is there at the end, or
-        // comes later, is.
+        // A closure replaced before the end is not called; the one set at the end, or later, is.
         return complaint("\(counts) calls", unless: counts.0 <= 1 && counts.1 <= 1 && counts.0 + counts.1 >= 1)
       }
     }

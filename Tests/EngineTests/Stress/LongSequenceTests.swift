@@ -49,7 +49,7 @@ struct LongSequenceTests {
     let meter = StackMeter()
     let make: @Sendable () -> Operation = { kind.make { meter.note() } }
     let queue = onQueue ? OperationQueue(limit: 1) : nil
-    // On a queue a lane looks at the queue between steps, which costs more.
+    // In a queue, a lane checks the queue between steps, which costs more.
     let count = onQueue ? max(kind.count / 10, 1_000) : kind.count
     let composite = CompositeOperation(sequence: Countdown(remaining: count, make: make), operationQueue: queue)
     composite.start()
@@ -108,7 +108,8 @@ struct LongSequenceTests {
 private final class StackMeter: Sendable {
   private struct State {
     var calls = 0
-    /// The threads are kept, so that no later one, with another stack, is taken for one of them.
+    /// The threads are retained, so that no later thread, with another stack, has the identity of
+    /// one of them.
     var bounds: [ObjectIdentifier: (thread: Thread, range: ClosedRange<UInt>)] = [:]
   }
 

@@ -3,8 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Something happens while several threads are in the middle of thousands of children, each taking
-/// neighbours.
+/// Events while several threads are in the middle of thousands of children, each taking neighbours.
 @Suite("3.4 Thousands of children, and something happens among them")
 struct ManyChildrenRaceTests {
   private static let count = 5_000
@@ -51,7 +50,7 @@ struct ManyChildrenRaceTests {
     }
   }
 
-  @Test("After a limit was set, and what was handed out before has started, it is never exceeded")
+  @Test("After a limit was set, and the children handed out before have started, it is never exceeded")
   func limit_setMidway_holdsFromThenOn() async {
     for _ in 0..<Self.rounds {
       let itself = Locked<CompositeOperation?>(nil)
@@ -80,7 +79,7 @@ struct ManyChildrenRaceTests {
       composite.start()
       #expect(await settled(composite).value?.count == Self.count)
       itself.withLock { $0 = nil }
-      // Each thread may have had one in hand that was handed out before.
+      // Each thread may have claimed one before.
       let (_, whenStarting, whenSet) = seen.current
       #expect(whenStarting.dropFirst(whenSet + 100).max() ?? 0 <= 2)
     }

@@ -2,13 +2,13 @@ import CompositeOperations
 import Foundation
 import TestSupport
 
-/// A way to put operations into operations, as deep as one likes.
+/// A way to nest operations to any depth.
 enum NestingForm: CaseIterable, Sendable {
   case parallelInParallel, sequentialInSequential, alternating
   case maps, thens, recovers, alls
   /// Categories and conditions around each other.
   case guards
-  /// Each `then` goes on with the next one, which is made when its turn comes.
+  /// Each `then` continues with the next one, made in its turn.
   case thensToTheRight
 
   /// Makes `depth` levels around `leaf`.
@@ -39,7 +39,7 @@ enum NestingForm: CaseIterable, Sendable {
     }
   }
 
-  /// What comes out of the typed forms when the leaf results in 0.
+  /// The value of the typed forms when the leaf's is 0.
   func value(depth: Int) -> Int? {
     switch self {
     case .parallelInParallel, .sequentialInSequential, .alternating: nil
@@ -48,7 +48,7 @@ enum NestingForm: CaseIterable, Sendable {
     }
   }
 
-  /// Whether the failure of the leaf is a success further out.
+  /// Whether the form turns the leaf's failure into a success.
   var handlesFailures: Bool { self == .recovers }
 
   private func nest(

@@ -12,7 +12,7 @@ struct PairTests {
   /// second.
   private static let nestedPairs = 40
 
-  /// Who comes first among the children.
+  /// Which child comes first.
   enum Order: CaseIterable, Sendable { case blockerFirst, openerFirst }
 
   @Test(arguments: Order.allCases)

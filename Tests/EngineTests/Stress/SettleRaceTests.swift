@@ -12,7 +12,7 @@ struct SettleRaceTests {
     case finish, finishOtherwise, reject, settleCancelled, rejectCancelled, cancel, start
   }
 
-  /// What was seen in one round.
+  /// The observations of one round.
   private struct Seen {
     var completions: [Verdict] = []
     var accepted: [Verdict] = []
@@ -43,7 +43,7 @@ struct SettleRaceTests {
         { SettleRaceTests.make(move, operation, seen) }
       }
       return Race.Round(bodies: bodies) {
-        // Whatever is still missing; neither call does anything where the moves had it.
+        // Ensures the start and the end; neither call has an effect if a move made it.
         operation.start()
         SettleRaceTests.make(.finish, operation, seen)
         return SettleRaceTests.check(operation, seen.current, moves)

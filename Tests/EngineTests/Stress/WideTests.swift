@@ -70,8 +70,7 @@ struct WideTests {
   func firstOfManyFails_restIsSettledUnrun(place: Place) async {
     let bodies = Counter()
     let failed = Gate()
-    // The one that fails lets the others, which wait their turn behind it, see what has become of
-    // it.
+    // The failing child lets the ones waiting behind it see its outcome.
     let first = SimpleOperation<Int> { operation in
       operation.reject(with: TestError.first)
       failed.open()
@@ -114,8 +113,8 @@ struct WideTests {
   }
 
   @Test func dependencies_inOneChain_runInOrder() async {
-    // Not more: Foundation keeps a dependency as long as its dependent, and releases the chain by
-    // recursion.
+    // No more: Foundation keeps a dependency as long as its dependent, and releases the chain
+    // recursively.
     let count = min(WideTests.count, 10_000)
     let order = Counter()
     let children = (0..<count).map { number in
@@ -154,7 +153,7 @@ struct WideTests {
   }
 }
 
-/// A number that many threads raise.
+/// A counter for many threads.
 private final class Counter: Sendable {
   private let number = Atomic(0)
 

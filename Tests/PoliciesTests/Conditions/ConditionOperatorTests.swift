@@ -4,7 +4,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// What conditions made of conditions do.
+/// Conditions made of other conditions.
 @Suite("8 Conditions: and, or, not, silent", .hangLimit)
 struct ConditionOperatorTests {
   private let recorder = EventRecorder<String>()
@@ -27,7 +27,7 @@ struct ConditionOperatorTests {
   private func met(_ name: String) -> Named { Named(name: name, isMet: true, recorder: recorder) }
   private func unmet(_ name: String) -> Named { Named(name: name, isMet: false, recorder: recorder) }
 
-  /// The names of those that do not hold; nil if the operation ran.
+  /// The names of the conditions that do not hold; nil if the operation ran.
   private func failures(of condition: some OperationCondition) async -> [String]? {
     let outcome = await outcomeOfStarting(succeeding(1).condition(condition))
     return (outcome.error as? ConditionError)?.failures.map(\.conditionName)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Operations that run if something holds.
+/// Operations that run only under a condition.
 @Suite("8 Conditions", .hangLimit)
 struct ConditionTests {
   private let recorder = EventRecorder<String>()
 
-  /// A condition that records when it is evaluated, and that is met unless it has an error.
+  /// A condition that records its evaluations, and holds unless it has an error.
   private struct Recording: OperationCondition {
     let name: String
     let recorder: EventRecorder<String>

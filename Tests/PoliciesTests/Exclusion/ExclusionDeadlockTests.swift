@@ -4,12 +4,12 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Operations that hold something while those inside of them wait for something else.
+/// Operations that hold a category while operations inside them wait for another.
 @Suite("8 Mutual exclusion: circles", .hangLimit)
 struct ExclusionDeadlockTests {
   private let registry = ExclusionRegistry()
 
-  /// An operation named `name` that holds `outer` and, once `gate` is open, wants `inner`.
+  /// An operation named `name` that holds `outer` and, once `gate` is open, requests `inner`.
   private func holder(
     _ name: String, of outer: ExclusionCategory, then inner: ExclusionCategory, holding: Gate, _ gate: Gate
   ) -> SimpleOperation<Int> {
@@ -92,7 +92,7 @@ struct ExclusionDeadlockTests {
     #expect(await registry.reaches(waiting: 1))
     gates[3].open()
     #expect(await registry.reaches(waiting: 2))
-    // Two hold it; when C lets go there is no room even then.
+    // Two hold it; when C releases it there is still no room.
     registry.setLimit(1, for: "x")
     let failed = await settled(second).error ?? nil
     #expect(failed is ExclusionError)

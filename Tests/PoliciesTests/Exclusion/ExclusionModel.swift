@@ -1,12 +1,11 @@
 @testable import CompositeOperations
 
-/// The rules of exclusion, written down as plainly as can be: everything is looked at after
-/// everything that happens.
+/// The rules of exclusion in the simplest form: everything is re-evaluated after each event.
 struct ExclusionModel {
   struct Entry: Equatable {
     let id: Int
     let ancestors: [Int]
-    /// What it has to get for itself, and whose categories it uses.
+    /// The categories that it must get itself, and the operation whose categories it uses.
     let wants: Set<ExclusionCategory>
     let lenders: Set<Int>
     var isHeld = false
@@ -31,7 +30,7 @@ struct ExclusionModel {
     entries[entries.firstIndex { $0.id == id }!].isHeld = true
   }
 
-  /// Removes those that are released and whose categories nobody uses.
+  /// Removes the released entries whose categories no other uses.
   private mutating func tidy() {
     while let index = entries.firstIndex(where: { entry in
       entry.isReleased && !entries.contains { $0.lenders.contains(entry.id) }
@@ -40,7 +39,7 @@ struct ExclusionModel {
     }
   }
 
-  /// Grants those that are first in all of their lines.
+  /// Grants the entries that are first in all of their lines.
   private mutating func grantInOrder() {
     while let next = entries.indices.first(where: { index in
       let entry = entries[index]
@@ -51,13 +50,13 @@ struct ExclusionModel {
     }
   }
 
-  /// Whether somebody waits for what is held around it.
+  /// Whether another entry waits for the categories held around this one.
   private func isAwaited(around entry: Entry) -> Bool {
     let held = entry.ancestors.compactMap { self[$0] }.reduce(into: Set()) { $0.formUnion($1.wants) }
     return entries.contains { !$0.isHeld && !$0.wants.isDisjoint(with: held) }
   }
 
-  /// Ends all operations that can end: those inside of which nobody waits.
+  /// Ends all operations that can end: those without a waiting one inside.
   private mutating func endAllThatCan() {
     let blocked = Set(entries.filter { !$0.isHeld }.flatMap(\.ancestors))
     for index in entries.indices where entries[index].isHeld && !blocked.contains(entries[index].id) {
@@ -66,8 +65,7 @@ struct ExclusionModel {
     tidy()
   }
 
-  /// Those that wait in the end, when operations end and others have their turn for as long as that
-  /// goes.
+  /// The entries that still wait after all possible ends and grants.
   private func stuck(inOrder: Bool) -> [Entry] {
     var future = self
     while true {
@@ -82,7 +80,7 @@ struct ExclusionModel {
     }
   }
 
-  /// Lets everybody go whose turn it is.
+  /// Grants all entries whose turn it is.
   private mutating func update() {
     while true {
       grantInOrder()
@@ -101,7 +99,7 @@ struct ExclusionModel {
 
   // MARK: - What happens
 
-  /// False if it would wait for ever.
+  /// Returns false if it would wait forever.
   mutating func request(_ id: Int, _ categories: [ExclusionCategory], ancestors: [Int]) -> Bool {
     var lenders: Set<Int> = []
     var wants: Set<ExclusionCategory> = []
@@ -131,6 +129,6 @@ struct ExclusionModel {
     update()
   }
 
-  /// Whether somebody waits for ever.
+  /// Whether an entry waits forever.
   var isDeadlocked: Bool { !stuck(inOrder: false).isEmpty }
 }

@@ -11,7 +11,7 @@ struct ExclusionOrderTests {
   private static let rounds = 40
 
   /// Lets `begin` start or add operations while another holds their category, which it gives back
-  /// when so many wait.
+  /// when this many wait.
   private func order(whenWaiting count: Int?, _ begin: @escaping @Sendable ([SimpleOperation<Int>]) -> Void) async
     -> [Int]
   {
@@ -87,7 +87,7 @@ struct ExclusionOrderTests {
     }
   }
 
-  @Test("8 One that was added earlier and comes later goes ahead of those that wait")
+  @Test("8 An operation that was added earlier and arrives later goes before those that wait")
   func addedEarlier_startedLater_goesAhead() async {
     let (registry, recorder) = (ExclusionRegistry(), EventRecorder<String>())
     let holder = HeldOperation<Int>()
@@ -107,7 +107,7 @@ struct ExclusionOrderTests {
     #expect(recorder.events == ["added", "started"])
   }
 
-  @Test("8 One that waits for a dependency takes its place when that has finished")
+  @Test("8 An operation that waits for a dependency takes its place when that has finished")
   func start_withUnmetDependency_holdsNobodyBack() async {
     let registry = ExclusionRegistry()
     let dependency = HeldOperation<Int>()

@@ -4,7 +4,7 @@ import Testing
 @testable import CompositeOperations
 
 /// The state against the model, over random histories.
-@Suite("Exclusion: the state does what the model does", .hangLimit)
+@Suite("Exclusion: the state agrees with the model", .hangLimit)
 struct ExclusionStateRandomTests {
   /// One history.
   private struct History {
@@ -64,8 +64,8 @@ struct ExclusionStateRandomTests {
       }
     }
 
-    /// Of one in which nobody waits: its operation may end, though operations inside may still hold
-    /// something.
+    /// Releases an entry without a waiting one inside: its operation may end, though operations
+    /// inside may still hold categories.
     private mutating func release() {
       let blocked = Set(waiting.flatMap { live[$0]! })
       guard let id = held.filter({ !blocked.contains($0) }).randomElement(using: &random) else { return }
@@ -110,7 +110,7 @@ struct ExclusionStateRandomTests {
       }
     }
 
-    /// Ends operations until there are none: everybody gets a turn.
+    /// Ends operations until none is left: each gets its turn.
     mutating func drain() {
       while complaint == nil, !live.isEmpty {
         let blocked = Set(waiting.flatMap { live[$0]! })

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Who gets a category when, step by step.
+/// Which operation gets a category when, step by step.
 @Suite("Exclusion: the state")
 struct ExclusionStateTests {
   /// A state whose owners are letters.
@@ -11,7 +11,7 @@ struct ExclusionStateTests {
     var numbers: [String: Int] = [:]
     var ancestors: [String: [Int]] = [:]
 
-    /// Returns the answer, and those whose turn came in consequence.
+    /// Returns the answer, and the owners that were granted in consequence.
     @discardableResult
     mutating func request(_ owner: String, _ categories: ExclusionCategory..., in parent: String? = nil) -> String {
       let around = parent.map { [numbers[$0]!] + ancestors[$0]! } ?? []
@@ -95,7 +95,7 @@ struct ExclusionStateTests {
     registry.request("W", "x")
     #expect(registry.request("B", "x", in: "A") == "granted")
     #expect(registry.request("C", "x", "y", in: "B") == "granted")
-    // The operation inside may outlive the one around: a body that goes on after a timeout.
+    // The operation inside may outlive the outer one: a body that continues after a timeout.
     #expect(registry.release("A") == [])
     #expect(registry.release("B") == [])
     #expect(registry.release("C") == ["W"])
@@ -130,9 +130,9 @@ struct ExclusionStateTests {
     registry.request("F", "x")
     registry.request("B", "y")
     #expect(registry.request("a", "y", in: "A") == "waits")
-    // F may let go of x.
+    // F may release x.
     #expect(registry.request("b", "x", in: "B") == "waits")
-    // F would wait for B now, which waits for A or F, which both wait for B.
+    // F would now wait for B, which waits for A or F, which both wait for B.
     #expect(registry.request("f", "y", in: "F").hasPrefix("refused: f y B, b x "))
     #expect(registry.release("F") == ["b"])
   }
@@ -179,7 +179,7 @@ struct ExclusionStateTests {
     registry.request("F", "x")
     registry.request("a", "y", in: "A")
     registry.request("b", "x", in: "B")
-    // F may let go of x, but there is no room then: A waits for B, and B for A.
+    // F may release x, but there is still no room: A waits for B, and B for A.
     let change = registry.state.setLimit(1, of: "x")
     #expect(change.refused.map(\.owner) == ["b"])
     #expect(change.refused.first?.circle.map(\.holding) == ["A", "B"])

@@ -35,7 +35,7 @@ struct ExclusionTests {
     let held = (0..<5).map { HeldOperation<Int>("\($0)") }
     let together = all(held.map { $0.exclusive("x", in: registry) })
     await start(together)
-    // They get in line on workers, so any three of them are first.
+    // They join the line on workers, so any three of them are first.
     #expect(await registry.reaches(waiting: 2))
     #expect(await Patience.reached { held.count { $0.started.isOpen } == 3 })
     registry.setLimit(4, for: "x")
@@ -70,7 +70,7 @@ struct ExclusionTests {
     var others: [SimpleOperation<Int>] = []
     for number in 0..<20 {
       let operation = succeeding(number, named: "\(number)", recorder: recorder).exclusive("x", in: registry)
-      // It gets in line on a worker: the next one only when it is there.
+      // It joins the line on a worker: the next one starts only then.
       await start(operation)
       #expect(await registry.reaches(waiting: number + 1))
       others.append(operation)
@@ -167,7 +167,7 @@ struct ExclusionTests {
     #expect(await registry.reaches(waiting: 1))
     waiting.finish(with: 9)
     #expect(await settled(waiting).value == 9)
-    // The worker that got it in line may see to that.
+    // The worker that put it in line may do that.
     #expect(await settled(second).isCancelled)
     #expect(await registry.reaches(waiting: 0))
     wrapped.finish(with: 8)

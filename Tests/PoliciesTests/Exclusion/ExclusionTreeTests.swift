@@ -8,7 +8,7 @@ import Testing
 /// share.
 @Suite("8 Mutual exclusion in random trees", .hangLimit)
 struct ExclusionTreeTests {
-  /// Who runs inside of which category: the number of the outermost operation around that holds it.
+  /// The holders of each category: the number of the outermost operation that holds it.
   private final class Watch: Sendable {
     private struct State {
       var running: [ExclusionCategory: [Int: Int]] = [:]
@@ -134,7 +134,7 @@ struct ExclusionTreeTests {
       var builder = Builder(seed: seed)
       let roots = (0..<6).map { _ in builder.tree(depth: 3) }
       let victims = cancels ? (0..<6).map { _ in builder.random.pick(builder.operations) } : []
-      // Each by itself: no root has a slot of a queue.
+      // Each root is started by itself: none has a slot of a queue.
       for root in roots { DispatchQueue.global().async { root.start() } }
       for victim in victims { DispatchQueue.global().async { victim.cancel() } }
       for root in roots { _ = await settled(root) }
@@ -173,7 +173,7 @@ struct ExclusionTreeTests {
         ],
         check: {
           done.waitBlocking()
-          // The conclusion of the last one may still be under way.
+          // The last operation may still be concluding.
           while !registry.isUnused { sched_yield() }
           let isRight = operations.allSatisfy { $0.outcome?.value != nil || $0 === cancelled }
           return complaint("\(operations)", unless: isRight)

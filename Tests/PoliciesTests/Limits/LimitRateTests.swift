@@ -31,7 +31,7 @@ struct LimitRateTests {
       clock.advance(by: .seconds(1))
       #expect(await settled(operations[number]).value == number)
     }
-    // The first two pass together, on two threads maybe.
+    // The first two pass together, perhaps on two threads.
     #expect(started.events.prefix(2).sorted() + started.events.dropFirst(2) == (0..<5).map { "\($0)" })
     #expect(limit.isUnused)
     await clock.waitUntilNobodySleeps()
@@ -98,7 +98,7 @@ struct LimitRateTests {
     let operations = held.map { $0.limited(by: limit) }
     await start(operations)
     await held[0].started.wait()
-    // There is something in the bucket, and no room; so no timer.
+    // The bucket is not empty, but there is no room; so no timer.
     #expect(limit.waitingCount == 2 && clock.sleeperCount == 0)
     held[0].finish(with: 0)
     await held[1].started.wait()

@@ -61,7 +61,7 @@ struct LimitStateTests {
     let (_, second, change) = state.request(3, for: 2, at: .zero)
     #expect(second == .waiting && change.alarm == .set(.seconds(2), number: 1))
     #expect(state.request(1, for: 3, at: .zero).2.alarm == .keep)
-    // Too early, as a clock may be.
+    // Too early, as clocks may be.
     #expect(state.wake(1, at: .seconds(1)).alarm == .set(.seconds(2), number: 2))
     #expect(state.wake(1, at: .seconds(2)).granted == [])
     let woken = state.wake(2, at: .seconds(2))
@@ -89,7 +89,7 @@ struct LimitStateTests {
     #expect(state.request(1, for: 1, at: .zero).1 == .granted)
     #expect(state.request(1, for: 2, at: .zero).1 == .waiting)
     #expect(state.request(1, for: 3, inside: 1, at: .zero).1 == .granted)
-    // Inside of that, which uses the room of the first.
+    // Inside that one, which uses the room of the first.
     let (_, answer, change) = state.request(2, for: 4, inside: 3, at: .zero)
     #expect(answer == .waiting && change.alarm == .set(.seconds(2), number: 1))
     #expect(state.release(1, at: .zero).granted == [])
@@ -115,8 +115,8 @@ struct LimitStateTests {
   }
 }
 
-/// The simplest thing that does the same: it looks at all claims each time, and counts tokens. The
-/// bucket fills by one each second.
+/// The simplest model: it checks all claims each time, and counts tokens. The bucket fills by one
+/// each second.
 private struct LimitModel {
   struct Claim {
     let id: Int
@@ -144,7 +144,7 @@ private struct LimitModel {
     return waiting.first { $0.lender != nil } ?? waiting.first
   }
 
-  /// For how many seconds the first has to wait for the rate, if for nothing else.
+  /// How many seconds the first must wait for the rate, if only for that.
   var due: Int? {
     guard let next, next.lender != nil || inUse + next.weight <= maxConcurrent, capacity != nil, next.weight > tokens
     else { return nil }
@@ -181,7 +181,7 @@ private struct LimitHistory {
   private var random: SeededRandomNumberGenerator
   private var state: LimitState<Int>
   private var model: LimitModel
-  /// What was requested, and neither refused nor ended.
+  /// The claims that were requested, and neither refused nor ended.
   private var live: Set<Int> = []
   private var lastID = 0
   private var alarm: (at: Duration, number: Int)?
@@ -223,7 +223,7 @@ private struct LimitHistory {
     let weight = random.number(1...4)
     let held = live.filter { state.claims[$0]?.isHeld == true }.sorted()
     let holder = random.chance(30) ? held.randomElement(using: &random) : nil
-    // Some come to the line later than others that have higher numbers.
+    // Some join the line later than others with higher numbers.
     lastID += random.number(1...2)
     let id = random.chance(20) && state.claims[lastID - 1] == nil && !live.contains(lastID - 1) ? lastID - 1 : lastID
     let lender = holder.map { state.claims[$0]!.lender ?? $0 }

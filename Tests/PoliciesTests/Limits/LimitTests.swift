@@ -342,7 +342,7 @@ struct LimitTests {
     await start(holding)
     await holder.started.wait()
     await start(waiting)
-    // It waits from the start on, and is shown once it has been asked for.
+    // It waits from the start on, and is shown after its first evaluation.
     #expect(await Patience.reached { waiting.mermaid().contains("waits for “api”") })
     holder.finish(with: 1)
     await finished(waiting)
@@ -396,7 +396,7 @@ struct LimitTests {
         ],
         check: {
           done.waitBlocking()
-          // The conclusion of the last one may still be under way.
+          // The last operation may still be concluding.
           while !limit.isUnused { sched_yield() }
           let isRight = operations.allSatisfy { $0.outcome?.value != nil || $0 === cancelled }
           return complaint("\(operations)", unless: isRight)

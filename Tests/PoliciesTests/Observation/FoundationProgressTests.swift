@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `operation.progress`: what it shows, and what its cancel and pause reach.
+/// `operation.progress`: its values, and the effects of its cancel and pause.
 @Suite("8 Foundation's progress", .hangLimit)
 struct FoundationProgressTests {
   @Test func progress_showsTheFraction() {
@@ -36,7 +36,7 @@ struct FoundationProgressTests {
     #expect(operation.isCancelled && operation.outcome?.isCancelled == true)
   }
 
-  /// Foundation calls its handler on another thread, which may be the first.
+  /// Foundation calls its handler on another thread, which may come first.
   @Test func progress_cancelledOften_hasCancelledWhenEachReturns() {
     var late = 0
     for _ in 0..<20_000 {
@@ -99,7 +99,7 @@ struct FoundationProgressTests {
     }
   }
 
-  /// An interface that knows the `Progress` alone learns from it that the operation is over.
+  /// Code that has only the `Progress` sees from it that the operation has ended.
   @Test(arguments: [false, true])
   func progress_ofUnsuccessfulOperation_isCancelledWithIt(asksLate: Bool) {
     let failing = HeldOperation<Int>()
@@ -218,7 +218,7 @@ struct FoundationProgressTests {
     _ = await outcome
   }
 
-  @Test("Paused and resumed at once it goes on, in whatever order the handlers are called")
+  @Test("Paused and resumed at once it continues, whatever the order of the handlers")
   func progress_pausedAndResumedAtOnce_goesOn() async {
     let composites = (0..<2_000).map { CompositeOperation(operations: [succeeding($0)]) }
     for composite in composites {
@@ -228,7 +228,7 @@ struct FoundationProgressTests {
     await FoundationProgressTests.untilIdle()
     await onWorker { for composite in composites { composite.start() } }
     #expect(await Patience.reached { composites.allSatisfy(\.isFinished) })
-    // So that those that are held do not hold the test as well.
+    // So that the held ones do not hang the test.
     for composite in composites { composite.cancel() }
   }
 
@@ -248,8 +248,7 @@ struct FoundationProgressTests {
     #expect(progress.isCancelled)
   }
 
-  /// Long enough for anything that would start to have started: nothing tells of what does not
-  /// happen.
+  /// Long enough for any operation that would start: there is no event for one that does not.
   private static func untilIdle() async {
     for _ in 0..<200 { await onWorker {} }
   }

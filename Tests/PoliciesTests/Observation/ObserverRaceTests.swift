@@ -8,7 +8,7 @@ import Testing
 struct ObserverRaceTests {
   private static let rounds = Scale.count(8_000, least: 100)
 
-  /// What is wrong with what one observer was told.
+  /// Returns what is wrong with the events of one observer.
   private static func judge(_ events: [String]) -> String? {
     let isInOrder = events == events.sorted { rank($0) < rank($1) }
     return complaint(

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Observers that use the operation that they are told of.
+/// Observers that use their operation.
 @Suite("8 Observers that interfere", .hangLimit)
 struct ObserverReentrancyTests {
   @Test func observer_cancellingAtStart_isToldAfterItReturned() {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Observers that go, and what goes with them.
+/// Removed observers, and what is released with them.
 @Suite("8 Observers that leave", .hangLimit)
 struct ObserverRemovalTests {
   @Test func observer_removed_isToldNothingMoreAndReleased() async {
@@ -132,7 +132,7 @@ struct ObserverRemovalTests {
 }
 
 extension OperationQueue {
-  /// Returns when everything that was added before has run.
+  /// Waits until all operations added before have run.
   func addBarrierAndWait() async {
     await withCheckedContinuation { continuation in addBarrierBlock { continuation.resume() } }
   }

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What observers are told, in which order, and where.
+/// The events of observers, their order and their place.
 @Suite("8 Observers", .hangLimit)
 struct ObserverTests {
   @Test func observer_ofSuccess_isToldOfStartBeforeMainAndOfEndBeforeParent() async {

@@ -3,8 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The progress of operations that something comes before: it is the work's, and what comes before
-/// counts nothing.
+/// The progress of operations with preparations: it is the work's, and preparations do not count.
 @Suite("8 Progress of policies", .hangLimit)
 struct ProgressOfPoliciesTests {
   @Test(arguments: Preparation.allCases, Surrounding.allCases)
@@ -41,7 +40,7 @@ struct ProgressOfPoliciesTests {
       #expect(told.events == [0.25, 0.75].map { $0 * surrounding.share }, label)
     }
     world.work.finish(with: 1)
-    // A sequence takes none that has finished before.
+    // A sequence takes no operation that has finished before.
     if surrounding.share < 1 { await siblings[0].started.wait() }
     for sibling in siblings { sibling.finish(with: 1) }
     await finished(whole)
@@ -165,20 +164,20 @@ struct ProgressOfPoliciesTests {
 private enum Asking: CaseIterable {
   /// Before the start, by an observer as well.
   case early
-  /// While what comes before the work is under way.
+  /// While a preparation runs.
   case whilePreparing
   /// When the work has reported.
   case late
 }
 
-/// What comes before the work.
+/// The preparation of the work.
 enum Preparation: CaseIterable {
   case condition, prerequisite, exclusion, delay, timeout
   case dependencyOfConditional, dependencyOfExclusive, dependencyOfWrapper
   case dependencyAndExclusionAndCondition, conditionInExclusion, delayAndCondition, exclusionInTimeout
 }
 
-/// What the prepared operation is a part of.
+/// The parent of the prepared operation.
 enum Surrounding: CaseIterable {
   case none, timeout, condition, retry, parallel, sequence, then, nested
 
@@ -212,7 +211,7 @@ enum Surrounding: CaseIterable {
   }
 }
 
-/// Work, and what the test holds back before it.
+/// Work, and the preparation that the test holds back.
 private final class PreparedWorld: Sendable {
   let work = HeldOperation<Int>("work")
   private let dependency = HeldOperation<Int>("dependency")
@@ -279,7 +278,7 @@ private final class PreparedWorld: Sendable {
     return failing(TestError.first).retrying(policy, clock: clock) { _ in second }
   }
 
-  /// Waits until something is under way that comes before the work, where that can be seen.
+  /// Waits until the preparation runs, if that is visible.
   func untilPreparing(_ preparation: Preparation) async {
     switch preparation {
     case .condition, .conditionInExclusion:
@@ -309,7 +308,7 @@ private final class PreparedWorld: Sendable {
   }
 }
 
-/// A condition that only needs something to have run.
+/// A condition that only has a prerequisite.
 private struct Needing: OperationCondition {
   let needed: CompositeOperation
 

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Progress of many children on many threads, of random trees, and asked for at any moment.
+/// Progress of many children on many threads, of random trees, and read at any moment.
 @Suite(.serialized)
 struct ProgressStressTests {
   @Test func progress_ofManyChildrenOnEightThreads_endsAtExactlyOne() async {
@@ -30,7 +30,7 @@ struct ProgressStressTests {
     }
     _ = await outcome
     #expect(composite.fractionCompleted == 1)
-    // Whichever thread writes may be held up in between, and nobody waits for it.
+    // The writing thread may be delayed in between, and no other waits for it.
     await until(progress.fractionCompleted >= 1)
     #expect(progress.isFinished)
     #expect(watch.complaints.isEmpty)
@@ -145,7 +145,7 @@ struct ProgressStressTests {
   }
 }
 
-/// Sees that a fraction stays within its bounds and never goes back.
+/// Checks that a fraction stays within its bounds and never decreases.
 private final class Monotony: Sendable {
   private struct State {
     var complaints: [String] = []
@@ -169,7 +169,7 @@ private final class Monotony: Sendable {
     }
   }
 
-  /// Looks twice, on this thread.
+  /// Reads twice, on this thread.
   func look() {
     guard let operation = operation.object else { return }
     let first = operation.fractionCompleted

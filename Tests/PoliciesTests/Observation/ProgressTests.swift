@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How the progress of an operation follows from what it reports, or from its children.
+/// The progress of an operation, from its reports or its children.
 @Suite("8 Progress", .hangLimit)
 struct ProgressTests {
   @Test func leaf_reporting_neverGoesBackAndEndsAtOne() {
@@ -242,7 +242,7 @@ struct ProgressTests {
       await leaf.started.wait()
       leaf.reportProgress(0.0001)
       leaf.finish(with: 1)
-      // Of two that finish at once only the sum may be told.
+      // If two finish at once, only the sum may be reported.
       await fractions.wait(forCount: number + 1)
     }
     _ = await outcome

@@ -4,7 +4,7 @@ import OperationTimelines
 import TestSupport
 import Testing
 
-/// Observers of an operation and of all that runs in it.
+/// Observers of an operation and all operations in it.
 @Suite("8 Observers of trees", .hangLimit)
 struct TreeObserverTests {
   private let told = EventRecorder<String>()
@@ -26,7 +26,7 @@ struct TreeObserverTests {
     return operation
   }
 
-  // MARK: - What is told
+  // MARK: - Events
 
   @Test func sequenceOfComposites_isToldInOrder() async {
     let inner = named("inner", CompositeOperation(operations: [succeeding(1, named: "a")]))
@@ -211,8 +211,7 @@ struct TreeObserverTests {
     #expect(told.events.last?.hasPrefix("root: settled: success") == true)
   }
 
-  /// A plain operation that does something when it is asked whether it has finished, once it is
-  /// armed.
+  /// A plain operation that, once armed, calls a closure when `isFinished` is read.
   private final class Asked: Operation, @unchecked Sendable {  // armed under a lock
     private let hook = Locked<(@Sendable () -> Void)?>(nil)
 
@@ -454,7 +453,7 @@ struct TreeObserverTests {
           ended.waitBlocking()
           var kinds: [ObjectIdentifier: [OperationEvent.Kind]] = [:]
           for (operation, kind) in events.current { kinds[ObjectIdentifier(operation), default: []].append(kind) }
-          // Of each the last events that there are, in their order.
+          // For each operation the last events, in order.
           let all: [OperationEvent.Kind] = [.childAdded, .started, .settled]
           let isRight = kinds.values.allSatisfy { kinds in all.suffix(kinds.count) == kinds[...] }
           return complaint("\(kinds.values)", unless: isRight && events.current.last?.0 === root)

@@ -5,7 +5,7 @@ import Testing
 @testable import CompositeOperations
 @testable import OperationTimelines
 
-/// Who looks at a tree that is deeper than a stack.
+/// Observing trees that are too deep for recursion.
 @Suite("8 Watching: deep trees", .hangLimit)
 struct WatchingDeepTreesTests {
   private static let depth = Scale.count(70_000, least: 5_000)

@@ -3,13 +3,13 @@ import OperationTimelines
 import TestSupport
 import Testing
 
-// Overrides `start()`, which only the package itself may.
+// For overrides of `start()`, which only the package may.
 @testable import CompositeOperations
 
-/// Who begins to look just while something starts or ends.
+/// Observing that begins just while an operation starts or ends.
 @Suite("8 Watching: at the wrong moment", .hangLimit)
 struct WatchingRacesTests {
-  /// Does something when its parent has told of its start, and it has not begun.
+  /// Calls a closure when its parent has reported its start, and it has not begun.
   private final class Hooked: CompositeOperation, @unchecked Sendable {  // set before the start
     var whenStarting: (() -> Void)?
 
@@ -53,7 +53,7 @@ struct WatchingRacesTests {
     _ = await outcome
   }
 
-  /// Does something when its parent has told of its start, and it has not begun.
+  /// Calls a closure when its parent has reported its start, and it has not begun.
   private final class HookedLeaf: SimpleOperation<Int>, @unchecked Sendable {  // set before the start
     var whenStarting: (() -> Void)?
 
@@ -81,8 +81,7 @@ struct WatchingRacesTests {
     _ = await outcome
   }
 
-  /// Asked at any moment of the start, it follows the work, however many operations are around
-  /// that.
+  /// Read at any moment of the start, it follows the work, however many operations are around it.
   @Test func progress_askedForWhileItStarts_followsTheWork() async {
     let complaints = await Race.run(rounds: Scale.count(4_000), threads: 2) { _, _ in
       let started = Gate()
@@ -93,7 +92,7 @@ struct WatchingRacesTests {
       return Race.Round(bodies: [{ whole.start() }, { _ = whole.fractionCompleted }]) {
         while !started.isOpen { sched_yield() }
         leaf.reportProgress(0.5)
-        // The sibling may still be under way, and so may be what tells of the leaf.
+        // The sibling may still be running, and so may the thread that reports the leaf.
         _ = Patience.isReached { whole.fractionCompleted == 0.625 }
         let fraction = whole.fractionCompleted
         leaf.finish(with: 1)
@@ -148,7 +147,7 @@ struct WatchingRacesTests {
     async let outcome = outcomeOfStarting(composite)
     for child in children { await child.started.wait() }
     for child in children.prefix(500) { child.finish(with: 1) }
-    // Of a child whose start() has not returned the composite hears when it has.
+    // The composite hears of a child only when its start() has returned.
     #expect(await Patience.reached { abs(composite.fractionCompleted - 0.5) < 0.001 })
     for child in children.suffix(500) { child.finish(with: 1) }
     _ = await outcome
@@ -172,7 +171,7 @@ struct WatchingRacesTests {
     _ = await outcome
     #expect(fractions == fractions.sorted() && fractions.allSatisfy { (0...1).contains($0) })
     #expect(composite.fractionCompleted == 1)
-    // Whichever thread writes may be held up in between, and nobody waits for it.
+    // The writing thread may be delayed in between, and no other waits for it.
     await until(progress.fractionCompleted >= 1)
   }
 
@@ -220,7 +219,8 @@ struct WatchingRacesTests {
     }
     let outcome = await outcomeOfStarting(operation)
     #expect(outcome.value == 7, "kind \(kind)")
-    // Policies own what they run. Others leave it as it was: it was never theirs to start.
+    // Policies own what they run. Other compositions leave an operation alone that they did not
+    // start.
     if kind == 4 || kind == 5 { await finished(leaf) }
     return ([leaf, operation] as [Operation]).map { WeakReference($0) }
   }

@@ -13,8 +13,8 @@ public enum Gzip {
     return packed + littleEndian(checksum(of: bytes)) + littleEndian(UInt32(truncatingIfNeeded: bytes.count))
   }
 
-  /// At least so many zero bytes, in one 158th of the room. The end is missing: whoever comes to it
-  /// has read too much.
+  /// At least this many zero bytes, compressed to 1/158. The end is missing: a reader that reaches
+  /// it has read too much.
   public static func zeros(byteCount: Int) -> [UInt8] {
     var bits = BitWriter()
     // One block with fixed codes, which is not the last: a zero, then “258 times what was one byte

@@ -10,7 +10,7 @@ public struct HTTPAnswer: Sendable {
 
   var content: Content
   var hold = HTTPHold.none
-  /// Whether the connection is broken off at the end, and not closed.
+  /// Whether the connection is reset at the end instead of closed.
   var endsWithReset = false
 
   /// Answers with a status, further header fields and a body. `Content-Length` and `Connection` are
@@ -41,7 +41,7 @@ public struct HTTPAnswer: Sendable {
     return HTTPAnswer(content: .response(status: status, headers: headers, body: body))
   }
 
-  /// Answers with a body of so many bytes, which is never in memory as a whole: byte `n` is
+  /// Answers with a body of this many bytes, which is never in memory as a whole: byte `n` is
   /// `HTTPAnswer.largeByte(n)`.
   public static func large(byteCount: Int) -> HTTPAnswer {
     HTTPAnswer(content: .response(status: 200, headers: [], body: .large(byteCount: byteCount)))
@@ -52,12 +52,12 @@ public struct HTTPAnswer: Sendable {
     UInt8(truncatingIfNeeded: n &* 31 &+ (n >> 8) &* 7 &+ (n >> 16) &* 13)
   }
 
-  /// Answers with a header field of so many bytes.
+  /// Answers with a header field of this many bytes.
   public static func hugeHeader(byteCount: Int) -> HTTPAnswer {
     .status(200, headers: [("X-Huge", String(repeating: "h", count: byteCount))], body: "after the header")
   }
 
-  /// Sends these bytes as they are, and closes the connection: for answers that are none.
+  /// Sends this text unchanged, and closes the connection: for invalid answers.
   public static func raw(_ text: String) -> HTTPAnswer {
     .raw(Array(text.utf8))
   }
@@ -67,7 +67,7 @@ public struct HTTPAnswer: Sendable {
     HTTPAnswer(content: .raw(HTTPBody(bytes)))
   }
 
-  /// Sends bytes as they are, piece by piece, each when its gate is open or its time has come, and
+  /// Sends bytes unchanged, piece by piece, each when its gate is open or its time has come, and
   /// closes the connection.
   public static func raw(_ pieces: [HTTPPiece]) -> HTTPAnswer {
     HTTPAnswer(content: .raw(HTTPBody(pieces)))
@@ -84,16 +84,15 @@ public struct HTTPAnswer: Sendable {
     .status(status, headers: [("Location", location)])
   }
 
-  /// Refuses for now, and says after how long to ask again when `after` is given, as seconds or as
-  /// an HTTP date.
+  /// Refuses for now, with a `Retry-After` if `after` is given, as seconds or as an HTTP date.
   public static func retryLater(status: Int = 429, after: String? = nil) -> HTTPAnswer {
     .status(status, headers: after.map { [("Retry-After", $0)] } ?? [])
   }
 
-  /// Closes the connection without a word.
+  /// Closes the connection without an answer.
   public static let drop = HTTPAnswer(content: .drop)
 
-  /// Breaks the connection off, so that the client is told of an error and not of an end.
+  /// Resets the connection, so that the client sees an error and not an end.
   public static let reset = HTTPAnswer(content: .reset)
 
   /// The same answer, given when `gate` is open.
@@ -110,8 +109,8 @@ public struct HTTPAnswer: Sendable {
     return answer
   }
 
-  /// The same answer, after so many bytes of whose body the connection is closed. Its header fields
-  /// promise all of it.
+  /// The same answer, but the connection is closed after this many bytes of the body. The header
+  /// fields promise all of it.
   public func cutShort(after byteCount: Int) -> HTTPAnswer {
     guard case .response(let status, let headers, var body) = content else { return self }
     body.sentByteCount = byteCount
@@ -120,8 +119,8 @@ public struct HTTPAnswer: Sendable {
     return answer
   }
 
-  /// The same bytes, after which the connection is broken off instead of closed, once the client's
-  /// system has all of them.
+  /// The same bytes, but the connection is reset instead of closed, once the client's system has
+  /// all of them.
   public func thenReset() -> HTTPAnswer {
     var answer = self
     answer.endsWithReset = true

@@ -1,4 +1,4 @@
-/// What an answer, or a piece of one, waits for.
+/// The event that an answer, or a piece of one, waits for.
 enum HTTPHold: Sendable {
   case none
   case gate(Gate)
@@ -39,7 +39,7 @@ public struct HTTPPiece: Sendable {
 struct HTTPBody: Sendable {
   let pieceCount: Int
   let byteCount: Int
-  /// Whether it is sent as chunks, and does not say its length.
+  /// Whether it is sent as chunks, without a length.
   var isChunked = false
   /// After how many bytes the connection is closed; nil if the body is sent whole.
   var sentByteCount: Int?
@@ -61,7 +61,7 @@ struct HTTPBody: Sendable {
     self.piece = piece
   }
 
-  /// One that never ends. It is not sent as chunks, nor says its length.
+  /// A body that never ends, sent without chunks and without a length.
   static func endless(_ head: [UInt8], _ piece: HTTPPiece) -> HTTPBody {
     HTTPBody(pieceCount: .max, byteCount: .max) { $0 == 0 ? HTTPPiece(bytes: head) : piece }
   }
@@ -75,7 +75,7 @@ struct HTTPBody: Sendable {
   }
 }
 
-/// Where an answer is: which pieces have still to be sent, and how they look on the wire.
+/// The position in an answer: which pieces remain to be sent, and their bytes on the wire.
 struct HTTPBodyCursor {
   private let body: HTTPBody
   private var index = 0

@@ -12,7 +12,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
   private let input: any DispatchSourceRead
   private var output: (any DispatchSourceWrite)?
   private var timer: (any DispatchSourceTimer)?
-  /// The gate that it waits at, and the token there.
+  /// The gate that the connection waits at, and the token there.
   private var closedGate: (gate: Gate, token: Int?)?
   private var parser = HTTPRequestParser()
   private var pending: [UInt8] = []
@@ -40,14 +40,13 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     input.resume()
   }
 
-  /// Ends the connection, answered or not. The descriptor is closed when no source watches it any
-  /// more.
+  /// Ends the connection, answered or not. The descriptor is closed when no source watches it.
   func close() {
     guard !isClosed else { return }
     isClosed = true
     timer?.cancel()
     timer = nil
-    // It may never open, and would keep this and the server.
+    // The gate may never open, and would keep this and the server.
     if let closedGate { closedGate.gate.forget(closedGate.token) }
     closedGate = nil
     endRequest(isAnswered: false)
@@ -78,7 +77,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
       case .bytes(let count): parser.append(chunk[..<count])
       case .wouldBlock: return answerNext()
       case .ended:
-        // A request that came together with the end counts: the client has given it up.
+        // A request that came together with the end counts: the client has abandoned it.
         answerNext()
         return close()
       }
@@ -99,7 +98,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     }
   }
 
-  /// Goes on, on the queue, when the hold is over.
+  /// Continues on the queue when the hold is over.
   private func wait(for hold: HTTPHold, then goOn: @escaping @Sendable (HTTPConnection) -> Void) {
     switch hold {
     case .none: goOn(self)
@@ -159,7 +158,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     goOn()
   }
 
-  /// Sends what there is to send, until a piece or the client keeps it waiting.
+  /// Sends until a piece or the client makes it wait.
   private func goOn() {
     while !isClosed {
       if pending.count < 64 * 1024, takePiece() { continue }
@@ -173,7 +172,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     }
   }
 
-  /// What the client's system has not got would be thrown away.
+  /// Bytes that the client's system has not received would be lost.
   private func breakOffWhenDelivered() {
     guard !isClosed else { return }
     if HTTPSocket.undeliveredByteCount(descriptor) > 0 {
@@ -183,7 +182,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     close()
   }
 
-  /// Takes the next piece of the body. False if there is none, or it has to wait.
+  /// Takes the next piece of the body. Returns false if there is none, or it must wait.
   private func takePiece() -> Bool {
     guard var cursor = body, !isHolding else { return false }
     let piece = cursor.next()
@@ -219,7 +218,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     endRequest(isAnswered: true)
   }
 
-  /// Whether everything was written, and not to a client that is gone.
+  /// Returns whether everything was written, and the client is still there.
   private func flush() -> Bool {
     var rest = pending[...]
     while !isClosed, !rest.isEmpty {
@@ -238,7 +237,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
     return !isClosed
   }
 
-  /// Goes on writing as soon as the client has read some.
+  /// Continues writing as soon as the client has read some.
   private func watchOutput() {
     guard output == nil else { return }
     let source = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)

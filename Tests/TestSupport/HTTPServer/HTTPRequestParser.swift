@@ -16,7 +16,7 @@ struct HTTPRequestParser {
   private var searched = 0
   private var answersExpectation = false
 
-  /// A head longer than this is no request of ours.
+  /// A head longer than this is no request of a test.
   private static let longestHead = 64 * 1024
 
   enum Result: Equatable {
@@ -47,7 +47,7 @@ struct HTTPRequestParser {
     return .request(HTTPRequest(method: head.method, path: head.path, headers: head.headers, body: body))
   }
 
-  /// Whether the client waits to be told to send its body. True once for each request.
+  /// Returns true once for each request whose client waits for `100 Continue`.
   mutating func takeExpectation() -> Bool {
     defer { answersExpectation = false }
     return answersExpectation

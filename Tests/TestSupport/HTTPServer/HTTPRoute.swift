@@ -26,22 +26,22 @@ public struct HTTPRoute: Sendable {
     HTTPRoute { $0.method == "HEAD" ? .status(status) : answer }
   }
 
-  /// Every request is sent on to where it came from.
+  /// Redirects every request to the same path.
   public static func endlessRedirect(status: Int = 302) -> HTTPRoute {
     HTTPRoute { .redirect(to: $0.path, status: status) }
   }
 
-  /// Sends back what came: method and body.
+  /// Answers with the method and the body of the request.
   public static let echo = HTTPRoute { .status(200, headers: [("X-Method", $0.method)], bytes: $0.body) }
 
-  /// Who has the valid token gets `answer`, every other 401.
+  /// Requests with the valid token get `answer`, others 401.
   public static func protected(by tokens: HTTPTokens, then answer: HTTPAnswer = .ok()) -> HTTPRoute {
     HTTPRoute { request in
       tokens.accepts(request) ? answer : .status(401, headers: [("WWW-Authenticate", "Bearer")], body: "who are you?")
     }
   }
 
-  /// Makes a new token, which is the only one that is valid from then on, and answers with it.
+  /// Makes a new token, the only valid one from then on, and answers with it.
   public static func refreshing(_ tokens: HTTPTokens) -> HTTPRoute {
     HTTPRoute { _ in .status(200, body: tokens.refresh()) }
   }

@@ -28,8 +28,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   /// The port that the system chose.
   public let port: UInt16
 
-  /// Every request, in the order in which the server read them; tests wait here for a request to
-  /// come.
+  /// Every request, in the order in which the server read them; tests wait here for a request.
   public let requests = EventRecorder<HTTPRequest>()
 
   /// How many requests were ended by the client before they were answered, as a list to wait on.
@@ -174,7 +173,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
     update { _ in }
   }
 
-  /// Changes the state, and tells those who wait for the stop when nothing is open any more.
+  /// Changes the state, and resumes the waiters of `stop()` when nothing is open any more.
   private func update(_ change: (inout State) -> Void) {
     let waiters = state.withLock { state in
       change(&state)

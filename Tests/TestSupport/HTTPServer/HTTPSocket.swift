@@ -17,7 +17,7 @@ enum HTTPSocket {
     var description: String { "The test server's \(call) failed: \(String(cString: strerror(code)))" }
   }
 
-  /// What a read or write without waiting came to.
+  /// The result of a non-blocking read or write.
   enum Transfer {
     case bytes(Int)
     case wouldBlock
@@ -56,7 +56,7 @@ enum HTTPSocket {
     return descriptor
   }
 
-  /// A connection to a port of 127.0.0.1, whether it has come about or not.
+  /// A connection to a port of 127.0.0.1, established or not.
   static func connect(to port: UInt16) throws -> Int32 {
     let descriptor = try make()
     prepare(descriptor)
@@ -87,8 +87,7 @@ enum HTTPSocket {
     return address
   }
 
-  /// A socket on 127.0.0.1 that has a port to itself, and does not listen: whoever connects is
-  /// refused.
+  /// A socket on 127.0.0.1 that has a port to itself, and does not listen: connections are refused.
   static func bind() throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = try make()
     var address = loopback
@@ -107,7 +106,7 @@ enum HTTPSocket {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  /// Says how much the system keeps for each connection that is accepted, while nobody reads it.
+  /// Limits how much unread data the system keeps for each accepted connection.
   static func limitUnread(_ descriptor: Int32, to bytes: Int32) {
     var bytes = bytes
     setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
@@ -134,13 +133,13 @@ enum HTTPSocket {
     return bytes.withUnsafeBytes { transfer(send(descriptor, $0.baseAddress, $0.count, flags)) }
   }
 
-  /// Has the close that follows throw away what was not sent, and tell the client of an error.
+  /// Makes the following close discard unsent data, and reset the connection.
   static func breakOff(_ descriptor: Int32) {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
   }
 
-  /// How much of what was written has not come to the other side's system.
+  /// How many written bytes have not reached the other side's system.
   static func undeliveredByteCount(_ descriptor: Int32) -> Int {
     var count: Int32 = 0
     #if canImport(Darwin)

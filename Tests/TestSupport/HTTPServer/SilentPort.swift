@@ -1,7 +1,7 @@
-/// A port on 127.0.0.1 that never says a word, for as long as this object lives.
+/// A port on 127.0.0.1 that never answers, for as long as this object lives.
 ///
-/// Either the system takes connections, and nobody reads what comes, or no connection ever comes
-/// about.
+/// Either the system accepts connections, and nothing reads from them, or no connection is ever
+/// established.
 public final class SilentPort: Sendable {
   /// The port.
   public let port: UInt16
@@ -11,8 +11,8 @@ public final class SilentPort: Sendable {
 
   /// Takes a port that the system chooses.
   ///
-  /// - Parameter takesConnections: Whether clients are connected. If not, they wait: the port has
-  ///   as many connections as its system keeps for a server that does not accept them.
+  /// - Parameter takesConnections: Whether clients are connected. If not, they wait: the port's
+  ///   backlog is full.
   public init(takesConnections: Bool) throws {
     let (descriptor, port) = try HTTPSocket.listen(backlog: takesConnections ? 256 : 0)
     self.descriptor = descriptor

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A foreign asynchronous operation, as programs have them: it knows nothing of this package,
-/// overrides `start`, `isExecuting` and `isFinished`, and goes on after `start` returned until
-/// somebody calls ``complete()``.
+/// A plain asynchronous operation as in existing programs: it does not use this package, overrides
+/// `start`, `isExecuting` and `isFinished`, and continues after `start` returned until
+/// ``complete()`` is called.
 ///
 /// Started when cancelled already, it finishes at once. Cancelled while it runs, it opens
 /// ``cancelRequested`` and finishes, unless it was made with `ignoresCancel`.
@@ -40,7 +40,7 @@ public final class AsyncPlainOperation: Operation, @unchecked Sendable {  // sta
     didChangeValue(forKey: "isExecuting")
     started.open()
     onStart(self)
-    // A cancel that came between the two lines above may have been too early to complete it.
+    // A cancel between the two lines above may have been too early to complete it.
     if isCancelled, !ignoresCancel { complete() }
   }
 
@@ -61,7 +61,7 @@ public final class AsyncPlainOperation: Operation, @unchecked Sendable {  // sta
     didChangeValue(forKey: "isFinished")
   }
 
-  /// False when it was finished before it was started: then there is nothing to do.
+  /// Returns false if it was finished before it was started.
   private func beginExecuting() -> Bool {
     state.withLock { state in
       guard !state.isFinished else { return false }

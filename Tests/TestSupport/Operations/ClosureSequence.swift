@@ -1,11 +1,11 @@
 public import CompositeOperations
 public import Foundation
 
-/// A sequence delegate made of a closure, for tests that look at what it is asked with.
+/// A sequence delegate made of a closure, for tests that check its arguments.
 public struct ClosureSequence: CompositeOperation.Sequence {
   private let body: (Operation?) throws -> Operation?
 
-  /// Makes a delegate that answers with what `body` returns or throws.
+  /// Makes a delegate that returns or throws what `body` does.
   public init(_ body: @escaping @Sendable (_ previous: Operation?) throws -> Operation?) {
     self.body = body
   }
@@ -16,7 +16,7 @@ public struct ClosureSequence: CompositeOperation.Sequence {
   }
 }
 
-/// A sequence delegate that hands out a list of operations, whatever becomes of them.
+/// A sequence delegate that returns a list of operations, whatever their outcomes.
 public struct ListSequence: CompositeOperation.Sequence {
   private var remaining: ArraySlice<Operation>
 

@@ -2,13 +2,13 @@ public import CompositeOperations
 public import Foundation
 
 /// A user's own operation with an outcome: a subclass of `Operation` itself that conforms to
-/// `ComposableOperation`, synchronous, with nothing from this package but the protocol.
+/// `ComposableOperation`, synchronous, using only the protocol of this package.
 public final class ConformingOperation<Value: Sendable>: Operation, ComposableOperation, @unchecked Sendable {
   // `settled` is locked; `body` is immutable
   private let settled = Locked<Outcome<Value>?>(nil)
   private let body: @Sendable () -> Outcome<Value>
 
-  /// Makes an operation whose `main` runs `body` and keeps what it returns.
+  /// Makes an operation whose `main` runs `body` and keeps its outcome.
   public init(_ body: @escaping @Sendable () -> Outcome<Value>) {
     self.body = body
     super.init()
@@ -19,14 +19,13 @@ public final class ConformingOperation<Value: Sendable>: Operation, ComposableOp
     settled.withLock { $0 = outcome }
   }
 
-  /// What `body` returned; `.cancelled` when the operation finished without running it.
+  /// The outcome of `body`; `.cancelled` if the operation finished without running it.
   public var outcome: Outcome<Value>? {
     settled.current ?? (isFinished ? .cancelled : nil)
   }
 }
 
-/// The asynchronous form of ``ConformingOperation``: it goes on until somebody calls
-/// ``settle(_:)``.
+/// The asynchronous form of ``ConformingOperation``: it continues until ``settle(_:)`` is called.
 ///
 /// Cancelled while it runs, it opens ``cancelRequested`` and settles `.cancelled`, unless it was
 /// made with `ignoresCancel`.
@@ -45,7 +44,7 @@ public final class AsyncConformingOperation<Value: Sendable>: Operation, Composa
   /// Opens at the first `cancel()`.
   public let cancelRequested = Gate()
 
-  /// Makes an operation that waits to be told its outcome.
+  /// Makes an operation that waits for ``settle(_:)``.
   public init(ignoresCancel: Bool = false) {
     self.ignoresCancel = ignoresCancel
     super.init()
@@ -55,7 +54,7 @@ public final class AsyncConformingOperation<Value: Sendable>: Operation, Composa
   public override var isExecuting: Bool { state.withLock { $0.isExecuting } }
   public override var isFinished: Bool { outcome != nil }
 
-  /// What ``settle(_:)`` was given first.
+  /// The outcome of the first ``settle(_:)``.
   public var outcome: Outcome<Value>? { state.withLock { $0.outcome } }
 
   public override func start() {
@@ -85,7 +84,7 @@ public final class AsyncConformingOperation<Value: Sendable>: Operation, Composa
     didChangeValue(forKey: "isFinished")
   }
 
-  /// False when it was finished before it was started: then there is nothing to do.
+  /// Returns false if it was finished before it was started.
   private func beginExecuting() -> Bool {
     state.withLock { state in
       guard state.outcome == nil else { return false }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A foreign synchronous operation that records `start`, `main` and `cancel`, each with its name in
+/// A plain synchronous operation that records `start`, `main` and `cancel`, each with its name in
 /// front.
 public final class RecordingPlainOperation: Operation, @unchecked Sendable {  // all that is stored is immutable
   private let label: String

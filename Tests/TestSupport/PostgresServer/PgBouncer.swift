@@ -6,7 +6,7 @@ import Foundation
 ///
 /// It ends with this object, or with the process: the shell that runs it notices the end of a pipe.
 public final class PgBouncer: Sendable {
-  /// What is said where there is none.
+  /// The message when there is none.
   public static let missing = "There is no pgbouncer (apt-get install pgbouncer)"
 
   private static let path: String? = {
@@ -35,7 +35,7 @@ public final class PgBouncer: Sendable {
         for _ in 0..<5 {
           let (descriptor, port) = try HTTPSocket.bind()
           HTTPSocket.closeDescriptor(descriptor)
-          // Another process may be the first to make use of the port.
+          // Another process may take the port first.
           if let (shell, input) = try Self.start(server, sessions, port) { return (port, shell, input) }
         }
         throw CocoaError(.executableLoad)
@@ -50,7 +50,7 @@ public final class PgBouncer: Sendable {
   /// The URL of a database behind it.
   public func url(_ database: String = "postgres") -> String { server.addressURL(database, port: port) }
 
-  /// Ends all connections, of clients as of the server, and starts it again on the same port.
+  /// Ends all connections, of clients and of the server, and restarts it on the same port.
   public func restart() throws {
     try input.fileHandleForWriting.write(contentsOf: Data("again\n".utf8))
   }
@@ -76,14 +76,14 @@ public final class PgBouncer: Sendable {
       """
     try Data(settings.utf8).write(to: URL(fileURLWithPath: "\(folder)/settings"))
     try Data("\"durable\" \"\"\n".utf8).write(to: URL(fileURLWithPath: "\(folder)/users"))
-    // Its owner, who is not root, has to read them.
+    // Its owner, which is not root, must read them.
     chmod(folder, 0o755)
     let (shell, input) = (Process(), Pipe())
-    // What is started later must not keep it open.
+    // Processes started later must not keep it open.
     for handle in [input.fileHandleForReading, input.fileHandleForWriting] {
       _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
     }
-    // Not every shell waits for a process where the signal of its end is blocked, as Foundation has
+    // Not every shell waits for a process if the signal of its end is blocked, as Foundation leaves
     // it.
     shell.executableURL = URL(fileURLWithPath: "/bin/bash")
     shell.arguments = [

@@ -3,15 +3,15 @@
 struct PostgresMessages {
   struct Message {
     let type: UInt8
-    /// As much of it as is of interest.
+    /// The relevant part of the body.
     let body: [UInt8]
-    /// Behind its last byte, in what was taken at once.
+    /// The index after its last byte, in the bytes of one call.
     let end: Int
 
     /// Whether it names a statement, or has its text.
     var isStatement: Bool { type == UInt8(ascii: "P") || type == UInt8(ascii: "B") }
     var isExecution: Bool { type == UInt8(ascii: "E") }
-    /// Whether a server is ready for what comes next.
+    /// Whether the server is ready for the next query.
     var isReadiness: Bool { type == UInt8(ascii: "Z") }
 
     func contains(_ words: [UInt8]) -> Bool {

@@ -32,7 +32,7 @@ enum PostgresPrograms {
     return getpwnam("postgres") == nil ? "nobody" : "postgres"
   }()
 
-  /// The words before a program that the owner of the server is to run.
+  /// The command prefix for running a program as the owner of the server.
   static var asOwner: [String] {
     get throws {
       guard let owner else { return [] }
@@ -51,8 +51,8 @@ enum PostgresPrograms {
 
   private static func output(of path: String, _ arguments: [String]) throws -> String {
     let process = Process()
-    // Foundation takes a process for ended when all copies of a socket are closed, and a server
-    // that is left behind would keep one, as it would the sockets of other processes.
+    // For Foundation a process has ended when all copies of a socket are closed. A server that
+    // stays would keep one, and also the sockets of other processes.
     process.executableURL = URL(fileURLWithPath: "/bin/bash")
     process.arguments =
       [
@@ -65,7 +65,7 @@ enum PostgresPrograms {
     var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PG") }
     environment["LC_ALL"] = "C"
     process.environment = environment
-    // To a file, for a server would keep a pipe open.
+    // To a file, because a server would keep a pipe open.
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("PostgresPrograms-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
     guard FileManager.default.createFile(atPath: file.path, contents: nil) else { throw CocoaError(.fileWriteUnknown) }

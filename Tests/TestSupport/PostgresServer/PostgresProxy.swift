@@ -1,8 +1,8 @@
 #if os(Linux) || os(macOS)
 import Foundation
 
-/// Stands between clients and a server on 127.0.0.1, and disturbs what they say to each other: at a
-/// byte, behind a statement, at random, or for a while.
+/// A proxy between clients and a server on 127.0.0.1 that disturbs their traffic: at a byte, after
+/// a statement, at random, or for a while.
 public final class PostgresProxy: Sendable {
   /// Which bytes are counted.
   public enum Side: Int, Sendable, CaseIterable {
@@ -13,10 +13,10 @@ public final class PostgresProxy: Sendable {
   public enum Cut: Sendable {
     /// Both ends are closed.
     case closes
-    /// The client's end is closed. The server is told nothing, and waits for the rest.
+    /// The client's end is closed. The server does not notice, and waits for the rest.
     case leavesServer
-    /// Nothing passes any more in either direction, as if the client stood still or the network
-    /// were silent. ``PostgresProxy/letPass()`` goes on.
+    /// Nothing passes in either direction, as if the client were stopped or the network were down,
+    /// until ``PostgresProxy/letPass()``.
     case holds
   }
 
@@ -28,8 +28,7 @@ public final class PostgresProxy: Sendable {
   /// Starts a proxy.
   public init(to port: Int) throws {
     (descriptor, self.port) = try HTTPSocket.listen()
-    // The system would keep tens of megabytes that nobody has read: so much would be sent before a
-    // cut is noticed.
+    // The system would keep tens of megabytes of unread data, sent before a cut is noticed.
     HTTPSocket.limitUnread(descriptor, to: 262_144)
     relay = PostgresRelay(to: UInt16(port))
     let (descriptor, relay) = (descriptor, relay)
@@ -43,7 +42,7 @@ public final class PostgresProxy: Sendable {
 
   // MARK: - At a place
 
-  /// Lets some more bytes pass, and cuts the connection then. Also counts anew.
+  /// Lets `count` more bytes pass, and then cuts the connection. Also resets the counts.
   ///
   /// - Parameter refusing: whether new connections are refused from then on.
   public func cut(_ side: Side, after count: Int, by cut: Cut = .closes, refusing isRefusing: Bool = false) {
@@ -53,13 +52,13 @@ public final class PostgresProxy: Sendable {
     }
   }
 
-  /// Holds what a client says behind the next statement whose name, or text, contains these words:
-  /// the server has run it, and waits for the rest of the transaction.
+  /// Holds a client's data after the next statement whose name or text contains these words: the
+  /// server has run it, and waits for the rest of the transaction.
   public func hold(behind words: String) {
     relay.state.withLock { $0.words = Array(words.utf8) }
   }
 
-  /// Cuts nothing, goes on with what is held, and counts anew.
+  /// Cuts nothing, passes on what is held, and resets the counts.
   public func letPass() {
     relay.state.withLock {
       ($0.cut, $0.words, $0.isSilent, $0.isRefusing) = (nil, nil, false, false)
@@ -68,13 +67,13 @@ public final class PostgresProxy: Sendable {
     }
   }
 
-  /// How many bytes have passed since they are counted.
+  /// How many bytes have passed since the last reset.
   public func count(_ side: Side) -> Int { relay.state.withLock { $0.taken[side] ?? 0 } }
 
-  /// After how many bytes the messages ended that have passed since they are counted.
+  /// The byte counts at which messages have ended since the last reset.
   public func messageEnds(_ side: Side) -> [Int] { relay.state.withLock { $0.messageEnds[side] ?? [] } }
 
-  /// How often the server has answered everything that it was sent, since that is counted.
+  /// How often the server has answered everything since the last reset.
   public var roundTrips: Int { relay.state.withLock { $0.roundTrips } }
 
   /// Whether a connection is held.
@@ -94,15 +93,15 @@ public final class PostgresProxy: Sendable {
 
   // MARK: - At random
 
-  /// Cuts each connection, in each direction, after a random number of bytes, and so on with those
-  /// that are made then.
+  /// Cuts each connection, in each direction, after a random number of bytes, and also later
+  /// connections.
   ///
   /// - Parameter mean: after how many bytes, on average.
   public func cutAtRandom(seed: UInt64, every mean: Int) {
     relay.state.withLock { $0.random = (SeededRandomNumberGenerator(seed: seed), mean) }
   }
 
-  /// Cuts nothing at random any more.
+  /// Ends the random cuts.
   public func endRandomCuts() { relay.state.withLock { $0.random = nil } }
 
   /// How many connections were cut, in all.

@@ -1,7 +1,7 @@
 #if os(Linux) || os(macOS)
 import Foundation
 
-/// The connections of a proxy, and what becomes of them.
+/// The connections of a proxy.
 final class PostgresRelay: Sendable {
   typealias Side = PostgresProxy.Side
 
@@ -14,13 +14,13 @@ final class PostgresRelay: Sendable {
 
   struct State {
     var cut: PlannedCut?
-    /// What a statement contains behind which the client is held.
+    /// The words of the statement after which the client is held.
     var words: [UInt8]?
     var taken: [Side: Int] = [:]
     var messageEnds: [Side: [Int]] = [:]
-    /// How often the server said that it is ready for the next question.
+    /// How often the server was ready for the next query.
     var roundTrips = 0
-    /// The connections that nothing passes on, by their numbers.
+    /// The numbers of the held connections.
     var held: Set<Int> = []
     var random: (generator: SeededRandomNumberGenerator, mean: Int)?
     var cuts = 0
@@ -81,11 +81,11 @@ struct PostgresRelayed {
   private var messages: [Side: PostgresMessages] = [
     .fromClient: PostgresMessages(isClient: true), .fromServer: PostgresMessages(),
   ]
-  /// What was read, and did not pass yet.
+  /// The bytes that were read and have not passed yet.
   private var pending: [Side: [UInt8]] = [.fromClient: [], .fromServer: []]
-  /// How much passes until it is cut at random.
+  /// How many bytes pass until the random cut.
   private var random: [Side: Int] = [:]
-  /// Whether the statement behind which it is held has begun.
+  /// Whether the statement after which it is held has begun.
   private var isArmed = false
   private var buffer = [UInt8](repeating: 0, count: 65_536)
 
@@ -99,12 +99,12 @@ struct PostgresRelayed {
     }
   }
 
-  /// Passes on what comes, until one end closes or the connection is cut.
+  /// Passes data on until one end closes or the connection is cut.
   mutating func passAll() {
     let end = passUntilEnd()
     HTTPSocket.closeDescriptor(client)
     if case .serverIsLeft = end {
-      // The server hears of nothing as long as there is a proxy.
+      // The server notices nothing as long as there is a proxy.
       while !state.withLock({ $0.isOver }) { poll(nil, 0, 50) }
     }
     HTTPSocket.closeDescriptor(server)
@@ -152,7 +152,7 @@ struct PostgresRelayed {
   private mutating func take(_ bytes: [UInt8], _ side: Side) -> (count: Int, PostgresProxy.Cut?) {
     state.withLock { state in
       var (passing, cut): (Int, PostgresProxy.Cut?) = (bytes.count, nil)
-      // What is held behind a statement is seen first: all else lies behind it.
+      // The hold after a statement is checked first: everything else comes after it.
       if side == .fromClient, let words = state.words {
         var ahead = messages[side] ?? PostgresMessages()
         var position = 0

@@ -2,7 +2,7 @@
 import Foundation
 
 extension PostgresServer {
-  /// Has the server speak TLS, with a certificate of its own that nobody else has signed.
+  /// Makes the server use TLS, with a self-signed certificate.
   ///
   /// - Parameter name: whose certificate it is.
   /// - Returns: the path of the certificate, to trust it.
@@ -21,7 +21,7 @@ extension PostgresServer {
     return "\(folder)/server.pem"
   }
 
-  /// A certificate of somebody else. Returns its path.
+  /// Makes another certificate. Returns its path.
   public func makeOtherCertificate() async throws -> String {
     try await onWorker { Result { try self.makeCertificate(of: "other", "other") } }.get()
     return "\(folder)/other.pem"

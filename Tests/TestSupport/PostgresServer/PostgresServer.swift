@@ -1,13 +1,12 @@
 #if os(Linux) || os(macOS)
 import Foundation
 
-/// A PostgreSQL server of this test process alone, in a folder that is thrown away. It does not
-/// wait for the disk.
+/// A PostgreSQL server of this test process, in a temporary folder. It does not wait for the disk.
 ///
 /// It ends with the process: by `atexit`, or, where that is not called, by a watcher that notices
 /// the end of a pipe.
 public final class PostgresServer: Sendable {
-  /// What is said where there is no `initdb`.
+  /// The message when there is no `initdb`.
   public static let missing = "Tests of PostgreSQL are skipped: there is no initdb (apt-get install postgresql)"
 
   /// Whether the tests that need a server are run. With `REQUIRE_POSTGRES=1` they are, and fail
@@ -15,7 +14,7 @@ public final class PostgresServer: Sendable {
   public static let isAvailable =
     PostgresPrograms.folder != nil || ProcessInfo.processInfo.environment["REQUIRE_POSTGRES"] == "1"
 
-  /// A role that has to say its password, ``password``; the others are believed.
+  /// A role that needs its password, ``password``; the others need none.
   public static let guardedRole = "guarded"
   /// The password of ``guardedRole``.
   public static let password = "open sesame"
@@ -62,7 +61,7 @@ public final class PostgresServer: Sendable {
     try query("CREATE ROLE \(Self.guardedRole) LOGIN PASSWORD '\(Self.password)'")
   }
 
-  /// On a free port, of which another process may be the first to make use.
+  /// On a free port, which another process may take first.
   private static func start(_ folder: String) throws -> Int {
     var attempts = 0
     while true {
@@ -89,7 +88,7 @@ public final class PostgresServer: Sendable {
     }
   }
 
-  /// Keeps the owner of the file, who alone may read it.
+  /// Keeps the owner of the file, which only the owner may read.
   private static func write(_ text: String, to path: String) throws {
     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     defer { try? handle.close() }
@@ -183,7 +182,7 @@ public final class PostgresServer: Sendable {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// A process that ends the server when this one does, in whatever way.
+  /// A process that ends the server when this one ends, in any way.
   private static func watch(_ folder: String) throws -> (Process, Pipe) {
     let (process, pipe) = (Process(), Pipe())
     // What is started later must not keep it open.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something bad that lasts for a while, and is over then. Nobody waits for anything with it.
+/// The time of a temporary fault. Tests do not wait for events with it.
 public enum Fault {
   /// Returns after a random time.
   public static func lasts(_ milliseconds: ClosedRange<Int32>, using generator: inout some RandomNumberGenerator) {
@@ -8,7 +8,7 @@ public enum Fault {
   }
 }
 
-/// Runs that go on for as long as the environment says.
+/// Runs whose length the environment sets.
 public enum Soak {
   /// Zero unless `SOAK_SECONDS` is set.
   public static let seconds = ProcessInfo.processInfo.environment["SOAK_SECONDS"].flatMap(Double.init) ?? 0

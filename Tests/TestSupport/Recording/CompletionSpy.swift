@@ -21,7 +21,7 @@ public final class CompletionSpy<Value: Sendable>: Sendable {
     }
   }
 
-  /// What it was called with, in order: one element when all is well.
+  /// The outcomes of its calls, in order: one element when all is well.
   public var outcomes: [Outcome<Value>] {
     received.withLock { $0 }
   }
@@ -31,7 +31,7 @@ public final class CompletionSpy<Value: Sendable>: Sendable {
     received.withLock { $0.count }
   }
 
-  /// Waits for the first call and returns what it was given.
+  /// Waits for the first call and returns its outcome.
   public func first() async -> Outcome<Value> {
     await called.wait()
     return received.withLock { $0[0] }

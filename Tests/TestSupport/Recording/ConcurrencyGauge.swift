@@ -1,4 +1,4 @@
-/// Counts how much is under way at once.
+/// Counts how many bodies run at once.
 ///
 /// Bodies call ``enter()`` first and ``leave()`` last; ``maximum`` is what a limit is compared
 /// with.
@@ -14,7 +14,7 @@ public final class ConcurrencyGauge: Sendable {
   /// Makes a gauge at zero.
   public init() {}
 
-  /// Says that one more is under way, and returns how many are now.
+  /// Records that a body begins, and returns how many run now.
   @discardableResult
   public func enter() -> Int {
     state.withLock { state in
@@ -25,7 +25,7 @@ public final class ConcurrencyGauge: Sendable {
     }
   }
 
-  /// Says that one ended.
+  /// Records that a body ended.
   public func leave() {
     state.withLock { $0.current -= 1 }
   }

@@ -1,20 +1,19 @@
 #if os(Linux)
 import Foundation
 
-/// What a process keeps of the memory that it allocates, over the work that it does.
+/// The growth of a process's allocated memory with its work.
 ///
-/// Resident memory says little about it: the allocator keeps pages that it may need again, more of
-/// them with each thread, so that a leak of some bytes a request is lost in that. This counts the
-/// bytes that were allocated and not freed. It is to be sampled when nothing is under way, since
-/// that is not kept.
+/// Resident memory tells little about it: the allocator keeps free pages, more with each thread,
+/// which hides a leak of some bytes per request. This counts the bytes that were allocated and not
+/// freed. Sample it while no work is running.
 public struct HeapGrowth: Sendable {
   private var samples: [(work: Int, bytes: Int)] = []
 
   /// Makes one without samples.
   public init() {}
 
-  /// Notes what is allocated now, after so many pieces of work. Does nothing where the C library
-  /// does not tell.
+  /// Records the allocated bytes after this many pieces of work. Does nothing if the C library does
+  /// not report them.
   public mutating func sample(after work: Int) {
     if let bytes = Self.bytesInUse { samples.append((work, bytes)) }
   }
@@ -24,8 +23,8 @@ public struct HeapGrowth: Sendable {
 
   /// How many bytes each piece of work left behind. Nil as long as there are too few samples.
   ///
-  /// It is the median of what any two samples say that are at least a third of all apart, so that a
-  /// few which were taken while something was under way do not matter. The first third is left out:
+  /// This is the median over all pairs of samples that are at least a third of all apart, so that a
+  /// few samples taken while work was running do not matter. The first third is excluded, because
   /// caches fill.
   public var bytesPerWork: Double? {
     let steady = samples.dropFirst(samples.count / 3).map { $0 }

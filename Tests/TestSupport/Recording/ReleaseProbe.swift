@@ -1,7 +1,7 @@
 /// An object to capture: its gate opens when the last reference to it goes.
 ///
 /// A leak test captures a probe in a closure, lets the closure run, and awaits ``released``: a leak
-/// hangs visibly, and a thread that still holds a reference for a moment does not disturb.
+/// hangs visibly, and a thread that holds a reference for a moment longer does not disturb.
 /// ``isReleased`` is the same as a plain question.
 public final class ReleaseProbe: Sendable {
   /// Opens when the probe is released.

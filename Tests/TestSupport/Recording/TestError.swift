@@ -2,7 +2,7 @@ public import Foundation
 
 /// An error that tests can tell apart from others.
 public struct TestError: LocalizedError, Equatable, Hashable, Sendable, CustomStringConvertible {
-  /// What makes it different from others.
+  /// The name that distinguishes the error.
   public let name: String
 
   /// Makes the error called `name`.

@@ -1,9 +1,9 @@
 import CompositeOperations
 import OperationTimelines
 
-/// What must hold for every timeline that a recorder makes.
+/// The invariants of every timeline that a recorder makes.
 public enum TimelineSoundness {
-  /// What does not hold.
+  /// Returns the violated invariants.
   public static func complaints(about timeline: Timeline) -> [String] {
     var complaints: [String] = []
     var known: [Int: Timeline.Entry] = [:]

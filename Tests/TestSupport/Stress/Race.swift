@@ -7,11 +7,11 @@ import Synchronization
 /// round costs microseconds. Inside a round each body starts after a short random spin: this moves
 /// the bodies against each other.
 public final class Race: Sendable {
-  /// One round: what the threads do, and what is checked when all have done it.
+  /// One round: the bodies of the threads, and the check after all have run.
   public struct Round: Sendable {
-    /// What the threads do, one each.
+    /// The bodies, one for each thread.
     public let bodies: [@Sendable () -> Void]
-    /// Says what is wrong, or nothing. It runs on the leading thread, to which no test belongs.
+    /// Returns what is wrong, or nil. Runs on the leading thread, which belongs to no test.
     public let check: @Sendable () -> String?
 
     /// Makes a round.
@@ -32,7 +32,7 @@ public final class Race: Sendable {
   }
 
   /// Runs `rounds` rounds on `threads` threads; `make` is called before each, with its number and a
-  /// generator. Returns what was wrong.
+  /// generator. Returns the complaints.
   public static func run(
     rounds: Int, threads: Int, seed: UInt64 = .random(in: 0...UInt64.max),
     _ make: @escaping @Sendable (Int, inout SeededRandomNumberGenerator) -> Round
@@ -75,7 +75,7 @@ public final class Race: Sendable {
     round.bodies[number]()
   }
 
-  /// Returns when all threads are here. They spin, since they come within microseconds of each
+  /// Waits until all threads are here. They spin, because they arrive within microseconds of each
   /// other.
   private func meet() {
     let current = generation.load(ordering: .acquiring)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How much the stress tests do: `STRESS_SCALE` times the full amount, 1 unless told otherwise.
+/// The scale of the stress tests: `STRESS_SCALE` times the full amount, 1 by default.
 public enum Scale {
   /// The value of `STRESS_SCALE`.
   public static let factor: Double = {

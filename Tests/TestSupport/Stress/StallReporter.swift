@@ -1,9 +1,9 @@
 import Foundation
 
-/// Says which trees do not come to an end, so that a run that hangs can be explained. It only
-/// prints: no test depends on how long something takes.
+/// Prints the trees that do not end, to explain a hanging run. It only prints: no test depends on
+/// time.
 public final class StallReporter: Sendable {
-  /// The one of the process.
+  /// The reporter of the process.
   public static let shared = StallReporter()
 
   private struct State {
@@ -14,7 +14,7 @@ public final class StallReporter: Sendable {
   private let state = Locked(State())
 
   private init() {
-    // A thread of its own: what it is for may keep all workers of Dispatch busy.
+    // A thread of its own: the trees may keep all workers of Dispatch busy.
     let thread = Thread {
       let clock = NSCondition()
       while true {
@@ -27,7 +27,7 @@ public final class StallReporter: Sendable {
     thread.start()
   }
 
-  /// One begins. Returns its number.
+  /// Records that a tree begins. Returns its number.
   public func began(_ describe: @escaping @Sendable () -> String) -> Int {
     state.withLock { state in
       state.next += 1
@@ -36,7 +36,7 @@ public final class StallReporter: Sendable {
     }
   }
 
-  /// One has ended.
+  /// Records that a tree has ended.
   public func ended(_ token: Int) {
     state.withLock { $0.running[token] = nil }
   }

@@ -9,7 +9,7 @@ public import Foundation
 public final class HTTP2Server: Sendable {
   /// The parts of a connection that tests send.
   public enum Frame: Sendable {
-    /// The header of an answer with status 200, and nothing else.
+    /// Only the header of an answer with status 200.
     case ok
     case body(String, isLast: Bool)
     /// The answer ends here, with an error.
@@ -37,7 +37,7 @@ public final class HTTP2Server: Sendable {
     let own = Locked<TLSServer?>(nil)
     let server = try await TLSServer(speaking: "h2") { data in
       let (answer, streams) = wire.withLock { $0.take(data) }
-      // There is no connection yet before the server is there.
+      // There is no connection before the server exists.
       if !answer.isEmpty { own.withLock { $0 }?.say(answer) }
       for stream in streams { requests.record(stream) }
     }
@@ -75,7 +75,7 @@ public final class HTTP2Server: Sendable {
       Array(number(UInt32(content.count)).dropFirst()) + [kind, flags] + number(stream) + content
     }
 
-    /// Returns what is to be said at once, and the streams of new requests.
+    /// Returns the bytes to send at once, and the streams of new requests.
     mutating func take(_ data: Data) -> (answer: [UInt8], requests: [UInt32]) {
       buffer += data
       var (answer, requests): ([UInt8], [UInt32]) = ([], [])

@@ -2,8 +2,8 @@
 import CompositeOperationsTestKit
 import Foundation
 
-/// A server for HTTPS on 127.0.0.1 with a certificate that nobody has signed: that of OpenSSL,
-/// which answers each request with a page about the connection.
+/// A server for HTTPS on 127.0.0.1 with a self-signed certificate: that of OpenSSL, which answers
+/// each request with a page about the connection.
 public final class TLSServer: Sendable {
   /// The certificate, to trust it.
   public let certificate: URL
@@ -15,8 +15,8 @@ public final class TLSServer: Sendable {
   private let output: Pipe
   private let input: Pipe?
 
-  /// The folders of the servers that run, by their processes. A process that ends, as one that
-  /// tests an exit does, releases nothing: they would go on without it.
+  /// The folders of the servers that run, by their processes. A process that exits, as in an exit
+  /// test, releases nothing: they would outlive it.
   private static let running: Locked<[Int32: URL]> = {
     atexit {
       for (process, folder) in TLSServer.running.current {
@@ -55,8 +55,7 @@ public final class TLSServer: Sendable {
     name: String, mode: [String], files: [String: String], input: Pipe?, listener: @escaping @Sendable (Data) -> Void
   ) async throws {
     let parts = try await onWorker { Result { try Parts(name: name, mode: mode, files: files) } }.get()
-    // Not by reading until something comes: a process that fails may leave the other end open to
-    // others.
+    // Not by reading until data comes: a failed process may leave the other end open in others.
     let (output, isOver) = (EventRecorder<String>(), "over")
     let pipe = Pipe()
     pipe.fileHandleForReading.readabilityHandler = { handle in
@@ -86,7 +85,7 @@ public final class TLSServer: Sendable {
       .flatMap { $0.split(separator: ":").last }.flatMap { Int($0) }
   }
 
-  /// What can be made without waiting for the server.
+  /// The parts that can be made without waiting for the server.
   private struct Parts {
     let folder, certificate: URL
     let pin: String
@@ -115,7 +114,7 @@ public final class TLSServer: Sendable {
   deinit {
     output.fileHandleForReading.readabilityHandler = nil
     TLSServer.running.withLock { $0[process.processIdentifier] = nil }
-    // It was started by a thread that blocks all other signals, and does so, too.
+    // A thread that blocks all other signals started it, so it blocks them too.
     kill(process.processIdentifier, SIGKILL)
     try? FileManager.default.removeItem(at: folder)
   }

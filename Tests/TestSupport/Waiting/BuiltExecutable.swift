@@ -3,12 +3,12 @@ public import Foundation
 /// Finds executables of this package, which are built into the folder that the tests are built
 /// into, whatever its name.
 public enum BuiltExecutable {
-  /// There is no such executable where the tests were built.
+  /// The error for a missing executable beside the tests.
   public struct NotFound: Error, CustomStringConvertible {
     let name: String
     let places: [String]
 
-    /// What was looked for where, and what to do.
+    /// A text that names the executable, the place and the remedy.
     public var description: String {
       "There is no \(name) executable near \(places.joined(separator: ", ")). Build it: swift build --product \(name)"
     }

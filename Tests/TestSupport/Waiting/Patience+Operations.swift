@@ -1,4 +1,4 @@
-// What is inside of the engine, which only a debug build shows.
+// Internals of the engine, which only a debug build shows.
 #if DEBUG
 @testable import CompositeOperations
 
@@ -13,9 +13,9 @@ extension Patience {
     }
   }
 
-  /// Waits until whoever started the operation, a composition for instance, waits for its end:
-  /// `start()` has returned, and the thread that called it does something else. For operations
-  /// without observers and cancel hooks.
+  /// Waits until the code that started the operation, such as a composition, waits for its end:
+  /// `start()` has returned, and its thread does other work. For operations without observers and
+  /// cancel hooks.
   public static func untilAwaited(_ operation: SettlingOperation) async {
     while !operation.state.current.has(.hasListeners), !Task.isCancelled { await onWorker {} }
   }

@@ -1,14 +1,14 @@
 import CompositeOperationsTestKit
 import Foundation
 
-/// Waiting for something that has no callback, such as the release of an object by the last thread
-/// that used it.
+/// Waits for events without a callback, such as the release of an object by the last thread that
+/// used it.
 public enum Patience {
   /// How many trips through the dispatch queues are a great number.
   public static let trips = 1_000_000
 
-  /// Whether `condition` came to hold within a great number of trips through the dispatch queues:
-  /// so great that a thread which a busy machine keeps from running gets its turn meanwhile.
+  /// Returns whether `condition` becomes true within a great number of trips through the dispatch
+  /// queues, so great that a thread delayed by a busy machine gets its turn.
   public static func reached(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
     for _ in 0..<trips {
       if condition() { return true }

@@ -3,7 +3,7 @@ import Foundation
 
 /// An executable of this package, run as a process of its own.
 public enum PlainProcess {
-  /// What a process left behind.
+  /// The result of a process.
   public struct Result: Sendable {
     /// Its exit status.
     public let status: Int32

@@ -13,14 +13,13 @@ public func settled<O: ComposableOperation>(_ operation: O) async -> Outcome<O.V
   }
 }
 
-/// Starts `operation` on a thread of its own kind, a dispatch worker, and returns its outcome when
-/// it settled.
+/// Starts `operation` on a dispatch worker, and returns its outcome when it has settled.
 public func outcomeOfStarting<O: ComposableOperation>(_ operation: O) async -> Outcome<O.Value> {
   DispatchQueue.global().async { operation.start() }
   return await settled(operation)
 }
 
-/// Waits until `operation`, of any kind, is finished and Foundation has told its dependents: a
+/// Waits until `operation`, of any kind, is finished and Foundation has notified its dependents: a
 /// helper operation depends on it.
 public func finished(_ operation: Operation) async {
   await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

@@ -1,7 +1,6 @@
-/// Waits until something holds that tells nobody when it begins to: asks again each time that other
-/// tasks had their turn.
+/// Waits until a condition without a callback holds: polls it after other tasks had their turn.
 ///
-/// Ends when its task is cancelled, too, as by the time limit of a test, which has failed then.
+/// Also ends when its task is cancelled, as by the time limit of a test, which has then failed.
 public func until(
   isolation: isolated (any Actor)? = #isolation, _ condition: @autoclosure () async throws -> Bool
 ) async rethrows {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the dispatch worker that calls this is named or classed after: its quality of service.
+/// The quality of service of the calling dispatch worker, from its name or class.
 public func currentWorkerClass() -> String {
   #if canImport(Darwin)
   "\(qos_class_self().rawValue)"

@@ -120,7 +120,7 @@ struct DependencyTests {
     #expect(!never.isFinished && !never.isCancelled)
   }
 
-  @Test("A foreign dependency that nobody ever runs, then a failure of a sibling: the composite fails")
+  @Test("A plain dependency that never runs, then a failure of a sibling: the composite fails")
   func foreignDependency_neverRun_thenFailure() async {
     let never = BlockOperation {}
     let child = succeeding(1)
@@ -144,7 +144,7 @@ struct DependencyTests {
   }
 }
 
-/// The kinds of operation that can stand in a dependency.
+/// The kinds of operation in a dependency.
 enum Kind: CaseIterable, Sendable {
   case simple, async, composite, block, asyncPlain, conforming
 

@@ -5,7 +5,7 @@ import Testing
 
 #if !canImport(Darwin)
 /// On Linux an operation keeps unretained pointers to its dependents, and follows them when it
-/// finishes. What has ended and may be gone by then must not be among them, however it ended.
+/// finishes. An operation that has ended, and may have been released, must not be among them.
 @Suite("6 Foundation: nothing that has ended is left in the list of its dependency", .hangLimit)
 struct DependentsListTests {
   @Test("A child that was cancelled before its composite started", arguments: Kind.allCases)
@@ -45,12 +45,11 @@ struct DependentsListTests {
     task.cancel()
     _ = await task.result
     #expect(root.isFinished)
-    // Of a foreign operation that has finished the task is told before it has left its
-    // dependencies.
+    // The task continues before the finished plain operation has left its dependencies.
     #expect(await Patience.reached { dependents(of: upstream) == 0 })
   }
 
-  /// How many operations Foundation has in the list. No public property says it.
+  /// How many operations Foundation's list has. No public property tells.
   private func dependents(of operation: Operation) -> Int? {
     var mirror: Mirror? = Mirror(reflecting: operation)
     while let current = mirror, current.subjectType != Operation.self { mirror = current.superclassMirror }

@@ -5,16 +5,15 @@ import Testing
 
 /// Counts leaves, not time: an operation that is added while leaf number n runs must start before n
 /// and a few.
-@Suite("3.4 Nobody starves on a shared queue", .hangLimit)
+@Suite("3.4 No operation starves on a shared queue", .hangLimit)
 struct FairnessTests {
   @Test("3.4 A .veryHigh operation behind 2,000 leaves starts within a few leaves", arguments: 1...4, [true, false])
   func veryHigh_behindManyLeaves_startsSoon(limit: Int, isRootInQueue: Bool) async {
-    // In the slot of a root there is a lane that never gives it up, and could run all the leaves
-    // while the system keeps the other lanes from going on. So it gets a leaf that stays, and so do
-    // the others but one.
+    // The lane in the slot of a root never gives it up, and could run all leaves while the system
+    // delays the other lanes. So it gets a leaf that stays, and so do all others but one.
     let held = isRootInQueue ? (1..<limit).map { _ in HeldOperation<Void>() } : []
     let waited = await leavesUntilStart(priority: .veryHigh, limit: limit, isRootInQueue: isRootInQueue, held: held)
-    // A root that holds the only slot of its queue lets nobody in before it settled: that is
+    // A root that holds the only slot of its queue admits no operation before it settles:
     // Foundation's own rule.
     if !(limit == 1 && isRootInQueue) { #expect(waited <= aFew(limit - held.count)) }
   }
@@ -29,8 +28,8 @@ struct FairnessTests {
     "3.4 Where all slots but one are taken for long, another operation still starts within a few leaves",
     arguments: 1...4, [Operation.QueuePriority.normal, .veryHigh])
   func other_behindManyLeavesOfOneLane_startsSoon(limit: Int, priority: Operation.QueuePriority) async {
-    // They come first and stay, so that one lane is left for the rest, and nothing depends on when
-    // threads wake up.
+    // They come first and stay, so that one lane is left for the rest, and thread wake-ups do not
+    // matter.
     let held = (1..<limit).map { _ in HeldOperation<Void>() }
     let waited = await leavesUntilStart(priority: priority, limit: limit, isRootInQueue: false, held: held)
     #expect(waited <= aFew(1))
@@ -54,18 +53,17 @@ struct FairnessTests {
     #expect(firstHalf.contains("b"))
   }
 
-  /// A lane takes a few leaves before it looks at its queue again. With one lane that is exact;
-  /// where others go on, they also run leaves while the system wakes the thread that is to start
-  /// the operation, so a tenth of all is allowed, and one more in each lane, which then waits for
-  /// that thread.
+  /// A lane takes a few leaves before it checks its queue again. With one lane that is exact;
+  /// others also run leaves while the system wakes the thread that will start the operation, so a
+  /// tenth of all is allowed, and one more in each lane, which then waits for that thread.
   private func aFew(_ limit: Int) -> Int { limit == 1 ? 16 : FairnessTests.patience + limit }
 
-  /// After how many leaves they keep their slots, for a long while, until the operation has
-  /// started: if it was given one, it will, though its thread may be slow to wake up.
+  /// After this many leaves, the leaves keep their slots until the operation has started: if it has
+  /// a slot, it will, though its thread may wake up late.
   private static let patience = 200
 
   /// How many leaves started between the moment when an operation was added to the queue and its
-  /// own start. Those that are `held` come first, and end when it has run.
+  /// own start. The `held` ones come first, and end when it has run.
   private func leavesUntilStart(
     priority: Operation.QueuePriority, limit: Int, isRootInQueue: Bool, held: [HeldOperation<Void>] = []
   ) async -> Int {

@@ -93,8 +93,7 @@ struct GivenQueueTests {
     }
     let composite = CompositeOperation(operations: firsts + rest, operationQueue: queue)
     await onWorker { composite.start() }
-    // In flight, so that their lanes look at the limit again: one that is still in start() might
-    // run some more.
+    // In flight, so that their lanes check the limit again: a lane still in start() might run more.
     for first in firsts { await Patience.untilAwaited(first) }
     queue.maxConcurrentOperationCount = 1
     for first in firsts { first.finish(with: 1) }
@@ -135,7 +134,7 @@ struct GivenQueueTests {
     await onWorker { composite.start() }
     await suspended.wait()
     _ = await settled(leaves[5])
-    // Enough for a lane that did not look: another composite gets through on a queue of its own.
+    // Enough time for a lane that did not check: another composite completes on a queue of its own.
     _ = await outcomeOfStarting(
       CompositeOperation(operations: (0..<20).map { succeeding($0) }, operationQueue: OperationQueue(limit: 1)))
     #expect(composite.outcome == nil)
@@ -188,7 +187,7 @@ struct GivenQueueTests {
   func queue_cancelAll_whileRunningLeafSettles_cancelsWaitingLeaves() async {
     let queue = OperationQueue(limit: 1)
     let leaves = (0..<20).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
-    // Called when the first one has settled: there is time for others before the cancel goes on.
+    // Called when the first leaf has settled: others have time before the cancel continues.
     leaves[0].onCancel = {
       while !leaves[1].started.isOpen, !leaves[1].isFinished { sched_yield() }
     }

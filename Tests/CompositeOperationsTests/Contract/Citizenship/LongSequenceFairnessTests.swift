@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 #if os(macOS) || os(Linux)
-/// Beside long sequences of synchronous steps, what is started now begins soon. Counts steps, not
-/// time; in a process of its own, where the work of no other test lines up before what is counted.
+/// An operation started beside long sequences of synchronous steps begins soon. Counts steps, not
+/// time; in a process of its own, without the work of other tests.
 @Suite("3.4 No operation starves beside long sequences", .hangLimit, .serialized)
 struct LongSequenceFairnessTests {
   @Test("3.4 Beside four endless sequences a trivial run() ends within 300 steps of 50 µs")
@@ -27,9 +27,8 @@ struct LongSequenceFairnessTests {
 
 /// How many steps of four sequences pass while a trivial operation runs.
 ///
-/// The best of many tries counts: a busy machine may take the processor from any thread that the
-/// operation needs, and the steps go on meanwhile, but not each time. Without turns that end, over
-/// 30,000 steps pass in each try.
+/// The best of many tries counts: a busy machine may preempt a thread that the operation needs
+/// while the steps continue, but not each time. Without turns, over 30,000 steps pass in each try.
 private func leastStepsBesideEndlessSequences(in queue: () -> OperationQueue?) async throws -> Int {
   let steps = Locked(0)
   let isOver = Gate()
@@ -49,7 +48,7 @@ private func leastStepsBesideEndlessSequences(in queue: () -> OperationQueue?) a
   return least
 }
 
-/// Steps without an end, until it is told.
+/// Endless steps, until it is stopped.
 private struct Endless: CompositeOperation.Sequence {
   let steps: Locked<Int>
   let isOver: Gate
@@ -65,7 +64,7 @@ private struct Endless: CompositeOperation.Sequence {
   }
 }
 
-/// What this thread has used of the processor.
+/// The processor time of this thread.
 private func processorMicroseconds() -> Int {
   var time = timespec()
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -47,7 +47,7 @@ struct PlainChildrenTests {
     #expect(await outcomeOfStarting(composite).value?.count == 1000)
   }
 
-  @Test("1,000 asynchronous plain children, one fails the composite: all are told")
+  @Test("1,000 asynchronous plain children, one fails the composite: all are cancelled")
   func plain_thousandAsynchronous_areCancelled() async {
     let children = (0..<1000).map { _ in AsyncPlainOperation() }
     let failing = HeldOperation<Int>()

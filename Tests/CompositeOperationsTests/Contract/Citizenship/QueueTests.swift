@@ -57,8 +57,8 @@ struct QueueTests {
     let running = HeldOperation<Int>(settlesWhenCancelled: true)
     let leaf = HeldOperation<Int>(settlesWhenCancelled: true)
     let composite = CompositeOperation(operations: [leaf])
-    // Some of these may start in slots that the cancel frees before it reaches them: that is
-    // Foundation's.
+    // Some of these may start in slots that the cancel frees before it reaches them, as in
+    // Foundation.
     let waiting = (0..<20).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
     queue.addOperation(running)
     queue.addOperation(composite)

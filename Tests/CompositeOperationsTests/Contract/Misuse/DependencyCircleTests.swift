@@ -50,7 +50,7 @@ struct DependencyCircleTests {
     let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
     #expect(error.failures.map(\.index) == [1, 2, 3, 4, 5])
     #expect(error.failures.allSatisfy { code($0.error)?.code == .dependencyCircle })
-    // One that waits for a failed operation runs, as in a queue.
+    // An operation that waits for a failed one runs, as in a queue.
     #expect(recorder.events.sorted() == ["after", "other"])
     #expect(composite.results as? [Int] == [8, 9])
   }
@@ -203,11 +203,11 @@ struct DependencyCircleTests {
     #expect(first.outcome?.value == 1)
   }
 
-  @Test("Very many children that wait for what is in a circle: it is looked at once")
+  @Test("Very many children that wait for a circle: it is searched once")
   func children_waitingForACircle_costLittle() async throws {
     let operations = (0..<20_000).map { succeeding($0) }
     for index in operations.indices.dropLast() { operations[index].addDependency(operations[index + 1]) }
-    // Of the last three, which two circles join.
+    // The last three, which join two circles.
     let (first, second, third) = (operations[19_997], operations[19_998], operations[19_999])
     second.addDependency(first)
     third.addDependency(second)
@@ -257,7 +257,7 @@ struct DependencyCircleTests {
       return operation
     }
 
-    /// What the child failed with.
+    /// The error of the child.
     func reason(in error: any Error) -> OperationError? {
       (error as? CompositeError)?.failures.first?.error as? OperationError ?? error as? OperationError
     }

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a correct caller can meet is an error with a code, and a sentence that names the operation
-/// and what to do.
+/// An error that a correct caller can meet has a code, and a text that names the operation and the
+/// remedy.
 @Suite("10 OperationError", .hangLimit)
 struct OperationErrorTests {
   @Test("3.2 The same child twice: duplicateChild")

@@ -15,7 +15,7 @@ struct PreconditionTests {
     try expect(result, says: "maxConcurrentOperationCount of CompositeOperation was set to 0", "default", "isSuspended")
   }
 
-  @Test("10 An operation that is made to depend on itself traps, instead of waiting inside Foundation for ever")
+  @Test("10 An operation that depends on itself traps, instead of waiting inside Foundation forever")
   func addDependency_onItself_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let operation = SimpleOperation<Int> { 1 }

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each bug of the Objective-C original, with the behaviour that is right.
+/// Each bug of the Objective-C original, with the correct behaviour.
 @Suite("The original's bugs C1 to C8", .hangLimit)
 struct OriginalBugsC01ToC08 {
   @Test("C1 A losing second settle neither traps nor leaves anything behind")
@@ -96,7 +96,7 @@ struct OriginalBugsC01ToC08 {
     }
   }
 
-  @Test("C7 One typed slot per child: no value, failed, succeeded and cancelled are told apart")
+  @Test("C7 One typed slot per child: no value, failed, succeeded and cancelled are distinct")
   func c7_childOutcomes_areToldApart() async {
     let composite = CompositeOperation(operations: [
       BlockOperation {}, succeeding(1), failing(TestError.first), cancelling(),
@@ -110,7 +110,7 @@ struct OriginalBugsC01ToC08 {
     #expect(composite.errors.count == 1)
   }
 
-  @Test("C8 A sequential composite that nobody holds goes on to its end and tells")
+  @Test("C8 A sequential composite without a reference runs to its end and calls its completion")
   func c8_sequentialDropped_completes() async {
     let spy = CompletionSpy<[any Sendable]>()
     let gate = Gate()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// Compositions take no slot of a queue, so they start while others have all of them.
+/// Compositions take no slot of a queue, so they start while others occupy all slots.
 @Suite("3.4 Compositions beside leaves that have the slots", .hangLimit)
 struct CompositionSlotTests {
   private let clock = ManualClock()
@@ -13,14 +13,14 @@ struct CompositionSlotTests {
 
   private func instant(_ seconds: Int) -> ManualClock.Instant { .init(offset: .seconds(seconds)) }
 
-  /// A deadline that has begun: its timer is set.
+  /// Expects that a deadline has begun: its timer is set.
   private func expectBegun(_ timed: SimpleOperation<Int>) async {
     await clock.waitForSleeper(dueIn: .seconds(5))
     clock.advance(by: .seconds(5))
     #expect(await settled(timed).error is OperationTimeout)
   }
 
-  @Test("A deadline before, between and behind leaves passes at its instant, whoever has the slot", arguments: 0...2)
+  @Test("A deadline before, between and behind leaves passes at its instant, with all slots taken", arguments: 0...2)
   func deadline_passedWhileLeafHasSlot_failsAtOnce(place: Int) async {
     let leaves = [HeldOperation<Int>(), HeldOperation<Int>()]
     let never = NeverFinishingOperation<Int>()
@@ -56,7 +56,7 @@ struct CompositionSlotTests {
     #expect((await settled(composite).error as? CompositeError)?.failures.map(\.index) == [1])
   }
 
-  @Test("The same in a composite without a queue, inside of one that has it, and in zip")
+  @Test("The same in a composite without a queue, inside one with the queue, and in zip")
   func deadline_inQueuelessCompositions_failsAtOnce() async {
     let busy = [HeldOperation<Int>(), HeldOperation<Int>()]
     let timed = (0..<2).map { _ in NeverFinishingOperation<Int>().deadline(instant(5), clock: clock) }
@@ -98,7 +98,7 @@ struct CompositionSlotTests {
     composite.failurePolicy = .waitForAll
     composite.maxConcurrentOperationCount = 2
     await onWorker { composite.start() }
-    // The second leaf waits for the slot, and has the place of the two.
+    // The second leaf waits for the slot.
     await leaves[0].started.wait()
     await Patience.untilAwaited(leaves[0])
     #expect(!timed.isExecuting)
@@ -209,7 +209,7 @@ struct CompositionSlotTests {
     let root = await onThread { [queue] in
       var operation: Operation = timed
       for level in 0..<5_000 {
-        // Not with every level, for these give their queue on.
+        // Not with every level, because compositions pass their queue on.
         operation = CompositeOperation(operations: [operation], operationQueue: level % 7 == 6 ? queue : nil)
       }
       let root = CompositeOperation(operations: [operation], operationQueue: queue)
@@ -239,7 +239,7 @@ struct CompositionSlotTests {
   }
 }
 
-/// Calls something before it runs its children.
+/// Calls a closure before it runs its children.
 private final class Preparing: CompositeOperation, @unchecked Sendable {  // set before the start
   private var prepare: @Sendable () -> Void = {}
 

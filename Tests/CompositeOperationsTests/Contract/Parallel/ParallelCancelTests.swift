@@ -55,7 +55,7 @@ struct ParallelCancelTests {
     #expect(waiting.allSatisfy { $0.outcome?.isCancelled == true && $0.isFinished })
   }
 
-  @Test("3.2 Composite cancelled: the running children have been told when cancel() returns")
+  @Test("3.2 Composite cancelled: the running children are cancelled when cancel() returns")
   func composite_cancelled_hasToldChildrenAtReturn() async {
     let running = HeldOperation<Int>()
     let composite = CompositeOperation(operations: [running])

@@ -100,7 +100,7 @@ struct ParallelChildrenTests {
     #expect(!second.started.isOpen)
   }
 
-  @Test("3.2 A child that is not run any more: .cancelled, completion called, isFinished announced to all who wait")
+  @Test("3.2 A child that will not run: .cancelled, completion called, isFinished announced to all waiters")
   func child_notRun_tellsEveryone() async {
     let recorder = EventRecorder<String>()
     let child = succeeding(1, named: "main", recorder: recorder)
@@ -121,7 +121,7 @@ struct ParallelChildrenTests {
     #expect(recorder.events == ["completion true"])
   }
 
-  @Test("3.2 A plain child that is not run any more gets cancel(), then start()")
+  @Test("3.2 A plain child that will not run gets cancel(), then start()")
   func plainChild_notRun_isCancelledThenStarted() async {
     let recorder = EventRecorder<String>()
     let plain = RecordingPlainOperation("plain", recorder: recorder)

@@ -116,7 +116,7 @@ struct ParallelLimitTests {
     #expect(await settled(composite).value as? [Int] == [1])
   }
 
-  @Test("3.3 isSuspended set while running: no further child starts, running ones go on")
+  @Test("3.3 isSuspended set while running: no further child starts, running ones continue")
   func suspended_whileRunning_startsNoFurther() async {
     let first = HeldOperation<Int>()
     let second = HeldOperation<Int>()
@@ -127,8 +127,8 @@ struct ParallelLimitTests {
     composite.isSuspended = true
     first.finish(with: 1)
     #expect(await settled(first).value == 1)
-    // What would start the second one if it were not suspended has happened: a composite of the
-    // same shape got on.
+    // By now the second one would have started if not suspended: a composite of the same shape has
+    // completed.
     _ = await outcomeOfStarting(CompositeOperation(operations: [succeeding(1), succeeding(2)]))
     #expect(!second.started.isOpen)
     #expect(composite.outcome == nil)

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Nothing hangs, nothing traps: the composite fails with an error that says what is wrong.
+/// Misuse neither hangs nor traps: the composite fails with an error that tells what is wrong.
 @Suite("3.2 Parallel: misuse", .hangLimit)
 struct ParallelMisuseTests {
   @Test("3.2 The same child twice: the composite fails and names the child")
@@ -26,21 +26,20 @@ struct ParallelMisuseTests {
     #expect(child.isFinished)
   }
 
-  @Test("3.2 One that is already executing: the composite fails and names it")
+  @Test("3.2 A child that is already executing: the composite fails and names it")
   func child_executing_fails() async throws {
     let child = HeldOperation<Int>("download")
     child.start()
     let composite = CompositeOperation(operations: [Doubling(1), child])
     await onWorker { composite.start() }
-    // Whether it waits for the child or not is its own business: all children are finished when it
-    // settled.
+    // The composite may wait for the child: all children have finished when it settles.
     child.settle(with: .cancelled)
     let error = try #require(await settled(composite).error as? CompositeError)
     #expect("\(error)".contains("download"))
     #expect("\(error)".lowercased().contains("executing"))
   }
 
-  @Test("3.2 One that is already executing does not make the composite hang")
+  @Test("3.2 A child that is already executing does not make the composite hang")
   func child_executing_doesNotHang() async {
     let child = HeldOperation<Int>(settlesWhenCancelled: true)
     child.start()

@@ -88,7 +88,7 @@ struct ParallelOutcomeTests {
     #expect(!CompositeOperation(operations: []).isSuspended)
   }
 
-  @Test("3.2 One fails, .cancelRemaining: no child that has not started starts any more")
+  @Test("3.2 One fails, .cancelRemaining: no further child starts")
   func child_failing_keepsTheRestFromStarting() async {
     let recorder = EventRecorder<String>()
     let failing = HeldOperation<Int>("failing")
@@ -172,8 +172,7 @@ struct ParallelOutcomeTests {
   func children_twoFailing_areBothReported() async {
     let first = HeldOperation<Int>()
     let second = HeldOperation<Int>()
-    // Runs before the composite is told of the first failure, so the second one is not cancelled
-    // yet.
+    // Runs before the composite sees the first failure, so the second one is not cancelled yet.
     first.completion = { _ in second.reject(with: TestError.second) }
     let composite = CompositeOperation(operations: [first, second])
     await onWorker { composite.start() }

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What succeeded is there however a composite ended: a crawler that loses one page of 24 keeps 23.
+/// The values of succeeded children stay, whatever the outcome: a crawler that loses one page of 24
+/// keeps 23.
 @Suite("3 Partial results", .hangLimit)
 struct PartialResultTests {
   private static let lost = 12
@@ -40,7 +41,7 @@ struct PartialResultTests {
     #expect(await outcomeOfStarting(report).value == 23)
   }
 
-  @Test("allSettled in a chain goes on with the 23 pages")
+  @Test("allSettled in a chain continues with the 23 pages")
   func allSettled_inChain_goesOnWithWhatSucceeded() async {
     let pages = pages()
     let report = succeeding(24).then { _ in allSettled(pages, maxConcurrent: 4) }.map { outcomes in
@@ -49,7 +50,7 @@ struct PartialResultTests {
     #expect(await outcomeOfStarting(report).value == Self.kept)
   }
 
-  @Test("forEach of settled operations goes on with the 23 pages")
+  @Test("forEach of settled operations continues with the 23 pages")
   func forEachOfSettled_inChain_goesOnWithWhatSucceeded() async {
     let pages = pages()
     let report = forEach(0..<24, maxConcurrent: 4) { pages[$0].settled() }.map { outcomes in

@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A child runs at the higher of its own quality of service and the composite's. The dispatch
-/// worker that runs it tells.
+/// A child runs at the higher of its own quality of service and the composite's. The tests read
+/// that of the dispatch worker.
 @Suite("3.2 Parallel: quality of service", .hangLimit)
 struct QualityOfServiceTests {
-  @Test("The probe of these tests tells the qualities apart")
+  @Test("The probe of these tests distinguishes the qualities")
   func probe_tellsQualitiesApart() async {
     let classes = [
       await workerClass(of: .utility), await workerClass(of: .default), await workerClass(of: .userInitiated),

@@ -37,7 +37,7 @@ struct ClosureSequenceTests {
     #expect(recorder.events == [true, true, true])
   }
 
-  @Test("It may keep what it knows in a variable that it captures")
+  @Test("It may keep state in a captured variable")
   func closure_withCapturedVariable_keepsState() async {
     var remaining = [1, 2, 3]
     let composite = CompositeOperation { _ in
@@ -46,7 +46,7 @@ struct ClosureSequenceTests {
     #expect(await outcomeOfStarting(composite).value as? [Int] == [1, 2, 3])
   }
 
-  @Test("It is asked after failures; what it throws fails the composite")
+  @Test("It is called after failures; an error that it throws fails the composite")
   func closure_throwing_failsTheComposite() async throws {
     let composite = CompositeOperation { previous in
       guard previous == nil else { throw TestError.second }

@@ -82,7 +82,7 @@ struct DelegateTests {
     }
   }
 
-  @Test("3.3 operations is the current child, childOutcomes tells all")
+  @Test("3.3 operations is the current child, childOutcomes has all children")
   func operations_whileRunning_isTheCurrentChild() async {
     let second = HeldOperation<Int>("second")
     let composite = CompositeOperation(sequence: ListSequence([succeeding(1, named: "first"), second, Doubling(2)]))

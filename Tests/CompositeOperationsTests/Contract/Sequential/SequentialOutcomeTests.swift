@@ -27,7 +27,7 @@ struct SequentialOutcomeTests {
     #expect(composite.childOutcomes.map { Ending($0) } == [.success, .failure, .cancelled, .success, .success])
   }
 
-  @Test("3.3 nil after one that failed: failure with every failure so far")
+  @Test("3.3 nil after a failed child: failure with every failure so far")
   func delegate_endingAfterFailure_fails() async throws {
     let composite = CompositeOperation(
       sequence: ListSequence([
@@ -42,7 +42,7 @@ struct SequentialOutcomeTests {
     #expect(composite.childOutcomes.map { Ending($0) } == [.failure, .success, .failure])
   }
 
-  @Test("3.3 nil after one that was cancelled from outside: .cancelled")
+  @Test("3.3 nil after a child that other code cancelled: .cancelled")
   func delegate_endingAfterCancel_isCancelled() async {
     let held = HeldOperation<Int>(settlesWhenCancelled: true)
     let composite = CompositeOperation(sequence: ListSequence([failing(TestError.first), held]))

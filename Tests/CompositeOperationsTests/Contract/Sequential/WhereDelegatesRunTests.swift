@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Delegates, transforms and `next` bodies run where the leaves run, never inside somebody's
-/// `finish()`.
+/// Delegates, transforms and `next` bodies run where the leaves run, never inside a `finish()` of
+/// other code.
 @Suite("3.3 Where delegates, transforms and children run", .hangLimit)
 struct WhereDelegatesRunTests {
-  @Test("3.3 A delegate never runs inside somebody's finish()")
+  @Test("3.3 A delegate never runs inside a finish() of other code")
   func delegate_runsOutsideFinish() async {
     let returned = Gate()
     let held = HeldOperation<Int>()
@@ -26,7 +26,7 @@ struct WhereDelegatesRunTests {
     #expect(await settled(composite).value as? [Int] == [1])
   }
 
-  @Test("3.3 A transform never runs inside somebody's finish()")
+  @Test("3.3 A transform never runs inside a finish() of other code")
   func transform_runsOutsideFinish() async {
     let returned = Gate()
     let held = HeldOperation<Int>()
@@ -43,7 +43,7 @@ struct WhereDelegatesRunTests {
     #expect(await settled(mapped).value == 1)
   }
 
-  @Test("3.3 A next body and what it returns never run inside somebody's finish()")
+  @Test("3.3 A next body and its operation never run inside a finish() of other code")
   func next_runsOutsideFinish() async {
     let returned = Gate()
     let held = HeldOperation<Int>()
@@ -60,7 +60,7 @@ struct WhereDelegatesRunTests {
     #expect(await settled(composed).value == 1)
   }
 
-  @Test("3.3 A recover handler never runs inside somebody's reject()")
+  @Test("3.3 A recover handler never runs inside a reject() of other code")
   func handler_runsOutsideReject() async {
     let returned = Gate()
     let held = HeldOperation<Int>()
@@ -77,7 +77,7 @@ struct WhereDelegatesRunTests {
     #expect(await settled(composed).value == 1)
   }
 
-  @Test("3.3 The next child of a parallel composite never runs inside somebody's finish()")
+  @Test("3.3 The next child of a parallel composite never runs inside a finish() of other code")
   func nextChild_runsOutsideFinish() async {
     let returned = Gate()
     let held = HeldOperation<Int>()

@@ -56,7 +56,7 @@ struct AsyncOperationTests {
     #expect(operation.isCancelled)
   }
 
-  @Test("3.1.6 Work that ignores a cancel keeps it executing, and what it returns is discarded")
+  @Test("3.1.6 Work that ignores a cancel keeps it executing, and its value is discarded")
   func cancel_ofWorkThatIgnoresIt_discardsResult() async {
     let started = Gate()
     let gate = Gate()
@@ -121,7 +121,7 @@ struct AsyncOperationTests {
     #expect(calls.current == 1)
   }
 
-  @Test("3.1.6 It settles early when somebody settles it from outside")
+  @Test("3.1.6 It settles early when other code settles it")
   func finish_fromOutside_wins() async {
     let gate = Gate()
     let operation = AsyncOperation<Int> {
@@ -142,7 +142,7 @@ struct AsyncOperationTests {
     #expect(AsyncOperation<Void> {}.name == nil)
   }
 
-  @Test("3.1.6 start() returns while the work goes on, so it may be started anywhere")
+  @Test("3.1.6 start() returns while the work continues, so it may be started anywhere")
   func start_returns_whileWorkGoesOn() async {
     let gate = Gate()
     let operation = AsyncOperation<Int> {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// That these compile, with the types inferred that a reader expects, is most of the test.
+/// The test is mostly that these compile, with the expected inferred types.
 @Suite("3 Spellings of closures for SimpleOperation", .hangLimit)
 struct BodySpellingTests {
   @Test("3 Closures that return the value")

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Cancel may come at any moment, from any thread, also from inside the operation's own closures.
+/// A cancel may come at any time, on any thread, also inside the operation's own closures.
 @Suite("3.1.4 cancel() from inside", .hangLimit)
 struct CancelFromInsideTests {
   @Test("3.1.4 Cancel from inside main, then finish: .cancelled, the hook called once")

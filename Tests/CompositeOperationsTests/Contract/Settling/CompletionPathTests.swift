@@ -3,8 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `completion` runs exactly once on every path. A path starts its operation and brings it to its
-/// end.
+/// `completion` runs exactly once on every path. A path starts its operation and ends it.
 @Suite("3.1.2 completion exactly once on every path", .hangLimit)
 struct CompletionPathTests {
   @Test("3.1.2 Simple operations: exactly one completion, with the outcome, on each path", arguments: SimplePath.all)
@@ -50,7 +49,7 @@ struct CompletionPathTests {
     #expect(operation.result != nil)
   }
 
-  @Test("3.1.2 A child that the composite does not run any more completes once")
+  @Test("3.1.2 A child that the composite will not run completes once")
   func child_notRun_completesOnce() async {
     let spy = CompletionSpy<Int>()
     let child = succeeding(1)

@@ -35,7 +35,7 @@ struct DefaultMainAndWaiterTests {
     #expect(other.error != nil)
   }
 
-  @Test("3.1.8 A waiter starts nothing and is told when somebody else settles the operation")
+  @Test("3.1.8 A waiter starts nothing and continues when other code settles the operation")
   func value_ofPendingOperation_waits() async throws {
     let operation = HeldOperation<Int>()
     let waiter = Task { try await operation.value }

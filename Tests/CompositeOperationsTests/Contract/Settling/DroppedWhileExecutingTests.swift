@@ -21,7 +21,7 @@ struct DroppedWhileExecutingTests {
     #expect(message.contains("DroppedWhileExecutingTests.swift"))
   }
 
-  @Test("3.1.7 The message says what happened and what to do")
+  @Test("3.1.7 The message tells what happened and what to do")
   func release_whileExecuting_saysCauseAndRemedy() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       SimpleOperation<Int> { _ in }.start()
@@ -42,7 +42,7 @@ struct DroppedWhileExecutingTests {
     #expect(message.contains("HeldOperation<Int>"))
   }
 
-  @Test("3.1.7 One that is cancelled but never settled is diagnosed too")
+  @Test("3.1.7 An operation that is cancelled but never settled is diagnosed too")
   func release_whileExecutingCancelled_isDiagnosed() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let operation = HeldOperation<Int>("forgotten after its cancel")

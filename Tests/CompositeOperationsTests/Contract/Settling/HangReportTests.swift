@@ -5,8 +5,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// `main` has returned, the operation is cancelled, and has not settled: in debug builds that is
-/// reported after a while.
+/// Debug builds report after a while an operation whose `main` has returned, and that is cancelled
+/// and has not settled.
 @Suite("3.1.8 An operation that hangs after a cancel is reported", .hangLimit)
 struct HangReportTests {
   @Test("3.1.8 A guard that returns from a body is reported, with name, place and remedy")
@@ -53,7 +53,7 @@ struct HangReportTests {
     #expect(messages.count == 1)
   }
 
-  @Test("3.1.8 One that settles in time is not reported")
+  @Test("3.1.8 An operation that settles in time is not reported")
   func settling_inTime_isNotReported() async {
     let messages = reports { operation in
       operation.start()
@@ -65,7 +65,7 @@ struct HangReportTests {
     #expect(messages == [])
   }
 
-  @Test("3.1.8 One that settles in its cancel hook is not reported")
+  @Test("3.1.8 An operation that settles in its cancel hook is not reported")
   func settling_inCancelHook_isNotReported() async {
     let messages = reports { operation in
       operation.start()
@@ -76,7 +76,7 @@ struct HangReportTests {
     #expect(messages == [])
   }
 
-  @Test("3.1.8 One that is not cancelled is not reported: its work may be under way")
+  @Test("3.1.8 An operation that is not cancelled is not reported: its work may be running")
   func executing_uncancelled_isNotReported() async {
     #expect(
       reports {
@@ -108,7 +108,7 @@ struct HangReportTests {
     }
   }
 
-  @Test("3.1.8 Async operations and compositions are not reported: what settles them goes on")
+  @Test("3.1.8 Async operations and compositions are not reported: they settle by themselves")
   func cancel_ofWorkUnderWay_isNotReported() async {
     let (started, gate) = (Gate(), Gate())
     let async = reports { operation in
@@ -145,7 +145,7 @@ struct HangReportTests {
   }
 
   #if os(macOS) || os(Linux)
-  @Test("3.1.8 Unless a test says otherwise it waits for some seconds, and reports on standard error")
+  @Test("3.1.8 By default it waits for some seconds, and reports on standard error")
   func hang_inAProcess_isReportedOnStandardError() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let watch = HangWatch(later: { _, action in action() }, report: HangWatch.current.report)
@@ -171,7 +171,7 @@ struct HangReportTests {
     return WeakReference(operation)
   }
 
-  /// What is reported of an operation when its time is over, after it was used.
+  /// The reports on an operation that was used, when its time is over.
   private func reports<O: Operation>(using use: (O) -> Void, of make: () -> O) -> [String] {
     let watch = WatchProbe()
     let operation = make()
@@ -187,7 +187,7 @@ private final class WatchProbe: Sendable {
 
   var timerCount: Int { timers.withLock { $0.count } }
 
-  /// Runs something with operations that are watched by this.
+  /// Runs a closure whose operations this watches.
   func using(_ body: () -> Void) {
     let watch = HangWatch { [self] delay, action in
       #expect(delay == HangWatch.delay)
@@ -198,7 +198,7 @@ private final class WatchProbe: Sendable {
     HangWatch.$current.withValue(watch, operation: body)
   }
 
-  /// Lets the time of all timers be over, and returns what was reported.
+  /// Ends all timers, and returns the reports.
   func reportsWhenDue() -> [String] {
     for timer in timers.withLock({ $0 }) { timer() }
     return messages.events

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Dropping references never stops work under way, and keeps nothing alive that nobody can settle.
-@Suite("3.1.5 Who keeps an operation alive", .hangLimit)
+/// Releasing references never stops running work; an operation that no code can settle is released.
+@Suite("3.1.5 What keeps an operation alive", .hangLimit)
 struct KeepAliveTests {
   @Test("3.1.5 A body's captures keep the operation: dropped while executing, it completes")
   func drop_whileBodyHoldsIt_completes() async {
@@ -79,7 +79,7 @@ struct KeepAliveTests {
     #expect(await spy.first().value as? [Int] == [1, 2, 3, 4])
   }
 
-  @Test("3.1.5 A running upstream keeps what was composed from it: dropped, it completes")
+  @Test("3.1.5 A running upstream keeps the released composition, which completes")
   func drop_whileUpstreamRuns_completes() async {
     let spy = CompletionSpy<String>()
     let gate = Gate()
@@ -98,7 +98,7 @@ struct KeepAliveTests {
     #expect(await spy.first().value == "2")
   }
 
-  @Test("3.1.5 A queue keeps what it was given")
+  @Test("3.1.5 A queue keeps its operations")
   func drop_whileQueued_completes() async {
     let spy = CompletionSpy<Int>()
     let queue = OperationQueue(limit: 1, suspended: true)

@@ -119,7 +119,7 @@ struct LateHookTests {
   }
 }
 
-/// Its `main` blocks until `didCancel` lets it go on.
+/// An operation whose `main` blocks until `didCancel`.
 private final class BlockedUntilCancelled: SimpleOperation<Int>, @unchecked Sendable {
   let entered = Gate()
   private let cancelled = Gate()

@@ -41,7 +41,7 @@ struct OneOutcomeTests {
     }
   }
 
-  @Test("3.1.1 A losing call leaves no trace: what it passed is not kept")
+  @Test("3.1.1 A losing call leaves no trace: its value is not kept")
   func finish_afterReject_releasesItsValue() {
     let operation = HeldOperation<ReleaseProbe>()
     operation.start()
@@ -68,7 +68,7 @@ struct OneOutcomeTests {
     #expect(succeeded.error == nil)
   }
 
-  @Test("3.1.1 Value and state are set in one step: who sees it finished sees the outcome")
+  @Test("3.1.1 Value and state are set in one step: a finished operation has its outcome")
   func isFinished_seenTrue_impliesOutcome() async {
     for _ in 0..<200 {
       let operation = HeldOperation<Int>()

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Outcome readable, then `completion`, then `isFinished` and those it tells, then the parent and
-/// awaiting tasks.
+/// The outcome is readable, then `completion`, then `isFinished` and its observers, then the parent
+/// and awaiting tasks.
 @Suite("3.1.2 The order in which settling shows", .hangLimit)
 struct OrderTests {
   @Test("3.1.2 In completion the outcome is readable and isFinished is still false")
@@ -101,7 +101,7 @@ struct OrderTests {
     #expect(recorder.events == (0..<20).flatMap { ["main \($0)", "completion \($0)"] })
   }
 
-  @Test("3.1.2 The parent composite is told after the child's completion, when the child is finished")
+  @Test("3.1.2 The parent composite continues after the child's completion, when the child is finished")
   func parent_isTold_afterChildIsFinished() async {
     let recorder = EventRecorder<String>()
     let children = (0..<3).map { number in

@@ -17,7 +17,7 @@ enum Ending: Sendable {
   }
 }
 
-/// One way in which an operation comes to its end.
+/// One way in which an operation ends.
 struct Path<O: Operation>: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let ending: Ending

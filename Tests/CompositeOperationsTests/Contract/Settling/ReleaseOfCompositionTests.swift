@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The closures of sequences and of typed composition go with their operation, also when they
-/// capture it.
+/// The closures of sequences and typed compositions are released with their operation, also when
+/// they capture it.
 @Suite("3.1.2 Closures of compositions are released", .hangLimit)
 struct ReleaseOfCompositionTests {
   @Test("3.1.2 Closures given to typed composition and to sequences are released", arguments: ClosureHolder.all)
@@ -53,7 +53,7 @@ struct ReleaseOfCompositionTests {
     await untilReleased(child)
   }
 
-  @Test("3.1.2 A finished composite and its children are released together when the caller lets go")
+  @Test("3.1.2 A finished composite and its children are released together with the last reference")
   func composite_finished_isReleasedWithChildren() async {
     let released = (0..<3).map { _ in Gate() }
     await {

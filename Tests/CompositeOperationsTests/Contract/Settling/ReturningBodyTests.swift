@@ -6,7 +6,7 @@ import Testing
 /// Work that is done when it returns: a closure, or an overridden `perform()`.
 @Suite("3 A body that returns or throws", .hangLimit)
 struct ReturningBodyTests {
-  @Test("3 The operation succeeds with what the closure returns, when it returns")
+  @Test("3 The operation succeeds with the closure's value, when the closure returns")
   func body_returning_succeeds() {
     let operation = SimpleOperation<Int> { 42 }
     operation.start()
@@ -23,7 +23,7 @@ struct ReturningBodyTests {
     #expect(calls.current == 1)
   }
 
-  @Test("3 The operation fails with what the closure throws")
+  @Test("3 The operation fails with the closure's error")
   func body_throwing_fails() {
     let operation = SimpleOperation<Int> { throw TestError.first }
     operation.start()

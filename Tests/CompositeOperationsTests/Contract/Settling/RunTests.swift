@@ -59,8 +59,7 @@ struct RunTests {
       return try await operation.run()
     }
     await isRunning.wait()
-    // Work that the same task pool takes after the call: without a wait of its own, run() has been
-    // entered by then.
+    // Other tasks of the pool run after the call: run() has been entered by then.
     for _ in 0..<100 { await Task.yield() }
     queue.isSuspended = false
     #expect(try await value.value == 4)

@@ -34,8 +34,8 @@ struct RunThreadTests {
         operation.finish(with: number)
       }
     }
-    // As many as would fill the cooperative pool of this machine if they ran there: then nobody
-    // would open the gate.
+    // As many as would fill the cooperative pool of this machine: if they ran there, no thread
+    // would be left to open the gate.
     let running = operations.map { operation in Task { try await operation.run() } }
     for _ in 0..<1000 { await Task.yield() }
     gate.open()

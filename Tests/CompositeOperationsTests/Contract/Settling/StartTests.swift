@@ -88,7 +88,7 @@ struct StartTests {
     #expect(operation.result == 5)
   }
 
-  @Test("3.1.3 Settling before start tells those who wait")
+  @Test("3.1.3 Settling before start resumes the waiters")
   func finish_beforeStart_tellsWaitersAndDependents() async {
     let operation = HeldOperation<Int>()
     let dependent = BlockOperation {}

@@ -3,16 +3,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The task of an async operation has the priority that belongs to the quality of service: 9 for
-/// background, 17 for utility, 21 for default, 25 for user-initiated, 33 for user-interactive.
+/// The task of an async operation has the priority of its quality of service: 9 for background, 17
+/// for utility, 21 for default, 25 for user-initiated, 33 for user-interactive.
 @Suite("8 The priority of an async operation's task", .hangLimit)
 struct TaskPriorityTests {
   static let classes: [(QualityOfService, UInt8)] = [
     (.background, 9), (.utility, 17), (.default, 21), (.userInitiated, 25), (.userInteractive, 33),
   ]
 
-  /// Succeeds with the priority of its task when it is made, before anything that waits for it can
-  /// raise it.
+  /// Succeeds with the initial priority of its task, before a waiter can raise it.
   private func probe(_ qualityOfService: QualityOfService? = nil) -> AsyncOperation<UInt8> {
     let operation = AsyncOperation { Task.currentBasePriority }
     if let qualityOfService { operation.qualityOfService = qualityOfService }
@@ -96,6 +95,6 @@ struct TaskPriorityTests {
 }
 
 extension Task where Success == Never, Failure == Never {
-  /// What the task was made with.
+  /// The priority that the task was made with.
   fileprivate static var currentBasePriority: UInt8 { basePriority?.rawValue ?? 0 }
 }

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an operation lets go of may run code as it is deallocated, and that code may use the
-/// operation.
+/// An object that an operation releases may run code in its deinitializer, and that code may use
+/// the operation.
 @Suite("3.1 What an operation releases may use it", .hangLimit)
 struct UseWhileReleasedTests {
   /// Runs code when the last reference to it ends.

@@ -25,7 +25,7 @@ struct AllSettledTests {
     #expect(await outcomeOfStarting(allSettled([SimpleOperation<Int>]())).value?.isEmpty == true)
   }
 
-  @Test("allSettled: one that another owner cancels leaves the others alone")
+  @Test("allSettled: an operation that another owner cancels leaves the others alone")
   func operation_cancelledFromOutside_leavesTheOthersAlone() async throws {
     let cancelled = HeldOperation<Int>(settlesWhenCancelled: true)
     let other = HeldOperation<Int>()
@@ -146,7 +146,7 @@ struct AllSettledTests {
   }
 }
 
-/// Finishes, and has no outcome.
+/// An operation that finishes without an outcome.
 private final class OutcomelessOperation: Operation, ComposableOperation, @unchecked Sendable {  // it stores nothing
   var outcome: Outcome<Int>? { nil }
 }

@@ -22,7 +22,7 @@ struct AllTests {
     #expect(await outcomeOfStarting(all([SimpleOperation<Int>]())).value == [])
   }
 
-  @Test("all: one fails: its own error, the rest is cancelled, what has not started never does")
+  @Test("all: one fails: its own error, the rest is cancelled, and no further one starts")
   func all_oneFailing_failsWithItsError() async {
     let recorder = EventRecorder<String>()
     let operations = [failing(TestError.first)] + (0..<20).map { succeeding($0, named: "rest", recorder: recorder) }

@@ -27,7 +27,7 @@ struct ForEachTests {
     #expect(!made.isOpen)
   }
 
-  @Test("forEach: any sequence of items, also one that is lazy or read once")
+  @Test("forEach: any sequence of items, also a lazy or single-pass one")
   func forEach_ofLazySequence_succeeds() async {
     var number = 0
     let items = AnyIterator {

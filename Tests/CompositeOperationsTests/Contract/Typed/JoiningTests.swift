@@ -29,8 +29,7 @@ struct JoiningTests {
     queue.addOperation(upstream)
     let composed = composition.make(upstream)
     await onWorker { composed.start() }
-    // Whatever would have started the upstream has had its turn: a composition of the same shape
-    // got through.
+    // By now the upstream would have been started: a composition of the same shape has completed.
     _ = await outcomeOfStarting(composition.make(succeeding(1)))
     #expect(upstream.outcome == nil)
     queue.isSuspended = false
@@ -86,7 +85,7 @@ struct JoiningTests {
     await holder.started.wait()
     queue.cancelAllOperations()
     holder.finish(with: 1)
-    // The slot is free for this when the lane has gone on with the composition.
+    // The slot is free for this when the lane has continued with the composition.
     let afterwards = BlockOperation {}
     queue.addOperation(afterwards)
     await finished(afterwards)
@@ -143,7 +142,7 @@ struct JoiningTests {
     #expect(upstream.isCancelled)
   }
 
-  @Test("3.2 Two that share an upstream: cancelling the one that joined leaves the owner alone")
+  @Test("3.2 Two compositions share an upstream: cancelling the second leaves the owner alone")
   func cancel_ofJoiner_leavesTheOwner() async {
     let upstream = HeldOperation<Int>(settlesWhenCancelled: true)
     let owner = upstream.map { $0 }

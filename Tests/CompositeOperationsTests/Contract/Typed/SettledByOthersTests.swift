@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A typed composition is a `SimpleOperation`, so anybody may settle it. What it consists of is not
-/// left behind then.
+/// A typed composition is a `SimpleOperation`, so any code may settle it. Its parts are then not
+/// left behind.
 @Suite("3.3 Typed compositions that others settle", .hangLimit)
 struct SettledByOthersTests {
   private static func forms(_ leaf: HeldOperation<Int>) -> [SimpleOperation<Int>] {
@@ -15,7 +15,7 @@ struct SettledByOthersTests {
     ]
   }
 
-  @Test("Settled before its start: what is inside is cancelled and finishes unrun", arguments: 0..<7)
+  @Test("Settled before its start: the operations inside are cancelled and finish without running", arguments: 0..<7)
   func settled_beforeStart_settlesWhatIsInside(form: Int) async {
     let leaf = HeldOperation<Int>()
     let operation = SettledByOthersTests.forms(leaf)[form]
@@ -27,7 +27,7 @@ struct SettledByOthersTests {
     #expect(operation.isFinished)
   }
 
-  @Test("Settled by an observer when told of the start: the same", arguments: 0..<7)
+  @Test("Settled by an observer in its call for the start: the same", arguments: 0..<7)
   func settled_whenToldOfTheStart_settlesWhatIsInside(form: Int) async {
     let leaf = HeldOperation<Int>()
     let operation = SettledByOthersTests.forms(leaf)[form]
@@ -40,7 +40,7 @@ struct SettledByOthersTests {
     #expect(operation.outcome?.value == 5)
   }
 
-  @Test("Settled while it runs: what it runs is cancelled", arguments: 0..<7)
+  @Test("Settled while it runs: the running operation is cancelled", arguments: 0..<7)
   func settled_whileRunning_cancelsWhatIsInside(form: Int) async {
     let leaf = HeldOperation<Int>(settlesWhenCancelled: true)
     let operation = SettledByOthersTests.forms(leaf)[form]

@@ -35,7 +35,7 @@ struct ThenTests {
     #expect(await outcomeOfStarting(composed).error as? TestError == .first)
   }
 
-  @Test("then: a first one that is cancelled cancels the composition, next is not called")
+  @Test("then: a cancelled first operation cancels the composition, next is not called")
   func then_firstCancelled_isCancelled() async {
     let called = Gate()
     let held = HeldOperation<Int>(settlesWhenCancelled: true)
@@ -51,7 +51,7 @@ struct ThenTests {
     #expect(!called.isOpen)
   }
 
-  @Test("then: a second one that is cancelled cancels the composition")
+  @Test("then: a cancelled second operation cancels the composition")
   func then_secondCancelled_isCancelled() async {
     let held = HeldOperation<Int>(settlesWhenCancelled: true)
     let composed = succeeding(1).then { _ in held }

@@ -63,7 +63,7 @@ struct ZipTests {
     await second.started.wait()
     await Patience.untilAwaited(first)
     await Patience.untilAwaited(second)
-    // Its completion runs before anybody is told of its end.
+    // Its completion runs before its listeners hear of the end.
     first.completion = { _ in second.reject(with: TestError.second) }
     first.reject(with: TestError.first)
     #expect(await settled(zipped).error as? TestError == .second)

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a sequence delegate uses to look at an operation of any kind.
+/// The outcome of an operation of any kind, for sequence delegates.
 @Suite("anyOutcome, result(as:) and failure", .hangLimit)
 struct AnyOutcomeTests {
   @Test("All three are nil until the operation settled", arguments: [true, false])

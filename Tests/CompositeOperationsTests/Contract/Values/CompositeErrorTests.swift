@@ -121,7 +121,7 @@ struct CompositeErrorTests {
     #expect(error.outcomes[3].value is Void)
   }
 
-  @Test("outcomes of a sequence has every child so far; what the delegate threw is no child's")
+  @Test("outcomes of a sequence has every child so far; the delegate's error belongs to no child")
   func outcomes_ofFailedSequence_haveEveryChildSoFar() async throws {
     let composite = CompositeOperation(
       sequence: ThrowingSequence([succeeding(1), failing(TestError.first), succeeding(3)]))
@@ -157,7 +157,7 @@ struct CompositeErrorTests {
   }
 }
 
-/// Hands out a list of operations, and throws where it would end.
+/// Returns a list of operations, and throws at its end.
 private struct ThrowingSequence: CompositeOperation.Sequence {
   private var remaining: ArraySlice<Operation>
 

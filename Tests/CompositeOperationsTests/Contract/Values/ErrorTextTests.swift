@@ -4,13 +4,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What errors say: which operation, why, and what to do; never more than a log can take.
+/// The text of errors: the operation, the cause and the remedy, in a bounded length.
 @Suite("10 Text of errors", .hangLimit)
 struct ErrorTextTests {
   private let clock = ManualClock()
   private let once = RetryPolicy(maxAttempts: 1, backoff: .noDelay)
 
-  /// Internal types, which no error may name.
+  /// Expects no internal type in the text of an error.
   private func expectNoInternals(_ text: String) {
     for type in ["ComposedOperation", "GateOperation", "Evaluation", "Source"] {
       #expect(!text.contains(type), "\(text)")
@@ -19,7 +19,7 @@ struct ErrorTextTests {
 
   // MARK: - Names
 
-  @Test("What a policy, map or its kind returns has the name of what it wraps, until it has one itself")
+  @Test("An operation that a policy or map returns has the name of the wrapped one, until it has its own")
   func name_ofWrapper_isThatOfItsWork() async throws {
     let named: @Sendable () -> SimpleOperation<Int> = { succeeding(1, named: "photo 7") }
     let wrappers: [SimpleOperation<Int>] = [
@@ -56,7 +56,7 @@ struct ErrorTextTests {
     #expect(deep.name == nil)
   }
 
-  @Test("A composite's error names the composite, and each child as what it wraps is named")
+  @Test("A composite's error names the composite, and each child by the name of the wrapped operation")
   func compositeError_namesCompositeAndWrappedChild() async throws {
     let album = CompositeOperation(operations: [
       failing(TestError.first, named: "photo 7").timeout(.seconds(1), clock: clock)
@@ -108,7 +108,7 @@ struct ErrorTextTests {
     #expect(error.operationDescription == "“upload” (SimpleOperation<Int>)")
   }
 
-  @Test("The circle of an exclusion is told without internal types")
+  @Test("The error of an exclusion circle names no internal types")
   func exclusionError_ofWrappers_tellsWhatTheyAre() async throws {
     let registry = ExclusionRegistry()
     let inner = succeeding(1).map { $0 }.exclusive("A", in: registry)
@@ -130,7 +130,7 @@ struct ErrorTextTests {
     return composite
   }
 
-  @Test("The text of nested errors has a bound, and tells what it comes down to", arguments: [100, 10_000, 100_000])
+  @Test("The text of nested errors is bounded, and has the innermost cause", arguments: [100, 10_000, 100_000])
   func text_ofDeepErrors_isBounded(depth: Int) async throws {
     let error = try #require(await outcomeOfStarting(nested(depth)).error)
     let text = "\(error)"
@@ -139,14 +139,14 @@ struct ErrorTextTests {
     #expect(text.split(separator: "\n").allSatisfy { $0.prefix { $0 == " " }.count <= 80 })
   }
 
-  @Test("Up to 40 levels all is told")
+  @Test("Up to 40 levels are shown completely")
   func text_ofShallowErrors_isWhole() async throws {
     let text = "\(try #require(await outcomeOfStarting(nested(40)).error))"
     #expect(text.split(separator: "\n").count == 42)
     #expect(text.contains("\(String(repeating: " ", count: 80))[0] “leaf”: test error first"))
   }
 
-  @Test("The text of a wide composite has a bound, and says that there is more")
+  @Test("The text of a wide composite is bounded, and says that there is more")
   func text_ofManyErrors_isBounded() async throws {
     let wide = CompositeOperation(operations: (0..<50_000).map { _ in failing(TestError.first) })
     wide.failurePolicy = .waitForAll
@@ -219,7 +219,7 @@ struct ErrorTextTests {
 
   // MARK: - Depth
 
-  @Test("Retries in retries, 100,000 deep: the error is told and released on a stack of 512 KiB")
+  @Test("Retries in retries, 100,000 deep: the error is described and released on a stack of 512 KiB")
   func retryError_deep_isReleased() async {
     let (text, isRetryError) = await onThread(stackSize: 512 * 1024) { [once] in
       var retried = retrying(once) { _ in failing(TestError.first, as: Int.self) }
@@ -236,7 +236,7 @@ struct ErrorTextTests {
     #expect(isRetryError && text.contains("… 99960 levels further in: test error first"))
   }
 
-  /// An error of a user's, which holds another.
+  /// A user's error that holds another.
   private struct Wrapper: Error {
     let error: any Error
   }

@@ -2,8 +2,8 @@ import CompositeOperations
 import TestSupport
 import Testing
 
-/// A `switch` that names all values and has a `default` is one without a warning, so these would
-/// not build if they were enumerations, where a new value breaks every client's `switch`.
+/// A `switch` over all values with a `default` compiles without a warning only for structs: with an
+/// enum these tests would not build, and a new value would break every client's `switch`.
 @Suite("10 Codes and kinds that may grow") struct GrowingValuesTests {
   @Test func operationErrorCodes_areSwitchedOverWithADefault() {
     let all: [OperationError.Code] = [
