@@ -309,11 +309,4 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     return upload.rewind(to: offset)
   }
 }
-
-extension URLRequest {
-  /// Whether doing it twice is the same as doing it once, by its method.
-  var mayBeRepeated: Bool {
-    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
-  }
-}
 #endif

@@ -134,3 +134,11 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
   /// The same as ``description``.
   public var errorDescription: String? { description }
 }
+
+extension URL {
+  /// The address without user, password, query and fragment, which may be nobody's business.
+  var textWithoutSecrets: String {
+    guard let host else { return scheme.map { "\($0):…" } ?? "“\(path)”" }
+    return "\(scheme ?? "")://\(host)\(port.map { ":\($0)" } ?? "")\(path)"
+  }
+}

@@ -1,3 +1,4 @@
+import CompositeOperations
 public import Foundation
 
 /// What a server answered.
@@ -20,5 +21,66 @@ public struct HTTPResponse: Sendable {
     self.headers = headers
     self.body = body
     self.file = file
+  }
+}
+
+/// The header fields of a request or a response, found by their names whatever their case.
+///
+/// A field that came several times has its values joined with a comma, as the standard has it.
+public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+  private var fields: [String: (name: String, value: String)] = [:]
+
+  /// Makes header fields from names and values. Of two whose names only differ in case the later one counts.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    for (name, value) in elements { self[name] = value }
+  }
+
+  /// Makes header fields from names and values. Of two whose names only differ in case it is not told which one counts.
+  public init(_ fields: [String: String]) {
+    for (name, value) in fields { self[name] = value }
+  }
+
+  /// The value of the field of this name; nil if there is none. Set nil to remove it.
+  public subscript(name: String) -> String? {
+    get { fields[name.lowercased()]?.value }
+    set { fields[name.lowercased()] = newValue.map { (name, $0) } }
+  }
+
+  /// The fields by their names, as they were spelt.
+  public var dictionary: [String: String] {
+    Dictionary(uniqueKeysWithValues: fields.values.map { ($0.name, $0.value) })
+  }
+
+  /// What is wrong with them, if something is: a name that is no token of RFC 9110, or a value with a line break or another
+  /// character that ends or hides a part of it. Foundation on Linux leaves out such fields without a word.
+  private var mistake: String? {
+    for (name, value) in fields.values {
+      guard !name.isEmpty, name.utf8.allSatisfy(HTTPHeaders.isNameCharacter) else {
+        return "“\(HarmlessText.line(name))” is no name of a header field"
+      }
+      guard value.unicodeScalars.allSatisfy({ $0 == "\t" || !($0.value < 0x20 || $0.value == 0x7F) }) else {
+        return "its header field \(name) has a line break or another control character in it"
+      }
+    }
+    return nil
+  }
+
+  /// Throws an ``HTTPError`` if no request may have them.
+  package func check(for url: URL?) throws {
+    if let mistake { throw HTTPError(.invalidRequest, url: url, detail: mistake) }
+  }
+
+  /// Whether a name may consist of such bytes: those of a token of RFC 9110.
+  static func isNameCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+
+  /// Whether both have the same values by the same names, whatever the names' case.
+  public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
+    left.fields.mapValues(\.value) == right.fields.mapValues(\.value)
   }
 }

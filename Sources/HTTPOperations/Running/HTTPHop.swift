@@ -62,3 +62,8 @@ enum HTTPHopEnd: Sendable {
   /// Whether the answer, or what is wrong with it, ended the hop.
   var isOfAnswer: Bool { if case .cancelled = self { false } else { true } }
 }
+
+extension TimeInterval {
+  /// Longer than anybody waits. What does not fit into an integer, as milliseconds, ends the process in Foundation.
+  static let endless: TimeInterval = 1_000_000_000
+}

@@ -92,3 +92,10 @@ extension HTTPUpload {
     }
   }
 }
+
+extension URLRequest {
+  /// Whether doing it twice is the same as doing it once, by its method.
+  var mayBeRepeated: Bool {
+    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
+  }
+}

@@ -47,3 +47,100 @@ extension GraphNotation {
     return text
   }
 }
+
+/// Flow charts of Mermaid, which many Markdown viewers show.
+enum MermaidNotation: GraphNotation {
+  static func groupBegin(_ node: GraphDescription.Node, title: String) -> (line: String, inside: [String]) {
+    ("subgraph \(node.identifier)[\(quoted(title))]", [])
+  }
+
+  static func groupEnd(_ node: GraphDescription.Node) -> [String] {
+    ["end", "class \(node.identifier) \(node.state)"]
+  }
+
+  static func node(_ node: GraphDescription.Node) -> String {
+    let text = quoted(node.name)
+    let shape =
+      switch node.kind {
+      case .work: "[\(text)]"
+      case .condition: "{{\(text)}}"
+      case .group: "[[\(text)]]"
+      }
+    return "\(node.identifier)\(shape):::\(node.state)"
+  }
+
+  static func edge(_ edge: GraphDescription.Edge, _ groups: [String: String]) -> String {
+    let arrow = edge.label.map { "-->|\(quoted($0))|" } ?? "-->"
+    return "\(edge.from) \(arrow) \(edge.to)"
+  }
+
+  /// There is no empty label.
+  private static func quoted(_ name: String) -> String {
+    "\"\(name.isEmpty ? " " : escape(name))\""
+  }
+
+  static func replacement(for character: Character) -> String? {
+    switch character {
+    case "\"": "#quot;"
+    case "#": "#35;"
+    case "&": "#amp;"
+    case "<": "#lt;"
+    case ">": "#gt;"
+    case "`": "#96;"
+    case "\\": "#92;"
+    // Two of them begin a comment, and with a brace a directive.
+    case "%": "#37;"
+    case _ where character.isNewline: "<br/>"
+    default: nil
+    }
+  }
+}
+
+/// The language of Graphviz.
+enum DOTNotation: GraphNotation {
+  static func groupBegin(_ node: GraphDescription.Node, title: String) -> (line: String, inside: [String]) {
+    let (fill, line) = node.state.colors
+    return (
+      "subgraph cluster_\(node.identifier) {",
+      [
+        "label=\"\(escape(title))\"; tooltip=\"\(node.state)\"; style=\"rounded,filled\"; "
+          + "fillcolor=\"\(fill)\"; color=\"\(line)\";"
+      ]
+    )
+  }
+
+  static func groupEnd(_ node: GraphDescription.Node) -> [String] { ["}"] }
+
+  static func node(_ node: GraphDescription.Node) -> String {
+    let shape =
+      switch node.kind {
+      case .work: ""
+      case .condition: ", shape=hexagon, style=filled"
+      case .group: ", peripheries=2"
+      }
+    let (fill, line) = node.state.colors
+    return "\(node.identifier) [label=\"\(escape(node.name))\", tooltip=\"\(node.state)\", "
+      + "fillcolor=\"\(fill)\", color=\"\(line)\"\(shape)];"
+  }
+
+  /// An edge joins nodes; that of a group joins one in it, and is cut off at its box.
+  static func edge(_ edge: GraphDescription.Edge, _ groups: [String: String]) -> String {
+    var attributes = edge.label.map { ["label=\"\(escape($0))\""] } ?? []
+    let from = groups[edge.from], to = groups[edge.to]
+    if from != nil { attributes.append("ltail=cluster_\(edge.from)") }
+    if to != nil { attributes.append("lhead=cluster_\(edge.to)") }
+    let list = attributes.isEmpty ? "" : " [\(attributes.joined(separator: ", "))]"
+    return "\(from ?? edge.from) -> \(to ?? edge.to)\(list);"
+  }
+
+  static func replacement(for character: Character) -> String? {
+    switch character {
+    case "\"": "\\\""
+    case "\\": "\\\\"
+    // Graphviz replaces entities in labels.
+    case "&": "&amp;"
+    case _ where character.isNewline: "\\n"
+    default: nil
+    }
+  }
+}

@@ -35,3 +35,50 @@ final class StepBox<Step: PipelineStep>: ErasedStep, @unchecked Sendable {  // a
     try step.operation(for: input as! Step.Input)
   }
 }
+
+/// The steps of a pipeline. To add one takes as long as it does, however many there are, and leaves the other list as it is.
+struct StepList: Sendable {
+  private var last: Link?
+  private(set) var count = 0
+
+  /// A step, and those before it, which several lists may share.
+  private final class Link: @unchecked Sendable {  // changed only when it is released
+    let step: ErasedStep
+    private(set) var previous: Link?
+
+    init(_ step: ErasedStep, after previous: Link?) {
+      self.step = step
+      self.previous = previous
+    }
+
+    deinit {
+      // Not one inside the other: there may be more than a stack has room for.
+      var next = previous.take()
+      while isKnownUniquelyReferenced(&next), let link = next { next = link.previous.take() }
+    }
+  }
+
+  init() {}
+
+  init(_ steps: some Sequence<ErasedStep>) {
+    for step in steps { append(step) }
+  }
+
+  mutating func append(_ step: ErasedStep) {
+    last = Link(step, after: last)
+    count += 1
+  }
+
+  /// The steps in their order.
+  var array: [ErasedStep] {
+    var steps: [ErasedStep] = []
+    steps.reserveCapacity(count)
+    var link = last
+    while let current = link {
+      steps.append(current.step)
+      link = current.previous
+    }
+    steps.reverse()
+    return steps
+  }
+}
