@@ -46,7 +46,7 @@ public final class ManualClock: Clock, Sendable {
   private enum Sight {
     case anySleeper
     case sleeper(until: Instant)
-    case nobodySleeps
+    case noSleeper
   }
 
   private struct Watcher {
@@ -68,7 +68,7 @@ public final class ManualClock: Clock, Sendable {
     func isSeen(_ sight: Sight) -> Bool {
       switch sight {
       case .anySleeper: return !sleepers.isEmpty
-      case .nobodySleeps: return sleepers.isEmpty
+      case .noSleeper: return sleepers.isEmpty
       case .sleeper(let deadline):
         // A task sleeps until then, or until the first of timers one of which is for then.
         let isTimed = timers[deadline] != nil
@@ -152,8 +152,8 @@ public final class ManualClock: Clock, Sendable {
 
   /// Waits until no task sleeps on the clock: what waited was cancelled, or its time has come. Ends too when the waiting task is
   /// cancelled.
-  public func waitUntilNobodySleeps() async {
-    await wait(for: .nobodySleeps)
+  public func waitUntilIdle() async {
+    await wait(for: .noSleeper)
   }
 
   private func wait(for sight: Sight) async {

@@ -52,7 +52,7 @@ struct PolicyMixTests {
       await drive(world, roots, cancels: random.number(0...4), pauses: random.number(0...3))
       // Who was settled by others may be making another attempt, which is given up; and observers may just be told.
       if !(await Patience.reached { world.isOver && world.complaints.isEmpty }) { complaints = world.complaints }
-      await world.clock.waitUntilNobodySleeps()
+      await world.clock.waitUntilIdle()
       let keeper = Timekeeper.of(world.clock)
       if !(await Patience.reached { keeper.pendingCount == 0 }) { complaints.append("timers are left") }
       if !(await Patience.reached { recorder.timeline.entries.allSatisfy { $0.settled != nil } }) {

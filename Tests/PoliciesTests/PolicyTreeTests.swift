@@ -25,7 +25,7 @@ struct PolicyTreeTests {
     }
     let outcome = await settled(root)
     // What was cancelled may still be winding down.
-    await builder.clock.waitUntilNobodySleeps()
+    await builder.clock.waitUntilIdle()
     let isRight =
       switch (outcome, tree.ending) {
       case (.success, .success), (.failure, .failure), (.cancelled, .cancelled): true

@@ -60,7 +60,7 @@ struct RetrySequencePolicyTests {
     composite.cancel()
     #expect(await settled(composite).isCancelled)
     // Whoever set the timer may be about to give it up: it is not the one that is waited for below.
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
 
     let attempt = CompositeOperation(
       sequence: RetrySequence(everySecond, clock: clock) { $0 == 1 ? failing(TestError.first) : cancelling() })

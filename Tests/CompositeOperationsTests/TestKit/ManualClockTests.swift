@@ -16,7 +16,7 @@ struct ManualClockTests {
         switch kind {
         case 0: await ManualClock().waitForSleeper()
         case 1: await clock.waitForSleeper(dueIn: .seconds(1))
-        default: await clock.waitUntilNobodySleeps()
+        default: await clock.waitUntilIdle()
         }
       }
       if round.isMultiple(of: 2) { await Task.yield() }
@@ -24,7 +24,7 @@ struct ManualClockTests {
       await waiting.value
     }
     asleep.cancel()
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   private func sleeper(_ seconds: Int, _ woken: EventRecorder<Int>) -> Task<Void, any Error> {
@@ -106,7 +106,7 @@ struct ManualClockTests {
     #expect(clock.nextDeadline == .init(offset: .seconds(60)))
     #expect(clock.advanceToNextSleeper() == .seconds(60))
     #expect(await settled(second).error is OperationTimeout)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(clock.nextDeadline == nil && clock.sleeperCount == 0)
   }
 
@@ -122,7 +122,7 @@ struct ManualClockTests {
     later.cancel()
     #expect(clock.nextDeadline == .init(offset: .seconds(3)))
     delay.cancel()
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(clock.nextDeadline == nil)
   }
 }

@@ -48,7 +48,7 @@ struct TerminalProgressTests {
     terminal.track(HeldOperation<Int>("running"))
     await clock.waitForSleeper()
     await terminal.finish()
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(clock.sleeperCount == 0)
   }
 
@@ -59,7 +59,7 @@ struct TerminalProgressTests {
       terminal.track(HeldOperation<Int>("running"))
       await clock.waitForSleeper()
     }
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test func bars_ofNestedComposites_showWhatRuns() async {

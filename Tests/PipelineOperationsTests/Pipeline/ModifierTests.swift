@@ -66,7 +66,7 @@ struct ModifierTests {
     let timeout = try #require(error?.cause as? OperationTimeout)
     #expect(timeout.limit == .seconds(3) && timeout.operationDescription.contains("“slow”"))
     #expect(step.isCancelled)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("5 Modifiers hold in the order in which they are written") func order_ofTimeoutAndRetry_matters() async throws {
