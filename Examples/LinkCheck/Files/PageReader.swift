@@ -23,8 +23,9 @@ enum PageReader {
 
 /// How the bytes of a file stand for text.
 enum TextEncoding {
-  /// The text of a file in UTF-8. Files in UTF-16 begin with a mark that says so; everything else stays what it is, since
-  /// links and their syntax are the same in all encodings that begin with ASCII.
+  /// The text of a file in UTF-8. Files in UTF-16 begin with a mark that says so; everything else
+  /// stays what it is, since links and their syntax are the same in all encodings that begin with
+  /// ASCII.
   static func utf8(_ bytes: [UInt8]) -> [UInt8] {
     switch (bytes.first, bytes.dropFirst().first) {
     case (0xFF, 0xFE): utf8(bytes, high: 1)

@@ -19,7 +19,8 @@ struct BareAddress: Equatable {
       prefix = "http://"
     default: return nil
     }
-    // The host first: where there is none, the rest is not read, for the next address may begin in there.
+    // The host first: where there is none, the rest is not read, for the next address may begin in
+    // there.
     guard Self.hasHost(bytes[start...]) else { return nil }
     let address = Self.trimmed(bytes[start...].prefix { $0 > 0x20 && !Self.ends.contains($0) })
     guard Self.hasHost(address) else { return nil }
@@ -31,7 +32,8 @@ struct BareAddress: Equatable {
   /// What may stand before an address that does not say its scheme.
   private static let beginnings = Array("*_~(|".utf8)
 
-  /// What no address goes on behind: the marks of other markup, which may be around it, and of table cells.
+  /// What no address goes on behind: the marks of other markup, which may be around it, and of
+  /// table cells.
   private static let ends: [UInt8] = [.less, .openBracket, .closeBracket, .backtick, UInt8(ascii: "|")]
 
   /// The address without the marks of the sentence around it.

@@ -6,7 +6,8 @@ struct Options: Equatable, Sendable {
   /// The files and folders to check, as they were written.
   var paths: [String] = []
 
-  /// The folder that site-absolute links (`/guide.md`) start at and that no link may leave; found by itself when nil.
+  /// The folder that site-absolute links (`/guide.md`) start at and that no link may leave; found
+  /// by itself when nil.
   var root: String?
 
   /// Whether the report is JSON.

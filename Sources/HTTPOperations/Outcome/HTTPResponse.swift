@@ -11,7 +11,7 @@ public struct HTTPResponse: Sendable {
   public var headers: HTTPHeaders
   /// The body. Empty if it was written to a file.
   public var body: Data
-  /// The file that the body was written to, if it was.
+  /// The file that the body was written to, if there is one.
   public var file: URL?
 
   /// Makes a response from its parts.
@@ -24,18 +24,19 @@ public struct HTTPResponse: Sendable {
   }
 }
 
-/// The header fields of a request or a response, found by their names whatever their case.
+/// The header fields of a request or a response. Their names have no case.
 ///
-/// A field that came several times has its values joined with a comma, as the standard has it.
+/// The values of a field that came several times are joined with a comma, as the standard requires.
 public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   private var fields: [String: (name: String, value: String)] = [:]
 
-  /// Makes header fields from names and values. Of two whose names only differ in case the later one counts.
+  /// Makes header fields from names and values. If names only differ in case, the last one counts.
   public init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { self[name] = value }
   }
 
-  /// Makes header fields from names and values. Of two whose names only differ in case it is not told which one counts.
+  /// Makes header fields from names and values. If names only differ in case, any of them may
+  /// count.
   public init(_ fields: [String: String]) {
     for (name, value) in fields { self[name] = value }
   }
@@ -46,13 +47,14 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     set { fields[name.lowercased()] = newValue.map { (name, $0) } }
   }
 
-  /// The fields by their names, as they were spelt.
+  /// The fields by their names, in the given spelling.
   public var dictionary: [String: String] {
     Dictionary(uniqueKeysWithValues: fields.values.map { ($0.name, $0.value) })
   }
 
-  /// What is wrong with them, if something is: a name that is no token of RFC 9110, or a value with a line break or another
-  /// character that ends or hides a part of it. Foundation on Linux leaves out such fields without a word.
+  /// What is wrong with the fields: a name that is not a token of RFC 9110, or a value with a line
+  /// break or another character that ends or hides a part of it. Foundation on Linux silently
+  /// leaves out such fields.
   private var mistake: String? {
     for (name, value) in fields.values {
       guard !name.isEmpty, name.utf8.allSatisfy(HTTPHeaders.isNameCharacter) else {
@@ -65,12 +67,12 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     return nil
   }
 
-  /// Throws an ``HTTPError`` if no request may have them.
+  /// Throws an ``HTTPError`` if no request may have these fields.
   package func check(for url: URL?) throws {
     if let mistake { throw HTTPError(.invalidRequest, url: url, detail: mistake) }
   }
 
-  /// Whether a name may consist of such bytes: those of a token of RFC 9110.
+  /// Whether a name may have this byte: whether it belongs to a token of RFC 9110.
   static func isNameCharacter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -79,7 +81,7 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// Whether both have the same values by the same names, whatever the names' case.
+  /// Whether both have the same values by the same names, ignoring the case of names.
   public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
     left.fields.mapValues(\.value) == right.fields.mapValues(\.value)
   }

@@ -1,13 +1,16 @@
 import CompositeOperations
 import Foundation
 
-/// Runs can be kept, read back, and compared: with ``Timeline/json()`` and ``Timeline/init(contentsOf:)``, or any encoder.
+/// Timelines can be kept, read back, and compared: with ``Timeline/json()`` and
+/// ``Timeline/init(contentsOf:)``, or any coder.
 ///
-/// Times are whole nanoseconds, as recorders measure them; what is finer is cut off. What is left out has the default of
-/// ``Entry/init(id:parent:name:type:kind:queued:started:settled:ending:thread:attempt:tag:)``. Numbers and parents may be
-/// anything, as in ``entries``; what is no timeline is a `DecodingError` that says where and why.
+/// Times are whole nanoseconds, as recorders measure them; fractions are cut off. Missing values
+/// have the defaults of
+/// ``Entry/init(id:parent:name:type:kind:queued:started:settled:ending:thread:attempt:tag:)``.
+/// Numbers and parents may be any, as in ``entries``. Anything but a timeline is a `DecodingError`
+/// that says where and why.
 extension Timeline: Codable {
-  /// The form that is written. A later one has a higher number, and is refused.
+  /// The form that this version writes. It refuses later forms, which have higher numbers.
   private static let form = 1
 
   private enum CodingKeys: String, CodingKey {
@@ -49,7 +52,7 @@ extension Timeline.Entry: Codable {
       do {
         return try container.decodeIfPresent(Int64.self, forKey: key).map { .nanoseconds($0) }
       } catch {
-        // Of a number that does not fit, Foundation tells no place.
+        // For a number that does not fit, Foundation gives no place.
         throw DecodingError.dataCorruptedError(
           forKey: key, in: container,
           debugDescription: "A time is a whole number of nanoseconds that fits into 64 bits.")
@@ -107,7 +110,7 @@ extension Timeline.Entry: Codable {
 public struct TimelineReadError: Error, Sendable {
   /// The file.
   public let url: URL
-  /// What stood in the way.
+  /// Why it could not be read.
   public let cause: any Error
 }
 
@@ -154,7 +157,8 @@ extension Timeline {
   /// The size up to which a file is read, 512 MiB: some millions of entries.
   private static let maxFileSize = 512 << 20
 
-  /// Reads a timeline from a file that holds what ``json()`` gave. Blocks the calling thread until it is read.
+  /// Reads a timeline from a file that holds what ``json()`` gave. Blocks the calling thread until
+  /// it is read.
   ///
   /// - Parameter url: the file, of at most 512 MiB.
   /// - Throws: ``TimelineReadError``, whatever is in the file.

@@ -1,12 +1,15 @@
 import CompositeOperations
 
 extension Timeline {
-  /// The numbers of the entries that determined when everything ended, in the order in which they were started.
+  /// The numbers of the entries that determined when everything ended, in the order in which they
+  /// were started.
   ///
-  /// Followed back from the entry without a parent that ended last: of its children the one that settled last, then the
-  /// one that settled last before that one started, and so on to the first; and in each of these the same. So to end
-  /// earlier, one of these has to take, or wait, less. What was never started is not on the path; what has not settled
-  /// counts as settling at ``end``, and what outlasted its parent as settling with it.
+  /// The path goes back from the entry without a parent that ended last. Among its children it
+  /// takes the child that settled last, then the child that settled last before that one started,
+  /// and so on; and the same inside of each. So the whole ends earlier only if one of these takes
+  /// less time, or waits less. Entries that never started are not on the path. An entry that has
+  /// not settled counts as settling at ``end``, and one that outlasts its parent as settling with
+  /// it.
   public var criticalPath: [Entry.ID] {
     let tree = TimelineTree(self)
     return CriticalPath(tree).places.map { entries[$0].id }
@@ -15,7 +18,8 @@ extension Timeline {
 
 /// The chain of entries that determined the end of a timeline.
 struct CriticalPath {
-  /// The places of the entries in the timeline, in the order in which they were started; a parent before its children.
+  /// The places of the entries in the timeline, in the order in which they were started; a parent
+  /// before its children.
   private(set) var places: [Int] = []
 
   private struct Span {
@@ -33,7 +37,7 @@ struct CriticalPath {
         return Span(place: place, started: started, settled: min(entry.settled ?? timeline.end, end))
       }
     }
-    // What ended last comes first; of those that ended at once the one that began last.
+    // The latest end comes first; among equal ends the latest beginning.
     func latestFirst(_ left: Span, _ right: Span) -> Bool {
       (left.settled, left.started, left.place) > (right.settled, right.started, right.place)
     }
@@ -52,10 +56,11 @@ struct CriticalPath {
 }
 
 extension Timeline {
-  /// How many units of work ran at once, at most.
+  /// The maximum number of units of work that ran at once.
   ///
-  /// From when each was started until it settled, or until ``end``. Compositions, policies and what these wait for are no
-  /// work. One that settles in the instant in which another starts did not run at the same time.
+  /// A unit of work runs from its start until it settles, or until ``end``. Compositions, policies
+  /// and what these wait for do not count. If one settles in the instant in which another starts,
+  /// they did not run at the same time.
   public var peakConcurrency: Int {
     let tree = TimelineTree(self)
     var starts: [Duration] = []
@@ -78,7 +83,7 @@ extension Timeline {
       while ends[ended] <= start { ended += 1 }
       most = max(most, index + 1 - ended)
     }
-    // What took no time ran beside what was under way then.
+    // An entry that took no time ran beside those that were under way then.
     var (begun, over) = (0, 0)
     for instant in instants.sorted() {
       while begun < starts.count, starts[begun] <= instant { begun += 1 }

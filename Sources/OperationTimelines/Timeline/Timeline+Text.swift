@@ -9,17 +9,19 @@ extension Timeline {
   /// └─ ✗ upload                     1.18 s  waited 2.10 ms, attempt 2: the host did not answer  *
   /// ```
   ///
-  /// The sign tells how it ended: `✓` success, `✗` failure, `⊘` cancelled, `…` still running, `·` not started. Then come
-  /// the duration, how long it waited to be started if that was a tenth of a millisecond or more, the attempt if it was not the
-  /// first, and the error. `*` is on the critical path. Levels below the 40th are not indented further.
+  /// The sign is the ending: `✓` success, `✗` failure, `⊘` cancelled, `…` still running, `·` not
+  /// started. Then come the duration, the time that the entry waited if that was a tenth of a
+  /// millisecond or more, the attempt if it was not the first, and the error. `*` marks the
+  /// critical path. Levels below the 40th are not indented further.
   ///
-  /// Behind the name of a policy, or of what `map` and its kind return, stands what it is. Control characters, and those
-  /// that turn the direction of text, are replaced, so that a name cannot play with the terminal.
+  /// The kind follows the name of a policy, and of what `map` and the like return. Control
+  /// characters, and those that turn the direction of text, are replaced, so that a name cannot
+  /// play tricks on the terminal.
   public func textTree() -> String {
     let tree = TimelineTree(self)
     let critical = Set(CriticalPath(tree).places)
     var lines: [(head: String, tail: String)] = []
-    // For each level, whether it goes on below.
+    // For each level, whether a line continues below.
     var rails: [Bool] = []
     tree.walk { visit in
       let entry = entries[visit.place]
@@ -68,7 +70,7 @@ extension Timeline {
 }
 
 extension Duration {
-  /// Nanoseconds, to the limits of an `Int64`.
+  /// Nanoseconds, clamped to an `Int64`.
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -83,7 +85,7 @@ extension Duration {
     return "\(nanoseconds < 0 ? "-" : "")\(whole)." + String(repeating: "0", count: 3 - digits.count) + digits
   }
 
-  /// The duration for a reader: three digits that matter, and a unit.
+  /// The duration for people: three significant digits and a unit.
   var shortText: String {
     let nanoseconds = nanoseconds
     let magnitude = nanoseconds.magnitude

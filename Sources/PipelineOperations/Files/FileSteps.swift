@@ -1,13 +1,13 @@
 public import CompositeOperations
 public import Foundation
 
-/// A step that reads the file that it is given the URL of.
+/// A step that reads the file at a URL.
 ///
-/// The file is read on the thread of the operation, piece by piece, so that the step tells its progress, and stops soon when it
-/// is cancelled. With reading options it is read in one go.
+/// It reads the file on the thread of the operation, piece by piece, so it reports its progress,
+/// and stops soon when it is cancelled. With reading options it reads the file in one go.
 ///
-/// It fails with Foundation's error: `CocoaError.fileReadNoSuchFile`, for example. A URL that is none of a file is
-/// `CocoaError.fileReadUnsupportedScheme`: ``LoadURL`` loads those.
+/// It fails with Foundation's error, such as `CocoaError.fileReadNoSuchFile`. A URL that does not
+/// name a file is `CocoaError.fileReadUnsupportedScheme`; use ``LoadURL`` for those.
 public struct LoadFile: PipelineStep {
   private static let pieceSize = 256 * 1024
 
@@ -15,7 +15,7 @@ public struct LoadFile: PipelineStep {
 
   /// Makes the step.
   ///
-  /// - Parameter options: how to read, to map the file into memory for example.
+  /// - Parameter options: how to read the file, for example by mapping it into memory.
   public init(options: Data.ReadingOptions = []) {
     self.options = options
   }
@@ -34,13 +34,14 @@ public struct LoadFile: PipelineStep {
   }
 
   private static func read(_ url: URL, _ operation: SettlingOperation) throws -> Data {
-    // Foundation's own way to read finds out what is wrong with a URL, in the same words on all platforms.
+    // For what is not a large file, Foundation's own function gives the same errors on all
+    // platforms.
     guard let size = try? url.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey]),
       size.isRegularFile == true, let total = size.fileSize, total > pieceSize
     else { return try Data(contentsOf: url) }
     let file = try FileHandle(forReadingFrom: url)
     defer { try? file.close() }
-    // A file may claim any length, so that not all of it is asked for at once.
+    // A file may claim any length, so the memory for it is not allocated at once.
     var data = Data(capacity: min(total, 1 << 26))
     while let piece = try file.read(upToCount: pieceSize), !piece.isEmpty {
       guard !operation.isCancelled else { throw CancellationError() }
@@ -52,28 +53,30 @@ public struct LoadFile: PipelineStep {
 }
 
 extension URL {
-  /// Only files are read and written; Foundation would load other URLs, while the thread waits.
+  /// Refuses what is no file: Foundation would load other URLs, and block the thread meanwhile.
   func requireFile(orElse code: CocoaError.Code) throws {
     if !isFileURL { throw CocoaError(code, userInfo: [NSURLErrorKey: self]) }
   }
 }
 
-/// A step that writes what flows into a file, and lets it pass.
+/// A step that writes its input to a file, and passes it on.
 ///
-/// The file is written whole or not at all: into another one, that then takes its place. Folders that are missing are made.
-/// Everything that goes wrong is a failure of the step, with Foundation's error; what was there before is left as it was. If the
-/// operation is cancelled before the writing begins nothing is written, and no folder made.
+/// It writes the whole file or nothing: the data goes to another file, which then takes the place
+/// of this one. It makes missing folders. Every error is a failure of the step, with Foundation's
+/// error, and leaves what was there. If the operation is cancelled before it writes, it writes
+/// nothing and makes no folder.
 public struct WriteFile: PipelineStep {
   private let url: @Sendable (Data) throws -> URL
 
-  /// Makes a step that writes into one file.
+  /// Makes a step that writes to one file.
   public init(to url: URL) {
     self.url = { _ in url }
   }
 
-  /// Makes a step that writes into a file that depends on what is written.
+  /// Makes a step that writes to a file that depends on the data.
   ///
-  /// - Parameter url: where to. Called as part of the work of the operation; what it throws is the failure of the step.
+  /// - Parameter url: names the file. Called as part of the work of the operation; what it throws
+  ///   is the failure of the step.
   public init(to url: @escaping @Sendable (Data) throws -> URL) {
     self.url = url
   }

@@ -1,11 +1,11 @@
 public import CompositeOperations
 public import Foundation
 
-/// A step that parses any JSON, for which there is no type.
+/// A step that parses JSON of any form.
 ///
-/// No data at all is a success with nil, as a server may answer with an empty body. Malformed JSON fails with a
-/// ``JSONSyntaxError``, which tells at which byte. What is accepted is JSON as RFC 8259 has it, in UTF-8, also with a
-/// byte order mark, and nested up to 512 deep.
+/// Empty data gives nil, for a server may answer with an empty body. Malformed JSON fails with a
+/// ``JSONSyntaxError``, which names the byte. The step accepts JSON as RFC 8259 defines it, in
+/// UTF-8, with or without a byte order mark, and nested up to 512 levels deep.
 public struct ParseJSON: PipelineStep {
   /// Makes the step.
   public init() {}
@@ -24,17 +24,19 @@ public struct ParseJSON: PipelineStep {
 
 /// A step that decodes JSON as a type.
 ///
-/// Malformed JSON, and no data at all, fail with a ``JSONSyntaxError``, which tells at which byte. JSON that is well-formed, but
-/// not that of the type, fails with the `DecodingError` of the decoder. What that accepts beyond JSON, such as a comma after the
-/// last member on Linux, is accepted here.
+/// Malformed JSON, and empty data, fail with a ``JSONSyntaxError``, which names the byte.
+/// Well-formed JSON that does not fit the type fails with the `DecodingError` of the decoder. The
+/// step also accepts what the decoder accepts beyond JSON, such as a comma after the last member on
+/// Linux.
 public struct DecodeJSON<Value: Decodable & Sendable>: PipelineStep {
   private let configure: @Sendable (JSONDecoder) -> Void
 
   /// Makes the step.
   ///
   /// - Parameters:
-  ///   - type: what to decode.
-  ///   - configure: sets the decoder up, for dates for example. Called for each run, with a new one, as part of the work.
+  ///   - type: the type to decode.
+  ///   - configure: sets up the decoder, for dates for example. Called for each run, with a new
+  ///     decoder, as part of the work.
   public init(
     _ type: Value.Type = Value.self, configure: @escaping @Sendable (_ decoder: JSONDecoder) -> Void = { _ in }
   ) {
@@ -54,9 +56,10 @@ public struct DecodeJSON<Value: Decodable & Sendable>: PipelineStep {
     }
   }
 
-  /// What is wrong with the JSON, if it is that which is wrong.
+  /// What is wrong with the JSON, if the JSON is wrong.
   private func mistake(in data: Data, _ decoder: JSONDecoder, _ error: any Error) -> JSONSyntaxError? {
-    // One inside of the value is the type's own complaint, of a date for example; and such a decoder takes more than JSON.
+    // Inside of the value the type itself complains, about a date for example. And these decoders
+    // accept more than JSON.
     guard case DecodingError.dataCorrupted(let context) = error, context.codingPath.isEmpty, !decoder.allowsJSON5,
       !decoder.assumesTopLevelDictionary
     else { return nil }
@@ -64,16 +67,16 @@ public struct DecodeJSON<Value: Decodable & Sendable>: PipelineStep {
   }
 }
 
-/// A step that encodes what flows as JSON. It fails with the `EncodingError` of the encoder.
+/// A step that encodes its input as JSON. It fails with the `EncodingError` of the encoder.
 public struct EncodeJSON<Value: Encodable & Sendable>: PipelineStep {
   private let configure: @Sendable (JSONEncoder) -> Void
 
   /// Makes the step.
   ///
   /// - Parameters:
-  ///   - type: what to encode.
-  ///   - configure: sets the encoder up, for sorted keys for example. Called for each run, with a new one, as part of the
-  ///     work.
+  ///   - type: the type to encode.
+  ///   - configure: sets up the encoder, for sorted keys for example. Called for each run, with a
+  ///     new encoder, as part of the work.
   public init(
     _ type: Value.Type = Value.self, configure: @escaping @Sendable (_ encoder: JSONEncoder) -> Void = { _ in }
   ) {

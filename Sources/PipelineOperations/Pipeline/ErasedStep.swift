@@ -1,6 +1,6 @@
 import CompositeOperations
 
-/// A step whose types only it knows.
+/// A step whose types are erased.
 class ErasedStep: OperationStep, @unchecked Sendable {  // all fields are immutable
   final let label: StepLabel
 
@@ -8,7 +8,7 @@ class ErasedStep: OperationStep, @unchecked Sendable {  // all fields are immuta
     self.label = label
   }
 
-  /// What the step needs.
+  /// The type that the step takes.
   var input: any Sendable.Type { preconditionFailure("abstract") }
 
   func makeOperation(from input: any Sendable) throws -> SettlingOperation {
@@ -31,17 +31,17 @@ final class StepBox<Step: PipelineStep>: ErasedStep, @unchecked Sendable {  // a
   override var input: any Sendable.Type { Step.Input.self }
 
   override func makeOperation(from input: any Sendable) throws -> SettlingOperation {
-    // The steps of a pipeline were put together so that it is one.
+    // The input has this type: the compiler, or `inserting`, checked it when the pipeline was made.
     try step.operation(for: input as! Step.Input)
   }
 }
 
-/// The steps of a pipeline. To add one takes as long as it does, however many there are, and leaves the other list as it is.
+/// The steps of a pipeline. Adding a step takes constant time, and leaves other lists as they are.
 struct StepList: Sendable {
   private var last: Link?
   private(set) var count = 0
 
-  /// A step, and those before it, which several lists may share.
+  /// A step, and the steps before it, which several lists may share.
   private final class Link: @unchecked Sendable {  // changed only when it is released
     let step: ErasedStep
     private(set) var previous: Link?
@@ -52,7 +52,7 @@ struct StepList: Sendable {
     }
 
     deinit {
-      // Not one inside the other: there may be more than a stack has room for.
+      // In a loop: recursion could need more stack than there is.
       var next = previous.take()
       while isKnownUniquelyReferenced(&next), let link = next { next = link.previous.take() }
     }

@@ -6,7 +6,7 @@ import Testing
 struct ManualClockTests {
   private let clock = ManualClock()
 
-  @Test("Waits for what the clock shows end when their task is cancelled, before they began or later", arguments: 0..<3)
+  @Test("Waits for the clock end when their task is cancelled, before they begin or later", arguments: 0..<3)
   func wait_cancelled_ends(_ kind: Int) async {
     let clock = ManualClock()
     let asleep = Task { try await clock.sleep(until: clock.now.advanced(by: .seconds(9))) }
@@ -34,7 +34,7 @@ struct ManualClockTests {
     }
   }
 
-  @Test("It stands still, and shows what it was moved by")
+  @Test("It stands still until it is moved")
   func now_isWhatItWasMovedTo() {
     #expect(clock.now == .init())
     clock.advance(by: .seconds(2))
@@ -44,7 +44,7 @@ struct ManualClockTests {
     #expect(clock.advanceToNextSleeper() == nil)
   }
 
-  @Test("Sleepers wake when it was moved to their deadline, and not before")
+  @Test("Sleepers wake when the clock reaches their deadline, and not before")
   func sleepers_wake() async throws {
     let woken = EventRecorder<Int>()
     let tasks = [2, 1].map { sleeper($0, woken) }
@@ -60,7 +60,7 @@ struct ManualClockTests {
     #expect(woken.events == [1, 2])
   }
 
-  @Test("A deadline that has passed is no sleep")
+  @Test("Sleeping until a past deadline returns at once")
   func sleep_past_returns() async throws {
     clock.advance(by: .seconds(5))
     try await clock.sleep(until: .init(offset: .seconds(5)))
@@ -79,7 +79,7 @@ struct ManualClockTests {
   }
 
   #if os(macOS) || os(Linux)
-  @Test("Going back traps")
+  @Test("Moving the clock back traps")
   func advance_negative_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       ManualClock().advance(by: .seconds(-1))
@@ -91,7 +91,7 @@ struct ManualClockTests {
   }
   #endif
 
-  @Test("A timer that is pending is found, whatever else is on the clock")
+  @Test("A pending timer is found, whatever else is on the clock")
   func waitForSleeper_dueLaterThanAnother_returns() async {
     let short = NeverFinishingOperation<Int>(), long = NeverFinishingOperation<Int>()
     let first = short.timeout(.seconds(3), clock: clock), second = long.timeout(.seconds(60), clock: clock)
@@ -110,7 +110,7 @@ struct ManualClockTests {
     #expect(clock.nextDeadline == nil && clock.sleeperCount == 0)
   }
 
-  @Test("A timer that another one hides is still found when it is set later")
+  @Test("A timer behind an earlier one is still found when it is set later")
   func waitForSleeper_beforeTheTimerIsSet_returns() async {
     let delay = DelayOperation(.seconds(3), clock: clock)
     await onWorker { delay.start() }

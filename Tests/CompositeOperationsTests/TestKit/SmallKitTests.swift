@@ -15,7 +15,7 @@ struct EventRecorderTests {
     #expect(log.contains("b") && !log.contains("c"))
   }
 
-  @Test("Those who wait are resumed by the event that they wait for, once, also if it was recorded before")
+  @Test("The event that tasks wait for resumes them, once, also if it was recorded before")
   func wait_resumes() async {
     for _ in 0..<100 {
       let log = EventRecorder<Int>()
@@ -63,7 +63,7 @@ struct NeverFinishingOperationTests {
     #expect(never.outcome?.isCancelled == true)
   }
 
-  @Test("One that holds on ends when it is released")
+  @Test("With holdsOn it ends when it is released")
   func release_ends() {
     let never = NeverFinishingOperation<Int>(holdsOn: true)
     never.start()
@@ -76,7 +76,7 @@ struct NeverFinishingOperationTests {
 
 @Suite("Test kit: SeededRandomNumberGenerator")
 struct SeededRandomNumberGeneratorTests {
-  @Test("The same seed gives the same numbers, everywhere; another one others")
+  @Test("The same seed gives the same numbers, another seed others")
   func numbers_bySeed() {
     func numbers(_ seed: UInt64) -> [UInt64] {
       var random = SeededRandomNumberGenerator(seed: seed)

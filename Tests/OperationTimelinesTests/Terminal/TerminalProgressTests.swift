@@ -5,7 +5,7 @@ import Testing
 
 @testable import OperationTimelines
 
-@Suite("8 Terminal: what is tracked", .hangLimit)
+@Suite("Terminal: tracked operations", .hangLimit)
 struct TerminalProgressTests {
   /// One for which no time passes, and which draws when the test says.
   private static func still(_ device: TerminalDevice, maxLines: Int) -> TerminalProgress {
