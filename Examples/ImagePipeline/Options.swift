@@ -12,7 +12,7 @@ struct Options {
     Usage: ImagePipeline [options] [NAME…]
 
     Makes an image for each NAME, scales it to three sizes, compresses these, and stores them, with retries where the
-    store is busy. Shows what ran when. An image whose name begins with "damaged" can not be read.
+    store is busy. Shows what ran when. An image whose name begins with "damaged" cannot be read.
 
       --images COUNT  so many images with names of their own, besides those named; 6 unless any is named
       --html FILE     writes a page to look at in a browser

@@ -20,7 +20,8 @@ final class Store: Sendable {
     self.folder = folder
   }
 
-  /// Writes the file. Every fourth is turned away at the first attempt, every eighth at the second one too.
+  /// Writes the file. Every fourth is turned away at the first attempt, every eighth at the second
+  /// one too.
   func write(_ bytes: [UInt8], as name: String, number: Int, attempt: Int) async throws -> Int {
     try await Task.sleep(for: .milliseconds(1 + number % 3))
     if attempt <= (number % 8 == 0 ? 2 : number % 4 == 0 ? 1 : 0) { throw Problem.busy(name: name) }

@@ -2,7 +2,8 @@
 import CompositeOperations
 import Foundation
 
-/// A class of one's own: `main` does the work, or starts it, and whoever is done settles the operation, once.
+/// A subclass: `main` does the work, or starts it, and the code that finishes it settles the
+/// operation, once.
 final class Square: SimpleOperation<Int>, @unchecked Sendable {  // only constants
   let number: Int
 
@@ -21,7 +22,8 @@ struct Refusal: Error {
   let number: Int
 }
 
-/// A sequence delegate: asked for the first operation, then for the next one after each that finished, failed ones too.
+/// A sequence delegate: asked for the first operation, then for the next one after each that
+/// finished, failed ones too.
 struct Halving: CompositeOperation.Sequence {
   mutating func nextOperation(after previous: Operation?) throws -> Operation? {
     guard let previous else { return SimpleOperation { $0.finish(with: 20) } }
@@ -38,7 +40,8 @@ enum QuickTour {
   }
 
   static func main() async throws {
-    // One operation: a closure, a class, an async closure. Each settles once: with a value, an error, or cancelled.
+    // One operation: a closure, a class, an async closure. Each settles once: with a value, an
+    // error, or cancelled.
     show("closure", try await SimpleOperation { $0.finish(with: 42) }.run())
     show("subclass", try await Square(7).run())
     show("async closure", try await AsyncOperation { await Task { "from a task" }.value }.run())
@@ -49,7 +52,8 @@ enum QuickTour {
     greeting.start()
     show("value", try await greeting.value)
 
-    // In parallel: the values come in the order of the children. A composite is an operation, so it nests.
+    // In parallel: the values come in the order of the children. A composite is an operation, so it
+    // nests.
     show("parallel", try await CompositeOperation(operations: (1...4).map(Square.init)).run())
     show(
       "builder",
@@ -85,7 +89,8 @@ enum QuickTour {
       show("wait for all", error.failures.map { "\($0.index): \($0.operationName ?? "")" })
     }
 
-    // On a queue of one's own, which sets the limit; only leaves take its slots, so nesting never locks up.
+    // On a queue of one's own, which sets the limit; only leaves take its slots, so nesting never
+    // locks up.
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let inner = CompositeOperation(operations: [Square(5), Square(6)], operationQueue: queue)

@@ -3,8 +3,9 @@ import Foundation
 
 /// Writes text to files that a command line names.
 ///
-/// A file is replaced as a whole or left as it was: no other program finds one that is half written. A link stays, and what
-/// it points to is replaced; a device, such as `/dev/stdout`, or a pipe is written to.
+/// A file is replaced as a whole or left as it was: no other program finds one that is half
+/// written. A link stays, and what it points to is replaced; a device, such as `/dev/stdout`, or a
+/// pipe is written to.
 package enum OutputFile {
   /// A file could not be written.
   package struct Failure: Error, LocalizedError, CustomStringConvertible {

@@ -19,20 +19,20 @@ package enum StandardStream: Int32, Sendable {
   package struct Failure: Error, Equatable, CustomStringConvertible {
     let code: Int32
 
-    /// Whether nobody reads any more, which is nobody's mistake: `| head` has seen enough.
+    /// Whether the reader has closed its end, which is not an error: `| head` has seen enough.
     package var isBrokenPipe: Bool { code == EPIPE }
 
     package var description: String {
-      "The output can not be written (\(String(cString: strerror(code)))). Check where it goes."
+      "The output cannot be written (\(String(cString: strerror(code)))). Check where it goes."
     }
   }
 
-  /// Has writing fail when nobody reads any more, instead of ending the process.
+  /// Makes writing to a pipe without a reader fail, instead of ending the process.
   package static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Writes all of a text, and returns when that is done.
+  /// Writes a text, and returns when all of it is written.
   package func write(_ text: String) throws(Failure) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
@@ -43,7 +43,7 @@ package enum StandardStream: Int32, Sendable {
       if count >= 0 {
         bytes.removeFirst(count)
       } else if code == EAGAIN || code == EWOULDBLOCK {
-        // Somebody made it one that does not wait.
+        // The stream does not block. Another process may have set that.
         var ready = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
         poll(&ready, 1, -1)
       } else if code != EINTR {
@@ -52,11 +52,12 @@ package enum StandardStream: Int32, Sendable {
     }
   }
 
-  /// Whether a person can be asked: on the standard error output, as the standard output may be read by a program, with the answer
-  /// on the standard input.
+  /// Whether the program can ask a person: on the standard error output, for a program may read the
+  /// standard output, with the answer on the standard input.
   package static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(error.rawValue) == 1 }
 
-  /// How many characters a line of it may have: the width of the window on a terminal; nil where it is none.
+  /// The number of characters in a line: the width of the terminal; nil if the stream is not a
+  /// terminal.
   package var terminalWidth: Int? {
     guard isatty(rawValue) == 1 else { return nil }
     var size = winsize()

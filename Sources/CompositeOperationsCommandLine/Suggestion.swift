@@ -1,13 +1,13 @@
-/// Finds what somebody may have meant, for "did you mean …?".
+/// Finds what the user may have meant, for “Did you mean …?”.
 package enum Suggestion {
-  /// The candidate that differs least from `word`, when it differs little: in case only, or in about a third of its
-  /// letters at most.
+  /// The candidate that differs least from `word`, if it differs only in case, or in about a third
+  /// of its letters at most.
   package static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
     let letters = Array(word.lowercased().utf8)
     let limit = max(1, letters.count / 3)
     var best: (distance: Int, candidate: String)?
     for candidate in candidates {
-      // The first look costs nothing: most names differ too much in their length already.
+      // A cheap check first: most names differ too much in length.
       guard abs(candidate.utf8.count - letters.count) <= limit else { continue }
       let atMost = best?.distance ?? limit
       guard let distance = distance(letters, Array(candidate.lowercased().utf8), atMost: atMost) else { continue }
@@ -17,8 +17,8 @@ package enum Suggestion {
     return best?.candidate
   }
 
-  /// How many letters must be put in, taken out, replaced, or swapped with the next one to get from one word to the
-  /// other; nil when more than `limit`.
+  /// How many letters have to be inserted, removed, replaced, or swapped with the next one to turn
+  /// one word into the other; nil if there are more than `limit`.
   private static func distance(_ first: [UInt8], _ second: [UInt8], atMost limit: Int) -> Int? {
     var previous = Array(0...second.count)
     var beforePrevious = previous
@@ -35,7 +35,7 @@ package enum Suggestion {
         current[column + 1] = cost
         smallest = min(smallest, cost)
       }
-      // A swap leaps over a row, to a cost that is not less than what stands in that.
+      // A swap skips a row, but its cost is not less than the costs in that row.
       guard smallest <= limit else { return nil }
       (beforePrevious, previous, current) = (previous, current, beforePrevious)
     }

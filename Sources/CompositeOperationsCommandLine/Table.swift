@@ -1,20 +1,20 @@
 /// Rows of text in columns that line up.
 package struct Table {
-  /// At which side the cells of a column begin.
+  /// The side on which the cells of a column are aligned.
   package enum Side { case left, right }
 
   private var rows: [[String]] = []
   private let sides: [Side]
   private let indentation: String
 
-  /// A cell that is longer pushes the rest of its own row aside, but not the whole column.
+  /// A longer cell moves the rest of its own row, but not the whole column.
   private let longest = 60
 
   /// Makes a table without rows.
   ///
   /// - Parameters:
-  ///   - sides: the sides of the first columns; all others are on the left.
-  ///   - indentation: what each line begins with.
+  ///   - sides: the sides of the first columns; all others are aligned on the left.
+  ///   - indentation: the beginning of each line.
   package init(sides: [Side] = [], indentation: String = "  ") {
     self.sides = sides
     self.indentation = indentation
@@ -38,7 +38,7 @@ package struct Table {
       let cells = row.enumerated().map { column, cell in
         let gap = String(repeating: " ", count: max(0, widths[column] - cell.count))
         if column < sides.count, sides[column] == .right { return gap + cell }
-        // Nothing stands at the end of a line for nothing.
+        // No spaces at the end of a line.
         return row[(column + 1)...].allSatisfy(\.isEmpty) ? cell : cell + gap
       }
       var line = cells.joined(separator: "  ")

@@ -53,7 +53,8 @@ package enum Wording {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
   }
 
-  /// A text that moves no cursor and ends no line: what a terminal would obey is shown as spaces and marks.
+  /// A text that moves no cursor and ends no line: what a terminal would obey is shown as spaces
+  /// and marks.
   package static func plain(_ text: String) -> String { HarmlessText.line(text) }
 
   /// The lines of a text, which have so many characters at most unless a word has more.

@@ -1,6 +1,6 @@
 import CompositeOperations
 
-/// An ordered list of what happened, written from any thread.
+/// An ordered list of events, recorded from any thread.
 ///
 /// Tests compare ``events`` with the expected order, and wait for an event instead of sleeping.
 ///
@@ -29,12 +29,12 @@ public final class EventRecorder<Event: Sendable & Equatable>: Sendable {
   /// Makes an empty recorder.
   public init() {}
 
-  /// Everything recorded so far, in order.
+  /// The events so far, in order.
   public var events: [Event] {
     state.withLock { $0.events }
   }
 
-  /// How many events were recorded so far.
+  /// The number of events so far.
   public var count: Int {
     state.withLock { $0.events.count }
   }
@@ -49,7 +49,7 @@ public final class EventRecorder<Event: Sendable & Equatable>: Sendable {
     events.contains(event)
   }
 
-  /// Appends `event`, then resumes those who waited for it.
+  /// Appends `event`, then resumes the tasks that waited for it.
   public func record(_ event: Event) {
     let waiting: (events: [Event], waiters: [Waiter])? = state.withLock { state in
       state.events.append(event)
@@ -59,10 +59,12 @@ public final class EventRecorder<Event: Sendable & Equatable>: Sendable {
     for waiter in waiting.waiters where waiter.condition(waiting.events) { resume(waiter.number) }
   }
 
-  /// Suspends the task until a condition holds for the events, or until the task is cancelled, as by the time limit of a test.
+  /// Suspends the task until the events meet a condition, or until the task is cancelled, as by the
+  /// time limit of a test.
   ///
-  /// - Parameter condition: what has to hold; it must hold for later events too, once it does. Called under no lock, now and
-  ///   after each event, by those who record.
+  /// - Parameter condition: whether the events meet it. Once true, it has to stay true when more
+  ///   events follow. Called outside of all locks, now and after each event, on the thread that
+  ///   records.
   public func wait(until condition: @escaping @Sendable (_ events: [Event]) -> Bool) async {
     let number = state.withLock { state in
       state.lastNumber += 1
@@ -74,13 +76,13 @@ public final class EventRecorder<Event: Sendable & Equatable>: Sendable {
           state.waiters.append(Waiter(number: number, condition: condition, continuation: continuation))
           return state.events
         }
-        // A cancel that comes after this look finds the waiter.
+        // A later cancel finds the waiter.
         if Task.isCancelled || condition(events) { resume(number) }
       }
     } onCancel: {
       resume(number)
     }
-    // As in Gate: ThreadSanitizer learns from the lock that what was recorded came first.
+    // As in Gate: the lock tells ThreadSanitizer that the event was recorded before.
     state.withLock { _ in }
   }
 

@@ -1,8 +1,9 @@
 import CompositeOperations
 
-/// A door that is closed until somebody opens it.
+/// A door that is closed until it is opened.
 ///
-/// Tests use gates where others would sleep: the code under test waits at the gate, or opens it to say that it came by.
+/// Tests use gates instead of sleeping: the code under test waits at a gate, or opens one to say
+/// how far it has come.
 ///
 /// ```swift
 /// let started = Gate(), release = Gate()
@@ -13,7 +14,8 @@ import CompositeOperations
 /// }
 /// ```
 ///
-/// It stays open until somebody closes it. All of it may be used from any thread, and by any number of tasks at once.
+/// An open gate stays open until ``close()``. All members may be used from any thread, and by any
+/// number of tasks at once.
 public final class Gate: Sendable {
   private struct State {
     var isOpen: Bool
@@ -23,7 +25,7 @@ public final class Gate: Sendable {
 
   private let state: LockBox<State>
 
-  /// Makes a gate, closed unless told otherwise.
+  /// Makes a gate, which is closed by default.
   public init(isOpen: Bool = false) {
     state = LockBox(State(isOpen: isOpen))
   }
@@ -33,9 +35,10 @@ public final class Gate: Sendable {
     state.withLock { $0.isOpen }
   }
 
-  /// Opens the gate and lets everyone through, in the order in which they came. Opening an open gate does nothing.
+  /// Opens the gate for all that wait, in the order in which they came. Opening an open gate does
+  /// nothing.
   ///
-  /// Callbacks run on the calling thread, under no lock, before this returns.
+  /// Callbacks run on the calling thread, outside of all locks, before this returns.
   public func open() {
     let callbacks = state.withLock { state in
       state.isOpen = true
@@ -45,12 +48,14 @@ public final class Gate: Sendable {
     for callback in callbacks { callback.body() }
   }
 
-  /// Closes the gate: whoever comes from now on waits until it is opened again. Who is through stays through.
+  /// Closes the gate. Tasks that come from now on wait until it is opened again; earlier ones are
+  /// not affected.
   public func close() {
     state.withLock { $0.isOpen = false }
   }
 
-  /// Calls `body` once, when the gate is open: at once, on this thread, if it is now; else on the thread that opens it.
+  /// Calls `body` once: at once, on this thread, if the gate is open, else on the thread that opens
+  /// it.
   public func whenOpen(_ body: @escaping @Sendable () -> Void) {
     _ = register(body)
   }
@@ -65,7 +70,8 @@ public final class Gate: Sendable {
 
   /// Suspends the task until the gate is open.
   ///
-  /// - Throws: `CancellationError` as soon as the task is cancelled, unless the gate was opened before.
+  /// - Throws: `CancellationError` as soon as the task is cancelled, unless the gate was opened
+  ///   before.
   public func waitUnlessCancelled() async throws {
     let (cancelled, ended) = (Gate(), LockBox<Bool?>(nil))
     let passed = await withTaskCancellationHandler {
@@ -90,16 +96,16 @@ public final class Gate: Sendable {
     if !passed { throw CancellationError() }
   }
 
-  /// A continuation that is resumed before its task has begun to wait does not tell ThreadSanitizer that whoever opened the gate
-  /// came first. The lock does.
+  /// A continuation that is resumed before its task has begun to wait does not tell ThreadSanitizer
+  /// that the opening of the gate came first. The lock does.
   private func awaitOpener() {
     state.withLock { _ in }
   }
 
-  /// How many callbacks it keeps, with all that they keep.
+  /// The number of callbacks that it retains.
   package var waitingCount: Int { state.withLock { $0.callbacks.count } }
 
-  /// Keeps `body` until the gate opens, or calls it at once. Returns a token by which to forget it.
+  /// Retains `body` until the gate opens, or calls it at once. Returns a token to forget it by.
   package func register(_ body: @escaping @Sendable () -> Void) -> Int? {
     let token: Int? = state.withLock { state in
       guard !state.isOpen else { return nil }
@@ -111,7 +117,8 @@ public final class Gate: Sendable {
     return token
   }
 
-  /// Releases a callback that is not needed any more; otherwise a gate that never opens keeps it as long as it lives.
+  /// Releases a callback that is no longer needed, which a gate that never opens would retain for
+  /// its lifetime.
   package func forget(_ token: Int?) {
     let forgotten = state.withLock { state in
       state.callbacks.firstIndex { $0.token == token }.map { state.callbacks.remove(at: $0) }

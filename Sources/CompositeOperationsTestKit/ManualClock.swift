@@ -11,13 +11,13 @@ import CompositeOperations
 /// #expect(await … is OperationTimeout)
 /// ```
 ///
-/// Everything in the package that waits shares one sleep for all that waits on the same clock: the one that ends first.
-/// So ``sleeperCount`` is 1, however many timeouts are pending on it. ``waitForSleeper(dueIn:)`` and ``nextDeadline`` know
-/// each of them.
+/// Everything in the package that waits on a clock shares one sleep, the one that ends first. So
+/// ``sleeperCount`` is 1, however many timeouts are pending. ``waitForSleeper(dueIn:)`` and
+/// ``nextDeadline`` know each of them.
 ///
-/// All of it may be used from any thread.
+/// All members may be used from any thread.
 public final class ManualClock: Clock, Sendable {
-  /// A moment of a ``ManualClock``: how far it was moved since it was made.
+  /// A moment of a ``ManualClock``: the time that it was moved since it was made.
   public struct Instant: InstantProtocol {
     /// The time since the clock was made.
     public let offset: Duration
@@ -42,11 +42,11 @@ public final class ManualClock: Clock, Sendable {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
-  /// What those who watch the clock wait for.
+  /// What a watcher of the clock waits for.
   private enum Sight {
     case anySleeper
     case sleeper(until: Instant)
-    case nobodySleeps
+    case noSleeper
   }
 
   private struct Watcher {
@@ -61,16 +61,17 @@ public final class ManualClock: Clock, Sendable {
     var sleepers: [Int: Sleeper] = [:]
     /// Sleeps that were cancelled before they began.
     var cancelled: Set<Int> = []
-    /// How many timers of the package's are pending for an instant. A task sleeps for the first of them only.
+    /// How many timers of the package are pending for an instant. A task sleeps for the first of
+    /// them only.
     var timers: [Instant: Int] = [:]
     var watchers: [Watcher] = []
 
     func isSeen(_ sight: Sight) -> Bool {
       switch sight {
       case .anySleeper: return !sleepers.isEmpty
-      case .nobodySleeps: return sleepers.isEmpty
+      case .noSleeper: return sleepers.isEmpty
       case .sleeper(let deadline):
-        // A task sleeps until then, or until the first of timers one of which is for then.
+        // A task sleeps until then, or for the first of several timers, one of which is due then.
         let isTimed = timers[deadline] != nil
         return sleepers.values.contains { $0.deadline == deadline || isTimed && $0.deadline < deadline }
       }
@@ -80,7 +81,7 @@ public final class ManualClock: Clock, Sendable {
       [sleepers.values.map(\.deadline).min(), timers.keys.min()].compactMap { $0 }.min()
     }
 
-    /// Those who have nothing to wait for any more, because what they wait for is there.
+    /// Removes the watchers that have seen what they wait for.
     mutating func takeWatchers() -> [Watcher] {
       let seen = watchers.filter { isSeen($0.sight) }
       if !seen.isEmpty { watchers = watchers.filter { !isSeen($0.sight) } }
@@ -90,10 +91,10 @@ public final class ManualClock: Clock, Sendable {
 
   private let state = LockBox(State())
 
-  /// Makes a clock that shows zero.
+  /// Makes a clock at zero.
   public init() {}
 
-  /// What the clock shows.
+  /// The present moment of the clock.
   public var now: Instant { state.withLock { $0.now } }
 
   /// Zero: the clock is exact.
@@ -104,13 +105,13 @@ public final class ManualClock: Clock, Sendable {
   /// How many tasks sleep on the clock.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-  /// When the first of the tasks that sleep on the clock is to wake, or the first of the timers that are pending on it is
-  /// due; nil if there is none.
+  /// The first moment in which a task that sleeps on the clock wakes, or a pending timer is due;
+  /// nil if there is none.
   public var nextDeadline: Instant? { state.withLock { $0.nextDeadline } }
 
-  /// Moves the clock forward, and wakes those whose time has come, the earliest first.
+  /// Moves the clock forward, and wakes the tasks whose time has come, the earliest first.
   ///
-  /// What they do then happens on other threads, after this has returned: wait for its effect, such as an outcome.
+  /// They go on on other threads, after this has returned: wait for the effect, such as an outcome.
   ///
   /// - Parameter duration: how far. Traps if it is negative.
   public func advance(by duration: Duration) {
@@ -125,7 +126,7 @@ public final class ManualClock: Clock, Sendable {
 
   /// Moves the clock forward to ``nextDeadline``.
   ///
-  /// - Returns: how far it was moved; nil if no task sleeps, and no timer is pending.
+  /// - Returns: how far the clock was moved; nil if no task sleeps, and no timer is pending.
   @discardableResult
   public func advanceToNextSleeper() -> Duration? {
     var moved: Duration?
@@ -137,23 +138,25 @@ public final class ManualClock: Clock, Sendable {
     return moved
   }
 
-  /// Waits until a task sleeps on the clock, or until the waiting task is cancelled, as by the time limit of a test.
+  /// Waits until a task sleeps on the clock, or until the waiting task is cancelled, as by the time
+  /// limit of a test.
   public func waitForSleeper() async {
     await wait(for: .anySleeper)
   }
 
-  /// Waits until a task sleeps on the clock that is to wake this long from now, or a timer is pending that is due then,
-  /// whatever else is on the clock. Ends too when the waiting task is cancelled.
+  /// Waits until a task sleeps on the clock that wakes this long from now, or a timer is pending
+  /// that is due then, whatever else is on the clock. Also returns when the waiting task is
+  /// cancelled.
   ///
-  /// - Parameter duration: counted from what the clock shows when this is called.
+  /// - Parameter duration: counted from the present moment of the clock.
   public func waitForSleeper(dueIn duration: Duration) async {
     await wait(for: .sleeper(until: now.advanced(by: duration)))
   }
 
-  /// Waits until no task sleeps on the clock: what waited was cancelled, or its time has come. Ends too when the waiting task is
-  /// cancelled.
-  public func waitUntilNobodySleeps() async {
-    await wait(for: .nobodySleeps)
+  /// Waits until no task sleeps on the clock: each was cancelled, or its time has come. Also
+  /// returns when the waiting task is cancelled.
+  public func waitUntilIdle() async {
+    await wait(for: .noSleeper)
   }
 
   private func wait(for sight: Sight) async {
@@ -164,7 +167,7 @@ public final class ManualClock: Clock, Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
-          // A cancel that comes after this look finds the watcher.
+          // A later cancel finds the watcher.
           let isOver = state.isSeen(sight) || Task.isCancelled
           if !isOver { state.watchers.append(Watcher(number: number, sight: sight, continuation: continuation)) }
           return isOver
@@ -192,9 +195,9 @@ public final class ManualClock: Clock, Sendable {
     for watcher in watchers { watcher.continuation.resume() }
   }
 
-  // MARK: - For those who wait
+  // MARK: - For code that waits
 
-  /// Sleeps until the clock was moved to `deadline`.
+  /// Sleeps until the clock reaches `deadline`.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
@@ -202,7 +205,7 @@ public final class ManualClock: Clock, Sendable {
       state.lastNumber += 1
       return state.lastNumber
     }
-    // A cancel may come between the waking and the end of the handler, and leave its mark.
+    // A cancel between the waking and the end of the handler may leave its mark.
     defer { state.withLock { _ = $0.cancelled.remove(number) } }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -243,7 +246,7 @@ public final class ManualClock: Clock, Sendable {
 extension ManualClock: TimerWatchingClock {
   package func pendingTimersDidChange(by difference: Int, at deadline: Instant) {
     let seen: [Watcher] = state.withLock { state in
-      // Those whose time has come are gone already.
+      // A timer whose time has come is gone already.
       guard deadline > state.now else { return [] }
       let count = state.timers[deadline, default: 0] + difference
       state.timers[deadline] = count == 0 ? nil : count

@@ -1,6 +1,6 @@
 public import CompositeOperations
 
-/// A network that tests switch on and off.
+/// A network that a test switches on and off.
 ///
 /// ```swift
 /// let network = ManualReachabilityMonitor(isReachable: false)
@@ -10,7 +10,7 @@ public import CompositeOperations
 /// network.isReachable = true
 /// ```
 ///
-/// All of it may be used from any thread, and by any number of tasks at once.
+/// All members may be used from any thread, and by any number of tasks at once.
 public final class ManualReachabilityMonitor: ReachabilityMonitor {
   private struct State {
     var isReachable: Bool
@@ -18,7 +18,7 @@ public final class ManualReachabilityMonitor: ReachabilityMonitor {
     var watchers: [Int: AsyncStream<Bool>.Continuation] = [:]
     var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Takes out those who have what they waited for.
+    /// Removes the waiters whose number of watchers is reached.
     mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
       let ready = waiters.filter { $0.count == watchers.count }.map(\.continuation)
       waiters.removeAll { $0.count == watchers.count }
@@ -28,27 +28,29 @@ public final class ManualReachabilityMonitor: ReachabilityMonitor {
 
   private let state: LockBox<State>
 
-  /// Makes a network that can be reached, unless told otherwise.
+  /// Makes a network that can be reached by default.
   public init(isReachable: Bool = true) {
     state = LockBox(State(isReachable: isReachable))
   }
 
-  /// Whether the network can be reached. Those who watch are told each value that this is set to, in order.
+  /// Whether the network can be reached. Watchers get each value that this is set to, in order.
   public var isReachable: Bool {
     get { state.withLock { $0.isReachable } }
     set {
       state.withLock { state in
         state.isReachable = newValue
-        // Inside, so that everyone is told in the same order; this calls nobody, and only fills buffers.
+        // Inside of the lock, so that all get the same order. It calls no other code, and only
+        // fills buffers.
         for watcher in state.watchers.values { watcher.yield(newValue) }
       }
     }
   }
 
-  /// How many watch now.
+  /// The present number of watchers.
   public var watcherCount: Int { state.withLock { $0.watchers.count } }
 
-  /// Suspends the task until that many watch, no more and no less. Cancelling the task does not end the wait.
+  /// Suspends the task until there are exactly that many watchers. Cancelling the task does not end
+  /// the wait.
   public func wait(forWatchers count: Int) async {
     await withCheckedContinuation { continuation in
       let ready = state.withLock { state in
@@ -59,7 +61,8 @@ public final class ManualReachabilityMonitor: ReachabilityMonitor {
     }
   }
 
-  /// Whether the network can be reached: first as it is now, then each value that ``isReachable`` is set to.
+  /// Whether the network can be reached: first the present value, then each value that
+  /// ``isReachable`` is set to.
   public func reachability() -> AsyncStream<Bool> {
     AsyncStream { continuation in
       let (number, ready) = state.withLock { state in

@@ -1,7 +1,7 @@
 public import CompositeOperations
 import Foundation
 
-/// An operation that never ends by itself: what a timeout, a deadline or a cancel is tested with.
+/// An operation that never ends by itself, to test timeouts, deadlines and cancels with.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -13,8 +13,9 @@ import Foundation
 /// await never.cancelRequested.wait()
 /// ```
 ///
-/// Cancelled, it settles as cancelled, on the thread that cancels it. One that was made with `holdsOn` is like work that
-/// does not listen: it goes on when it is cancelled, until ``release()``. It can be settled by hand as well.
+/// When it is cancelled, it settles as cancelled, on the thread that cancels it. With `holdsOn` it
+/// is like work that ignores cancellation, and goes on until ``release()``. It can be settled by
+/// hand as well.
 public final class NeverFinishingOperation<Value: Sendable>:
   SimpleOperation<Value>, @unchecked Sendable  // all that is stored is immutable
 {
@@ -25,16 +26,16 @@ public final class NeverFinishingOperation<Value: Sendable>:
   /// Opens when it is cancelled while it executes.
   public let cancelRequested = Gate()
 
-  /// Makes an operation that nobody has started.
+  /// Makes an operation that has not been started.
   ///
   /// - Parameters:
   ///   - name: its name.
-  ///   - holdsOn: whether it goes on when it is cancelled, until it is released.
+  ///   - holdsOn: whether a cancel does not end it until ``release()``.
   public init(name: String? = nil, holdsOn: Bool = false) {
     self.holdsOn = holdsOn
     super.init()
     self.name = name
-    // It is meant to hang.
+    // It hangs on purpose.
     if holdsOn { noteEndsByItself() }
   }
 

@@ -1,14 +1,14 @@
-/// A source of random numbers with a seed: the same seed gives the same numbers, on every machine.
+/// Random numbers with a seed: the same seed gives the same numbers on every machine.
 ///
 /// ```swift
 /// let policy = RetryPolicy(randomSource: SeededRandomNumberGenerator(seed: 7))
 /// ```
 ///
-/// Small and fast (SplitMix64), good enough for tests, and no secret.
+/// Small and fast (SplitMix64), good enough for tests, and not secret.
 public struct SeededRandomNumberGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Makes a generator; any seed is as good as another.
+  /// Makes a generator. Any seed is as good as another.
   public init(seed: UInt64) {
     state = seed
   }

@@ -50,10 +50,10 @@ import Testing
     #expect(error?.problem == "--all is not an option of list.")
   }
 
-  @Test(arguments: ["0", "-3", "11", "2.5", "x"]) func wholeNumberThatCanNotBe_isTold(_ value: String) throws {
+  @Test(arguments: ["0", "-3", "11", "2.5", "x"]) func wholeNumber_outsideItsRange_isReported(_ value: String) throws {
     let parsed = try parse("--width", value)
     let error = #expect(throws: UsageError.self) { try parsed.integer("--width", in: 1...10) }
-    #expect(error?.problem == "--width can not be “\(value)”.")
+    #expect(error?.problem == "--width cannot be “\(value)”.")
     #expect(error?.remedy == "Give a whole number from 1 to 10, for example: --width 8")
   }
 
@@ -66,10 +66,10 @@ import Testing
     #expect(error?.remedy == "Give a whole number from 0 on, for example: --width 8")
   }
 
-  @Test(arguments: ["1.5", "-0.1", "nan", "inf", "x"]) func numberThatCanNotBe_isTold(_ value: String) throws {
+  @Test(arguments: ["1.5", "-0.1", "nan", "inf", "x"]) func number_outsideItsRange_isReported(_ value: String) throws {
     let parsed = try parse("--share", value)
     let error = #expect(throws: UsageError.self) { try parsed.number("--share", in: 0...0.9, meaning: "a share") }
-    #expect(error?.problem == "--share can not be “\(value)”.")
+    #expect(error?.problem == "--share cannot be “\(value)”.")
     #expect(error?.remedy == "Give a share from 0 to 0.9, for example: --share 0.5")
   }
 

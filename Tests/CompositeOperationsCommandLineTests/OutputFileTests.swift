@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// As a device is, which a test had better not try.
+  /// Like a device, which a test should not write to.
   @Test func write_toPipe_writesAndKeepsIt() throws {
     try withFolder { folder in
       let file = folder.appendingPathComponent("pipe")

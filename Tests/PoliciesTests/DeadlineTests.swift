@@ -32,7 +32,7 @@ struct DeadlineTests {
   func deadline_inTime() async {
     #expect(await outcomeOfStarting(succeeding(1).deadline(instant(5), clock: clock)).value == 1)
     #expect(await outcomeOfStarting(BlockOperation {}.deadline(instant(5), clock: clock)).value != nil)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("Passed before it is started: the operation is settled and never runs", arguments: [false, true], [0, 1])

@@ -49,7 +49,7 @@ struct DelayOperationTests {
     await clock.waitForSleeper()
     delay.cancel()
     #expect(delay.outcome?.isCancelled == true)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("Settled by other code, it cancels its timer at once and is released", arguments: 0..<4)
@@ -74,7 +74,7 @@ struct DelayOperationTests {
     let reference = await run()
     await untilReleased(reference)
     #expect(reference.object == nil)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("Settled before it starts, it sets no timer when it is started")

@@ -58,7 +58,7 @@ struct OldPainsTests {
     await onThread { queue.waitUntilAllOperationsAreFinished() }
     holder.cancel()
     #expect(await settled(holder).isCancelled)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("Pain 11: a task that is cancelled before, while or after it awaits a policy throws, and the work is cancelled")

@@ -55,7 +55,7 @@ struct PolicyMixTests {
       // An operation that other code settled may still be making an attempt, which is cancelled;
       // observers may still be running.
       if !(await Patience.reached { world.isOver && world.complaints.isEmpty }) { complaints = world.complaints }
-      await world.clock.waitUntilNobodySleeps()
+      await world.clock.waitUntilIdle()
       let keeper = Timekeeper.of(world.clock)
       if !(await Patience.reached { keeper.pendingCount == 0 }) { complaints.append("timers are left") }
       if !(await Patience.reached { recorder.timeline.entries.allSatisfy { $0.settled != nil } }) {

@@ -139,7 +139,7 @@ struct PolicyRaceTests {
     clock.advance(by: .seconds(100))
     #expect((await settled(composite).error as? CompositeError)?.failures.count == 5_000)
     #expect(keeper.pendingCount == 0)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(composite.childOutcomes.filter { $0?.error is OperationTimeout }.count == 5_000)
   }
 

@@ -27,7 +27,7 @@ struct PolicyTreeTests {
     }
     let outcome = await settled(root)
     // Cancelled work may still be winding down.
-    await builder.clock.waitUntilNobodySleeps()
+    await builder.clock.waitUntilIdle()
     let isRight =
       switch (outcome, tree.ending) {
       case (.success, .success), (.failure, .failure), (.cancelled, .cancelled): true

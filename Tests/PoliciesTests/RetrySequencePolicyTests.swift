@@ -60,7 +60,7 @@ struct RetrySequencePolicyTests {
     composite.cancel()
     #expect(await settled(composite).isCancelled)
     // The thread that set the timer may be about to cancel it: it is not the one awaited below.
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
 
     let attempt = CompositeOperation(
       sequence: RetrySequence(everySecond, clock: clock) { $0 == 1 ? failing(TestError.first) : cancelling() })

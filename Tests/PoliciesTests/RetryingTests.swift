@@ -139,7 +139,7 @@ struct RetryingTests {
     retried.cancel()
     #expect(await settled(retried).isCancelled)
     #expect(!made.isOpen)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("An error that the factory throws is the last one; a CancellationError cancels")
@@ -205,7 +205,7 @@ struct RetryingTests {
     await onWorker { duringDelay.start() }
     await clock.waitForSleeper()
     #expect(duringDelay.reject(with: TestError.second))
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(made.events == [1])
   }
 

@@ -184,7 +184,7 @@ struct TimekeeperTests {
     #expect(!released.isOpen)
     keeper.cancel(timer)
     #expect(released.isOpen)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("A timer's action is released when it was called, and the timekeeper with its last timer")

@@ -15,7 +15,7 @@ struct TimeoutTests {
     await clock.waitForSleeper(dueIn: .seconds(3))
     held.finish(with: 7)
     #expect(await settled(timed).value == 7)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     let failed = failing(TestError.first, as: Int.self).timeout(.seconds(1), clock: clock)
     #expect(await outcomeOfStarting(failed).error is TestError)
     #expect(await outcomeOfStarting(cancelling(as: Int.self).timeout(.seconds(1), clock: clock)).isCancelled)
@@ -75,7 +75,7 @@ struct TimeoutTests {
     #expect(!timed.isFinished)
     held.finish(with: 1)
     #expect(await settled(timed).isCancelled)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("Cancelled from outside while it waits after its time: cancelled")
@@ -139,7 +139,7 @@ struct TimeoutTests {
     #expect((await settled(timed).error as? OperationTimeout)?.limit == .seconds(2))
     await held.cancelRequested.wait()
     held.settle(with: .cancelled)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test("When it has settled, its timer keeps nothing")
@@ -169,7 +169,7 @@ struct TimeoutTests {
     #expect(timed.finish(with: 5))
     #expect(never.isCancelled)
     #expect(timed.outcome?.value == 5)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     never.release()
     await finished(never)
     #expect(timed.outcome?.value == 5)
@@ -185,7 +185,7 @@ struct TimeoutTests {
     timed.cancel()
     #expect(!timed.finish(with: 5))
     #expect(timed.outcome?.isCancelled == true)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     never.release()
     await finished(never)
   }

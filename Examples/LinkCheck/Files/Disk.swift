@@ -12,8 +12,8 @@ import Darwin
 
 /// What is on the disk, at absolute paths of any length.
 ///
-/// The system refuses paths of more than some thousand bytes, but folders can be nested deeper than that. Such a path is
-/// followed piece by piece, each from the folder that the one before led to.
+/// The system refuses paths of more than some thousand bytes, but folders can be nested deeper than
+/// that. Such a path is followed piece by piece, each from the folder that the one before led to.
 enum Disk {
   enum Kind: Sendable {
     case file, folder, link
@@ -47,7 +47,8 @@ enum Disk {
     }
   }
 
-  /// What is at `path`; nil when nothing is. Without `followingLinks`, a symbolic link at its end is one.
+  /// What is at `path`; nil when nothing is. Without `followingLinks`, a symbolic link at its end
+  /// is one.
   static func kind(at path: String, followingLinks: Bool = true) throws(Failure) -> Kind? {
     do throws(Failure) {
       var status = stat()
@@ -85,7 +86,7 @@ enum Disk {
     case .file?: break
     case .folder?, .link?, .other?: throw Failure.notAFile
     }
-    // Should a pipe have taken the place of the file, nobody waits for its other end.
+    // If a pipe has taken the place of the file, this does not wait for its other end.
     let descriptor = try reach(path) { openat($0, $1, O_RDONLY | O_NONBLOCK | O_CLOEXEC) }
     return Array(try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).readToEnd() ?? Data())
   }
@@ -93,8 +94,8 @@ enum Disk {
   /// How long a path may be for every system, in bytes.
   private static let longest = 1_000
 
-  /// Calls `body`, which returns a negative number when it fails, with `path` or, when that is too long, with the rest of
-  /// it and the folder in which the rest starts.
+  /// Calls `body`, which returns a negative number when it fails, with `path` or, when that is too
+  /// long, with the rest of it and the folder in which the rest starts.
   @discardableResult
   private static func reach(
     _ path: String, _ body: (_ folder: Int32, _ name: String) -> Int32

@@ -19,7 +19,7 @@ struct FileFinder: Sendable {
 
   /// Every file once, in the order of the paths and by name within a folder.
   ///
-  /// - Parameter isCancelled: Asked now and then; a search that is not wanted any more ends early.
+  /// - Parameter isCancelled: Asked now and then; a search that is no longer wanted ends early.
   func find(_ paths: [String], isCancelled: () -> Bool = { false }) throws -> [SourceFile] {
     let givenRoot = try root.map(checkedRoot)
     var files: [SourceFile] = []
@@ -68,9 +68,9 @@ struct FileFinder: Sendable {
     return files
   }
 
-  /// The files in `folder` and below. Folders are kept on a list, so that no depth is too much; links to folders are
-  /// not followed, so that no circle is. A folder below that cannot be read is listed like a file that cannot, and so is
-  /// one of which not all is known.
+  /// The files in `folder` and below. Folders are kept on a list, so that no depth is too much;
+  /// links to folders are not followed, so that no circle is. A folder below that cannot be read is
+  /// listed like a file that cannot, and so is one of which not all is known.
   private func search(
     _ folder: String, isCancelled: () -> Bool
   ) throws -> [(path: String, kind: SourceFile.Kind)] {
@@ -115,7 +115,8 @@ struct FileFinder: Sendable {
       remedy: "Give an existing folder, for example: --root .")
   }
 
-  /// The Git work tree around `path`, else the current folder when that is around it, else the path's own folder.
+  /// The Git work tree around `path`, else the current folder when that is around it, else the
+  /// path's own folder.
   private func findRoot(for path: String) -> String {
     let folder = Self.isFolder(path) == true ? path : FilePath.parent(of: path)
     var candidate = folder

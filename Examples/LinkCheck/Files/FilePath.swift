@@ -8,7 +8,8 @@ enum FilePath {
     return "/" + normalized(full.split(separator: "/"), from: []).joined(separator: "/")
   }
 
-  /// `parts` followed from the folder `start`, without `.` and `..`. More `..` than there are folders end at the top.
+  /// `parts` followed from the folder `start`, without `.` and `..`. More `..` than there are
+  /// folders end at the top.
   static func normalized(_ parts: [Substring], from start: [Substring]) -> [Substring] {
     var result = start
     for part in parts where part != "." {

@@ -3,8 +3,9 @@ import Foundation
 
 /// What folders contain, each read once.
 ///
-/// Paths are looked up in these listings and not by asking whether a file exists: names are compared letter by letter,
-/// so a link that works only where the disk ignores case is found everywhere.
+/// Paths are looked up in these listings and not by asking whether a file exists: names are
+/// compared letter by letter, so a link that works only where the disk ignores case is found
+/// everywhere.
 final class FolderListings: Sendable {
   enum Entry: Sendable {
     case file, folder
@@ -15,7 +16,8 @@ final class FolderListings: Sendable {
   /// The entries of the folder at `path` by name; nil when there is no such folder.
   func entries(of path: String) -> [String: Entry]? {
     if let known = listings.withLock({ $0[path] }) { return known }
-    // Read outside the lock: two operations may read the same folder, none waits for a disk behind another.
+    // Read outside the lock: two operations may read the same folder, none waits for a disk behind
+    // another.
     guard let names = try? Disk.names(inFolder: path) else { return nil }
     var entries: [String: Entry] = [:]
     for name in names {

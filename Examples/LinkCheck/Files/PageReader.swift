@@ -20,3 +20,25 @@ enum PageReader {
     }
   }
 }
+
+/// How the bytes of a file stand for text.
+enum TextEncoding {
+  /// The text of a file in UTF-8. Files in UTF-16 begin with a mark that says so; everything else
+  /// stays what it is, since links and their syntax are the same in all encodings that begin with
+  /// ASCII.
+  static func utf8(_ bytes: [UInt8]) -> [UInt8] {
+    switch (bytes.first, bytes.dropFirst().first) {
+    case (0xFF, 0xFE): utf8(bytes, high: 1)
+    case (0xFE, 0xFF): utf8(bytes, high: 0)
+    default: bytes
+    }
+  }
+
+  /// - Parameter high: which byte of each two is the high one. The first two are the mark.
+  private static func utf8(_ bytes: [UInt8], high: Int) -> [UInt8] {
+    let units = stride(from: 2, to: bytes.count - 1, by: 2).map { index in
+      UInt16(bytes[index + high]) << 8 | UInt16(bytes[index + 1 - high])
+    }
+    return Array(String(decoding: units, as: UTF16.self).utf8)
+  }
+}

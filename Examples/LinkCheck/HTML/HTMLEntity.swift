@@ -1,6 +1,7 @@
 /// Character references: `&amp;`, `&#38;`, `&#x26;`.
 enum HTMLEntity {
-  /// What the reference at `start`, where an ampersand stands, means, and where it ends. Nil when it is none.
+  /// What the reference at `start`, where an ampersand stands, means, and where it ends. Nil when
+  /// it is none.
   static func decoded(in bytes: ArraySlice<UInt8>, at start: Int) -> (text: String, end: Int)? {
     let name = bytes[(start + 1)...].prefix(32).prefix { $0.isLetterOrDigit || $0 == .hash }
     guard name.endIndex < bytes.endIndex, bytes[name.endIndex] == .semicolon,
@@ -35,7 +36,8 @@ enum HTMLEntity {
     return Unicode.Scalar(code).map { code == 0 ? "\u{FFFD}" : String(Character($0)) } ?? "\u{FFFD}"
   }
 
-  /// The names that are met in addresses and headings: the special characters, Latin letters, and common marks.
+  /// The names that are met in addresses and headings: the special characters, Latin letters, and
+  /// common marks.
   private static let named: [String: String] = {
     var names = [
       "amp": "&", "AMP": "&", "lt": "<", "LT": "<", "gt": ">", "GT": ">", "quot": "\"", "QUOT": "\"", "apos": "'",

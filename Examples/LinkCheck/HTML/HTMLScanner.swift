@@ -92,12 +92,14 @@ struct HTMLScanner {
     }
   }
 
-  /// Whether a `<link>` only tells the browser which servers to greet early: its address is no document's.
+  /// Whether a `<link>` only tells the browser which servers to greet early: its address is no
+  /// document's.
   private static func namesOriginOnly(_ relation: String) -> Bool {
     relation.lowercased().split(whereSeparator: \.isWhitespace).contains { $0 == "preconnect" || $0 == "dns-prefetch" }
   }
 
-  /// `<meta http-equiv="refresh" content="0; url=other.html">`. Without an address the page only reloads itself.
+  /// `<meta http-equiv="refresh" content="0; url=other.html">`. Without an address the page only
+  /// reloads itself.
   private mutating func addForward(_ tag: HTMLTag) {
     guard let content = tag.attributes.first(where: { $0.name == "content" }),
       let mark = content.value.lowercased().range(of: "url=")

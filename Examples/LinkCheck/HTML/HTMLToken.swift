@@ -35,7 +35,8 @@ struct HTMLTokens {
   private var sections = MarkSearch("]]>")
   private var declarations = MarkSearch(">")
 
-  /// - Parameter isStrict: Whether only well-formed tags count, as in Markdown; browsers put up with more.
+  /// - Parameter isStrict: Whether only well-formed tags count, as in Markdown; browsers put up
+  ///   with more.
   init(_ bytes: [UInt8], isStrict: Bool) {
     self.bytes = bytes
     self.isStrict = isStrict

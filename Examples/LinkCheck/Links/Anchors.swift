@@ -4,7 +4,8 @@ struct Anchors {
   private(set) var names: Set<String> = []
   private var counts: [String: Int] = [:]
 
-  /// Adds the anchor of a heading. The second of two equal ones gets `-1` at its end, the next one `-2`.
+  /// Adds the anchor of a heading. The second of two equal ones gets `-1` at its end, the next one
+  /// `-2`.
   mutating func addHeading(_ text: String) {
     let slug = Self.slug(text)
     var name = slug

@@ -4,8 +4,8 @@ import Foundation
 enum LinkTarget: Equatable, Sendable {
   /// Something to request. The URL has no fragment.
   case web(URL)
-  /// A file or folder. A path of nil is the page itself; one with `/` at its front starts at the root. The fragment is
-  /// as it was written: pages may have names with percent signs in them.
+  /// A file or folder. A path of nil is the page itself; one with `/` at its front starts at the
+  /// root. The fragment is as it was written: pages may have names with percent signs in them.
   case local(path: String?, fragment: String?)
   /// Something that cannot be checked here, such as a mail address.
   case skipped(scheme: String)

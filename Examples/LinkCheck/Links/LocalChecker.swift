@@ -4,7 +4,8 @@ import Foundation
 /// Checks links to files, folders and anchors.
 struct LocalChecker: Sendable {
   let listings: FolderListings
-  /// The names that links can point at, by the path of the page. Fragments of other pages are not checked.
+  /// The names that links can point at, by the path of the page. Fragments of other pages are not
+  /// checked.
   let anchors: [String: Set<String>]
   /// The paths of the pages whose anchors are not known, as they could not be read.
   let unreadable: Set<String>
@@ -19,7 +20,8 @@ struct LocalChecker: Sendable {
   static func resolve(_ path: String?, from file: SourceFile, in listings: FolderListings) -> Resolution {
     guard let path else { return .page(path: file.path) }
     let start = path.hasPrefix("/") ? file.root : FilePath.parent(of: file.path)
-    // Steps are counted on the way, not only at the end: no link may leave the root, even if it came back.
+    // Steps are counted on the way, not only at the end: no link may leave the root, even if it
+    // came back.
     var parts = FilePath.relative(start, to: file.root).split(separator: "/").filter { $0 != "." }
     for part in path.split(separator: "/") where part != "." {
       if part != ".." {
@@ -92,7 +94,8 @@ struct LocalChecker: Sendable {
     return .broken(reason: "no anchor #\(decoded); did you mean #\(nearest)?")
   }
 
-  /// Fragments that need no name in the page: its top, a search for text, and GitHub's line numbers.
+  /// Fragments that need no name in the page: its top, a search for text, and GitHub's line
+  /// numbers.
   private static func isAlwaysThere(_ fragment: String) -> Bool {
     if fragment.isEmpty || fragment.lowercased() == "top" || fragment.hasPrefix(":~:") { return true }
     return isLines(fragment)

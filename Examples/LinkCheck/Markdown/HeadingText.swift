@@ -1,4 +1,5 @@
-/// The text that inline markup shows, as far as the anchors of headings need it: without the underscores of emphasis.
+/// The text that inline markup shows, as far as the anchors of headings need it: without the
+/// underscores of emphasis.
 ///
 /// Asterisks and the like may stay, no anchor contains them; underscores may be letters of a name.
 struct HeadingText {

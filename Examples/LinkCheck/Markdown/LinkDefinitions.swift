@@ -35,7 +35,8 @@ struct LinkDefinitions {
     else { return nil }
     let offset = LinkSyntax.skipWhitespace(in: bytes, from: labelEnd + 1)
     guard let (destination, end) = LinkSyntax.destination(in: bytes, at: offset), end > offset else { return nil }
-    // A title may follow on the same line or the next. One that is none leaves the definition whole if it stood below.
+    // A title may follow on the same line or the next. One that is none leaves the definition whole
+    // if it stood below.
     let titleStart = LinkSyntax.skipWhitespace(in: bytes, from: end)
     if titleStart > end, let titleEnd = LinkSyntax.titleEnd(in: bytes, at: titleStart),
       let lineEnd = endOfLine(in: bytes, from: titleEnd)

@@ -1,6 +1,8 @@
-/// The parts that Markdown's links and their definitions are made of. Each is nil when it does not stand at the index.
+/// The parts that Markdown's links and their definitions are made of. Each is nil when it does not
+/// stand at the index.
 enum LinkSyntax {
-  /// A destination, in angle brackets or bare, without its escapes, and where it ends. A bare one may be empty.
+  /// A destination, in angle brackets or bare, without its escapes, and where it ends. A bare one
+  /// may be empty.
   static func destination(in bytes: [UInt8], at start: Int) -> (text: String, end: Int)? {
     guard start < bytes.count else { return nil }
     return bytes[start] == .less ? bracketed(bytes, start) : bare(bytes, start)
@@ -19,8 +21,9 @@ enum LinkSyntax {
     return nil
   }
 
-  /// How deep parentheses may be nested in a bare destination. CommonMark leaves the limit to its implementations; this is
-  /// that of cmark. Without one, every `(` of a text that never closes them would be followed to its end.
+  /// How deep parentheses may be nested in a bare destination. CommonMark leaves the limit to its
+  /// implementations; this is that of cmark. Without one, every `(` of a text that never closes
+  /// them would be followed to its end.
   private static let maxDepth = 32
 
   private static func bare(_ bytes: [UInt8], _ start: Int) -> (text: String, end: Int)? {

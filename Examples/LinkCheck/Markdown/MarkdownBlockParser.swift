@@ -1,7 +1,8 @@
-/// Cuts a Markdown file into the blocks that matter for links: paragraphs, headings and raw HTML. Code is left out.
+/// Cuts a Markdown file into the blocks that matter for links: paragraphs, headings and raw HTML.
+/// Code is left out.
 ///
-/// It follows the block structure of CommonMark with GitHub's footnotes: quotes and list items are containers around
-/// the rest, line by line.
+/// It follows the block structure of CommonMark with GitHub's footnotes: quotes and list items are
+/// containers around the rest, line by line.
 struct MarkdownBlockParser {
   private enum Container {
     case quote
@@ -20,8 +21,8 @@ struct MarkdownBlockParser {
   private var containers: [Container] = []
   /// Where quotes stand among the containers.
   private var quotes: [Int] = []
-  /// Whether the innermost container is an item that began with a blank line, the last one so far. It ends with the next
-  /// one.
+  /// Whether the innermost container is an item that began with a blank line, the last one so far.
+  /// It ends with the next one.
   private var hasEmptyItem = false
   private var leaf = Leaf.none
   /// The lines of the open paragraph or HTML.
@@ -92,8 +93,9 @@ struct MarkdownBlockParser {
     return containers.count
   }
 
-  /// How many containers a line continues that is blank behind the marks of some quotes: all up to the next quote, but
-  /// not an empty item. The items are not asked one by one: there may be as many of them as there are blank lines.
+  /// How many containers a line continues that is blank behind the marks of some quotes: all up to
+  /// the next quote, but not an empty item. The items are not asked one by one: there may be as
+  /// many of them as there are blank lines.
   private func matchBlankLine(after passedQuotes: Int) -> Int {
     if passedQuotes < quotes.count { return quotes[passedQuotes] }
     return containers.count - (hasEmptyItem ? 1 : 0)
@@ -188,7 +190,8 @@ struct MarkdownBlockParser {
     leaf = .none
   }
 
-  /// The open paragraph without the definitions that it begins with; nil, and still open, when nothing else is left.
+  /// The open paragraph without the definitions that it begins with; nil, and still open, when
+  /// nothing else is left.
   private mutating func takeParagraph() -> Passage? {
     guard isParagraph else { return nil }
     let rest = definitions.take(from: lines.take())

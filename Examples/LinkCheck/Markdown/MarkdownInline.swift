@@ -26,8 +26,8 @@ struct MarkdownInline {
   private var html: HTMLTokens
   private var backticks: BacktickRuns
   private var brackets: [Bracket] = []
-  /// How many of the brackets are around a link. Links hold no links: those of them that are no image's are just
-  /// characters.
+  /// How many of the brackets are around a link. Links hold no links: those of them that are no
+  /// image's are just characters.
   private var bracketsAroundLink = 0
   private var bare: [BareAddress] = []
 
@@ -78,7 +78,8 @@ struct MarkdownInline {
     index += 1
   }
 
-  /// A code span: what stands between two equally long runs of backticks. A run without a partner is text.
+  /// A code span: what stands between two equally long runs of backticks. A run without a partner
+  /// is text.
   private mutating func scanCode() {
     let run = bytes[index...].prefix { $0 == .backtick }
     index = run.endIndex

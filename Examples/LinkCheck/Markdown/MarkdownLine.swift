@@ -1,12 +1,13 @@
 /// One line of a Markdown file while its marks are taken off from the left.
 ///
-/// Each mark costs the same, however long the line is: the line is not copied, and what is asked of its rest after each
-/// mark was found out once, from its end.
+/// Each mark costs the same, however long the line is: the line is not copied, and what is asked of
+/// its rest after each mark was found out once, from its end.
 struct MarkdownLine {
   /// The rest of the line, without the spaces it begins with and without the newline.
   private(set) var content: ArraySlice<UInt8>
 
-  /// How many columns of spaces stand before the content. A tab goes on to the next multiple of four.
+  /// How many columns of spaces stand before the content. A tab goes on to the next multiple of
+  /// four.
   private(set) var indent = 0
 
   /// The column of the content.
@@ -65,8 +66,8 @@ struct MarkdownLine {
 
   /// Takes off the mark of a list item, and returns how far its content is indented.
   ///
-  /// - Parameter interruptsParagraph: Whether a paragraph stands above: then only items with content, and only number
-  ///   one, begin a list.
+  /// - Parameter interruptsParagraph: Whether a paragraph stands above: then only items with
+  ///   content, and only number one, begin a list.
   mutating func takeItemMark(interruptsParagraph: Bool) -> Int? {
     guard indent <= 3, let width = itemMarkWidth(interruptsParagraph: interruptsParagraph) else { return nil }
     var after = self

@@ -90,7 +90,8 @@ struct Report: Encodable, Equatable, Sendable {
     skipped[scheme, default: 0] += 1
   }
 
-  /// Puts the broken links, which were found in two ways, in the order of the files' names and lines.
+  /// Puts the broken links, which were found in two ways, in the order of the files' names and
+  /// lines.
   mutating func sort() {
     broken.sort { ($0.file, $0.line, $0.link) < ($1.file, $1.line, $1.link) }
   }

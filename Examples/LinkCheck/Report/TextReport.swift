@@ -8,7 +8,7 @@ extension Report {
       guard !findings.isEmpty else { return }
       var table = Table()
       for finding in findings {
-        // Names and links may come from anybody.
+        // Names and links may come from strangers.
         table.add(
           Wording.plain("\(finding.file):\(finding.line)"), Wording.plain(finding.link), Wording.plain(remark(finding)))
       }

@@ -1,10 +1,10 @@
 import CompositeOperations
 import Foundation
 
-/// Decides, reply by reply, how to find out whether a link is good. It asks nobody itself.
+/// Decides, reply by reply, how to find out whether a link is good. It makes no requests itself.
 ///
-/// HEAD comes first, GET where the server refuses HEAD. Redirects are followed one by one. Replies and failures that
-/// may pass are faults, after which it can be asked again.
+/// HEAD comes first, GET where the server refuses HEAD. Redirects are followed one by one. Replies
+/// and failures that may pass are faults, after which it can be asked again.
 struct LinkInquiry: Sendable {
   enum Step: Equatable, Sendable {
     case request(Request.Method, URL)
@@ -12,7 +12,7 @@ struct LinkInquiry: Sendable {
     case fail(PassingFault)
   }
 
-  /// Whoever asks for a longer pause is not asked again.
+  /// A server that asks for a longer pause is not asked again.
   private static let longestRetryAfter = Duration.seconds(60)
   private static let maxRedirects = 10
 
@@ -57,8 +57,8 @@ struct LinkInquiry: Sendable {
     return request
   }
 
-  /// - Parameter keepsMethod: A server that fails may fail at HEAD only, and is asked with GET from then on. One that
-  ///   is merely busy is left with the cheaper method.
+  /// - Parameter keepsMethod: A server that fails may fail at HEAD only, and is asked with GET from
+  ///   then on. One that is merely busy is left with the cheaper method.
   private mutating func fault(_ reply: Reply, keepsMethod: Bool) -> Step {
     guard reply.retryAfter ?? .zero <= LinkInquiry.longestRetryAfter else { return .conclude(broken(reply)) }
     if !keepsMethod { method = .get }
@@ -104,11 +104,11 @@ struct LinkInquiry: Sendable {
   }
 }
 
-/// A link can not be judged now, and may be asked for again.
+/// A link cannot be judged now, and may be asked for again.
 struct PassingFault: Error, Equatable {
   let reason: String
   /// How long the server asks to be left alone.
   var retryAfter: Duration?
-  /// What the link is if nobody asks again.
+  /// The verdict if the link is not asked for again.
   let verdict: Verdict
 }

@@ -2,11 +2,11 @@ import CompositeOperations
 import ExampleSupport
 import Foundation
 
-/// One attempt to find out whether a web link is good: as many requests as redirects and refusals make necessary, and
-/// at the end an operation that has the verdict as its value.
+/// One attempt to find out whether a web link is good: as many requests as redirects and refusals
+/// make necessary, and at the end an operation that has the verdict as its value.
 ///
-/// A link that turns out broken is no failure of the sequence: the check succeeded. It fails with a ``PassingFault``
-/// if it is worth another attempt, which goes on where this one was.
+/// A link that turns out broken is no failure of the sequence: the check succeeded. It fails with a
+/// ``PassingFault`` if it is worth another attempt, which goes on where this one was.
 struct LinkSequence: CompositeOperation.Sequence, Sendable {
   private let inquiry: Shared<LinkInquiry>
   private let timeout: Duration

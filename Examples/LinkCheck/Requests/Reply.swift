@@ -25,7 +25,8 @@ struct Reply: Equatable, Sendable {
     retryAfter = answer.retryAfter
   }
 
-  /// The status with its name, such as `404 not found`. Platforms differ in the case of its letters.
+  /// The status with its name, such as `404 not found`. Platforms differ in the case of its
+  /// letters.
   static func description(of status: Int) -> String {
     "\(status) \(HTTPURLResponse.localizedString(forStatusCode: status).lowercased())"
   }

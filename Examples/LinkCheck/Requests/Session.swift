@@ -5,7 +5,8 @@ import FoundationNetworking
 #endif
 
 extension URLSession {
-  /// A session for checking links: it remembers nothing, and leaves it to us how many requests a server gets.
+  /// A session for checking links: it remembers nothing, and leaves it to us how many requests a
+  /// server gets.
   static func forLinks(perHost: Int) -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = perHost

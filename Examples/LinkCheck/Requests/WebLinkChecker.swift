@@ -6,7 +6,8 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Finds out whether web links are good, by asking their servers, each of which gets so many requests at a time.
+/// Finds out whether web links are good, by asking their servers, each of which gets so many
+/// requests at a time.
 struct WebLinkChecker<Time: Clock<Duration>>: Sendable {
   private let timeout: Duration
   private let policy: RetryPolicy

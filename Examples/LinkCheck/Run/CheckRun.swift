@@ -2,8 +2,8 @@ import CompositeOperations
 import Foundation
 import OperationTimelines
 
-/// The whole job as one operation: find the files, read them, read the pages they link to, check the links, and make
-/// the report, which is the last of its values.
+/// The whole job as one operation: find the files, read them, read the pages they link to, check
+/// the links, and make the report, which is the last of its values.
 struct CheckRun: Sendable {
   let options: Options
   let findings = Findings()
@@ -40,7 +40,8 @@ struct CheckRun: Sendable {
       })
   }
 
-  /// Reads the files, in parallel. `forEach` makes an operation only when it can run, however many files there are.
+  /// Reads the files, in parallel. `forEach` makes an operation only when it can run, however many
+  /// files there are.
   private func read(_ files: [SourceFile]) -> SimpleOperation<[Page]> {
     let reading = forEach(files, maxConcurrent: options.width) { file in
       named(file.name, SimpleOperation<Page> { $0.finish(with: PageReader.read(file)) })
@@ -71,11 +72,11 @@ struct CheckRun: Sendable {
       })
   }
 
-  /// Checks the links to files in one group and the links to each server in another, of which so many are at work at a
-  /// time.
+  /// Checks the links to files in one group and the links to each server in another, of which so
+  /// many are at work at a time.
   ///
-  /// How many requests a server gets at a time is the checker's to see to: a link that waits to be asked for again keeps no
-  /// other from its turn.
+  /// How many requests a server gets at a time is the checker's to see to: a link that waits to be
+  /// asked for again keeps no other from its turn.
   private func checkLinks() -> CompositeOperation {
     let checker = WebLinkChecker(options)
     let servers = options.offline ? [] : findings.webLinks

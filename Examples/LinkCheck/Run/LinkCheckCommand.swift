@@ -30,9 +30,10 @@ struct LinkCheckCommand {
     }
   }
 
-  /// Nothing can be told to somebody who does not listen, so that it fails does not matter.
+  /// An error is ignored: there is no other place to report it.
   private func complain(_ error: any Error) {
-    // The names in it may come from anybody, also those on the command line: a shell puts them there for a *.
+    // The names in it may come from strangers, also those on the command line: a shell puts them
+    // there for a *.
     let lines = "\(error)".split(separator: "\n", omittingEmptySubsequences: false).map { Wording.plain(String($0)) }
     let text = lines.joined(separator: "\n")
     try? FileHandle.standardError.write(contentsOf: Data("LinkCheck: \(text)\n".utf8))

@@ -1,7 +1,7 @@
 /// Finds a mark in a text that is read from left to right.
 ///
-/// It remembers its last answer, which holds for every start up to there. So a text with many beginnings and no end is
-/// read to its end once, not for each of them.
+/// It remembers its last answer, which holds for every start up to there. So a text with many
+/// beginnings and no end is read to its end once, not for each of them.
 struct MarkSearch {
   private let mark: StaticString
   private var answer: (start: Int, found: Int?)?

@@ -1,6 +1,7 @@
 /// A run of source text, as bytes, that still knows on which line of its file each byte stood.
 ///
-/// What a block of Markdown says is often not one piece of its file: the marks of quotes and lists stand in between.
+/// What a block of Markdown says is often not one piece of its file: the marks of quotes and lists
+/// stand in between.
 struct Passage: Equatable, Sendable {
   private(set) var bytes: [UInt8] = []
   private var starts: [(offset: Int, line: Int)] = []

@@ -4,11 +4,12 @@ import Foundation
 
 /// Undoes the content codings of a body, piece by piece, and knows whether the body was whole.
 ///
-/// libcurl could do it, but does not look at the end of a packed body, so that one which was cut short would be taken.
+/// libcurl could do it, but does not check the end of a packed body, and would accept one that is
+/// cut short.
 final class BodyUnpacker {
   /// The packed bytes contradict themselves.
   struct Damaged: Error {}
-  /// What comes out between two codings is out of proportion.
+  /// The output between two codings is out of proportion.
   struct TooLarge: Error {}
 
   /// One coding. A stream ends where it says so; gzip may have another one behind that.
@@ -17,7 +18,7 @@ final class BodyUnpacker {
     private var stream: UnsafeMutableRawPointer
     private(set) var isAtEnd = false
     private var hasBegun = false
-    /// Taken in before it was known which of the two formats of “deflate” it is.
+    /// Read before it was known which of the two formats of “deflate” it is.
     private var firstByte: UInt8?
     private var membersWithoutBytes = 0
     private(set) var taken = 0
@@ -42,7 +43,7 @@ final class BodyUnpacker {
         if isAtEnd {
           // What follows the end of a body is another member of it, or padding.
           guard format == .gzip, rest[0] == 0x1F else { return }
-          // Members without content would keep the other requests waiting.
+          // Members without content would delay the other requests.
           membersWithoutBytes += 1
           guard membersWithoutBytes <= BodyUnpacker.mostEmptyMembers else { throw Damaged() }
           _ = composite_operations_zlib_restart(stream)
@@ -65,7 +66,7 @@ final class BodyUnpacker {
         taken += used
         given += written
         if written > 0 { membersWithoutBytes = 0 }
-        // Also if it is nothing: whoever wants no more says so then.
+        // Also if it is nothing: the receiver may want no more.
         try body(UnsafeRawBufferPointer(rebasing: room[..<written]))
         if used == 0, written == 0, !isAtEnd { return }
         rest = UnsafeRawBufferPointer(rebasing: rest[used...])
@@ -101,19 +102,19 @@ final class BodyUnpacker {
     case gzip, deflate
   }
 
-  /// What may be asked for: what can be unpacked. Nil where zlib was not found.
+  /// The codings that can be unpacked, to ask for. Nil if zlib was not found.
   static let acceptedCodings: String? = composite_operations_zlib_load() ? "gzip, deflate" : nil
-  /// More codings than anybody needs, and fewer than would keep the others waiting.
+  /// More codings than servers use, and fewer than would delay other requests.
   static let mostCodings = 2
-  /// How many members of a stream may follow each other that have no content.
+  /// How many members of a stream without content may follow each other.
   static let mostEmptyMembers = 16
-  /// How much what comes out between two codings may be larger than what went in, beside a mebibyte.
+  /// How many times larger the output between two codings may be than the input, beside a mebibyte.
   private static let mostGrowth = 64
 
   private let stages: [Stage]
   private let rooms: [UnsafeMutableRawBufferPointer]
 
-  /// Nil if there is nothing to undo, or a coding that was not asked for: then the body is left as it comes.
+  /// Nil if there is no coding, or one that was not asked for. Then the body stays as it is.
   ///
   /// - Parameter codings: the value of `Content-Encoding`.
   /// - Throws: ``Damaged`` if there are too many.
@@ -122,7 +123,7 @@ final class BodyUnpacker {
     let names = codings.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
       .filter { $0 != "identity" && !$0.isEmpty }
     guard names.count <= BodyUnpacker.mostCodings else { throw Damaged() }
-    // The last one was put on last.
+    // The last coding was applied last.
     let formats = names.reversed().map { name -> Format? in
       switch name {
       case "gzip", "x-gzip": .gzip
@@ -142,7 +143,7 @@ final class BodyUnpacker {
 
   /// Unpacks a piece of the body.
   ///
-  /// - Parameter body: called with each piece that came out. What it throws ends it.
+  /// - Parameter body: called with each unpacked piece. What it throws ends the unpacking.
   func unpack(_ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try unpack(bytes, at: 0, body)
   }

@@ -5,23 +5,23 @@ import Foundation
 final class CurlBody: @unchecked Sendable {  // used on one queue: of the connections, or of its file
   private let unpacker: BodyUnpacker?
   private let pass: (Data) -> Bool
-  /// What is wrong with it, or that no more of it is wanted.
+  /// What is wrong with the body, or that no more of it is wanted.
   private(set) var end: HTTPHopEnd?
 
   /// - Parameters:
-  ///   - unpacker: what undoes its codings, if it has any.
-  ///   - pass: takes what came out. False if no more is wanted.
+  ///   - unpacker: undoes its codings, if it has any.
+  ///   - pass: takes the unpacked pieces. Returns false if no more is wanted.
   init(_ unpacker: BodyUnpacker?, pass: @escaping (Data) -> Bool) {
     self.unpacker = unpacker
     self.pass = pass
   }
 
-  /// Whether it has come to its end, as far as its codings say.
+  /// Whether it has ended, as far as its codings say.
   var isWhole: Bool { unpacker?.isWhole ?? true }
 
   private struct Enough: Error {}
 
-  /// Takes a piece. Returns how the hop is to end then; nil if it goes on.
+  /// Takes a piece. Returns how the hop has to end; nil if it goes on.
   func take(_ bytes: UnsafeRawBufferPointer) -> HTTPHopEnd? {
     if end != nil { return end }
     do {

@@ -5,10 +5,10 @@ import Dispatch
 
 /// The connections of one session: libcurl's transfers, driven by Dispatch on a queue of their own.
 ///
-/// libcurl says which sockets it waits for, and until when, and is called when something has happened. No thread waits, and no
-/// transfer has one.
+/// libcurl names the sockets that it waits for, and the time, and is called when something has
+/// happened. No thread waits, and no transfer has its own.
 final class CurlConnections: @unchecked Sendable {  // everything but what is constant is touched on the queue alone
-  /// Whether libcurl was found; if not, requests are made by `URLSession`. Found out once.
+  /// Whether libcurl was found; if not, `URLSession` makes the requests. Checked once.
   static let isAvailable: Bool = {
     let isAvailable = composite_operations_curl_load()
     #if DEBUG
@@ -35,7 +35,8 @@ final class CurlConnections: @unchecked Sendable {  // everything but what is co
   }
 
   deinit {
-    // No transfer is left, since each holds this. Closing the connections that were kept calls the sockets alone.
+    // No transfer is left, since each holds this. Closing the connections that were kept calls the
+    // sockets alone.
     guard let multi else { return }
     queue.async { [sockets] in
       sockets?.stop()
@@ -51,7 +52,7 @@ final class CurlConnections: @unchecked Sendable {  // everything but what is co
     if lines.enter(transfer, transfer.server, needsOwn: transfer.needsOwnConnection) { transfer.begin() }
   }
 
-  /// A transfer waits no longer. False if it has begun. On the queue.
+  /// A transfer no longer waits. Returns false if it has begun. On the queue.
   func withdraw(_ transfer: CurlTransfer) -> Bool {
     guard let next = lines.withdraw(transfer, transfer.server) else { return false }
     begin(next)
@@ -69,13 +70,13 @@ final class CurlConnections: @unchecked Sendable {  // everything but what is co
   }
 
   private func begin(_ transfers: [CurlTransfer]) {
-    // Not here: it may be inside of a call of libcurl's.
+    // Later: this may be a call of libcurl.
     for transfer in transfers { queue.async { transfer.begin() } }
   }
 
   // MARK: - Transfers
 
-  /// Starts a transfer. On the queue. False if libcurl does not take it.
+  /// Starts a transfer. On the queue. Returns false if libcurl does not take it.
   func add(_ transfer: CurlTransfer, _ handle: CurlHandle) -> Bool {
     guard let multi = multi ?? open() else { return false }
     transfers[handle.pointer] = transfer
@@ -86,7 +87,8 @@ final class CurlConnections: @unchecked Sendable {  // everything but what is co
     return true
   }
 
-  /// Ends a transfer, and closes its connection if it is in use. On the queue, and not inside a call of libcurl's.
+  /// Ends a transfer, and closes its connection if it is in use. On the queue, and not inside a
+  /// call of libcurl's.
   func remove(_ handle: CurlHandle) {
     guard transfers.removeValue(forKey: handle.pointer) != nil, let multi else { return }
     composite_operations_curl_multi_remove(multi.pointer, handle.pointer)

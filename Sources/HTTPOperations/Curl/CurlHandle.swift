@@ -1,7 +1,7 @@
 #if os(Linux) || os(Android)
 import CompositeOperationsCurl
 
-/// One transfer of libcurl's: an easy handle with what belongs to it.
+/// One transfer of libcurl: an easy handle and what belongs to it.
 final class CurlHandle {
   let pointer: UnsafeMutableRawPointer
   private var lines: UnsafeMutableRawPointer?
@@ -23,7 +23,7 @@ final class CurlHandle {
     errorBuffer.deallocate()
   }
 
-  /// What libcurl says more exactly than its result; empty if it says nothing.
+  /// The detailed error of libcurl; empty if there is none.
   var errorText: String { String(cString: errorBuffer) }
 
   // Each returns whether the library knows the option, and takes the value.

@@ -1,20 +1,21 @@
 #if os(Linux) || os(Android)
 import Foundation
 
-/// Who may open a connection, and who waits for one: a line for each server, so that one that does not answer holds up nobody
-/// who asks another. In a line one begins after the other, in the order in which they came.
+/// Which transfers may open a connection, and which wait: a line for each server, so that a server
+/// that does not answer delays only its own requests. The transfers of a line begin in the order in
+/// which they came.
 ///
-/// Where a server takes many requests on one connection, so many as are sure to fit count as one. Those that need a connection of
-/// their own count by themselves.
+/// If a server takes many requests on one connection, as many as surely fit count as one. Requests
+/// that need their own connection count by themselves.
 ///
-/// libcurl has a limit of its own, but one line for all servers.
+/// libcurl has its own limit, but one line for all servers.
 struct CurlLines<Member: AnyObject> {
   private struct Line {
-    /// Those that were begun.
+    /// Members that have begun.
     var own = 0, shared = 0
-    /// How many that share fit on a connection.
+    /// How many sharing members fit on a connection.
     var width = 1
-    /// Those that wait, by their numbers; the next one that comes has the last number.
+    /// Waiting members, by their numbers; the next member gets the last number.
     var waiting: [Int: (member: Member, needsOwn: Bool)] = [:]
     var numbers: [ObjectIdentifier: Int] = [:]
     var (first, last) = (0, 0)
@@ -23,7 +24,8 @@ struct CurlLines<Member: AnyObject> {
 
     func hasRoom(needsOwn: Bool, limit: Int) -> Bool {
       let (own, shared) = needsOwn ? (own + 1, shared) : (own, shared + 1)
-      // Before 8.11 libcurl forgets that a server takes many on one connection where it answers one with HTTP/1.1.
+      // Before 8.11 libcurl forgets that a server takes many on one connection where it answers one
+      // with HTTP/1.1.
       let width = own > 0 ? 1 : width
       return own + (shared + width - 1) / width <= limit
     }
@@ -44,7 +46,7 @@ struct CurlLines<Member: AnyObject> {
       return true
     }
 
-    /// Takes out those for which there is room, from the front of the line.
+    /// Removes the members for which there is room, from the front of the line.
     mutating func beginNext(limit: Int) -> [Member] {
       var begun: [Member] = []
       while first < last {
@@ -60,7 +62,7 @@ struct CurlLines<Member: AnyObject> {
     }
   }
 
-  /// Servers take more than this on a connection.
+  /// Servers take more requests than this on a connection.
   private let widthOfShared = 32
   private let limit: Int
   private var lines: [CurlServer: Line] = [:]
@@ -81,7 +83,7 @@ struct CurlLines<Member: AnyObject> {
     }
   }
 
-  /// One that was begun is over. Returns those that begin in its place.
+  /// A member that has begun is over. Returns the members that begin in its place.
   mutating func leave(_ server: CurlServer, needsOwn: Bool) -> [Member] {
     change(server) { [limit] line in
       line.add(-1, needsOwn: needsOwn)
@@ -89,14 +91,14 @@ struct CurlLines<Member: AnyObject> {
     }
   }
 
-  /// One that waits does so no longer. Returns those that begin, since it stood before them; nil if it did not wait.
+  /// A member no longer waits. Returns the members behind it that begin; nil if it did not wait.
   mutating func withdraw(_ member: Member, _ server: CurlServer) -> [Member]? {
     change(server) { [limit] line in
       line.withdraw(member) ? line.beginNext(limit: limit) : nil
     }
   }
 
-  /// The server takes many requests on one connection, or does not. Returns those that begin.
+  /// The server takes many requests on one connection, or does not. Returns the members that begin.
   mutating func setShared(_ isShared: Bool, _ server: CurlServer) -> [Member] {
     change(server) { [limit, widthOfShared] line in
       line.width = isShared ? widthOfShared : 1
@@ -104,7 +106,7 @@ struct CurlLines<Member: AnyObject> {
     }
   }
 
-  /// What is known of a server is forgotten with its last request.
+  /// Forgets a server with its last request.
   private mutating func change<Result>(_ server: CurlServer, _ body: (inout Line) -> Result) -> Result {
     var line = lines.removeValue(forKey: server) ?? Line()
     defer { lines[server] = line.isEmpty ? nil : line }

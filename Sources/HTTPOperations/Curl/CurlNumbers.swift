@@ -1,5 +1,5 @@
 #if os(Linux) || os(Android)
-/// The options, events and results of libcurl by the numbers that they have in its interface.
+/// The numbers of libcurl's options, events and results.
 enum CurlOption {
   static let writeData: Int32 = 10001
   static let url: Int32 = 10002
@@ -38,7 +38,7 @@ enum CurlOption {
   static let uploadSize: Int32 = 30115
 }
 
-/// What libcurl is told of instead of a socket.
+/// Reported to libcurl instead of a socket.
 enum CurlSocketEvent {
   /// The time is over.
   static let timeout: Int32 = -1

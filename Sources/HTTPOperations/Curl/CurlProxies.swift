@@ -1,8 +1,8 @@
 #if os(Linux) || os(Android)
 import Foundation
 
-/// The proxies of a session's configuration. Without any, libcurl asks `http_proxy`, `https_proxy` and `no_proxy` in the
-/// environment, where an address may have a user and a password.
+/// The proxies of a session's configuration. Without any, libcurl uses `http_proxy`, `https_proxy`
+/// and `no_proxy` of the environment, where an address may have a user and a password.
 struct CurlProxies: Sendable {
   private var byScheme: [String: String] = [:]
   private let isGiven: Bool
@@ -11,9 +11,10 @@ struct CurlProxies: Sendable {
   private let exceptions: [String]
   private let excludesSimpleNames: Bool
 
-  /// - Parameter dictionary: with the keys that `URLSession` has for it on Apple platforms: `HTTPEnable`, `HTTPProxy`, `HTTPPort`,
-  ///   the same with `HTTPS`, `ExceptionsList`, `ExcludeSimpleHostnames`, `kCFProxyUsernameKey` and `kCFProxyPasswordKey`. Nil asks
-  ///   the environment.
+  /// - Parameter dictionary: with the keys that `URLSession` has for it on Apple platforms:
+  ///   `HTTPEnable`, `HTTPProxy`, `HTTPPort`, the same with `HTTPS`, `ExceptionsList`,
+  ///   `ExcludeSimpleHostnames`, `kCFProxyUsernameKey` and `kCFProxyPasswordKey`. Nil asks the
+  ///   environment.
   init(_ dictionary: [AnyHashable: Any]?) {
     isGiven = dictionary != nil
     func isSet(_ key: String) -> Bool {
@@ -39,7 +40,7 @@ struct CurlProxies: Sendable {
   func prepare(_ handle: CurlHandle, for url: URL) {
     guard isGiven else { return }
     let proxy = proxy(for: url)
-    // An empty text is none, whatever the environment says.
+    // Empty text means no proxy, whatever the environment says.
     handle.set(CurlOption.proxy, proxy ?? "")
     handle.set(CurlOption.noProxy, "")
     guard proxy != nil, let user else { return }
@@ -47,7 +48,7 @@ struct CurlProxies: Sendable {
     handle.set(CurlOption.proxyPassword, password ?? "")
   }
 
-  /// Whether a host is asked without a proxy.
+  /// Whether requests to a host use no proxy.
   func isExcepted(_ host: String) -> Bool {
     var host = host.lowercased()
     if host.hasSuffix(".") { host.removeLast() }

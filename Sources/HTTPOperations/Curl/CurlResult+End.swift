@@ -2,12 +2,12 @@
 import CompositeOperations
 
 extension CurlResult {
-  /// What it means for a hop.
+  /// The end of a hop with this result.
   ///
   /// - Parameters:
   ///   - hasAnswer: whether a whole header had come.
   ///   - isWhole: whether the packed body, if it was packed, has come to its end.
-  ///   - text: what libcurl says more exactly.
+  ///   - text: the detailed error of libcurl.
   func end(hasAnswer: Bool, isWhole: Bool, text: String) -> HTTPHopEnd {
     let detail = text.isEmpty ? nil : HarmlessText.line(text)
     switch code {
@@ -37,8 +37,8 @@ extension CurlResult {
     }
   }
 
-  /// libcurl has limits of its own for the header. Up to 7.88 it says, without a text, that there is no memory for a line that is
-  /// too long.
+  /// libcurl has its own limits for the header. Up to 7.88 it reports a line that is too long as
+  /// lack of memory, without a text.
   private func isAboutLongHeader(_ text: String) -> Bool {
     let text = text.lowercased()
     return code == 27 || code == 100
@@ -50,7 +50,7 @@ extension CurlResult {
     return text.contains("connect tunnel failed") || text.contains("from proxy after connect")
   }
 
-  /// Of the errors in receiving, those that the server made: libcurl has no code of its own for them.
+  /// Whether the server caused an error in receiving, for which libcurl has no code of its own.
   private func isAboutChunks(_ text: String) -> Bool {
     let text = text.lowercased()
     return ["chunk", "hexadecimal", "illegal", "invalid", "malformed"].contains { text.contains($0) }
@@ -58,7 +58,7 @@ extension CurlResult {
 }
 
 extension HTTPHopEnd {
-  /// The same, and says which proxy was asked: it may be the one that failed.
+  /// The same end, with the name of the proxy, which may have failed.
   func naming(_ proxy: String?) -> HTTPHopEnd {
     guard let proxy, case .failed(let code, let detail) = self else { return self }
     return .failed(code, (detail.map { "\($0), " } ?? "") + "through the proxy \(proxy)")

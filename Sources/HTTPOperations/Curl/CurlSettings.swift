@@ -4,10 +4,10 @@ import CompositeOperationsCurl
 import Foundation
 import FoundationNetworking
 
-/// What the configuration of a session says, for libcurl.
+/// The configuration of a session, for libcurl.
 final class CurlSettings: Sendable {
   let connections: CurlConnections
-  /// Where cookies are looked for and kept, one after the other: the storage may write a file for each.
+  /// The serial queue for cookies: the storage may write a file for each.
   let cookieQueue = DispatchQueue(label: "CompositeOperations.HTTPOperations.cookies", qos: .userInitiated)
   private let cookies: HTTPCookieStorage?
   private let setsCookies: Bool
@@ -16,10 +16,11 @@ final class CurlSettings: Sendable {
   /// A file with the certificates to trust, by the variable that Foundation reads, too.
   private let authorities = ProcessInfo.processInfo.environment["URLSessionCertificateAuthorityInfoFile"]
 
-  /// No answer sets more than this: each is looked for among all others, and written to a file.
+  /// An answer sets no more cookies than this: each is compared with all others, and written to a
+  /// file.
   private static let mostCookies = 50
   private static let longestCookie = 4096
-  /// No server has more than this, however many answers set some: as many as in browsers.
+  /// A server has no more cookies than this, however many its answers set: as many as in browsers.
   private static let mostCookiesOfAServer = 180
   private static let agent =
     "\(ProcessInfo.processInfo.processName) curl/\(String(cString: composite_operations_curl_version()))"
@@ -34,13 +35,13 @@ final class CurlSettings: Sendable {
 
   // MARK: - Requests
 
-  /// Whether a request may not go over a connection that was kept: where the server closes that, libcurl would make the request once
-  /// more, unless it has a body, which it wants again then.
+  /// Whether a request must not use a kept connection. If the server closes that, libcurl would
+  /// repeat the request, unless it has a body, for which it asks again.
   static func needsFreshConnection(_ request: URLRequest, _ upload: CurlUpload?) -> Bool {
     !request.mayBeRepeated && upload.map { $0.length == 0 } ?? true
   }
 
-  /// False if the server was to prove its key, and the library cannot look at it.
+  /// Returns false if the server has to prove its key, and libcurl cannot check it.
   ///
   /// - Parameter cookies: the value of the field.
   func prepare(
@@ -51,12 +52,13 @@ final class CurlSettings: Sendable {
     handle.set(CurlOption.url, url.absoluteString)
     if !handle.set(CurlOption.protocols, "http,https") { handle.set(CurlOption.protocolMask, 3) }
     handle.set(CurlOption.noSignal, 1)
-    // Should a transfer be taken from libcurl while a name is being looked up, it does not wait for that, from 7.87 on.
+    // From 7.87 on, libcurl does not wait for the look-up of a name when a transfer is removed
+    // meanwhile.
     handle.set(CurlOption.quickExit, 1)
     handle.set(CurlOption.contentDecoding, 0)
     handle.set(CurlOption.suppressConnectHeaders, 1)
     handle.set(CurlOption.http09Allowed, 0)
-    // 1.1, where a pause would stop all others on the connection; else 2 over TLS, where the library has it.
+    // 1.1, if a pause would stop all others on the connection; else 2 over TLS, if libcurl has it.
     handle.set(CurlOption.httpVersion, isDownload ? 2 : 4)
     handle.set(CurlOption.bufferSize, 1 << 16)
     handle.set(CurlOption.connectTimeout, 2_000_000)  // the exchange looks at the time
@@ -78,7 +80,7 @@ final class CurlSettings: Sendable {
     guard let keys = options.pins(of: url) else { return true }
     // Before 7.68 it takes a connection that was made without a look at the key.
     if composite_operations_curl_version_number() < 0x074400 { handle.set(CurlOption.freshConnection, 1) }
-    // One that is none makes libcurl refuse all.
+    // An invalid pin makes libcurl refuse all keys.
     let pins = keys.map { "sha256//\(HTTPOptions.hash(ofPin: $0))" }.sorted().joined(separator: ";")
     return handle.set(CurlOption.pinnedPublicKey, pins.isEmpty ? "sha256//" : pins)
   }
@@ -96,7 +98,8 @@ final class CurlSettings: Sendable {
     }
   }
 
-  /// The lines of the header, as libcurl wants them: those of the request, cookies, and what is said of each request.
+  /// The lines of the header in the form of libcurl: the fields of the request, cookies, and fields
+  /// of every request.
   private func lines(for request: URLRequest, _ cookies: String?, hasUpload: Bool) -> [String] {
     let method = request.httpMethod ?? "GET"
     var headers = HTTPHeaders(request.allHTTPHeaderFields ?? [:])
@@ -109,31 +112,31 @@ final class CurlSettings: Sendable {
     add("User-Agent", CurlSettings.agent)
     if hasUpload {
       if method == "POST" { add("Content-Type", "application/x-www-form-urlencoded") }
-      // libcurl finds out itself; two would be one too many.
+      // libcurl adds it itself.
       headers["Content-Length"] = nil
     } else if ["POST", "PUT", "PATCH"].contains(method) {
       add("Content-Length", "0")
     }
-    // A field without a value is written with a semicolon; with a colon it is one that is not sent.
+    // A field without a value ends with a semicolon; with a colon libcurl would not send it.
     var lines = headers.dictionary.map { $1.allSatisfy { $0 == " " || $0 == "\t" } ? "\($0);" : "\($0): \($1)" }
-    // libcurl would wait for a second for the server to say that it wants the body.
+    // Otherwise libcurl waits a second for the server to ask for the body.
     if hasUpload, headers["Expect"] == nil { lines.append("Expect:") }
     return lines
   }
 
   // MARK: - Cookies
 
-  /// Finds the cookies for a request, and passes on the value of the field that it is to have.
+  /// Finds the cookies for a request, and passes on the value of its field.
   func findCookies(for request: URLRequest, _ goOn: @escaping @Sendable (String?) -> Void) {
     guard setsCookies, request.httpShouldHandleCookies, let url = request.url, let cookies else { return goOn(nil) }
     cookieQueue.async {
-      // Foundation on Linux looks at their domains alone.
+      // Foundation on Linux only checks their domains.
       let found = cookies.cookies(for: url)?.filter { $0.isMeant(for: url) } ?? []
       goOn(found.isEmpty ? nil : HTTPCookie.requestHeaderFields(with: found)["Cookie"])
     }
   }
 
-  /// Keeps the cookies that an answer sets, later. False if there are none to keep.
+  /// Stores the cookies that an answer sets, later. Returns false if there are none to store.
   func keep(_ values: [String], from request: URLRequest) -> Bool {
     guard !values.isEmpty, acceptPolicy != .never, request.httpShouldHandleCookies, let cookies, let url = request.url
     else { return false }
@@ -143,7 +146,7 @@ final class CurlSettings: Sendable {
 
   private func keep(_ values: [String], in cookies: HTTPCookieStorage, for url: URL, of document: URL?) {
     for value in values.prefix(CurlSettings.mostCookies) where value.utf8.count <= CurlSettings.longestCookie {
-      // Each line is one cookie; Foundation makes several of one with commas.
+      // Each line is one cookie. Foundation would make several of one with commas.
       let made = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url).prefix(1)
       cookies.setCookies(made.filter { $0.mayBeSet(by: url) }, for: url, mainDocumentURL: document)
     }
@@ -154,14 +157,14 @@ final class CurlSettings: Sendable {
   }
 }
 
-// By RFC 6265, what Foundation on Linux leaves out.
+// What RFC 6265 requires, and Foundation on Linux leaves out.
 extension HTTPCookie {
-  /// In seconds, since whenever.
+  /// In seconds since some moment.
   fileprivate var timeOfCreation: Double {
     properties?[HTTPCookiePropertyKey("Created")] as? Double ?? 0
   }
 
-  /// Whether it goes to an address that has its domain.
+  /// Whether the cookie may go to an address that has its domain.
   fileprivate func isMeant(for url: URL) -> Bool {
     if isSecure, url.scheme != "https" { return false }
     if let expiresDate, expiresDate <= Date() { return false }
@@ -171,8 +174,8 @@ extension HTTPCookie {
     return place == path || place.hasPrefix(path.hasSuffix("/") ? path : "\(path)/")
   }
 
-  /// Whether a server may set it: one for a whole top level domain would go to strangers, and so would one for a part of an
-  /// address in numbers.
+  /// Whether a server may set the cookie. A cookie for a whole top level domain, or for a part of a
+  /// numeric address, would go to other servers.
   fileprivate func mayBeSet(by url: URL) -> Bool {
     if isSecure, url.scheme != "https" { return false }
     let domain = (domain.hasPrefix(".") ? String(domain.dropFirst()) : domain).lowercased()

@@ -4,7 +4,7 @@ import Dispatch
 
 /// What libcurl waits for: its sockets, and a time.
 ///
-/// One source of Dispatch stands for all sockets: that of something which waits for them.
+/// One Dispatch source stands for all sockets.
 final class CurlSockets: @unchecked Sendable {  // touched on the queue alone
   typealias Act = @Sendable (_ descriptor: Int32, _ events: Int32) -> Void
 
@@ -13,7 +13,7 @@ final class CurlSockets: @unchecked Sendable {  // touched on the queue alone
   private let timer: any DispatchSourceTimer
   private var act: Act?
 
-  /// Nil if the process may open nothing more.
+  /// Nil if the process cannot open more files.
   init?(on queue: DispatchQueue) {
     let waiter = composite_operations_curl_waiter_open()
     guard waiter >= 0 else { return nil }
@@ -33,7 +33,7 @@ final class CurlSockets: @unchecked Sendable {  // touched on the queue alone
     timer.cancel()
   }
 
-  /// Has a multi handle call this, as long as it exists.
+  /// Makes a multi handle call this as long as that exists.
   func serve(_ multi: UnsafeMutableRawPointer, _ act: @escaping Act) {
     self.act = act
     composite_operations_curl_multi_set_callbacks(
@@ -48,7 +48,7 @@ final class CurlSockets: @unchecked Sendable {  // touched on the queue alone
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Nothing is to be done any longer.
+  /// Ends the work.
   func stop() { act = nil }
 
   private static func from(_ context: UnsafeMutableRawPointer?) -> CurlSockets {
@@ -59,7 +59,7 @@ final class CurlSockets: @unchecked Sendable {  // touched on the queue alone
     timer.schedule(deadline: milliseconds < 0 ? .distantFuture : .now() + .milliseconds(milliseconds))
   }
 
-  /// What is left over has this called again.
+  /// Remaining events call this again.
   private func actOnSockets() {
     withUnsafeTemporaryAllocation(of: CompositeOperationsCurlEvent.self, capacity: 64) { events in
       let count = composite_operations_curl_waiter_take(waiter, events.baseAddress!, Int32(events.count))

@@ -10,12 +10,14 @@ import FoundationNetworking
 ///      │                 └──────cancel─────────┴─────────cancel─────────▲
 ///      └─────────────────────────────cancel─────────────────────────────┘
 ///
-/// libcurl calls it on the queue of the connections, between its beginning and its end. What goes to a file is unpacked and written
-/// on a queue for that; as long as too much waits there, libcurl receives no more of it. An upload is paused in the same way.
+/// libcurl calls it on the queue of the connections, between its beginning and its end. What goes
+/// to a file is unpacked and written on a queue for that; as long as too much waits there, libcurl
+/// receives no more of it. An upload is paused in the same way.
 ///
-/// libcurl would wait for a name that is being looked up, and the other requests with it, if the transfer were taken from it in the
-/// meantime. So one that is cancelled then is left to it, and keeps its place in the line of the server until it is to connect: a
-/// name service that does not answer is asked by as many at once as there may be connections.
+/// libcurl would wait for a name that is being looked up, and the other requests with it, if the
+/// transfer were taken from it in the meantime. So one that is cancelled then is left to it, and
+/// keeps its place in the line of the server until it is to connect: a name service that does not
+/// answer is asked by as many at once as there may be connections.
 final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant is touched on the connections' queue
   private enum Phase {
     case new, waiting, running, ended
@@ -116,7 +118,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
 
   // MARK: - From libcurl
 
-  /// The connections do not know it any more.
+  /// The connections no longer know the transfer.
   func ended(_ result: CurlResult) {
     guard phase != .ended else {
       handle = nil
@@ -132,7 +134,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     close()
     let (disk, cookies) = (disk, setsCookies ? settings.cookieQueue : nil)
     let tellAfterBody: @Sendable () -> Void = { if let disk { disk.add(0, tell) } else { tell() } }
-    // Whoever is told of the answer finds its cookies.
+    // The cookies are stored before the answer is reported.
     if let cookies { cookies.async(execute: tellAfterBody) } else { tellAfterBody() }
   }
 
@@ -142,7 +144,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
   }
 
   private func close(keepingPlace: Bool = false) {
-    // One that has its turn, and was not begun, gives it on then.
+    // A transfer that has its turn, and has not begun, passes it on.
     if phase == .running, !keepingPlace { settings.connections.leave(self) }
     phase = .ended
     (handle, upload, body) = (nil, nil, nil)
@@ -163,7 +165,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     handle.setLookup { _, _, context in CurlTransfer.from(context).looksUp() ? 0 : 1 }
     handle.setPointer(CurlOption.socketData, own)
     handle.setSocket { context, descriptor, _ in
-      // A process that is started must not keep it open. libcurl does not see to that before 8.
+      // A child process must not keep it open. libcurl only prevents that from 8 on.
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
       return CurlTransfer.from(context).connects() ? 0 : 1
     }
@@ -181,8 +183,8 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     Unmanaged.fromOpaque(context!).takeUnretainedValue()
   }
 
-  /// What a callback returns to end the transfer: the one that reads the body to send, and the one that takes the answer's, of
-  /// which no piece is empty.
+  /// What callbacks return to end the transfer: the callback that reads the body to send, and the
+  /// callback that takes the body of the answer, whose pieces are never empty.
   private static let (abortSending, abortReceiving) = (0x1000_0000, 0)
   /// What a callback returns to be called again later.
   private static let pause = 0x1000_0001
@@ -246,9 +248,9 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     disk = exchange.responded(
       HTTPExchangeState.Answer(
         url: request.url, status: head.status, headers: head.headers,
-        // The length on the way says nothing about what is unpacked from it.
+        // The length of a packed body says nothing about the unpacked length.
         length: unpacker == nil ? head.length : nil), from: self)
-    // Little of it may become much, which takes its time.
+    // A short packed body may become a long one, which takes time.
     if disk == nil, unpacker != nil { disk = DiskQueue(room: max(1 << 20, options.bodyInMemory)) }
     body = CurlBody(unpacker) { [exchange, unowned self] in exchange.received($0, from: self) }
   }
@@ -267,7 +269,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     }
     guard hasRoom else {
       guard exchange.isDownload else {
-        // A pause would stop all others on the connection.
+        // A pause would stop all other requests on the connection.
         ownEnd = .failed(.bodyTooLarge, "more than \(options.bodyInMemory) bytes of it came before they were unpacked")
         return CurlTransfer.abortReceiving
       }
@@ -301,19 +303,13 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     }
   }
 
-  /// libcurl wants to send the body again: since a password is asked for, or on another connection, where the one that it had
-  /// kept was closed. Then nobody knows whether the server has read it, so what must not be done twice is not.
+  /// libcurl wants to send the body again: because a password is asked for, or on another
+  /// connection, after a kept one was closed. Then it is not known whether the server has read the
+  /// body, so a request that must not be repeated is not.
   private func rewind(to offset: Int64) -> Bool {
     guard let upload else { return false }
     if upload.offset > 0, !hasAnswer, !request.mayBeRepeated { return false }
     return upload.rewind(to: offset)
-  }
-}
-
-extension URLRequest {
-  /// Whether doing it twice is the same as doing it once, by its method.
-  var mayBeRepeated: Bool {
-    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
   }
 }
 #endif

@@ -5,19 +5,19 @@ import FoundationNetworking
 
 /// A body that is sent piece by piece, and can be sent again from its beginning.
 ///
-/// Files and streams are read on a queue of their own, one piece ahead of what is sent.
+/// Files and streams are read on their own queue, one piece ahead of what is sent.
 final class CurlUpload: @unchecked Sendable {  // touched on the connections' queue alone
   enum Given {
-    /// So many bytes; none at the end.
+    /// A number of bytes; 0 at the end.
     case bytes(Int)
-    /// None yet. `whenReady` is called when there are.
+    /// None yet. `whenReady` is called when there are some.
     case later
     case failed(any Error)
   }
 
   /// Nil if it is not known.
   let length: Int?
-  /// How much was given.
+  /// How many bytes were given.
   private(set) var offset = 0
   /// Called on the connections' queue.
   var whenReady: (@Sendable () -> Void)?
@@ -26,7 +26,7 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
   private let reader: CurlBodyReader?
   private let queue: DispatchQueue
 
-  /// What was read, and was not given yet: a piece that is being sent, and the next one.
+  /// What was read, and has not been given: the piece that is being sent, and the next one.
   private var piece = Data()
   private var next: Data?
   /// Where the reader reads next.
@@ -35,10 +35,10 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
   private var isWaiting = false
   private var isAtEnd = false
   private var failure: (any Error)?
-  /// How often it was begun anew: what was read before that is not wanted.
+  /// How often it began again. What was read before is not wanted.
   private var round = 0
 
-  /// The file that it is read from; nil if it is none.
+  /// The file of the body; nil for bytes and streams.
   var file: URL? { reader?.file }
 
   /// Nil if there is no body.
@@ -61,11 +61,11 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
   }
 
   deinit {
-    // It may be being read.
+    // A read may be under way.
     if let reader { reader.disk.add { reader.close() } }
   }
 
-  /// Fills the room with what comes next.
+  /// Fills the room with the next bytes.
   func read(into room: UnsafeMutableRawBufferPointer) -> Given {
     if let data { return give(data.dropFirst(offset), to: room) }
     if piece.isEmpty, let next {
@@ -91,7 +91,7 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
     return .bytes(part.count)
   }
 
-  /// Reads the next piece, unless there is one, or it is being read.
+  /// Reads the next piece, unless there is one, or one is being read.
   func readAhead() {
     guard let reader, !isReading, next == nil, !isAtEnd, failure == nil else { return }
     isReading = true
@@ -120,7 +120,7 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
     }
   }
 
-  /// Goes to another place. False if it cannot.
+  /// Goes to another offset. Returns false if that is not possible.
   func rewind(to offset: Int64) -> Bool {
     guard let offset = Int(exactly: offset), offset >= 0 else { return false }
     if offset == self.offset { return true }
@@ -136,7 +136,7 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
   }
 }
 
-/// A stream ended before it had given what was said of it: the server would wait for the rest.
+/// A stream ended before its announced length: the server would wait for the rest.
 private struct ShortStream: LocalizedError {
   let given: Int, length: Int
   var errorDescription: String? { "the body stream gave \(given) bytes, but the Content-Length is \(length)" }
@@ -156,27 +156,27 @@ final class CurlBodyReader: @unchecked Sendable {  // but for constants touched 
   private let length: Int?
   private var source: Source
 
-  /// - Parameter length: how many bytes are to be read, if that is known.
+  /// - Parameter length: how many bytes to read, if that is known.
   init(_ source: Source, length: Int?) {
     self.source = source
     self.length = length
     if case .file(let file, _) = source { self.file = file } else { file = nil }
   }
 
-  /// What comes next; nothing at the end.
+  /// The next bytes; none at the end.
   ///
-  /// - Parameter place: where in the file. A stream goes on where it is.
+  /// - Parameter place: the offset in the file. A stream continues.
   func read(at place: Int) throws -> Data {
     switch source {
     case .file(let file, let open):
-      // No more than was said, though the file may have grown.
+      // No more than was announced, though the file may have grown.
       let most = min(Self.pieceSize, length.map { $0 - place } ?? Self.pieceSize)
       guard most > 0 else { return Data() }
       let handle = try open ?? FileHandle(forReadingFrom: file)
       source = .file(file, handle)
       try handle.seek(toOffset: UInt64(place))
       let data = try handle.read(upToCount: most) ?? Data()
-      // The server would wait for what it was promised.
+      // The server would wait for the announced rest.
       if data.isEmpty, length != nil { throw CocoaError(.fileReadCorruptFile) }
       return data
     case .stream(let stream):

@@ -7,9 +7,10 @@ import FoundationNetworking
 
 /// A request under way: one hop after the other, as long as there are redirects.
 ///
-/// The transport tells it of a hop one call after the other: from a place that other requests share, or, as soon as there is a
-/// body that goes to a file, from a queue for that. Cancels, the total time, and the news that the operation was settled
-/// elsewhere come from other places. What a hop says after its end is not heard.
+/// The transport reports a hop in serial calls. They come from a thread that requests share or, as
+/// soon as a body goes to a file, from a queue for that file. Cancels, the total time, and the news
+/// that the operation was settled elsewhere come from other threads. Reports of a hop that has
+/// ended are ignored.
 final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable {  // locked
   private struct Running {
     var state: HTTPExchangeState
@@ -17,16 +18,19 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     var file: PartialFile?
     var disk: DiskQueue?
     var timer: Timekeeper.Timer?
-    /// Held while it runs: whoever can settle an operation keeps it alive.
+    /// Retained while it runs, for the exchange settles it.
     var operation: HTTPOperation?
   }
 
-  /// How long a transport has to end a hop that is not wanted. Then it is as if it had: no server holds up a cancel.
+  /// How long a transport has to end an unwanted hop. After that the hop counts as ended: no server
+  /// delays a cancel.
   private static let patience = Duration.milliseconds(50)
-  /// How long a disk has to remove a file. Then it does so later: no disk holds up an end.
+  /// How long a disk has to remove a file. After that the operation settles before: no disk delays
+  /// an end.
   private static let patienceWithDisks = Duration.seconds(1)
 
-  /// How long the body of a redirect, which nobody wants, may take to end by itself. Then its connection is not used again.
+  /// How long the unwanted body of a redirect may take to end by itself. After that its connection
+  /// is not reused.
   private static let patienceWithRedirects = Duration.milliseconds(250)
 
   /// Whether the body of an answer may go to a file.
@@ -36,11 +40,11 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
   private let open: @Sendable (URL) throws -> FileHandle
   private let progress = ProgressMail()
   private let clock: Timekeeper
-  /// Makes hops in place of the session, for tests; nil where the session does.
+  /// Makes hops in place of the session, for tests; nil if the session makes them.
   private let substitute: (@Sendable () -> any HTTPHop)?
 
   /// - Parameters:
-  ///   - clock: what the times are measured with, except that without anything sent or received.
+  ///   - clock: measures the times, except the time without anything sent or received.
   ///   - open: opens the file that a download is written to.
   ///   - substitute: makes hops in place of the session.
   init(
@@ -59,7 +63,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     let fields = session.fieldsOfEveryRequest
     let state = running.withLock { running in
       running.operation = operation
-      // Before anything is sent: `URLSession` would leave out what is wrong, or send it.
+      // Before anything is sent: `URLSession` would leave out invalid fields, or send them.
       running.state.check(fields)
       if !URLSession.addsFieldsOfConfiguration { running.state.add(fields) }
       return running.state
@@ -70,7 +74,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
       return settle(with: .failure(error))
     }
     let timeOfTheSession = session.configuration.timeoutIntervalForResource
-    // NaN is no time.
+    // NaN is not a time.
     let time = min(
       state.options.totalTime, .seconds(timeOfTheSession < .endless ? max(0, timeOfTheSession) : .endless))
     let timer = clock.at(clock.now + time) { [weak self] in self?.timeIsOver(time) }
@@ -96,11 +100,11 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
       return running.state.isOver
     }
     hop.resume()
-    // The cancel may have come while there was no hop yet.
+    // A cancel may have come before there was a hop.
     if isUnwanted { stop(hop) }
   }
 
-  /// Why the server cannot prove the key that it is to prove, if so.
+  /// The error if the server has to prove a key, and the key cannot be checked.
   private func insecurity(of state: HTTPExchangeState) -> String? {
     guard state.options.pins(of: state.request.url) != nil else { return nil }
     if state.request.url?.scheme != "https" { return "the server is to prove its key, which it cannot without TLS" }
@@ -110,13 +114,13 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
       + "libcurl is not found"
   }
 
-  // MARK: - From elsewhere
+  // MARK: - From other threads
 
   func cancel() {
     endHop { $0.cancel() }
   }
 
-  /// It may have been settled elsewhere; then the answer is not needed.
+  /// The operation may have been settled elsewhere; then the answer is not needed.
   func operationDidSettle(_ operation: Operation, tag: Int) {
     cancel()
   }
@@ -125,7 +129,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     endHop { $0.timedOut(after: time) }
   }
 
-  /// The hop has neither sent nor received anything for so long.
+  /// The hop has neither sent nor received anything for this time.
   func idled(for time: Duration, _ hop: any HTTPHop) {
     let isUnderWay = running.withLock { running in
       guard running.hop === hop else { return false }
@@ -148,7 +152,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     if running.withLock({ $0.hop === hop }) { stop(hop) }
   }
 
-  /// Ends the hop, of which no more is wanted.
+  /// Ends the hop early.
   func stop(_ hop: any HTTPHop) {
     hop.cancel()
     _ = clock.at(clock.now + HTTPExchange.patience) { [weak self, weak hop] in
@@ -158,7 +162,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
 
   // MARK: - From the hop
 
-  /// - Returns: where what comes of the body, and its end, is to be told; anywhere if there is none.
+  /// - Returns: the queue on which to report the body and the end; nil for any thread.
   func responded(_ answer: HTTPExchangeState.Answer, from hop: any HTTPHop) -> DiskQueue? {
     let responded = running.withLock { running -> (HTTPExchangeState.Destination, DiskQueue?, PartialFile?)? in
       guard running.hop === hop else { return nil }
@@ -182,7 +186,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
   private func makeFile(for url: URL, of hop: any HTTPHop) {
     _ = writing(to: url) {
       let file = try PartialFile(for: url, opening: open)
-      // It may have taken its time.
+      // Opening may have taken long.
       let unwanted = running.withLock { running in
         guard running.hop === hop else { return file as PartialFile? }
         defer { running.file = file }
@@ -192,7 +196,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     }
   }
 
-  /// False if no more of it is wanted.
+  /// Returns false if no more of the body is wanted.
   func received(_ data: Data, from hop: any HTTPHop) -> Bool {
     let part = running.withLock { running -> (HTTPExchangeState.Received, PartialFile?, HTTPOperation?)? in
       guard running.hop === hop else { return nil }
@@ -213,12 +217,12 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     if let operation { progress.report(count, of: total, to: operation) }
   }
 
-  /// - Parameter endsChallenge: whether it ended because nobody gave a password.
+  /// - Parameter endsChallenge: whether it ended because no password was given.
   func ended(_ end: HTTPHopEnd, by hop: any HTTPHop, endsChallenge: Bool) {
     let ended = running.withLock { running -> (HTTPExchangeState.Completion, PartialFile?)? in
       guard running.hop === hop else { return nil }
       let completion = running.state.completed(end, endsChallenge: endsChallenge)
-      // Until its file is where it belongs, it can be cancelled.
+      // It can be cancelled until the file is in its place.
       if case .succeed = completion, let file = running.file { return (completion, file) }
       running.hop = nil
       return (completion, running.file.take())
@@ -227,7 +231,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     switch completion {
     case .follow:
       if let file { discard(file) }
-      // Not here: the file to send once more is looked at.
+      // On another thread: this looks at the file to send again.
       DispatchQueue.global().async { self.makeHop() }
     case .succeed(let response):
       guard let file else { return settle(with: .success(response)) }
@@ -245,7 +249,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
       return true
     }
     switch finished {
-    // Also if it was cancelled while it was put where it belongs: it is there.
+    // Also if it was cancelled while the file was moved: the file is there.
     case .success(true): settle(with: .success(response))
     case .success(false): break
     case .failure where !isUnderWay: settle(with: .cancelled)
@@ -256,7 +260,8 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
 
   // MARK: - The end
 
-  /// Does what may fail because of a file, in which case nothing else of the answer matters. Returns whether it did not.
+  /// Writes to a file. If that fails, the rest of the answer does not matter. Returns whether it
+  /// succeeded.
   private func writing(to destination: URL, _ write: () throws -> Void) -> Bool {
     do {
       try write()
@@ -269,15 +274,15 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     }
   }
 
-  /// Removes a file, on a queue of its own: the disk may take its time. What goes on where it is being put where it belongs is not
-  /// `goOn`, but ``finish(_:of:_:)``.
+  /// Removes a file, on a queue of its own: the disk may be slow. If the file is being moved to its
+  /// place, ``finish(_:of:_:)`` goes on, and `goOn` is not called.
   private func discard(_ file: PartialFile, then goOn: @escaping @Sendable () -> Void = {}) {
     DispatchQueue(label: "CompositeOperations.HTTPOperations.discard").async {
       if file.discard() { goOn() }
     }
   }
 
-  /// Settles when the file is gone, or the one that is being made.
+  /// Settles when the file is removed, also a file that is still being made.
   private func settle(with outcome: Outcome<HTTPResponse>, discarding file: PartialFile?) {
     if let file {
       discard(file) { self.settle(with: outcome) }
@@ -293,7 +298,8 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     let (operation, timer) = running.withLock { ($0.operation.take(), $0.timer.take()) }
     if let timer { clock.cancel(timer) }
     guard let operation else { return }
-    // Not here: completions, and whatever goes on with the outcome, would keep the other requests of the session waiting.
+    // On another thread: completions, and work that follows, would delay the other requests of the
+    // session.
     DispatchQueue.global().async { operation.end(with: outcome) }
   }
 }

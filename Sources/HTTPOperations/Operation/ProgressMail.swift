@@ -1,8 +1,9 @@
 import CompositeOperations
 import Dispatch
 
-/// Tells an operation's observers of its progress, away from the thread of the transport: an observer may take its time, and
-/// must not keep other requests waiting. What comes meanwhile is told when it returns, the newest alone.
+/// Reports the progress of an operation away from the thread of the transport: a slow observer must
+/// not delay other requests. Of the progress that comes meanwhile, only the newest is reported when
+/// the observer returns.
 final class ProgressMail: Sendable {
   private struct State {
     var newest: (count: Int, total: Int)?

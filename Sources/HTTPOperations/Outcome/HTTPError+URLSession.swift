@@ -5,7 +5,7 @@ import FoundationNetworking
 #endif
 
 extension HTTPError {
-  /// Sorts an error of `URLSession`.
+  /// Classifies an error of `URLSession`.
   ///
   /// - Parameter hasAnswer: whether an answer had begun to come.
   init(_ error: any Error, url: URL?, hasAnswer: Bool) {
@@ -23,13 +23,13 @@ extension HTTPError {
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
       .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
       return .insecureConnection
-    // The server's answer, or a delegate's, to who asks: trying again does not help.
+    // The server, or the delegate, refuses the user: trying again does not help.
     case .userCancelledAuthentication, .userAuthenticationRequired: return .other
     case .cannotDecodeContentData, .cannotDecodeRawData: return .malformedAnswer
     case .fileDoesNotExist, .noPermissionsToReadFile, .fileIsDirectory: return .unreadableFile
     default: break
     }
-    // Whatever it is called, there is a header and not all of the body.
+    // Whatever the code is: there is a header, and not the whole body.
     if hasAnswer { return .truncatedBody }
     switch error.code {
     case .badServerResponse, .networkConnectionLost, .zeroByteResource: return .connectionLost
@@ -53,7 +53,7 @@ extension HTTPError {
 }
 
 extension HTTPError.Code {
-  /// What `URLSession` calls it, for a caller that looks at the cause.
+  /// The code of `URLSession`, for callers that look at the cause.
   var ofFoundation: URLError.Code? {
     switch value {
     case .hostNotFound: .cannotFindHost

@@ -1,16 +1,16 @@
 import CompositeOperations
 public import Foundation
 
-/// What an ``HTTPOperation`` fails with if no whole answer came, or it could not be kept.
+/// The error of an ``HTTPOperation`` whose answer is incomplete, or could not be stored.
 ///
-/// Switch on ``code``; ``description`` is a sentence with the address (without user, password and query), the cause and
-/// what can be done.
+/// Switch on ``code``; ``description`` is a sentence with the address (without user, password and
+/// query), the cause and the remedy.
 public struct HTTPError: Error, Sendable {
   /// What went wrong.
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    /// The address is none that a request can be made to: not `http` or `https`, or without a host.
+    /// No request can be made to the address: it is not `http` or `https`, or has no host.
     public static let invalidURL = Code(value: .invalidURL)
     /// The request contradicts itself.
     public static let invalidRequest = Code(value: .invalidRequest)
@@ -20,25 +20,25 @@ public struct HTTPError: Error, Sendable {
     public static let unwritableFile = Code(value: .unwritableFile)
     /// There is no such host.
     public static let hostNotFound = Code(value: .hostNotFound)
-    /// The host cannot be connected to: nobody listens there, or it is out of reach.
+    /// The host refuses the connection, or is out of reach.
     public static let connectionRefused = Code(value: .connectionRefused)
     /// There is no network.
     public static let notConnected = Code(value: .notConnected)
-    /// No secure connection came about, because of a certificate for example.
+    /// There was no secure connection, because of a certificate for example.
     public static let insecureConnection = Code(value: .insecureConnection)
-    /// The request's or the session's time was over.
+    /// The time of the request, the session or the options was over.
     public static let timedOut = Code(value: .timedOut)
     /// The connection ended before an answer came.
     public static let connectionLost = Code(value: .connectionLost)
-    /// What came is no answer in HTTP.
+    /// The answer is not readable HTTP.
     public static let malformedAnswer = Code(value: .malformedAnswer)
-    /// The header fields of the answer are longer than what is accepted.
+    /// The header fields of the answer are longer than the limit.
     public static let headerTooLarge = Code(value: .headerTooLarge)
-    /// The body is longer than what is kept in memory: see ``HTTPOptions``.
+    /// The body is longer than the limit for bodies in memory: see ``HTTPOptions``.
     public static let bodyTooLarge = Code(value: .bodyTooLarge)
     /// The connection ended before the whole body had come.
     public static let truncatedBody = Code(value: .truncatedBody)
-    /// There were more redirects than are to be followed.
+    /// There were more redirects than the limit.
     public static let tooManyRedirects = Code(value: .tooManyRedirects)
     /// A redirect leads nowhere, or cannot be followed.
     public static let invalidRedirect = Code(value: .invalidRedirect)
@@ -85,7 +85,7 @@ public struct HTTPError: Error, Sendable {
 }
 
 extension HTTPError: LocalizedError, CustomStringConvertible {
-  /// The sentence: what went wrong with which address, and what can be done.
+  /// The sentence: what went wrong with which address, and the remedy.
   public var description: String { HarmlessText.line(sentence) }
 
   private var sentence: String {
@@ -97,23 +97,23 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
     case .invalidRequest:
       "The request to \(place) contradicts itself\(reason). Change its method or its header fields."
     case .unreadableFile:
-      "\(place) can not be uploaded\(reason). Name a file that can be read."
+      "\(place) cannot be uploaded\(reason). Name a file that can be read."
     case .unwritableFile:
-      "\(place) can not be downloaded to\(reason). Name a file in a folder that can be written, on a disk with room."
+      "\(place) cannot be downloaded to\(reason). Name a file in a folder that can be written, on a disk with room."
     case .hostNotFound:
       "There is no such host as that of \(place)\(reason). Check the address, or the network's name service."
     case .connectionRefused:
-      "\(place) can not be connected to\(reason). Check that the server runs, and try again."
+      "\(place) cannot be connected to\(reason). Check that the server runs, and try again."
     case .notConnected:
-      "\(place) can not be asked, for there is no network\(reason). Try again when there is."
+      "\(place) cannot be asked, for there is no network\(reason). Try again when there is."
     case .insecureConnection:
-      "No secure connection to \(place) came about\(reason). Check the server's certificate, and the clock."
+      "There was no secure connection to \(place)\(reason). Check the server's certificate, and the clock."
     case .timedOut:
       "\(place) did not answer in time\(reason). Try again, or raise the request's timeoutInterval or the totalTime of its options."
     case .connectionLost:
       "The connection to \(place) ended without an answer\(reason). Try again if the request may be made twice."
     case .malformedAnswer:
-      "What \(place) answered is no HTTP\(reason). Check the address and its port."
+      "The answer of \(place) is not HTTP\(reason). Check the address and its port."
     case .headerTooLarge:
       "The header fields of the answer of \(place) are too long\(reason). The server has to send less."
     case .bodyTooLarge:
@@ -121,9 +121,9 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
     case .truncatedBody:
       "The answer of \(place) ended before it was complete\(reason). Try again."
     case .tooManyRedirects:
-      "\(place) redirects once more than is followed\(reason). Check for a circle, or raise maxRedirects."
+      "\(place) redirects more often than allowed\(reason). Check for a circle, or raise maxRedirects."
     case .invalidRedirect:
-      "The redirect of \(place) can not be followed\(reason). Use maxRedirects: 0 to have it as the answer."
+      "The redirect of \(place) cannot be followed\(reason). Use maxRedirects: 0 to have it as the answer."
     case .notHTTP:
       "\(place) did not answer in HTTP\(reason). Check the session's protocolClasses."
     case .other:
@@ -133,4 +133,12 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
 
   /// The same as ``description``.
   public var errorDescription: String? { description }
+}
+
+extension URL {
+  /// The address without user, password, query and fragment, which may be secret.
+  var textWithoutSecrets: String {
+    guard let host else { return scheme.map { "\($0):…" } ?? "“\(path)”" }
+    return "\(scheme ?? "")://\(host)\(port.map { ":\($0)" } ?? "")\(path)"
+  }
 }

@@ -1,7 +1,8 @@
 import CompositeOperations
 public import Foundation
 
-/// What an ``HTTPOperation`` fails with if the server answered with a status that is not accepted: the whole answer.
+/// The error of an ``HTTPOperation`` whose answer has a status that is not accepted, with the whole
+/// answer.
 public struct HTTPStatusError: Error, Sendable {
   /// Where the answer came from: the request's address, or the last one that it was redirected to.
   public let url: URL?
@@ -9,12 +10,13 @@ public struct HTTPStatusError: Error, Sendable {
   public let status: Int
   /// The header fields.
   public let headers: HTTPHeaders
-  /// The body; of a download the first mebibyte of it.
+  /// The body; for a download its first mebibyte.
   public let body: Data
-  /// How long the server asks to be left alone, by its `Retry-After`: never negative, and nil if it does not say.
+  /// How long the server asks clients to wait, by its `Retry-After`: never negative; nil if it does
+  /// not say.
   ///
-  /// A date counts from the `Date` of the answer, so that it does not matter if the clocks differ; without one from when
-  /// this error was made.
+  /// A date counts from the `Date` of the answer, so that differing clocks do not matter; without
+  /// one it counts from when this error was made.
   public let retryAfter: Duration?
 
   /// Makes an error from the parts of an answer.
@@ -28,14 +30,14 @@ public struct HTTPStatusError: Error, Sendable {
 }
 
 extension HTTPStatusError: LocalizedError, CustomStringConvertible {
-  /// The sentence: which status, from where, and how the body begins if it is text.
+  /// The sentence: which status, from where, and the beginning of the body if it is text.
   public var description: String {
     var text = "\(url?.textWithoutSecrets ?? "The server") answered with the status \(status)"
     if let retryAfter { text += ", to be asked again in \(retryAfter.components.seconds) s" }
     return HarmlessText.line(text + (excerpt.map { ": \($0)" } ?? "."))
   }
 
-  /// The first line of the body, or how it begins, if the body is text.
+  /// The first line of the body, or its beginning, if the body is text.
   private var excerpt: String? {
     var start = body.prefix(200)
     var text = String(data: start, encoding: .utf8)
@@ -53,4 +55,49 @@ extension HTTPStatusError: LocalizedError, CustomStringConvertible {
 
   /// The same as ``description``.
   public var errorDescription: String? { description }
+}
+
+/// Reads `Retry-After`: a number of seconds, or a date in one of the three forms that HTTP knows.
+enum RetryAfter {
+  /// A longer time is not meant, and dates far away do not fit into whole nanoseconds.
+  private static let longest = 366 * 86_400
+
+  static func duration(in headers: HTTPHeaders, now: Date) -> Duration? {
+    guard let text = headers["Retry-After"]?.trimmingCharacters(in: .whitespaces) else { return nil }
+    if !text.isEmpty, text.allSatisfy(\.isASCIIDigit) { return .seconds(min(Int(text) ?? longest, longest)) }
+    guard let date = secondsSince1970(text) else { return nil }
+    let start = headers["Date"].flatMap(secondsSince1970) ?? Int(now.timeIntervalSince1970)
+    return .seconds(min(max(0, date - start), longest))
+  }
+
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37
+  /// 1994`.
+  static func secondsSince1970(_ text: String) -> Int? {
+    let words = text.split { $0 == " " || $0 == "," || $0 == "-" }
+    guard let time = words.first(where: { $0.contains(":") }).map({ $0.split(separator: ":").map { Int($0) } }),
+      time.count == 3, let hour = time[0], let minute = time[1], let second = time[2],
+      (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second),
+      let month = words.lazy.compactMap({ months.firstIndex(of: $0.prefix(3).lowercased()) }).first
+    else { return nil }
+    let numbers = words.compactMap { $0.allSatisfy(\.isASCIIDigit) ? Int($0) : nil }
+    guard numbers.count == 2, (1...31).contains(numbers[0]), (0...9999).contains(numbers[1]) else { return nil }
+    // A year of two digits is in the nearest century.
+    let year = numbers[1] < 70 ? numbers[1] + 2000 : numbers[1] < 100 ? numbers[1] + 1900 : numbers[1]
+    return ((days(year, month, numbers[0]) * 24 + hour) * 60 + minute) * 60 + second
+  }
+
+  private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+  private static let daysBeforeMonth = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
+
+  /// The days from 1 January 1970 to a day of the Gregorian calendar; January is month 0.
+  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let passed = year - 1
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let ofYears = passed * 365 + passed / 4 - passed / 100 + passed / 400 - 719_162
+    return ofYears + daysBeforeMonth[month] + (isLeap && month > 1 ? 1 : 0) + day - 1
+  }
+}
+
+extension Character {
+  fileprivate var isASCIIDigit: Bool { isASCII && isNumber }
 }

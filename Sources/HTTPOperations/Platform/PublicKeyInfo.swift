@@ -1,6 +1,7 @@
 import Foundation
 
-/// The SubjectPublicKeyInfo of a certificate, made from the bare key that Apple's Security gives: what pins are hashes of.
+/// The SubjectPublicKeyInfo of a certificate, made from the bare key that Apple's Security gives:
+/// what pins are hashes of.
 enum PublicKeyInfo {
   enum Algorithm {
     case rsa

@@ -78,7 +78,8 @@ final class SessionRelay: NSObject, URLSessionDataDelegate, Sendable {
 
 #else
 
-/// Tells an exchange what its task does. What is not asked for here, such as passwords, the session's delegate is asked.
+/// Tells an exchange what its task does. What is not asked for here, such as passwords, the
+/// session's delegate is asked.
 final class TaskRelay: NSObject, URLSessionDataDelegate, Sendable {
   private let told: SessionTask
 

@@ -7,17 +7,19 @@ package import FoundationNetworking
 package import Foundation
 #endif
 
-/// What makes requests in place of the sessions of others. It goes when they are gone.
+/// What makes requests in place of the program's sessions. A twin is released when its session is
+/// gone.
 ///
-/// On Linux that is libcurl, or a session with a delegate of ours. On Apple platforms it is a session for what the other one would
-/// get wrong: see ``TwinSession``. It goes when another is made, at the latest; until then it is idle, and keeps nothing of the
-/// other session but its configuration.
+/// On Linux a twin is libcurl, or a session with a delegate of this library. On Apple platforms it
+/// is a session for requests that the original would make wrong: see ``TwinSession``. It is
+/// released when the next twin is made, at the latest. Until then it is idle, and retains only the
+/// configuration of the original.
 enum SessionTwins {
   final class Twin {
     fileprivate weak var original: URLSession?
     #if canImport(FoundationNetworking)
     let transport: Transport
-    /// The header fields of the original's configuration, which have to be put into the requests: see HTTPExchange.
+    /// The header fields of the original's configuration, which the exchange adds to requests.
     let fields: HTTPHeaders
     /// How long a request of the original may neither send nor receive anything.
     let timeout: TimeInterval
@@ -28,7 +30,8 @@ enum SessionTwins {
     init(of original: URLSession) {
       self.original = original
       #if canImport(FoundationNetworking)
-      // What a session gives is its own, and no copy. What somebody changes there later is not for this.
+      // A session returns its own configuration, and no copy. Later changes to that are not for
+      // this twin.
       let configuration = original.configuration.copy() as! URLSessionConfiguration
       fields = configuration.fieldsOfEveryRequest
       timeout = configuration.timeoutIntervalForRequest
@@ -47,7 +50,7 @@ enum SessionTwins {
     }
     #endif
 
-    /// Ends it when its requests have ended.
+    /// Invalidates it when its requests have ended.
     fileprivate func finish() {
       #if canImport(FoundationNetworking)
       if case .session(let session, _) = transport { session.finishTasksAndInvalidate() }
@@ -64,7 +67,7 @@ enum SessionTwins {
     if let twin = twins.withLock({ $0[key] }), twin.original === original { return twin }
     let new = Twin(of: original)
     let (twin, orphans) = twins.withLock { twins -> (Twin, [Twin]) in
-      // Somebody else may have been first.
+      // Another thread may have been first.
       if let twin = twins[key], twin.original === original { return (twin, [new]) }
       let orphans = twins.filter { $0.value.original == nil }
       for orphan in orphans.keys { twins[orphan] = nil }
@@ -75,7 +78,7 @@ enum SessionTwins {
     return twin
   }
 
-  /// Ends what was made for a session, when its requests have ended.
+  /// Invalidates the twin of a session when its requests have ended.
   static func release(of original: URLSession) {
     let twin = twins.withLock { twins -> Twin? in
       let key = ObjectIdentifier(original)
@@ -91,8 +94,8 @@ extension SessionTwins {
   /// What makes requests on Linux.
   enum Transport {
     case curl(CurlSettings)
-    /// Where libcurl cannot be found, as in a fully static program; and if somebody has given the session protocols of their
-    /// own, which have to be asked.
+    /// Where libcurl cannot be found, as in a fully static program; and for sessions with protocols
+    /// of the program's own, which make the requests.
     case session(URLSession, SessionRelay)
 
     init(_ configuration: URLSessionConfiguration) {
@@ -113,7 +116,8 @@ extension SessionTwins {
 #endif
 
 extension URLSession {
-  /// Whether `URLSession` itself adds the header fields of the configuration to requests. Otherwise the exchange does.
+  /// Whether `URLSession` itself adds the header fields of the configuration to requests. Otherwise
+  /// the exchange does.
   static var addsFieldsOfConfiguration: Bool {
     #if canImport(FoundationNetworking)
     false
@@ -131,7 +135,7 @@ extension URLSession {
     #endif
   }
 
-  /// Invalidates the session, and what was made for it, when their requests have ended.
+  /// Invalidates the session and its twin when their requests have ended.
   package func finishTasksAndInvalidateTwin() {
     SessionTwins.release(of: self)
     finishTasksAndInvalidate()

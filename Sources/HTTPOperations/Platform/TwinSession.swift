@@ -1,21 +1,23 @@
 #if !canImport(FoundationNetworking)
 import Foundation
 
-/// What a session is like that makes requests in place of another one, with the same configuration.
+/// How a session that makes requests in place of another one differs from that.
 struct TwinSession: Hashable, Sendable {
-  /// Without the header fields of the configuration: the request goes to a server that they are not meant for.
+  /// Without the header fields of the configuration: the request goes to a server that they are not
+  /// meant for.
   var isForeign = false
-  /// The keys that servers have to prove, by host. Such a request needs connections of its own, since one that was kept does not
-  /// prove its key again; and a delegate of its own, since that of a session may be asked before that of a task.
+  /// The keys that servers have to prove, by host. Such a request needs its own connections, since
+  /// a kept connection does not prove its key again; and its own delegate, since the delegate of a
+  /// session may be called before that of a task.
   var pinnedKeys: [String: Set<String>] = [:]
-  /// With a delegate queue of its own: the other session's may call out of order.
+  /// With its own delegate queue: that of the other session may call out of order.
   var isOrdered = false
 
-  /// What a request needs; nil if the session itself will do.
+  /// What a request needs; nil if the session itself can make it.
   init?(for request: URLRequest, to place: HTTPHopPlace, options: HTTPOptions, in session: URLSession) {
     isForeign = place == .otherServer && session.configuration.httpAdditionalHeaders?.isEmpty == false
     if options.pins(of: request.url) != nil { pinnedKeys = options.pinnedKeys }
-    // Nobody chooses the queue of the shared one.
+    // No program chooses the queue of the shared session.
     isOrdered = session !== URLSession.shared && session.delegateQueue.maxConcurrentOperationCount != 1
     if !isForeign, pinnedKeys.isEmpty, !isOrdered { return nil }
   }
@@ -29,10 +31,11 @@ struct TwinSession: Hashable, Sendable {
   }
 }
 
-/// The delegate of a session that makes requests in place of another one. It asks the other one's delegate, in its name, what
-/// that would be asked; once the other session was invalidated, nobody. It keeps neither alive.
+/// The delegate of a session that makes requests in place of another one.
 ///
-/// It has no method for challenges of a session, so that `URLSession` brings all of them with their task.
+/// It forwards calls to the other session's delegate, in the name of that session, until that is
+/// invalidated. It retains neither. It has no method for challenges of a session, so `URLSession`
+/// delivers all of them with their task.
 final class TwinDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {  // a constant, and a weak reference
   private weak var original: URLSession?
   private let pinnedKeys: [String: Set<String>]
@@ -57,12 +60,12 @@ final class TwinDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable 
     if space.authenticationMethod == NSURLAuthenticationMethodServerTrust,
       let pins = HTTPOptions.pins(of: space.host, in: pinnedKeys)
     {
-      // The system looks at the rest of the certificate.
+      // The system checks the rest of the certificate.
       let isPinned = space.serverTrust.map { PinnedServer.isTrusted($0, pins: pins) } ?? false
       return completionHandler(isPinned ? .performDefaultHandling : .cancelAuthenticationChallenge, nil)
     }
     guard let original else { return completionHandler(.performDefaultHandling, nil) }
-    // As URLSession does it: the method for the session first, then the one for the task.
+    // As URLSession does: first the method for the session, then the method for the task.
     var wasAsked: Void?
     if TwinDelegate.challengesOfSessions.contains(space.authenticationMethod) {
       wasAsked = original.delegate?.urlSession?(original, didReceive: challenge, completionHandler: completionHandler)

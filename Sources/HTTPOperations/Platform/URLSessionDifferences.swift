@@ -5,46 +5,55 @@ import Foundation
 import FoundationNetworking
 #endif
 
-// Everything in which URLSession on Linux (swift-corelibs-foundation, Swift 6.3) and on Apple platforms differs for this
-// package is in this folder. On Linux most requests are libcurl's: see Curl. What is left to URLSession there are sessions with
-// protocols of their own, and programs in which libcurl is not found. What was found on Linux:
+// This folder has all differences between URLSession on Linux (swift-corelibs-foundation, Swift
+// 6.3) and on Apple platforms that matter here. On Linux libcurl makes most requests: see Curl.
+// URLSession there makes those of sessions with protocols of their own, and of programs in which
+// libcurl is not found. What was found on Linux:
 //
-// - The delegate of a task is told of redirects and challenges only. Data, and what was sent, goes to the session's
-//   delegate, which cannot be set later. So requests run in a session of our own with the same configuration.
-// - A redirect with 307 or 308 loses the body. Header fields for one server, `Authorization` too, are sent to the next. A
-//   redirect to `file:///x` becomes one to `/x` on the same server. So redirects are not left to it, anywhere.
-// - 401 with a challenge for a password (Basic, Digest) waits for ever if nobody answers the challenge. Answering with a
-//   password for Digest ends the process.
-// - A file that is uploaded ends the process if the request ends early, cancelled or not: it was being read meanwhile. Of a
-//   body in memory, what was sent is missing if the request has to be made again because a kept connection was closed. So
-//   every body is sent as a stream, which can be had anew. A stream is sent in chunks, unless a length is given and
-//   libcurl is told, by an empty field, not to name an encoding.
+// - The delegate of a task is told of redirects and challenges only. Data, and what was sent, goes
+//   to the session's delegate, which cannot be set later. So requests run in a session of our own
+//   with the same configuration.
+// - A redirect with 307 or 308 loses the body. Header fields for one server, `Authorization` too,
+//   are sent to the next. A redirect to `file:///x` becomes one to `/x` on the same server. So
+//   redirects are not left to it, anywhere.
+// - 401 with a challenge for a password (Basic, Digest) waits for ever if no code answers the
+//   challenge. Answering with a password for Digest ends the process.
+// - A file that is uploaded ends the process if the request ends early, cancelled or not: it was
+//   being read meanwhile. Of a body in memory, what was sent is missing if the request has to be
+//   made again because a kept connection was closed. So every body is sent as a stream, which can
+//   be had anew. A stream is sent in chunks, unless a length is given and libcurl is told, by an
+//   empty field, not to name an encoding.
 // - Answering whether a redirect is followed ends the process if the task was cancelled in between.
-// - No stored password is ever proposed: a `URLCredentialStorage` does not find again what was stored in it.
-// - With a cache, a task that is started waits for it, and so does its cancel; then both are handed to the work queue one
-//   after the other, from another thread. If the task ends in between, the cancel looks for one that is gone, which ends
-//   the process ("Trying to access a behaviour for a task that in not in the registry"). Without a cache both are handed
-//   over while the work queue is held, so that nothing can come in between. Of the answers to tasks like ours none is ever
+// - No stored password is ever proposed: a `URLCredentialStorage` does not find again what was
+//   stored in it.
+// - With a cache, a task that is started waits for it, and so does its cancel; then both are handed
+//   to the work queue one after the other, from another thread. If the task ends in between, the
+//   cancel looks for one that is gone, which ends the process ("Trying to access a behaviour for a
+//   task that in not in the registry"). Without a cache both are handed over while the work queue
+//   is held, so that nothing can come in between. Of the answers to tasks like ours none is ever
 //   stored. So our sessions have no cache.
-// - A timeout that is over while the delegate is asked about a redirect ends the task without a word, and the process as
-//   soon as the delegate answers. Timeouts are cut to whole seconds: half a second is none at all, and is over at once. So
-//   timeouts are not left to it: see IdleTimer.swift.
+// - A timeout that is over while the delegate is asked about a redirect ends the task without a
+//   word, and the process as soon as the delegate answers. Timeouts are cut to whole seconds: half
+//   a second is none at all, and is over at once. So timeouts are not left to it: see
+//   IdleTimer.swift.
 // - `cancel()` waits for the session's work queue, and never returns if it is called there.
-// - A body that is cut short, and a header that is too long, are unknown errors, told by their texts. What is no HTTP is an
-//   unsupported URL.
-// - A connection that ends in the middle of the header fields ends the process ("Transfer completed, but there's no
-//   response", swift-corelibs-foundation#5285), whoever made the request. Nothing can be done about it from outside:
-//   libcurl says that all is well, and Foundation asks nobody before it looks for the response, which only its own parser
-//   of header fields, or a task before it, could have set. That is why libcurl is used.
-// - Of an answer with a status from 301 to 308 the delegate is told nothing but the end, and the body is lost, unless it
-//   is a redirect that is declined.
-// - `URLSession.data(for:)` can deadlock when it is cancelled (swift-corelibs-foundation#5412). It is not used here.
+// - A body that is cut short, and a header that is too long, are unknown errors, told by their
+//   texts. An answer that is not HTTP is reported as an unsupported URL.
+// - A connection that ends in the middle of the header fields ends the process ("Transfer
+//   completed, but there's no response", swift-corelibs-foundation#5285), whatever made the
+//   request. It cannot be prevented from outside: libcurl reports no error, and Foundation calls no
+//   code before it looks for the response, which only its own parser of header fields, or a task
+//   before it, could have set. That is why libcurl is used.
+// - Of an answer with a status from 301 to 308 the delegate is told nothing but the end, and the
+//   body is lost, unless it is a redirect that is declined.
+// - `URLSession.data(for:)` can deadlock when it is cancelled (swift-corelibs-foundation#5412). It
+//   is not used here.
 
-/// A task of a session that tells an exchange how it gets on.
+/// A task of a session, which reports to an exchange.
 final class SessionTask: HTTPHop {
   private enum Phase {
     case open
-    /// The session is being told that a redirect is not followed.
+    /// The session is being told not to follow a redirect.
     case answering(isCancelled: Bool)
     case cancelled
   }
@@ -56,7 +65,8 @@ final class SessionTask: HTTPHop {
   #endif
   private let task: URLSessionTask
   private let phase = LockBox(Phase.open)
-  /// Where the body goes, if it goes to a file: the delegate queue is that of others, or the main one, and need not be serial.
+  /// The queue for the body, if it goes to a file. The delegate queue is the program's, or the main
+  /// one, and need not be serial.
   private let disk = LockBox<DiskQueue?>(nil)
   #if !canImport(FoundationNetworking)
   private let isSuspended = LockBox(false)
@@ -98,7 +108,7 @@ final class SessionTask: HTTPHop {
     task.resume()
   }
 
-  /// Ends the task, later: the session may be the one that calls.
+  /// Ends the task, later: this may be a call of the session.
   func cancel() {
     DispatchQueue.global().async { self.cancelNow() }
   }
@@ -119,7 +129,7 @@ final class SessionTask: HTTPHop {
     if isNow { task.cancel() }
   }
 
-  /// Has the session told that a redirect is not followed, never at the same time as a cancel or after one.
+  /// Tells the session not to follow a redirect, but never during or after a cancel.
   func declineRedirect(_ answer: () -> Void) {
     let isOpen = phase.withLock { phase in
       guard case .open = phase else { return false }
@@ -152,7 +162,7 @@ final class SessionTask: HTTPHop {
     noteActivity()
     guard let disk = disk.withLock({ $0 }) else { return pass(data) }
     #if canImport(FoundationNetworking)
-    // Suspending a task is as little safe here as the rest. Only the requests of this session wait.
+    // Suspending a task is not safe here. Only the requests of this session wait.
     disk.addAndWait { pass(data) }
     #else
     disk.add(data.count) { self.pass(data) }
@@ -161,9 +171,10 @@ final class SessionTask: HTTPHop {
   }
 
   #if !canImport(FoundationNetworking)
-  /// Has the server wait, too, until there is room again.
+  /// Makes the server wait, too, until there is room again.
   private func suspend(until disk: DiskQueue) {
-    // What had come already is still told of. The session counts how often a task was suspended.
+    // Data that has come already is still delivered. The session counts how often a task was
+    // suspended.
     let isFirst = isSuspended.withLock { isSuspended in
       defer { isSuspended = true }
       return !isSuspended
@@ -199,7 +210,7 @@ final class SessionTask: HTTPHop {
       case let error?: .threw(error)
       }
     guard let disk = disk.withLock({ $0 }) else { return exchange.ended(end, by: self, endsChallenge: endsChallenge) }
-    // When all that came was written.
+    // After all that came is written.
     disk.add { self.exchange.ended(end, by: self, endsChallenge: endsChallenge) }
   }
 
@@ -214,7 +225,7 @@ extension HTTPExchangeState.Answer {
   init(_ response: HTTPURLResponse) {
     var headers: HTTPHeaders = [:]
     for case (let name as String, let value as String) in response.allHeaderFields { headers[name] = value }
-    // The length on the way says nothing about what is unpacked from it.
+    // The length of a packed body says nothing about the unpacked length.
     var length = headers["Content-Encoding"] == nil ? response.expectedContentLength : -1
     #if canImport(FoundationNetworking)
     if (301...308).contains(response.statusCode) { length = -1 }

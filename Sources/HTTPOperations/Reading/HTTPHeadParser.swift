@@ -1,28 +1,29 @@
-/// Reads the header of an answer line by line: the interim answers before it, itself, and the fields after its body.
+/// Reads the header of an answer line by line: the interim answers before it, itself, and the
+/// fields after its body.
 ///
 ///     start ──status line──▶ fields ──empty line, 1xx──▶ start
 ///                              │
-///                              └──empty line──▶ ended ──status line──▶ fields      (asked once more, with a password)
-///                                                 └──field──▶ ended                (a trailer, which is only counted)
+///                              └──empty line──▶ ended ──status line──▶ fields   (asked with a password)
+///                                                 └──field──▶ ended             (a trailer, only counted)
 ///
-/// Nothing here takes longer than in proportion to the bytes.
+/// Everything takes time in proportion to the bytes.
 struct HTTPHeadParser {
-  /// A header, as it was sent.
+  /// A header as it came.
   struct Head: Equatable {
     var status: Int
     var headers: HTTPHeaders
-    /// Every `Set-Cookie` by itself: their values have commas.
+    /// Each `Set-Cookie` by itself: their values have commas.
     var cookies: [String] = []
-    /// The length of the body on its way, if the server says it.
+    /// The length of the body as it is sent, if the server says it.
     var length: Int?
     /// Whether the connection takes many requests at once.
     var isMultiplexed = false
   }
 
   enum Mistake: Error, Equatable {
-    /// What came is no header in HTTP.
+    /// The bytes are not a header of HTTP.
     case malformed(String)
-    /// There is more of it than is accepted.
+    /// The header exceeds the limit.
     case tooLarge
   }
 
@@ -84,7 +85,7 @@ struct HTTPHeadParser {
 
   private mutating func takeField(_ line: [UInt8]) throws(Mistake) {
     if line[0] == UInt8(ascii: " ") || line[0] == UInt8(ascii: "\t") {
-      // The line before goes on, as was once allowed.
+      // The previous line goes on, as was once allowed.
       guard !fields.isEmpty else { throw .malformed("its first field has no name") }
       let last = fields.count - 1
       fields[last].value += [UInt8(ascii: " ")] + (try HTTPHeadParser.value(line[...], of: fields[last].name))
@@ -101,7 +102,7 @@ struct HTTPHeadParser {
     fields.append((text, try HTTPHeadParser.value(line[(colon + 1)...], of: text)))
   }
 
-  /// What a line gives its field. No byte of it can begin a line where it is sent once more, as a cookie.
+  /// The value of a line. No byte of it can begin a new line when it is sent again, as a cookie.
   private static func value(_ line: ArraySlice<UInt8>, of name: String) throws(Mistake) -> [UInt8] {
     guard !line.contains(0) else { throw .malformed("its field \(name) has a zero byte in it") }
     return trimmed(line).map { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
@@ -121,13 +122,13 @@ struct HTTPHeadParser {
     for (name, values) in values.values { headers[name] = values.joined(separator: ", ") }
     return Head(
       status: status, headers: headers, cookies: values["set-cookie"]?.values ?? [],
-      // In chunks it has the length that they have.
+      // In chunks it has their length.
       length: values["transfer-encoding"] == nil
         ? try HTTPHeadParser.length(values["content-length"]?.values ?? []) : nil,
       isMultiplexed: isMultiplexed)
   }
 
-  /// The length that the fields agree on. One that is beyond all numbers is unknown.
+  /// The length that the fields agree on. A length that is no `Int` is unknown.
   private static func length(_ values: [String]) throws(Mistake) -> Int? {
     guard let first = values.first else { return nil }
     guard values.allSatisfy({ $0 == first }), !first.isEmpty, first.utf8.allSatisfy({ (48...57).contains($0) }) else {
@@ -142,7 +143,7 @@ struct HTTPHeadParser {
     return bytes[first...bytes.lastIndex { !isSpace($0) }!]
   }
 
-  /// UTF-8, or else Latin-1, which every byte is a character of.
+  /// UTF-8, or else Latin-1, in which every byte is a character.
   private static func text(_ bytes: some Collection<UInt8>) -> String {
     String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }

@@ -1,40 +1,51 @@
 import CompositeOperations
 import Foundation
 
-/// What holds for a request whatever the server does: how long it may take, how much of an answer is taken, what is secret, and
-/// which servers are trusted.
+/// Limits and rules of a request, whatever the server does: the time, the size of an answer, the
+/// secret fields, and the servers to trust.
 ///
-/// What is beyond a limit is an ``HTTPError`` that names the limit. Traps if a limit is set that is negative.
+/// What exceeds a limit is an ``HTTPError`` that names the limit. Setting a negative limit traps.
 public struct HTTPOptions: Sendable, Hashable {
-  /// How long the request may take, with all redirects, from its start to the last byte: 5 minutes unless set otherwise.
-  /// ``HTTPError/Code/timedOut`` after that. It counts beside the request's `timeoutInterval`, which is how long nothing may come
-  /// or go, and the session's `timeoutIntervalForResource`.
+  /// The time of the request with all redirects, from its start to the last byte: 5 minutes by
+  /// default.
+  ///
+  /// After that it fails with ``HTTPError/Code/timedOut``. The request's `timeoutInterval`, which
+  /// limits the time without bytes, and the session's `timeoutIntervalForResource` apply as well.
   public var totalTime: Duration {
     didSet { HTTPOptions.check(totalTime) }
   }
-  /// How many bytes a body may have, unpacked, that is kept in memory: 64 MiB unless set otherwise.
-  /// ``HTTPError/Code/bodyTooLarge`` beyond that. A download to a file has no limit.
+  /// The maximum number of bytes of a body in memory, unpacked: 64 MiB by default.
+  ///
+  /// Beyond that the request fails with ``HTTPError/Code/bodyTooLarge``. A download to a file has
+  /// no limit.
   public var bodyInMemory: Int {
     didSet { HTTPOptions.check(bodyInMemory, "body") }
   }
-  /// How many bytes the header of an answer may have, together with interim answers before it and the fields after the body:
-  /// 256 KiB unless set otherwise. ``HTTPError/Code/headerTooLarge`` beyond that. Where `URLSession` makes the request, the
-  /// limit is its own; libcurl has one of 300 KiB beside this.
+  /// The maximum number of bytes of the header of an answer: 256 KiB by default.
+  ///
+  /// Interim answers before it, and the fields after the body, count as well. Beyond that the
+  /// request fails with ``HTTPError/Code/headerTooLarge``. Where `URLSession` makes the request,
+  /// its own limit applies; libcurl has another limit of 300 KiB.
   public var headerSize: Int {
     didSet { HTTPOptions.check(headerSize, "header") }
   }
-  /// Names of header fields, in any case, that a redirect does not take to another scheme, host or port. `Authorization`,
-  /// `Cookie`, `Proxy-Authorization` and the fields of the session's configuration never go there.
+  /// Names of header fields, in any case, that do not follow a redirect to another scheme, host or
+  /// port. `Authorization`, `Cookie`, `Proxy-Authorization` and the fields of the session's
+  /// configuration never do.
   public var secretFields: Set<String>
-  /// The keys that servers have to prove, by host; a host that is not among them is trusted as the system trusts it. Each key
-  /// is the SHA-256 of the certificate's SubjectPublicKeyInfo, in Base64, as `pin-sha256` and curl's `--pinnedpubkey` have it.
+  /// The keys that servers have to prove, by host. Other hosts are trusted as the system trusts
+  /// them.
   ///
-  /// The certificate has to be right for the system as well: this is a restriction, and no other way to trust. It is compared with
-  /// the server's own certificate, and not with those that signed it. A connection that was made without a look at the key is not
-  /// used. With another key, without TLS, and where nobody can look at keys (on Linux in a session with protocols of its own, and
-  /// where libcurl is not found), the request fails with ``HTTPError/Code/insecureConnection``; with what is no such hash or no
-  /// host, with ``HTTPError/Code/invalidRequest``. The keys of a host that is named in several ways, with capitals for example, all
-  /// count.
+  /// Each key is the SHA-256 of the certificate's SubjectPublicKeyInfo, in Base64, as in
+  /// `pin-sha256` and curl's `--pinnedpubkey`. It is compared with the server's own certificate,
+  /// and not with those that signed it. The system has to trust the certificate as well: keys only
+  /// restrict trust. A connection whose key was not checked is not used.
+  ///
+  /// The request fails with ``HTTPError/Code/insecureConnection`` if the key is another one,
+  /// without TLS, and where keys cannot be checked (on Linux in a session with protocols of its
+  /// own, and where libcurl is not found). It fails with ``HTTPError/Code/invalidRequest`` if a key
+  /// is not such a hash, or a host is not a host. If a host is named in several ways, with capitals
+  /// for example, all its keys count.
   public var pinnedKeys: [String: Set<String>]
 
   /// Makes options. Traps if a limit is negative.
@@ -62,17 +73,17 @@ public struct HTTPOptions: Sendable, Hashable {
 }
 
 extension HTTPOptions {
-  /// The keys of which the server of this address has to prove one; nil if any will do.
+  /// The keys of which the server of this address has to prove one; nil if it need not.
   func pins(of url: URL?) -> Set<String>? {
     url?.host.flatMap { HTTPOptions.pins(of: $0, in: pinnedKeys) }
   }
 
-  /// A pin without the word that may say what it is.
+  /// A pin without the prefix that may say what it is.
   static func hash(ofPin pin: String) -> Substring {
     pin.hasPrefix("sha256//") ? pin.dropFirst("sha256//".count) : pin[...]
   }
 
-  /// The first pin that is no hash, and its host.
+  /// The first pin that is not a hash, and its host.
   var mistakenPin: (pin: String, host: String)? {
     for (host, pins) in pinnedKeys.sorted(by: { $0.key < $1.key }) {
       let pin = pins.sorted().first { Data(base64Encoded: String(HTTPOptions.hash(ofPin: $0)))?.count != 32 }
@@ -81,7 +92,7 @@ extension HTTPOptions {
     return nil
   }
 
-  /// The first host that is none: its keys would be looked for in vain.
+  /// The first invalid host, whose keys would never be found.
   var mistakenHost: String? {
     pinnedKeys.keys.sorted().first { HTTPOptions.normal($0) == nil }
   }
@@ -89,12 +100,13 @@ extension HTTPOptions {
   static func pins(of host: String, in pinnedKeys: [String: Set<String>]) -> Set<String>? {
     guard !pinnedKeys.isEmpty, let host = normal(host) else { return nil }
     var pins: Set<String>?
-    // The same host may have been named in several ways.
+    // The same host may be named in several ways.
     for (name, keys) in pinnedKeys where normal(name) == host { pins = (pins ?? []).union(keys) }
     return pins
   }
 
-  /// A host as it is compared, in lower case, without a dot at its end, and as names of other alphabets are asked for. Nil if it is none.
+  /// A host in its form for comparison: in lower case, without a dot at its end, and encoded if it
+  /// has other alphabets. Nil if it is invalid.
   private static func normal(_ host: String) -> String? {
     // An address of IPv6 has brackets in a URL, and none by itself.
     let isAddress = host.count { $0 == ":" } > 1 && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }

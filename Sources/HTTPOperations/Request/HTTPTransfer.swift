@@ -1,16 +1,17 @@
 public import Foundation
 
-/// What travels with a request: nothing but itself, a body to upload, or a file to download.
+/// What travels with a request: only itself, a body to upload, or a file to download.
 public enum HTTPTransfer: Sendable {
-  /// The answer's body is kept in memory. A body to send is the request's `httpBody`.
+  /// Keeps the body of the answer in memory. A body to send is the request's `httpBody`.
   case data
-  /// A body is sent, and the answer's body kept in memory. The progress is that of the upload.
+  /// Sends a body, and keeps the body of the answer in memory. The progress is that of the upload.
   case upload(HTTPUpload)
-  /// The answer's body is written to a file as it comes, and is never in memory as a whole.
+  /// Writes the body of the answer to a file as it comes, so that it is never in memory as a whole.
   ///
-  /// The file appears at once and complete, when all of it has come, with the folders that it needs, and replaces one that
-  /// was there. Until then the bytes are in a file next to it whose name ends in `.part`, which goes if the download fails
-  /// or is cancelled. If the status is not accepted, the file stays as it was.
+  /// The file appears complete, when all of it has come, with the folders that it needs, and
+  /// replaces a file that was there. Until then the bytes are in a file next to it whose name ends
+  /// in `.part`, which is removed if the download fails or is cancelled. If the status is not
+  /// accepted, the file stays as it was.
   case download(to: URL)
 }
 
@@ -18,6 +19,7 @@ public enum HTTPTransfer: Sendable {
 public enum HTTPUpload: Sendable {
   /// Bytes from memory.
   case data(Data)
-  /// The bytes of a file, which are read while they are sent. Do not change the file until the operation has settled.
+  /// The bytes of a file, which is read while they are sent. Do not change the file until the
+  /// operation has settled.
   case file(URL)
 }

@@ -1,8 +1,9 @@
 import CompositeOperations
 import Dispatch
 
-/// A serial queue of one transfer, for what may wait for a disk or for a stream of the caller, or takes its time: the other requests
-/// of the session must not wait with it. It counts the bytes that wait in it, so that the server can be made to wait, too.
+/// A serial queue of one transfer, for work that may wait for a disk or a stream, or take long: the
+/// other requests of the session must not wait with it. It counts the bytes that wait in it, so
+/// that the server can be made to wait, too.
 final class DiskQueue: Sendable {
   private struct State {
     var waiting = 0
@@ -13,12 +14,12 @@ final class DiskQueue: Sendable {
   private let queue = DispatchQueue(label: "CompositeOperations.HTTPOperations.disk", qos: .userInitiated)
   private let state = LockBox(State())
 
-  /// - Parameter room: so many bytes may wait.
+  /// - Parameter room: how many bytes may wait.
   init(room: Int = 1 << 20) {
     self.room = room
   }
 
-  /// Does something after all that was added before. So many bytes wait with it.
+  /// Runs work after all that was added before. `count` bytes wait with it.
   func add(_ count: Int = 0, _ work: @escaping @Sendable () -> Void) {
     state.withLock { $0.waiting += count }
     queue.async {
@@ -27,7 +28,7 @@ final class DiskQueue: Sendable {
     }
   }
 
-  /// Does something after all that was added before, and returns when it is done.
+  /// Runs work after all that was added before, and returns when it is done.
   func addAndWait(_ work: () -> Void) {
     queue.sync(execute: work)
   }

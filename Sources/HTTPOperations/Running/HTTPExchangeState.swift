@@ -5,20 +5,20 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// What is known about a request and its answer: as many hops as there are redirects, then one end.
+/// The state of a request and its answer: as many hops as there are redirects, then one end.
 ///
 ///     pending ──start──▶ asking ──responded──▶ answering ──completed──▶ ended
 ///                          ▲                       │
 ///                          └────────follow─────────┘
 ///
-/// A cancel, a failure on our side, or enough of a body ends the hop that is under way; the end comes when the transport says
-/// that it is over.
+/// A cancel, a failure on this side, or enough of a body ends the hop under way. The end comes when
+/// the transport reports it.
 struct HTTPExchangeState: Sendable {
   enum Destination: Equatable {
-    /// The body is kept in memory, up to so many bytes.
+    /// The body is kept in memory, up to the limit.
     case memory(limit: Int)
     case file(URL)
-    /// Nobody wants the body of a redirect that is followed.
+    /// The body of a redirect that is followed is not wanted.
     case nowhere
   }
 
@@ -29,9 +29,9 @@ struct HTTPExchangeState: Sendable {
     case cancel
   }
 
-  /// What becomes of the hop after a part of the body.
+  /// Whether the hop goes on after a part of the body.
   enum Received {
-    /// More may come. How much of how much has come by now, if that is known.
+    /// More may come. The progress so far, if it is known.
     case more((count: Int, total: Int)?)
     /// No more is wanted.
     case enough
@@ -41,12 +41,12 @@ struct HTTPExchangeState: Sendable {
     var url: URL?
     var status: Int
     var headers: HTTPHeaders
-    /// The length of the body, as far as the server says it.
+    /// The length of the body, if the server says it.
     var length: Int?
   }
 
   static let longestErrorBody = 1 << 20
-  /// So much of the body of a redirect is waited for, so that its connection can be used again.
+  /// How much of the body of a redirect is read, so that its connection can be reused.
   private static let longestRedirectBody = 1 << 16
 
   let transfer: HTTPTransfer
@@ -54,9 +54,9 @@ struct HTTPExchangeState: Sendable {
   private let acceptedStatuses: Range<Int>?
   private let maxRedirects: Int
 
-  /// The request of the hop that is under way, or comes next.
+  /// The request of the hop under way, or of the next hop.
   private(set) var request: URLRequest
-  /// What it uploads; nil if there is nothing, or a redirect asks for something else.
+  /// The upload; nil if there is none, or a redirect turned the request into a GET.
   private(set) var upload: HTTPUpload?
   /// Whether the next hop goes where the request was meant to go.
   private(set) var place = HTTPHopPlace.ownServer
@@ -69,14 +69,15 @@ struct HTTPExchangeState: Sendable {
   private var receivedCount: Int64 = 0
   private var ownFailure: (any Error)?
   private var hasEnough = false
-  /// The names of fields that do not go to other servers, in lower case.
+  /// The names of fields that are not sent to other servers, in lower case.
   private var secretFields: Set<String>
 
   init(
     request: URLRequest, transfer: HTTPTransfer, options: HTTPOptions, acceptedStatuses: Range<Int>?, maxRedirects: Int
   ) {
     self.request = request
-    // Foundation on Linux knows schemes in lower case alone, and traps if the address of a request without one is set.
+    // Foundation on Linux knows only schemes in lower case, and traps if the address of a request
+    // without one is set.
     if let url = request.url?.withLowercasedScheme, url != request.url { self.request.url = url }
     secretFields = Set(options.secretFields.map { $0.lowercased() })
     self.transfer = transfer
@@ -93,7 +94,8 @@ struct HTTPExchangeState: Sendable {
     do { try fields.check(for: request.url) } catch { fail(error) }
   }
 
-  /// Adds header fields of the session that the request has not got. They are for its server alone.
+  /// Adds header fields of the session that the request does not have. They are only for its own
+  /// server.
   mutating func add(_ fields: HTTPHeaders) {
     for (name, value) in fields.dictionary where request.value(forHTTPHeaderField: name) == nil {
       request.setValue(value, forHTTPHeaderField: name)
@@ -101,7 +103,7 @@ struct HTTPExchangeState: Sendable {
     }
   }
 
-  /// Sets header fields, instead of those that the request has.
+  /// Sets header fields, which replace those of the request.
   mutating func set(_ fields: HTTPHeaders) {
     check(fields)
     for (name, value) in fields.dictionary { request.setValue(value, forHTTPHeaderField: name) }
@@ -111,18 +113,19 @@ struct HTTPExchangeState: Sendable {
     isCancelled = true
   }
 
-  /// Something is wrong here: a file cannot be written. What was first counts.
+  /// Fails the request for a reason on this side, such as a file that cannot be written. The first
+  /// failure counts.
   mutating func fail(_ error: any Error) {
     if ownFailure == nil { ownFailure = error }
   }
 
-  /// Whether the hop that is under way, or comes next, is not wanted.
+  /// Whether no further hop is wanted.
   var isOver: Bool { isCancelled || ownFailure != nil }
 
-  /// Why nothing is to be asked, if so.
+  /// The failure on this side, if there is one.
   var mistake: (any Error)? { ownFailure }
 
-  /// The time for all of it is over.
+  /// The total time is over.
   mutating func timedOut(after time: Duration) {
     let detail = "it was not complete after \(time), which is all the time it has"
     fail(HTTPError(.timedOut, url: request.url, cause: URLError(.timedOut), detail: detail))
@@ -134,7 +137,7 @@ struct HTTPExchangeState: Sendable {
     fail(HTTPError(.timedOut, url: request.url, cause: URLError(.timedOut), detail: detail))
   }
 
-  /// The header fields of an answer came. Says what becomes of its body.
+  /// The header of an answer has come. Returns where its body goes.
   mutating func responded(_ answer: Answer) -> Destination {
     self.answer = answer
     body = Data()
@@ -165,13 +168,13 @@ struct HTTPExchangeState: Sendable {
     return .more((Int(clamping: receivedCount), length))
   }
 
-  /// The hop is over: says how the request ends, or that another hop follows.
+  /// The hop is over. Returns how the request ends, or that another hop follows.
   ///
-  /// - Parameter endsChallenge: whether it ended because nobody gave a password.
+  /// - Parameter endsChallenge: whether it ended because no password was given.
   mutating func completed(_ end: HTTPHopEnd, endsChallenge: Bool) -> Completion {
     if isCancelled { return .cancel }
     if let ownFailure { return .fail(ownFailure) }
-    // Nobody wants the body of a redirect, whatever became of it.
+    // The body of a redirect is not wanted, whatever became of it.
     if let next {
       request = next.request
       if next.isElsewhere { place = .otherServer }
@@ -181,7 +184,7 @@ struct HTTPExchangeState: Sendable {
       self.next = nil
       return .follow
     }
-    // Whoever declines to give a password is told that the request was cancelled; what was answered is the answer.
+    // Without a password, the session reports a cancel; the answer that came counts.
     if !hasEnough, !(endsChallenge && answer != nil), let failure = failure(end) { return failure }
     guard let answer else { return .fail(HTTPError(.notHTTP, url: request.url)) }
     if !hasEnough, let length = answer.length, receivedCount < Int64(length), destination != .nowhere, hasBody(answer) {
@@ -222,7 +225,7 @@ struct HTTPExchangeState: Sendable {
   private func failure(_ end: HTTPHopEnd) -> Completion? {
     switch end {
     case .completed, .stopped: nil
-    // Not by us: a session was invalidated, or its delegate does not trust the server.
+    // Not by this library: a session was invalidated, or its delegate does not trust the server.
     case .cancelled:
       .fail(
         request.url?.scheme == "https" && answer == nil

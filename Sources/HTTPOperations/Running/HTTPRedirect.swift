@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Where a redirect leads, as RFC 9110 has it.
+/// Where a redirect leads, by RFC 9110.
 enum HTTPRedirect {
   struct Target {
     let request: URLRequest
@@ -33,7 +33,7 @@ enum HTTPRedirect {
       throw HTTPError(.invalidRedirect, url: origin, detail: "it leads to \(destination.textWithoutSecrets)")
     }
     let isElsewhere = origin?.server != destination.server
-    // A server does not say what a password is.
+    // A server does not determine passwords.
     destination = destination.withLowercasedScheme.withUser(of: isElsewhere ? nil : origin)
     var next = request
     next.url = destination
@@ -45,7 +45,7 @@ enum HTTPRedirect {
       next.httpBody = nil
       for field in fieldsOfBodies { next.setValue(nil, forHTTPHeaderField: field) }
     } else if request.httpBodyStream != nil {
-      throw HTTPError(.invalidRedirect, url: origin, detail: "its body is a stream, which can not be sent twice")
+      throw HTTPError(.invalidRedirect, url: origin, detail: "its body is a stream, which cannot be sent twice")
     }
     if isElsewhere {
       for field in next.allHTTPHeaderFields?.keys.map({ $0 }) ?? []

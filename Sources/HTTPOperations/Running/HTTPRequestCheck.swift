@@ -4,9 +4,10 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// What is wrong with a request before it is made. Some of it would be sent all the same, or end the process.
+/// Finds what is wrong with a request before it is made. Otherwise some of it would be sent, or end
+/// the process.
 enum HTTPRequestCheck {
-  /// - Parameter sessionIdentifier: that of a session in the background; others have none.
+  /// - Parameter sessionIdentifier: the identifier of a background session; others have none.
   static func mistake(in state: HTTPExchangeState, sessionIdentifier: String?) -> (any Error)? {
     if let mistake = state.mistake { return mistake }
     let request = state.request
@@ -49,7 +50,7 @@ enum HTTPRequestCheck {
     HTTPError(.invalidRequest, url: request.url, detail: detail)
   }
 
-  /// A wrong length would make the server wait, or take the rest for another request.
+  /// A wrong length would make the server wait, or read the rest as another request.
   private static func mistake(inLength field: String, of state: HTTPExchangeState) -> String? {
     let length: Int?
     switch state.upload ?? state.request.httpBody.map({ .data($0) }) {
@@ -61,7 +62,7 @@ enum HTTPRequestCheck {
     return number(field) == length ? nil : "its Content-Length is \(field), but its body has \(length) bytes"
   }
 
-  /// Of digits alone: a number may have a sign, a length may not.
+  /// Digits alone: unlike a number, a length has no sign.
   private static func number(_ field: String) -> Int? {
     field.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(field) : nil
   }
@@ -84,11 +85,18 @@ enum HTTPRequestCheck {
 }
 
 extension HTTPUpload {
-  /// How many bytes a file has; of a link, what it leads to, as is what will be read.
+  /// The number of bytes of a file; for a link, of the file that it leads to.
   static func length(of file: URL) -> Int? {
     let path = file.resolvingSymlinksInPath().path
     return (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber).map {
       Int(clamping: $0.int64Value)
     }
+  }
+}
+
+extension URLRequest {
+  /// Whether its method is idempotent.
+  var mayBeRepeated: Bool {
+    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
   }
 }

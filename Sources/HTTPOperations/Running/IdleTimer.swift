@@ -3,9 +3,10 @@ import CompositeOperations
 import Foundation
 import FoundationNetworking
 
-/// Says when a hop has neither sent nor received anything for as long as it may.
+/// Reports when a hop has neither sent nor received anything for its idle time.
 ///
-/// Foundation's own timer cannot be used: see URLSessionDifferences.swift. libcurl has none for this.
+/// Foundation's own timer cannot be used: see URLSessionDifferences.swift. libcurl does not have
+/// one.
 final class IdleTimer: Sendable {
   private struct State {
     var timer: Timekeeper.Timer?
@@ -23,17 +24,17 @@ final class IdleTimer: Sendable {
     state = LockBox(State(end: clock.now + limit))
   }
 
-  /// Nil if the hop may wait for as long as it likes.
+  /// Nil if the idle time is not limited.
   ///
-  /// - Parameter sessionTimeout: what holds for requests that were given no time of their own.
+  /// - Parameter sessionTimeout: the timeout for requests without their own.
   convenience init?(for request: URLRequest, sessionTimeout: TimeInterval) {
-    // A request does not tell whether its timeout was set; that of one whose was not is this one.
+    // A request does not say whether its timeout was set. This is the default.
     let seconds = request.timeoutInterval == 60 ? sessionTimeout : request.timeoutInterval
     guard seconds < .endless else { return nil }
     self.init(limit: .seconds(max(0, seconds)), clock: .of(ContinuousClock()))
   }
 
-  /// Starts to wait. `whenOver` is called on a worker, once at most, and not any more when the timer was stopped.
+  /// Starts to wait. `whenOver` is called on a worker, once at most, and not after `stop()`.
   func start(_ whenOver: @escaping @Sendable () -> Void) {
     restart()
     setTimer(whenOver)
@@ -42,7 +43,8 @@ final class IdleTimer: Sendable {
   /// Something was sent or received.
   func restart() {
     let end = clock.now + limit
-    // The timer stays as it is, and looks at the time when it rings: this comes for every piece of a body.
+    // The timer stays as it is, and checks the time when it rings: this is called for each piece of
+    // a body.
     state.withLock { $0.end = end }
   }
 

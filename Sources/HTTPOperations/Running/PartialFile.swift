@@ -1,13 +1,13 @@
 import CompositeOperations
 import Foundation
 
-/// A file that is being downloaded: it grows next to where it belongs, and is moved there when it is complete.
+/// A file of a download, which grows next to its place, and is moved there when it is complete.
 ///
 ///     open ◀──▶ in use ──finish──▶ over
 ///       └─────────┴────discard──────▲
 ///
-/// It is written and finished on one queue. It may be discarded from anywhere, also while the disk keeps that queue waiting: then
-/// it is gone, and what is written afterwards goes nowhere.
+/// It is written and finished on one queue. Any thread may discard it, also while the disk keeps
+/// that queue waiting. The file is then gone, and later writes have no effect.
 final class PartialFile: Sendable {
   private struct State {
     /// Whether it was finished or discarded.
@@ -41,7 +41,7 @@ final class PartialFile: Sendable {
     try handle.write(contentsOf: data)
   }
 
-  /// Puts the file where it belongs, in one step. Returns false if it was discarded before.
+  /// Moves the file to its place, in one step. Returns false if it was discarded before.
   func finish() throws -> Bool {
     guard begin() else { return false }
     let closing = Result { try handle.close() }
@@ -58,7 +58,7 @@ final class PartialFile: Sendable {
     return true
   }
 
-  /// Returns false if it is over: it was discarded before, or is being put where it belongs.
+  /// Returns false if it was discarded before, or is being moved to its place.
   @discardableResult
   func discard() -> Bool {
     let isInUse = state.withLock { state -> Bool? in
@@ -68,12 +68,12 @@ final class PartialFile: Sendable {
     }
     guard let isInUse else { return false }
     try? FileManager.default.removeItem(at: place)
-    // Who uses it closes it then.
+    // The queue that uses it closes it then.
     if !isInUse { try? handle.close() }
     return true
   }
 
-  /// False if it is over.
+  /// Returns false if it is over.
   private func begin() -> Bool {
     state.withLock { state in
       state.isInUse = !state.isOver
@@ -81,7 +81,7 @@ final class PartialFile: Sendable {
     }
   }
 
-  /// False if it was discarded meanwhile.
+  /// Returns false if it was discarded meanwhile.
   private func end(isOver: Bool = false) -> Bool {
     state.withLock { state in
       state.isInUse = false

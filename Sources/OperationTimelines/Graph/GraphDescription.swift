@@ -1,13 +1,14 @@
 import CompositeOperations
 
-/// A graph as it is drawn: nodes with a kind and a state, and what leads from one to another.
+/// A graph to draw: nodes with a kind and a state, and edges between them.
 package struct GraphDescription: Sendable {
-  /// What a node stands for, which is its shape.
+  /// What a node stands for, which determines its shape.
   package enum Kind: Sendable {
     case work, condition, group
   }
 
-  /// How far a node has come, which is its colour. The names are those of the classes in drawings.
+  /// The state of a node, which determines its colour. The names are those of the classes in
+  /// drawings.
   package enum State: String, CaseIterable, Sendable {
     case pending, ready, executing, finished, failed, cancelled
 
@@ -24,12 +25,12 @@ package struct GraphDescription: Sendable {
   }
 
   package struct Node: Sendable {
-    /// A name for the drawing alone, made of letters, digits and underscores.
+    /// A name inside of the drawing, made of letters, digits and underscores.
     package let identifier: String
     package let name: String
     package let kind: Kind
     package let state: State
-    /// What is inside of it.
+    /// The graph inside of the node.
     package var contents: GraphDescription?
 
     package init(identifier: String, name: String, kind: Kind, state: State, contents: GraphDescription? = nil) {

@@ -1,16 +1,17 @@
 import CompositeOperations
 import Foundation
 
-/// Describes operations, and those that they are made of, as they stand now.
+/// Describes operations, and the operations that they are made of, in their present state.
 struct OperationGraph {
-  /// How many levels of compositions are drawn as boxes in boxes; those in the last of them are drawn without what is
-  /// in them. Neither a reader nor a renderer makes sense of more.
+  /// How many levels of compositions are drawn as boxes in boxes. Compositions in the last level
+  /// are drawn without their contents. Neither readers nor renderers cope with more.
   static let maxDepth = 24
 
-  /// Where each operation stands that was drawn: its node, and the level that this is in.
+  /// The node of each operation that was drawn, and the level of that node.
   private var places: [ObjectIdentifier: (identifier: String, level: Int)] = [:]
   private var levelCount = 0
-  /// What leads from one level to another. It stands outside of all boxes, for it would pull nodes into them.
+  /// Edges from one level to another. They stand outside of all boxes, into which they would pull
+  /// nodes.
   private var crossing: [GraphDescription.Edge] = []
 
   static func describe(_ operation: Operation) -> GraphDescription {
@@ -30,7 +31,7 @@ struct OperationGraph {
       description.nodes.append(
         GraphDescription.Node(identifier: "e\(level)", name: name, kind: .condition, state: .finished))
     }
-    // Chains are long, and so no recursion follows them.
+    // In a loop: chains may be longer than a stack allows.
     var pending = Array(children.contents.reversed())
     var arrows: [(from: Operation, to: Operation)] = []
     while let operation = pending.popLast() {
@@ -75,7 +76,8 @@ struct OperationGraph {
     return description
   }
 
-  /// Adds those steps of a plan that there is no operation for now. Returns the ones beside the current operation.
+  /// Adds the steps of a plan that have no operation now. Returns the steps beside the current
+  /// operation.
   private func addSteps(
     of plan: KnownChildren.Plan, _ children: KnownChildren, level: Int, to description: inout GraphDescription
   ) -> (before: String?, after: String?) {
@@ -97,7 +99,8 @@ struct OperationGraph {
 
   private static func title(of operation: Operation) -> String {
     let own = operation as? SettlingOperation
-    // A policy stands around its work, or an arrow leads to it: there the name is.
+    // The name of a policy is that of its work, which stands in its box, or at the end of its
+    // arrow.
     if let name = own.map(\.givenName) ?? operation.name, !name.isEmpty { return name }
     guard let own else { return "\(type(of: operation))" }
     return own.source?.kind.title ?? type(of: own).typeDescription
@@ -114,18 +117,33 @@ struct OperationGraph {
 }
 
 extension Operation {
-  /// Draws this operation and those that it is made of as a Mermaid flow chart, which many Markdown viewers show.
+  /// Draws this operation and its parts as a Mermaid flow chart, which many Markdown viewers show.
   ///
-  /// A composition is a box around what is in it, an arrow leads from an operation to what `then`, `map` and their kind
-  /// do after it, and the colour shows the state. Drawn is what is known at this moment: of a sequence the current
-  /// operation, and how many there were before. For all that ran, record a ``Timeline``.
+  /// A composition is a box around its contents. An arrow leads from an operation to what `then`,
+  /// `map` and the like do after it. The colour shows the state. The drawing has what is known at
+  /// this moment: of a sequence the current operation, and how many there were before. To see
+  /// everything that ran, record a ``Timeline``.
   ///
-  /// May be called at any moment, from any thread; it changes nothing, and the operation is not retained. In compositions
-  /// that are nested more than 24 deep, the innermost are left out.
+  /// May be called at any moment, from any thread. It changes nothing, and does not retain the
+  /// operation. In compositions that are nested more than 24 levels deep, the innermost are left
+  /// out.
   public func mermaid() -> String { OperationGraph.describe(self).mermaid() }
 
-  /// Draws this operation and those that it is made of in the DOT language of Graphviz.
+  /// Draws this operation and its parts in the DOT language of Graphviz.
   ///
-  /// What is drawn, and when this may be called, is as for ``mermaid()``.
+  /// See ``mermaid()`` for what it draws, and when it may be called.
   public func dot() -> String { OperationGraph.describe(self).dot() }
+}
+
+extension KnownChildren {
+  /// Whether there is anything inside to draw.
+  var isWorthDrawing: Bool { !contents.isEmpty || earlier > 0 || plan?.names.isEmpty == false }
+}
+
+extension KnownChildren.Plan {
+  /// - Parameter count: how many steps have begun.
+  func state(of index: Int, begun count: Int) -> GraphDescription.State {
+    if let ended, ended.index == index { return ended.hasFailed ? .failed : .cancelled }
+    return index < count ? .finished : .pending
+  }
 }

@@ -2,15 +2,17 @@ import CompositeOperations
 import Foundation
 
 extension Timeline {
-  /// The timeline as one page that needs nothing else: no other file, no network.
+  /// The timeline as one page that needs no other file and no network.
   ///
-  /// Rows are nested by what contains what, and can be collapsed; bars show waiting, running and how it ended, with the
-  /// critical path marked. A button shows the work alone, without policies and what these wait for; another shows what ran
-  /// by thread; the number of failures is a button that shows these and goes to the next one. The page zooms and pans,
-  /// searches, follows the keyboard, and is light or dark as the system is. The column of names can be drawn wider, and
-  /// there is room for it on a telephone. It is made for 100,000 entries and more: only the rows in view are drawn.
+  /// Rows are nested as operations were, and can be collapsed. Bars show waiting, running and the
+  /// ending, and mark the critical path. One button shows only the work, without policies and what
+  /// these wait for; another shows the work by thread. The number of failures is a button that
+  /// shows them, and goes to the next one. The page zooms, pans and searches, works with the
+  /// keyboard, and is light or dark as the system is. The column of names can be dragged wider, and
+  /// the page fits on a phone. It is made for 100,000 entries and more: only the rows in view are
+  /// drawn.
   ///
-  /// Names and errors stand in it as data, escaped: whatever is in them, none becomes markup or script.
+  /// Names and errors stand in the page as escaped data, so none of them becomes markup or script.
   ///
   /// - Parameter title: the heading, and the title of the window.
   public func html(title: String = "Timeline") -> String {
@@ -50,7 +52,7 @@ enum TimelinePage {
   /// The page may load nothing, from nowhere.
   static let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
-  /// Text as it stands between tags.
+  /// Text to stand between tags.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -67,8 +69,8 @@ enum TimelinePage {
     return result
   }
 
-  /// What the page draws, as JSON: each entry is a list of what `fields` names, times are in nanoseconds. Types, kinds and
-  /// threads are numbers of places in lists of their own.
+  /// What the page draws, as JSON. Each entry is a list with the values that `fields` names, times
+  /// are in nanoseconds. Types, kinds and threads are indices in lists of their own.
   static func data(_ timeline: Timeline, title: String) -> String {
     let tree = TimelineTree(timeline)
     var types = Numbering<String>()
@@ -128,7 +130,7 @@ enum TimelinePage {
     if case .failure(let message) = ending { string(message) } else { "null" }
   }
 
-  /// Values in the order in which they came up, each once.
+  /// Distinct values in the order of their first use.
   private struct Numbering<Value: Hashable> {
     private(set) var values: [Value] = []
     private var numbers: [Value: Int] = [:]

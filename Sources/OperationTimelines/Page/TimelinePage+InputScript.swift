@@ -239,7 +239,7 @@ extension TimelinePage {
     window.timeline = {
       data, entries, view, state, problems, rows: () => rows, goTo, search, fit, show, zoom, pan, setCollapsed,
       collapseAll, setPathAlone, setFilter, nextFailure, setNamesWidth, failures, setTheme, drawNow,
-      // Every row that is not collapsed, drawn now, with the times at which its bar begins and ends.
+      // Every row that is not collapsed, with the times at which its bar begins and ends.
       drawnBars() {
         drawsAll = true;
         drawNow();

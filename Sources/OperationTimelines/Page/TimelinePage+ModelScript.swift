@@ -67,7 +67,7 @@ extension TimelinePage {
     }
     const failures = inOrder.filter(entry => entry.isCause);
 
-    // The work by the thread that started it; made when it is first asked for. A row has a number below zero.
+    // The work by the thread that started it, made on first use. A row has a negative number.
     let threadRows = null;
     function findThreads() {
       const found = new Map();

@@ -1,7 +1,8 @@
 import CompositeOperations
 
 extension TimelinePage {
-  /// Draws what is above and below the rows: the overview, the numbers, and what is known of one entry.
+  /// Draws what is above and below the rows: the overview, the numbers, and what is known of one
+  /// entry.
   static let summaryScript = #"""
     // How many units of work ran at once, over the whole time.
     const profile = (() => {

@@ -1,7 +1,8 @@
 import CompositeOperations
 import Synchronization
 
-/// The events that one thread records: it alone appends, without a lock, and everybody can read what was appended.
+/// The events of one thread, which alone appends, without a lock. Every thread can read what was
+/// appended.
 final class EventBuffer: @unchecked Sendable {  // each element is written before the count that includes it
   private struct Chunk {
     let events: UnsafeMutablePointer<RecordedEvent>
@@ -9,12 +10,13 @@ final class EventBuffer: @unchecked Sendable {  // each element is written befor
   }
 
   let thread: Timeline.Thread
-  /// The pieces of the list, which are never moved, so that readers are not in the way.
+  /// The pieces of the list. They are never moved, so readers do not disturb the writer.
   private let chunks = LockBox<[Chunk]>([])
   private let texts = LockBox<[RecordedText]>([])
   /// How many events can be read.
   private let published = Atomic(0)
-  // Only the thread that records touches these, and no object, whose references would have to be counted.
+  // Only the recording thread touches these. They are no objects, whose references it would have to
+  // count.
   @exclusivity(unchecked) private var next: UnsafeMutablePointer<RecordedEvent>
   @exclusivity(unchecked) private var room = 0
   @exclusivity(unchecked) private var count = 0
@@ -30,7 +32,7 @@ final class EventBuffer: @unchecked Sendable {  // each element is written befor
   }
 
   deinit {
-    // Events are trivial values: nothing to deinitialize.
+    // Events are trivial values, which need no deinitialization.
     for chunk in chunks.withLock({ $0 }) { chunk.events.deallocate() }
   }
 
@@ -66,14 +68,15 @@ final class EventBuffer: @unchecked Sendable {  // each element is written befor
     }
   }
 
-  /// Copied inside the lock: ThreadSanitizer takes it for a race if a copy that shares the storage leaves it.
+  /// Copied inside the lock: ThreadSanitizer reports a race if a copy that shares the storage
+  /// leaves it.
   var allTexts: [RecordedText] { texts.withLock { texts in texts.map { $0 } } }
 }
 
-/// Which buffer a thread used last, so that it needs not be looked for.
+/// The buffer that a thread used last, which saves a search.
 ///
-/// A pointer that is not retained: a thread that idles must not keep the events of a recorder that is gone. The number of
-/// the recorder, which no other gets, tells that it is still there, for it is the recorder that asks.
+/// The buffer is not retained: an idle thread must not keep the events of a recorder that is gone.
+/// The recorder itself asks for it by its unique number, so it still exists.
 final class BufferCache {
   private static let threadLocal = ThreadLocal { BufferCache() }
 
@@ -82,12 +85,12 @@ final class BufferCache {
   }
 
   private static let lastThread = Atomic(0)
-  /// A number that no other thread gets.
+  /// A unique number of this thread.
   let thread = BufferCache.lastThread.add(1, ordering: .relaxed).newValue
   @exclusivity(unchecked) private var recorder = 0
   @exclusivity(unchecked) private var buffer: Unmanaged<EventBuffer>?
 
-  /// The buffer of a recorder, which keeps it.
+  /// The buffer of a recorder, which retains it.
   @inline(__always)
   func buffer(of recorder: RecorderCore) -> Unmanaged<EventBuffer> {
     if recorder.number == self.recorder, let buffer { return buffer }
@@ -101,4 +104,40 @@ final class BufferCache {
     self.recorder = recorder.number
     return found
   }
+}
+
+/// One event of one operation, in 32 bytes.
+struct RecordedEvent {
+  enum Kind: UInt8 {
+    case added, started, settled
+  }
+
+  enum Ending: UInt8 {
+    case none, success, failure, cancelled
+  }
+
+  /// Nanoseconds since the recorder was made.
+  let time: Int64
+  /// The address of the operation's class, when it settled. Classes are never released.
+  let type: UInt
+  /// The number of the composition that the operation is in.
+  let scope: UInt32
+  /// Its number there.
+  let tag: Int32
+  let attempt: UInt32
+  let kind: Kind
+  var ending = Ending.none
+  /// Whether the class is not a class of the package.
+  var isPlain = false
+}
+
+/// What only few operations have.
+struct RecordedText {
+  let scope: UInt32
+  let tag: Int32
+  let name: String?
+  /// The text of the error.
+  let message: String?
+  /// The kind of composition.
+  let kind: OperationKind?
 }

@@ -3,12 +3,12 @@ import Foundation
 import Synchronization
 
 extension RecorderCore {
-  /// Makes entries of what was recorded.
+  /// Makes entries from what was recorded.
   func timeline() -> Timeline {
-    // What has finished by now has settled, also where the recorder is about to be told of it.
+    // An operation that has finished has settled, even if the recorder has not heard of it yet.
     let finished = finishedOperations()
     let end = now()
-    // First the events, then the compositions, which were known before the first event in them.
+    // First the events, then the compositions, which were recorded before the first event in them.
     var resolution = TimelineResolution(end: end)
     let buffers = state.withLock { $0.buffers.values.sorted { $0.thread.number < $1.thread.number } }
     for buffer in buffers { resolution.add(buffer) }
@@ -44,7 +44,7 @@ extension RecorderCore {
   }
 }
 
-/// Puts together what was recorded of each operation.
+/// Collects what was recorded of each operation.
 private struct TimelineResolution {
   private typealias Key = RecorderCore.Owner
 
@@ -75,7 +75,7 @@ private struct TimelineResolution {
 
   mutating func add(_ buffer: EventBuffer) {
     buffer.forEach { event in
-      // What came later may have causes that were not read.
+      // A later event may have causes that were not read.
       guard event.time <= end else { return }
       let key = Key(scope: event.scope, tag: event.tag)
       switch event.kind {
@@ -121,10 +121,10 @@ private struct TimelineResolution {
     }
   }
 
-  /// What can be seen of an operation that has not settled, as far as is known.
+  /// Adds the present state of an operation whose end was not recorded.
   ///
-  /// - Parameter hadFinished: whether it had finished before the end. One that has since counts as unfinished, for what was
-  ///   in it may have ended after the end, too.
+  /// - Parameter hadFinished: whether it had finished before the end. If it has finished since, it
+  ///   counts as unfinished, for its contents may have ended after the end, too.
   mutating func add(_ operation: Operation, scope: UInt32, tag: Int32, hadFinished: Bool = false) {
     let key = Key(scope: scope, tag: tag)
     guard let record = records[key], record.settled == nil else { return }
@@ -133,7 +133,7 @@ private struct TimelineResolution {
     records[key]?.type = unsafeBitCast(type(of: operation) as AnyClass, to: UInt.self)
     records[key]?.isPlain = own == nil
     if let kind = own?.shownKind { records[key]?.kind = kind }
-    // Whoever waited for it may have been told before the recorder.
+    // Code that waited for it may have heard of its end before the recorder.
     guard hadFinished else { return }
     records[key]?.settled = end
     switch operation.anyOutcome {
@@ -146,7 +146,7 @@ private struct TimelineResolution {
     }
   }
 
-  /// An operation that was attached by itself stands in a composition.
+  /// Moves a root to its place in a composition.
   mutating func replaceRoot(_ tag: Int32, by owner: RecorderCore.Owner) {
     guard let root = records.removeValue(forKey: Key(scope: 0, tag: tag)), var record = records[owner] else { return }
     record.added = min(root.first, record.first)
@@ -168,7 +168,7 @@ private struct TimelineResolution {
     var entries: [Timeline.Entry] = []
     entries.reserveCapacity(order.count)
     for (key, _) in order {
-      // A parent comes first, also one that became known as such later.
+      // A parent comes first, even if it became known later.
       var chain: [Key] = []
       var next: Key? = key
       while let key = next, numbers[key] == nil, chain.count <= records.count {
@@ -184,7 +184,7 @@ private struct TimelineResolution {
     return Timeline(entries: entries, end: .nanoseconds(end))
   }
 
-  /// Every composition has a record, at least from the first that is known of its children on.
+  /// Ensures that each composition has a record that begins no later than those of its children.
   private mutating func completeParents() {
     for key in Array(records.keys) {
       var key = key
@@ -207,8 +207,8 @@ private struct TimelineResolution {
       case .failure: .failure(message: record.message ?? "")
       case .cancelled: .cancelled
       }
-    // What settled by itself was not seen to start; and what settled while the recorder was attached was seen to start
-    // later.
+    // An operation that settled by itself has no recorded start. One that settled while the
+    // recorder was being attached has a start that is too late.
     let started = record.started.map { min($0, record.settled ?? $0) }
     return Timeline.Entry(
       id: number, parent: parent, name: record.name, type: typeName(record.type),

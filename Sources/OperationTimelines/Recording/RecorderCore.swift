@@ -2,25 +2,25 @@ import CompositeOperations
 import Foundation
 import Synchronization
 
-/// What a recorder has recorded, and how it records: kept by the recorder, and by what it records as long as that is
-/// there.
+/// What a recorder has recorded, and how it records. The recorder retains it, and so does what it
+/// records.
 ///
-/// Operations are known by the number of the composition they are in and their number there; number 0 are those that the
-/// recorder was attached to.
+/// An operation is known by the number of its composition and its own number there. Composition 0
+/// has the operations that the recorder was attached to.
 final class RecorderCore: Sendable {
   struct State {
     /// By the number of the thread.
     var buffers: [Int: EventBuffer] = [:]
     var scopes: [RecorderScope] = []
-    /// The operation that each of the scopes is, by the number of the scope less 1.
+    /// The operation of each scope, by the number of the scope less 1.
     var owners: [Owner] = []
     /// The operations that the recorder was attached to.
     var roots: [Root] = []
-    /// Those that a recorded composition has taken on, and as what.
+    /// Operations that a recorded composition has taken over, and their places there.
     var replacedRoots: [Int32: Owner] = [:]
   }
 
-  /// An operation, by the composition it is in and its number there.
+  /// An operation, by its composition and its number there.
   struct Owner: Hashable {
     var scope: UInt32
     var tag: Int32
@@ -97,7 +97,8 @@ final class RecorderCore: Sendable {
     }
   }
 
-  /// The error's sentence. Of a composite's only the headline: the children tell the rest.
+  /// The text of an error. Of a composite's error only the headline: the entries of the children
+  /// have the rest.
   static func describe(_ error: any Error) -> String {
     if let error = error as? CompositeError { return error.headline }
     let text = OperationError.describe(error)
@@ -109,7 +110,7 @@ final class RecorderCore: Sendable {
     BufferCache.current.buffer(of: self)._withUnsafeGuaranteedRef { $0.append(event) }
   }
 
-  /// The thread's buffer, if it has recorded before, or a new one.
+  /// The buffer of a thread: a new one if the thread has not recorded before.
   func buffer(ofThread thread: Int) -> EventBuffer {
     let name = currentThreadName()
     return state.withLock { state in
@@ -122,13 +123,14 @@ final class RecorderCore: Sendable {
 
   // MARK: - Compositions
 
-  /// Records what happens in a composition from now on.
+  /// Records a composition from now on.
   ///
   /// - Parameters:
   ///   - isLate: whether it may have begun already.
-  ///   - tellsStart: whether its start is recorded by itself, for those around it may not tell.
-  /// - Returns: false if it is recorded already. It then stands where it was recorded first, unless this was attached by
-  ///   itself.
+  ///   - tellsStart: whether it records its own start, which the composition around it may not
+  ///     report.
+  /// - Returns: false if it is recorded already. It then stays where it was recorded first, unless
+  ///   that was a root.
   @discardableResult
   func adopt(_ source: WorkSource, in scope: UInt32, tag: Int32, isLate: Bool, tellsStart: Bool = false) -> Bool {
     state.withLock { state in
@@ -149,7 +151,8 @@ final class RecorderCore: Sendable {
     }
   }
 
-  /// What is under way in a composition that may have started before it was recorded counts from now on.
+  /// Records what is under way in a composition that may have started before. It counts from now
+  /// on.
   func catchUp(_ source: WorkSource) {
     var pending = [source]
     while let source = pending.popLast() {
@@ -158,7 +161,7 @@ final class RecorderCore: Sendable {
         guard !child.isFinished else { return }
         record(.added, scope: scope.number, tag: tag)
         if child.isExecuting { record(.started, scope: scope.number, tag: tag) }
-        // Also one that waits: its start may have been told already.
+        // Also an operation that waits: its start may have been reported already.
         guard let child = child as? SettlingOperation, let inner = child.source else { return }
         let place = Int32(truncatingIfNeeded: tag)
         guard adopt(inner, in: scope.number, tag: place, isLate: true, tellsStart: true) else { return }
@@ -173,5 +176,45 @@ final class RecorderCore: Sendable {
       if let monitor = monitor as? ScopeMonitor, monitor.core === self { found = monitor.scope }
     }
     return found
+  }
+}
+
+extension RecorderCore {
+  func attach(_ operation: Operation) {
+    let tag = state.withLock { state in
+      state.roots.append(Root(operation))
+      return Int32(state.roots.count)
+    }
+    record(.added, scope: 0, tag: Int(tag))
+    let observer = RootObserver(self)
+    guard let own = operation as? SettlingOperation else {
+      record(.started, scope: 0, tag: Int(tag))
+      return ForeignOperations.observe(operation, observer, tag: Int(tag))
+    }
+    if let source = own.source {
+      guard attach(source, of: own, tag: tag) else { return }
+    } else if own.isExecuting {
+      record(.started, scope: 0, tag: Int(tag))
+    } else {
+      own.addLifecycleObserver { [self] event in
+        if case .started = event.content { record(.started, scope: 0, tag: Int(tag)) }
+      }
+    }
+    if !own.observe(observer, tag: Int(tag)) { observer.operationDidSettle(own, tag: Int(tag)) }
+  }
+
+  /// Returns false if the composition is recorded already.
+  private func attach(_ source: WorkSource, of operation: SettlingOperation, tag: Int32) -> Bool {
+    guard adopt(source, in: 0, tag: tag, isLate: operation.hasBegun) else {
+      // This root does not exist: the operation stands where it is recorded already.
+      state.withLock { $0.replacedRoots[tag] = Owner(scope: 0, tag: 0) }
+      return false
+    }
+    // It may have started while the recorder was being attached.
+    if operation.hasBegun {
+      if operation.isExecuting { record(.started, scope: 0, tag: Int(tag)) }
+      catchUp(source)
+    }
+    return true
   }
 }

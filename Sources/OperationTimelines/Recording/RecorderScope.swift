@@ -2,11 +2,11 @@ import CompositeOperations
 import Foundation
 import Synchronization
 
-/// One composition, as a recorder knows it. It outlives the composition.
+/// One composition, as a recorder knows it. The scope outlives the composition.
 final class RecorderScope: @unchecked Sendable {  // weak loads are atomic, and `source` is set once in `init`
   let number: UInt32
   let kind: OperationKind
-  /// Whether all children are added at once, in order, so that one instant and their number say it.
+  /// Whether all children are added at once, in order, so that one instant and a count record it.
   let addsAllAtOnce: Bool
   let addedAt = Atomic<Int64>(0)
   let addedCount = Atomic(0)
@@ -20,12 +20,13 @@ final class RecorderScope: @unchecked Sendable {  // weak loads are atomic, and 
   }
 }
 
-/// Records what becomes of the children of one composition, and sees to it that those inside are recorded too.
+/// Records the children of one composition, and attaches the recorder to the compositions among
+/// them.
 final class ScopeMonitor: SourceMonitor {
   let core: RecorderCore
   let scope: RecorderScope
   private let number: UInt32
-  /// The operation, if nobody else tells of its start: the recorder was attached to it, or late.
+  /// The operation, if no parent reports its start: the recorder was attached to it, or late.
   private let owner: RecorderCore.Owner?
 
   init(_ core: RecorderCore, _ scope: RecorderScope, of owner: RecorderCore.Owner?) {
@@ -54,7 +55,7 @@ final class ScopeMonitor: SourceMonitor {
     guard let child = child as? SettlingOperation, child.isComposition, let inner = child.source else {
       return
     }
-    // One that somebody else has started may be under way.
+    // Another composition may have started it already.
     let isLate = child.hasBegun
     if core.adopt(inner, in: number, tag: Int32(truncatingIfNeeded: tag), isLate: isLate), isLate {
       core.catchUp(inner)

@@ -11,12 +11,12 @@ import Android
 import Darwin
 #endif
 
-/// Where a terminal progress goes: what it can show, and how to write to it.
+/// The output of a terminal progress: what it can show, and how to write to it.
 struct TerminalDevice: Sendable {
-  /// Whether lines can be drawn again.
+  /// Whether lines can be redrawn.
   var canDraw: Bool
   var theme: TerminalTheme
-  /// How many columns and lines there are now.
+  /// The present number of columns and lines.
   var size: @Sendable () -> (width: Int, height: Int)
   /// Called by one thread at a time, under no lock.
   var write: @Sendable (String) -> Void
@@ -43,7 +43,7 @@ struct TerminalDevice: Sendable {
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
         return (Int(size.ws_col), Int(size.ws_row))
       },
-      // Nothing can be told to somebody who does not listen, so that it fails does not matter.
+      // An error is ignored: there is no other place to report it.
       write: { try? output.write(contentsOf: Data($0.utf8)) })
   }
 }

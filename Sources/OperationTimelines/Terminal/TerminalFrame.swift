@@ -1,16 +1,16 @@
 import CompositeOperations
 
-/// What there is to see of the operations that are tracked, at one moment.
+/// What to show of the tracked operations at one moment.
 struct TerminalSnapshot: Equatable, Sendable {
   /// One operation.
   struct Row: Equatable, Sendable {
     var depth = 0
     var title: String
-    /// How much of it is done; nil if nobody knows.
+    /// The fraction of it that is done; nil if that is unknown.
     var fraction: Double?
     /// How many of its children are done.
     var counts: Counts?
-    /// How long it has been running; nil if it has not started.
+    /// How long it has run; nil if it has not started.
     var elapsed: Duration?
   }
 
@@ -19,11 +19,11 @@ struct TerminalSnapshot: Equatable, Sendable {
     var total: Int
   }
 
-  /// The operations, each followed by those inside it.
+  /// The operations, each followed by the operations inside of it.
   var rows: [Row] = []
-  /// How many more there are.
+  /// How many rows are left out.
   var hiddenCount = 0
-  /// Which picture of the spinner it is.
+  /// The number of the spinner's picture.
   var tick = 0
 }
 
@@ -43,16 +43,16 @@ struct TerminalTheme: Sendable {
     full: "#", empty: ".", mark: "~", spinner: Array("|/-\\"), success: "+", failure: "x", cancelled: "-")
 }
 
-/// From a snapshot to the lines of text that show it.
+/// Makes the lines of text that show a snapshot.
 struct TerminalFrame {
   let theme: TerminalTheme
-  /// How many columns the terminal has.
+  /// The number of columns of the terminal.
   let width: Int
 
   private static let longestBar = 30
   private static let shortestBar = 5
 
-  /// The lines, none of which fills the terminal's width: it might begin a new one.
+  /// The lines. None fills the width of the terminal, which might begin a new line then.
   func lines(of snapshot: TerminalSnapshot) -> [String] {
     let usable = max(1, width - 1)
     let names = snapshot.rows.map { row in
@@ -97,7 +97,7 @@ struct TerminalFrame {
     return (parts + [TerminalText.clock(elapsed)]).joined(separator: "  ")
   }
 
-  /// The line that says how an operation has ended.
+  /// The line that says how an operation ended.
   func line(title: String, outcome: Outcome<any Sendable>, elapsed: Duration?) -> String {
     let time = elapsed.map { " (\(TerminalText.clock($0)))" } ?? ""
     let title = HarmlessText.line(title)
@@ -108,7 +108,7 @@ struct TerminalFrame {
     }
   }
 
-  /// The error's sentence, each line of it on its own and cut to the width.
+  /// The text of the error, each line of it cut to the width.
   private func lines(of error: any Error, after headline: String) -> String {
     (headline + OperationError.describe(error)).split(whereSeparator: \.isNewline).map { line in
       let line = HarmlessText.line(String(line))
@@ -116,9 +116,66 @@ struct TerminalFrame {
     }.joined(separator: "\n")
   }
 
-  /// The line that says how an operation stands, where no line can be changed.
+  /// The line for an operation that runs, where lines cannot be redrawn.
   func line(of row: TerminalSnapshot.Row) -> String {
     let note = note(row).drop { $0 == " " }
     return "\(HarmlessText.line(row.title)): \(note)"
+  }
+}
+
+/// Measures and cuts text for a terminal.
+enum TerminalText {
+  /// How many columns the text takes; an estimate for scripts with wide characters.
+  static func width(_ text: String) -> Int {
+    text.reduce(0) { $0 + width(of: $1) }
+  }
+
+  static func width(of character: Character) -> Int {
+    guard let first = character.unicodeScalars.first else { return 0 }
+    if first.isASCII { return 1 }
+    switch first.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format, .control: return 0
+    default: break
+    }
+    if first.properties.isEmojiPresentation { return 2 }
+    switch first.value {
+    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+      0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+      return 2
+    default: return 1
+    }
+  }
+
+  /// The text in at most so many columns, with a mark where something was left out.
+  static func cut(_ text: String, to columns: Int, mark: Character) -> String {
+    guard width(text) > columns else { return text }
+    guard columns > 0 else { return "" }
+    var kept = ""
+    var used = 0
+    for character in text {
+      let width = width(of: character)
+      guard used + width <= columns - 1 else { break }
+      kept.append(character)
+      used += width
+    }
+    kept.append(mark)
+    return kept
+  }
+
+  /// The text in exactly so many columns.
+  static func fitted(_ text: String, to columns: Int, mark: Character) -> String {
+    let text = cut(text, to: columns, mark: mark)
+    return text + String(repeating: " ", count: max(0, columns - width(text)))
+  }
+
+  /// A duration as `0:07`, or `1:02:03`.
+  static func clock(_ duration: Duration) -> String {
+    let seconds = max(0, Int(duration.components.seconds))
+    let minutes = padded(seconds / 60 % 60, if: seconds >= 3600) + ":" + padded(seconds % 60, if: true)
+    return seconds >= 3600 ? "\(seconds / 3600):\(minutes)" : minutes
+  }
+
+  private static func padded(_ number: Int, if isPadded: Bool) -> String {
+    isPadded && number < 10 ? "0\(number)" : "\(number)"
   }
 }

@@ -1,7 +1,8 @@
 import CompositeOperations
 public import Foundation
 
-/// Shows on a terminal how operations get on: a bar for each, with those that run inside below it.
+/// Shows the progress of operations on a terminal: a bar for each, and below it the operations that
+/// run inside.
 ///
 /// ```swift
 /// let terminal = TerminalProgress()
@@ -18,16 +19,16 @@ public import Foundation
 /// ⠙   photo-19                                  0:00
 /// ```
 ///
-/// An operation of which nobody knows how far it is has no bar, only the spinner and the time. Compositions inside that have
-/// no name are left out, and what they run takes their place. When an operation that is tracked has settled, a line that
-/// stays says how.
+/// An operation of unknown progress has no bar, only the spinner and the time. Compositions inside
+/// without a name are left out, and what they run takes their place. When a tracked operation
+/// settles, a permanent line says how.
 ///
-/// Where the output is not a terminal there are those lines only, and every ten seconds one for each operation that is
-/// still running.
+/// If the output is not a terminal, only those lines are written, and every ten seconds one for
+/// each operation that still runs.
 ///
-/// All members may be used from any thread. Names can do the terminal no harm: control characters in them are not sent.
-/// Write to the same terminal with ``print(_:)`` only, and call ``finish()`` before the program ends: the cursor is hidden
-/// while there are bars.
+/// All members may be used from any thread. Names cannot harm the terminal: control characters in
+/// them are not sent. Write to the same terminal with ``print(_:)`` only, and call ``finish()``
+/// before the program ends: the cursor is hidden while there are bars.
 public final class TerminalProgress: Sendable {
   private struct Tracked {
     let number: Int
@@ -43,10 +44,10 @@ public final class TerminalProgress: Sendable {
     var screen = TerminalScreen()
     var tick = 0
     var isTicking = false
-    /// The task that draws from time to time, once it is known, and its number.
+    /// The task that draws at intervals, once it is known, and its number.
     var ticker: (task: Task<Void, Never>?, number: Int) = (nil, 0)
     var isFinished = false
-    // The output: one thread at a time writes what is pending.
+    // The output: one thread at a time writes pending text.
     var pending = ""
     var isWriting = false
     var waiters: [CheckedContinuation<Void, Never>] = []
@@ -62,10 +63,10 @@ public final class TerminalProgress: Sendable {
   ///
   /// - Parameters:
   ///   - output: where to show it.
-  ///   - maxLines: how many lines there are at most at a time, and never more than fit on the screen. Must be at least 1;
-  ///     else this traps.
-  ///   - clock: tells the time that operations take, and when to draw again: ten times a second while there is something to
-  ///     show.
+  ///   - maxLines: the maximum number of lines at a time, of which never more are shown than fit on
+  ///     the screen. Traps if it is less than 1.
+  ///   - clock: measures the time of operations, and the time between drawings: ten per second
+  ///     while there is something to show.
   public convenience init(
     output: FileHandle = .standardError, maxLines: Int = 10, clock: some Clock<Duration> = ContinuousClock()
   ) {
@@ -80,7 +81,7 @@ public final class TerminalProgress: Sendable {
 
   /// - Parameters:
   ///   - now: the time since some moment.
-  ///   - sleep: returns after a while; when it throws, nothing is drawn by itself any more.
+  ///   - sleep: returns after a while. When it throws, nothing is drawn at intervals any longer.
   init(
     _ device: TerminalDevice, maxLines: Int, now: @escaping @Sendable () -> Duration,
     sleep: @escaping @Sendable (Duration) async throws -> Void
@@ -101,12 +102,12 @@ public final class TerminalProgress: Sendable {
 
   // MARK: - Using it
 
-  /// Shows an operation, from now until it has settled. One that has settled already only gets its line. Without effect
-  /// after ``finish()``.
+  /// Shows an operation from now until it settles. An operation that has settled only gets its
+  /// permanent line. Without effect after ``finish()``.
   ///
   /// - Parameters:
-  ///   - operation: the operation. Not started by this; kept alive until it has settled.
-  ///   - title: what it is called here; its name, or its type, if nil.
+  ///   - operation: the operation, which is not started by this. Retained until it settles.
+  ///   - title: its title; nil for its name, or its type.
   public func track(_ operation: SettlingOperation, title: String? = nil) {
     let name = operation.name.flatMap { $0.isEmpty ? nil : $0 }
     let title = title ?? name ?? TerminalWatch.typeName(of: operation)
@@ -130,15 +131,15 @@ public final class TerminalProgress: Sendable {
     tickWhileNeeded()
   }
 
-  /// Writes a line that stays, above the bars. Control characters in it are sent as they are.
+  /// Writes a permanent line above the bars. Control characters in it are sent as they are.
   public func print(_ line: String) {
     change { state in
       device.canDraw ? state.screen.print(line) : line + "\n"
     }
   }
 
-  /// Takes the bars away, shows the cursor, and returns when everything is written. Nothing is shown after that, except
-  /// what is printed.
+  /// Removes the bars, shows the cursor, and returns when everything is written. After that only
+  /// what is printed is shown.
   public func finish() async {
     var tracked: [Tracked] = []  // released outside the lock
     var ticker: Task<Void, Never>?
@@ -176,12 +177,13 @@ public final class TerminalProgress: Sendable {
     }
     guard let tracked else { return }
     let elapsed = tracked.started.map { now() - $0 }
-    // What no one looks at on a terminal is written in full.
+    // What does not go to a terminal is written in full.
     let frame = TerminalFrame(theme: device.theme, width: device.canDraw ? device.size().width : 0)
     let line = frame.line(title: tracked.title, outcome: outcome, elapsed: elapsed)
     change { state in
       guard device.canDraw else { return line + "\n" }
-      // Until it is drawn again the bars show what was; when this was the last one there is nothing to show.
+      // Until the next drawing the bars show the previous state. After the last operation there is
+      // nothing to show.
       let cleared = state.tracked.isEmpty ? state.screen.draw([]) : ""
       return cleared + state.screen.print(line)
     }
@@ -189,21 +191,21 @@ public final class TerminalProgress: Sendable {
 
   // MARK: - Drawing
 
-  /// Draws what there is to see now. Called by one thread at a time.
+  /// Draws the present state. Called by one thread at a time.
   func draw() {
     let (tracked, tick, isFinished) = state.withLock { state in
       state.tick += 1
       return (state.tracked, state.tick, state.isFinished)
     }
     guard !isFinished else { return }
-    // Names and progress are read under no lock.
+    // Names and progress are read outside of the lock.
     let now = now()
     let size = device.size()
     let frame = TerminalFrame(theme: device.theme, width: size.width)
     let items = tracked.map {
       TerminalWatch.Item(operation: $0.operation, title: $0.title, started: $0.started, watch: $0.watch, depth: 0)
     }
-    // One line is for what is hidden, and one for the cursor.
+    // One line is for the number of hidden rows, and one for the cursor.
     let limit = device.canDraw ? max(1, min(maxLines, size.height - 2)) : .max
     let snapshot = TerminalWatch.snapshot(of: items, limit: limit, tick: tick, now: now)
     if device.canDraw {
@@ -253,7 +255,7 @@ public final class TerminalProgress: Sendable {
 
   // MARK: - Output
 
-  /// Changes the state, and writes what follows, in the order of the changes.
+  /// Changes the state, and writes the text of the change, in the order of the changes.
   private func change(_ body: (inout State) -> String) {
     let begins = state.withLock { state in
       state.pending += body(&state)

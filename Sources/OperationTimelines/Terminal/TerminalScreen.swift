@@ -1,6 +1,6 @@
 import CompositeOperations
 
-/// The lines at the end of a terminal that are drawn again and again, and what to send to change them.
+/// The lines at the end of a terminal that are redrawn, and what to send to change them.
 struct TerminalScreen {
   private(set) var lines: [String] = []
   private var isCursorHidden = false
@@ -20,13 +20,13 @@ struct TerminalScreen {
     return text
   }
 
-  /// Puts a line above the others, where it stays.
+  /// Puts a permanent line above the others.
   mutating func print(_ line: String) -> String {
     guard !lines.isEmpty else { return line + "\n" }
     return toTop + TerminalScreen.escape + "J" + line + "\n" + block(lines)
   }
 
-  /// Takes the lines away and shows the cursor again.
+  /// Removes the lines, and shows the cursor again.
   mutating func finish() -> String {
     var text = draw([])
     if isCursorHidden { text += TerminalScreen.escape + "?25h" }
@@ -36,7 +36,7 @@ struct TerminalScreen {
 
   private var toTop: String { lines.isEmpty ? "" : "\r" + TerminalScreen.escape + "\(lines.count)A" }
 
-  /// Lines that are too long are cut by the terminal, which would else go on below and count one more.
+  /// Has the terminal cut lines that are too long, which would else take a second line.
   private func block(_ lines: [String]) -> String {
     let escape = TerminalScreen.escape
     let body = lines.map { "\(escape)2K\($0)\n" }.joined()

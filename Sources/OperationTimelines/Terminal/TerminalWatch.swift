@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-/// The children of a composition that run, for who draws them.
+/// The running children of a composition, to be drawn.
 final class TerminalWatch: SourceMonitor {
   private struct Child {
     let operation: Operation
@@ -27,7 +27,7 @@ final class TerminalWatch: SourceMonitor {
     self.now = now
   }
 
-  /// Starts to watch a composition, and those that run in it. In a loop, for they may be deep.
+  /// Starts to watch a composition, and those that run in it. In a loop, for nesting may be deep.
   private func watch(_ source: WorkSource) {
     var pending = [(watch: self, source: source)]
     while let (watch, source) = pending.popLast() {
@@ -42,7 +42,7 @@ final class TerminalWatch: SourceMonitor {
     }
   }
 
-  /// Returns the watch of a composition, which does not watch it yet.
+  /// Adds a child. Returns a watch for it if it is a composition, which it does not watch yet.
   private func add(_ child: Operation, _ tag: Int) -> (watch: TerminalWatch, source: WorkSource)? {
     let isNew = state.withLock { $0.running[tag] == nil }
     guard isNew else { return nil }
@@ -72,17 +72,18 @@ final class TerminalWatch: SourceMonitor {
 
   // MARK: - Rows
 
-  /// One operation that is to be shown.
+  /// One operation to show.
   struct Item {
     let operation: Operation
     let title: String?
     let started: Duration?
     let watch: TerminalWatch?
     var depth: Int
-    /// The title of the policy around it, which is the operation's own if the policy has none.
+    /// The title of the policy around it, which is that of the operation if the policy has none.
     var titleAround: String?
 
-    /// Its name. A policy or a `map` without a name of its own is left out, unless it waits for something.
+    /// Its name. A policy or a `map` without a name of its own is left out, unless it waits for
+    /// something.
     var name: String? {
       guard let own = operation as? SettlingOperation else { return operation.name }
       if let name = own.givenName { return name }
@@ -96,7 +97,7 @@ final class TerminalWatch: SourceMonitor {
   }
 
   private var items: [Item] {
-    // Inside the lock: ThreadSanitizer takes it for a race if a copy that shares the storage leaves it.
+    // Inside the lock: ThreadSanitizer reports a race if a copy that shares the storage leaves it.
     state.withLock { state in
       state.running.sorted { $0.key < $1.key }.map { _, child in
         Item(operation: child.operation, title: nil, started: child.started, watch: child.watch, depth: 0)
@@ -104,8 +105,8 @@ final class TerminalWatch: SourceMonitor {
     }
   }
 
-  /// The operations that are given and those that run inside, at most so many rows; compositions without a name are left
-  /// out, and what they run takes their place.
+  /// The given operations and those that run inside, in at most `limit` rows. Compositions without
+  /// a name are left out, and what they run takes their place.
   static func snapshot(of roots: [Item], limit: Int, tick: Int, now: Duration) -> TerminalSnapshot {
     var snapshot = TerminalSnapshot(tick: tick)
     var pending = Array(roots.reversed())
@@ -129,7 +130,7 @@ final class TerminalWatch: SourceMonitor {
     return snapshot
   }
 
-  /// What an operation without a name is called.
+  /// The title of an operation without a name.
   static func typeName(of operation: Operation) -> String {
     (operation as? SettlingOperation).map { type(of: $0).typeDescription } ?? "\(type(of: operation))"
   }

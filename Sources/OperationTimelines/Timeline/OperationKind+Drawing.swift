@@ -1,13 +1,14 @@
 import CompositeOperations
 
 extension OperationKind {
-  /// Whether what has no children does something itself.
+  /// Whether an entry of this kind without children is work.
   var isWork: Bool { !isWrapper && self != .wait }
 
-  /// Whether it is one unit, and no composition.
+  /// Whether it is one unit, not a composition.
   var isUnit: Bool { self == .operation || self == .plain || self == .wait }
 
-  /// Whether one of its children starts after another by design, so that drawings join them with arrows.
+  /// Whether its children start one after another by design, so that drawings join them with
+  /// arrows.
   var isOrdered: Bool {
     switch self {
     case .sequence, .then, .map, .mapAsync, .recover, .settled, .pipeline, .retry, .repeating, .condition,
@@ -17,7 +18,7 @@ extension OperationKind {
     }
   }
 
-  /// Whether it stands for work that others do: what it was made from, or what it goes on with.
+  /// Whether it stands for the work of others: what it was made from, or what it continues with.
   var isWrapper: Bool {
     switch self {
     case .then, .map, .mapAsync, .recover, .settled, .timeout, .retry, .repeating, .condition, .exclusive, .limited,

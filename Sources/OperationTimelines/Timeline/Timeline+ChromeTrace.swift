@@ -1,14 +1,16 @@
 import CompositeOperations
 
 extension Timeline {
-  /// The timeline in the JSON form of Chrome's traces, which <https://ui.perfetto.dev> opens, and so do other viewers.
+  /// The timeline in the JSON form of Chrome's traces, which <https://ui.perfetto.dev> opens, and
+  /// so do other viewers.
   ///
-  /// Units of work stand on the thread that started them, as complete events. Where they overlap without one being inside
-  /// the other, as asynchronous ones do, further tracks of that thread hold them. Each composition is a track of its own,
-  /// for it occupies no thread; the number of a thread means the same everywhere. What has not settled lasts until ``end``; what was never started is left out.
+  /// Units of work are complete events of the thread that started them. Where they overlap and
+  /// neither is inside of the other, as asynchronous ones do, that thread has further tracks for
+  /// them. Each composition has its own track, for it occupies no thread. The number of a thread is
+  /// the same everywhere. What has not settled lasts until ``end``; what never started is left out.
   ///
-  /// Times are in microseconds. The arguments of an event tell the number, the parent, how it ended, the attempt, and
-  /// how long it waited.
+  /// Times are in microseconds. The arguments of an event are the number, the parent, the ending,
+  /// the attempt and the time that it waited.
   public func chromeTrace() -> String {
     var trace = ChromeTrace(self)
     return trace.write()
@@ -16,13 +18,13 @@ extension Timeline {
 }
 
 private struct ChromeTrace {
-  /// What one track holds, as the ends of the events that are open: each inside the one before.
+  /// One track, with the ends of its open events: each is inside of the event before it.
   private struct Lane {
     let number: Int
     var ends: [Duration] = []
   }
 
-  /// The number of the thread of what was started on one that is not known.
+  /// The number that stands for an unknown thread.
   private static let unknownThread = 0
 
   private let timeline: Timeline
@@ -30,7 +32,7 @@ private struct ChromeTrace {
   private let isComposition: [Bool]
   private var lanes: [Int: [Lane]] = [:]
   private var threads: [Int: Timeline.Thread] = [:]
-  /// The numbers of tracks: the first of a thread has that of the thread.
+  /// The numbers of tracks. The first track of a thread has the number of the thread.
   private var numbers: Set<Int>
   private var lastFurther = 0
   private var events: [String] = []
@@ -47,7 +49,8 @@ private struct ChromeTrace {
 
   mutating func write() -> String {
     events = ["{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"operations\"}}"]
-    // An event goes to the first track in which it fits, so the outer one of two has to come first.
+    // An event goes to the first track in which it fits, so the outer of two events has to come
+    // first.
     let order = timeline.entries.indices.sorted { left, right in
       let (first, second) = (timeline.entries[left], timeline.entries[right])
       return (first.started ?? .zero, end(of: second), left) < (second.started ?? .zero, end(of: first), right)
@@ -93,7 +96,8 @@ private struct ChromeTrace {
     }
   }
 
-  /// The number of a track of the thread in which an event fits, which is put there.
+  /// Puts an event on the first track of the thread in which it fits. Returns the number of the
+  /// track.
   private mutating func lane(on thread: Int, from start: Duration, to end: Duration) -> Int {
     var lanes = lanes[thread] ?? []
     defer { self.lanes[thread] = lanes }

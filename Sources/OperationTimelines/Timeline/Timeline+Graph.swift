@@ -3,8 +3,9 @@ import CompositeOperations
 extension Timeline {
   /// Draws what ran as a Mermaid flow chart, which many Markdown viewers show.
   ///
-  /// A composition is a box around its children, which are joined by arrows if they ran one after the other by design.
-  /// The colour shows how each ended. Below the 16th level there are no boxes, but arrows from parent to child.
+  /// A composition is a box around its children, which are joined by arrows if they ran one after
+  /// the other by design. The colour shows how each ended. Below the 16th level there are no boxes,
+  /// but arrows from parent to child.
   public func mermaid() -> String { graph().mermaid() }
 
   /// Draws what ran in the DOT language of Graphviz, as ``mermaid()`` does.

@@ -9,17 +9,19 @@ extension Timeline {
   /// └─ ✗ upload                     1.18 s  waited 2.10 ms, attempt 2: the host did not answer  *
   /// ```
   ///
-  /// The sign tells how it ended: `✓` success, `✗` failure, `⊘` cancelled, `…` still running, `·` not started. Then come
-  /// the duration, how long it waited to be started if that was a tenth of a millisecond or more, the attempt if it was not the
-  /// first, and the error. `*` is on the critical path. Levels below the 40th are not indented further.
+  /// The sign is the ending: `✓` success, `✗` failure, `⊘` cancelled, `…` still running, `·` not
+  /// started. Then come the duration, the time that the entry waited if that was a tenth of a
+  /// millisecond or more, the attempt if it was not the first, and the error. `*` marks the
+  /// critical path. Levels below the 40th are not indented further.
   ///
-  /// Behind the name of a policy, or of what `map` and its kind return, stands what it is. Control characters, and those
-  /// that turn the direction of text, are replaced, so that a name cannot play with the terminal.
+  /// The kind follows the name of a policy, and of what `map` and the like return. Control
+  /// characters, and those that turn the direction of text, are replaced, so that a name cannot
+  /// play tricks on the terminal.
   public func textTree() -> String {
     let tree = TimelineTree(self)
     let critical = Set(CriticalPath(tree).places)
     var lines: [(head: String, tail: String)] = []
-    // For each level, whether it goes on below.
+    // For each level, whether a line continues below.
     var rails: [Bool] = []
     tree.walk { visit in
       let entry = entries[visit.place]
@@ -64,5 +66,43 @@ extension Timeline {
       text += (notes.isEmpty ? "  " : ": ") + HarmlessText.line(message)
     }
     return text
+  }
+}
+
+extension Duration {
+  /// Nanoseconds, clamped to an `Int64`.
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, overflows) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return overflow || overflows ? (seconds < 0 ? .min : .max) : sum
+  }
+
+  /// Microseconds with three digits after the point, whatever the locale.
+  var microsecondsText: String {
+    let (whole, rest) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1000)
+    let digits = "\(rest)"
+    return "\(nanoseconds < 0 ? "-" : "")\(whole)." + String(repeating: "0", count: 3 - digits.count) + digits
+  }
+
+  /// The duration for people: three significant digits and a unit.
+  var shortText: String {
+    let nanoseconds = nanoseconds
+    let magnitude = nanoseconds.magnitude
+    let sign = nanoseconds < 0 ? "-" : ""
+    let minute: UInt64 = 60_000_000_000
+    if magnitude >= 60 * minute {
+      return "\(sign)\(magnitude / (60 * minute)) h \(magnitude / minute % 60) min"
+    }
+    if magnitude >= minute { return "\(sign)\(magnitude / minute) min \(magnitude % minute / 1_000_000_000) s" }
+    for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000)] as [(String, UInt64)]
+    where magnitude >= size {
+      let whole = magnitude / size
+      let places: UInt64 = whole >= 100 ? 1 : whole >= 10 ? 10 : 100
+      guard places > 1 else { return "\(sign)\(whole) \(unit)" }
+      let rest = "\(magnitude % size * places / size)"
+      return "\(sign)\(whole)." + String(repeating: "0", count: places == 100 ? 2 - rest.count : 0) + "\(rest) \(unit)"
+    }
+    return "\(sign)\(magnitude) ns"
   }
 }

@@ -1,7 +1,8 @@
 import CompositeOperations
 import Foundation
 
-/// What operations ran when, how they ended and what belonged to what: a value, made by ``TimelineRecorder``.
+/// When operations ran, how they ended, and which were parts of which: a value, made by
+/// ``TimelineRecorder``.
 ///
 /// ```swift
 /// let recorder = TimelineRecorder()
@@ -10,23 +11,25 @@ import Foundation
 /// try recorder.timeline.html().write(toFile: "import.html", atomically: true, encoding: .utf8)
 /// ```
 ///
-/// All times are durations since the recorder was made. Everything that draws works on this value, so it can be made of
-/// any entries: those of several recorders, say, or only the ones of interest.
+/// All times are durations since the recorder was made. All drawings are made from this value, so
+/// it may have any entries: those of several recorders, for example, or only the interesting ones.
 public struct Timeline: Sendable, Equatable {
-  /// The entries, in the order in which their operations became known; a parent stands before its children.
+  /// The entries, in the order in which their operations became known; a parent stands before its
+  /// children.
   ///
-  /// Numbers should differ. If two entries have the same, or parents go round in a circle, everything is still drawn,
-  /// each entry once, with the later ones of a number, and one of a circle, as if they had no parent.
+  /// Numbers should differ. If two entries have the same number, or parents form a circle, each
+  /// entry is still drawn once. The later ones of a number, and one of the circle, are then drawn
+  /// as if they had no parent.
   public var entries: [Entry]
 
-  /// When the snapshot was made: the end of what has not settled.
+  /// When the snapshot was made, which is the end of entries that have not settled.
   public var end: Duration
 
   /// Makes a timeline.
   ///
   /// - Parameters:
   ///   - entries: what ran.
-  ///   - end: when the snapshot was made; nil for the last instant of any entry.
+  ///   - end: when the snapshot was made; nil for the last instant of all entries.
   public init(entries: [Entry], end: Duration? = nil) {
     self.entries = entries
     self.end = end ?? entries.map(\.lastInstant).max() ?? .zero
@@ -41,7 +44,8 @@ extension Timeline {
   public struct Entry: Sendable, Equatable, Identifiable {
     /// A number that no other entry of the timeline has.
     public var id: Int
-    /// The entry of the composition that ran the operation; nil for one that the recorder was attached to.
+    /// The entry of the composition that ran the operation; nil for an operation that the recorder
+    /// was attached to.
     public var parent: Int?
     /// The operation's name, if it had one.
     public var name: String?
@@ -49,11 +53,11 @@ extension Timeline {
     public var type: String
     /// What the operation is: one unit of work, or which kind of composition.
     public var kind: OperationKind
-    /// When the composition around it took it on, or the recorder was attached to it.
+    /// When the composition around it took it over, or the recorder was attached to it.
     public var queued: Duration
-    /// When it was started; nil if it has not been, or was settled without being started.
+    /// When it started; nil if it has not, or settled without starting.
     public var started: Duration?
-    /// When it had settled; nil if it has not yet.
+    /// When it settled; nil if it has not.
     public var settled: Duration?
     /// How it ended; nil if it has not settled.
     public var ending: Ending?
@@ -61,7 +65,7 @@ extension Timeline {
     public var thread: Thread?
     /// Which attempt at the same work it was, from 1.
     public var attempt: Int
-    /// Its place among its parent's children, or the number under which these were told apart.
+    /// Its place among its parent's children, or the number by which the parent knows it.
     public var tag: Int
 
     /// Makes an entry.
@@ -98,13 +102,13 @@ extension Timeline {
       self.tag = tag
     }
 
-    /// What it is called where it is shown: the name, or what it is.
+    /// The title to show: the name, or else the kind or type.
     public var title: String {
       if let name, !name.isEmpty { return name }
       return kind.isUnit ? type : kind.title
     }
 
-    /// The title, and what it is, of one that mostly has the name of what it stands around.
+    /// The title, with the kind if it is a wrapper, which mostly has the name of what it wraps.
     var titleWithKind: String { kind.isWrapper && title != kind.title ? "\(title) (\(kind.title))" : title }
 
     var lastInstant: Duration { settled ?? started ?? queued }
@@ -114,7 +118,7 @@ extension Timeline {
   public enum Ending: Sendable, Equatable {
     /// It succeeded.
     case success
-    /// It failed, with an error that reads so.
+    /// It failed, with an error of this text.
     case failure(message: String)
     /// It was cancelled.
     case cancelled
@@ -124,14 +128,14 @@ extension Timeline {
   public struct Thread: Sendable, Hashable, Codable {
     /// A number for this timeline, from 1.
     public var number: Int
-    /// The thread's name, or the number in words.
+    /// The thread's name, or `thread` and the number.
     public var name: String
 
     /// Makes a thread.
     ///
     /// - Parameters:
     ///   - number: its number, from 1.
-    ///   - name: its name; nil for the number in words.
+    ///   - name: its name; nil for `thread` and the number.
     public init(number: Int, name: String? = nil) {
       self.number = number
       self.name = name ?? "thread \(number)"

@@ -1,16 +1,16 @@
 import CompositeOperations
 
-/// The entries of a timeline by what contains what.
+/// The entries of a timeline as a tree.
 ///
-/// It holds for any entries: each is reached from a root exactly once, even if numbers repeat, parents are missing, or
-/// go round in a circle.
+/// Each entry is reached from a root exactly once, even if numbers repeat, or parents are missing
+/// or form a circle.
 struct TimelineTree {
   let timeline: Timeline
-  /// The places in `timeline.entries` of those without a parent, in order.
+  /// The indices in `timeline.entries` of entries without a parent, in order.
   private(set) var roots: [Int] = []
-  /// The places of the children of each, in order.
+  /// The indices of the children of each entry, in order.
   private(set) var children: [[Int]]
-  /// The place of the parent of each.
+  /// The index of the parent of each entry.
   private(set) var parents: [Int?]
 
   init(_ timeline: Timeline) {
@@ -31,7 +31,8 @@ struct TimelineTree {
 
   /// Makes a root of one entry in each circle of parents.
   private static func breakCircles(_ parents: inout [Int?]) {
-    // The walk in which each place was seen: to meet one of the same walk again is a circle.
+    // The walk that reached each entry. A walk that reaches one of its own again has found a
+    // circle.
     var walks = [Int](repeating: -1, count: parents.count)
     for start in parents.indices {
       var place = start

@@ -35,7 +35,8 @@ public struct PipelineError: Error, Sendable, Equatable {
   }
 
   private let reason: Reason
-  /// The name of the step to insert, of ``Code/typeMismatch``; for other codes the name to insert it at.
+  /// The name of the step to insert, of ``Code/typeMismatch``; for other codes the name to insert
+  /// it at.
   public let stepName: String
 
   init(_ reason: Reason, stepName: String) {

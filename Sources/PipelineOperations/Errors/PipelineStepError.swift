@@ -23,8 +23,8 @@ public struct PipelineStepError: Error, Sendable {
     nested = NestedErrors(error)
   }
 
-  /// What the step failed with. Where the step is a pipeline, what the step inside of that failed with, and so on: never a
-  /// `PipelineStepError`.
+  /// What the step failed with. Where the step is a pipeline, what the step inside of that failed
+  /// with, and so on: never a `PipelineStepError`.
   public var cause: any Error {
     var error = error
     while let inner = error as? PipelineStepError { error = inner.error }
@@ -37,7 +37,8 @@ extension PipelineStepError: ErrorWithCauses {
 }
 
 extension PipelineStepError: ErrorWithReport {
-  /// How many pipelines in pipelines are named: fewer, if the text becomes longer than the cause may be.
+  /// How many pipelines in pipelines are named: fewer, if the text becomes longer than the cause
+  /// may be.
   private static let maxDepth = 40
 
   /// The pipelines share the headline with what began it all: each has but one cause.

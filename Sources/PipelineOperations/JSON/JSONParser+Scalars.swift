@@ -60,7 +60,7 @@ extension JSONParser {
   private mutating func unicodeEscape(from start: Int) throws(Mistake) -> Unicode.Scalar {
     let first = try hexadecimal(from: start)
     if let scalar = Unicode.Scalar(first) { return scalar }
-    // Half of a pair: the other half has to follow.
+    // This is half of a pair: the other half has to follow.
     if UTF16.isLeadSurrogate(first), peek == UInt8(ascii: "\\") {
       position += 1
       if peek == UInt8(ascii: "u") {
@@ -111,7 +111,7 @@ extension JSONParser {
       try digits("a digit of the exponent")
     }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
-    // An integer has no zero below zero.
+    // Integers have no negative zero.
     if isInteger, text != "-0", let value = Int(text) { return .integer(value) }
     guard let value = Double(text), value.isFinite else {
       throw mistake(.invalidNumber, at: start, "a number is too large")

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Parses JSON as RFC 8259 has it, in UTF-8. Foundation's parsers do not tell on Linux at which byte the mistake is.
+/// Parses JSON as RFC 8259 defines it, in UTF-8. Foundation's parsers on Linux do not say at which
+/// byte a mistake is.
 struct JSONParser {
   struct Mistake: Error {
     let code: JSONSyntaxError.Code
@@ -8,7 +9,7 @@ struct JSONParser {
     let reason: String
   }
 
-  /// As deep as Foundation's: whoever goes through values by recursion needs a stack for it.
+  /// The same limit as Foundation's. Code that visits values by recursion needs a stack for it.
   static let maxDepth = 512
 
   let bytes: UnsafeRawBufferPointer
@@ -30,7 +31,7 @@ struct JSONParser {
     return try result.get()
   }
 
-  /// What is wrong with the data, if it is no JSON.
+  /// What is wrong with the data; nil if it is JSON.
   static func firstMistake(in data: Data) -> JSONSyntaxError? {
     do throws(JSONSyntaxError) {
       _ = try parse(data)
@@ -52,12 +53,12 @@ struct JSONParser {
     return value
   }
 
-  /// An array or object of which only the beginning has been read.
+  /// An array or object whose end has not been read.
   private enum Container {
     case array([JSONValue])
     case object([String: JSONValue], name: String)
 
-    /// What has to come next, in words.
+    /// What is expected next, in words.
     var expected: String {
       switch self {
       case .array: "a value"
@@ -66,12 +67,12 @@ struct JSONParser {
     }
   }
 
-  /// A loop with a list of what is open, for threads may have small stacks.
+  /// A loop with a list of open containers, and no recursion: threads may have small stacks.
   private mutating func value() throws(Mistake) -> JSONValue {
     var open: [Container] = []
     while true {
       guard var value = try beginning(in: &open) else { continue }
-      // What ends with it ends, too.
+      // The end of a value may be the end of its container, too.
       while let container = open.popLast() {
         guard let whole = try end(of: container, with: value, in: &open) else { break }
         value = whole
@@ -80,7 +81,8 @@ struct JSONParser {
     }
   }
 
-  /// Reads a value, or no more than the beginning of one: then it is nil, and an open container.
+  /// Reads a value. Of a container it reads the beginning alone, adds it to the open ones, and
+  /// returns nil.
   private mutating func beginning(in open: inout [Container]) throws(Mistake) -> JSONValue? {
     skipSpace()
     switch peek {
@@ -103,7 +105,7 @@ struct JSONParser {
     }
   }
 
-  /// Adds a value to what it is in. Returns that, if it ends here; else it is open again.
+  /// Adds a value to its container. Returns the container if it ends here; else that is open again.
   private mutating func end(
     of container: consuming Container, with value: JSONValue, in open: inout [Container]
   ) throws(Mistake) -> JSONValue? {
@@ -159,7 +161,7 @@ struct JSONParser {
     while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
   }
 
-  /// Skips a character, and the space before it, if it comes next.
+  /// Skips space, and a character if it comes next. Returns whether it did.
   private mutating func skip(_ character: Unicode.Scalar) -> Bool {
     skipSpace()
     guard peek == UInt8(ascii: character) else { return false }
@@ -171,7 +173,7 @@ struct JSONParser {
     Mistake(code: code, offset: offset ?? position, reason: reason)
   }
 
-  /// Something else was expected here.
+  /// A mistake: something else was expected here.
   func unexpected(_ expected: String) -> Mistake {
     guard peek != nil else { return mistake(.unexpectedEnd, "it ends where \(expected) is expected") }
     return mistake(.unexpectedCharacter, "\(expected) is expected, but \(found) was found")
@@ -181,7 +183,7 @@ struct JSONParser {
   private var found: String {
     guard let byte = peek else { return "the end" }
     guard byte >= 0x20, byte != 0x7F else { return "a control character (\(byte))" }
-    // A character has four bytes at most; what follows it does not matter.
+    // A character has four bytes at most.
     let start = String(decoding: bytes[position..<min(position + 4, bytes.count)], as: UTF8.self)
     return start.unicodeScalars.first.map { $0 == "\u{FFFD}" ? "a byte that is not UTF-8" : "“\($0)”" } ?? "the end"
   }

@@ -1,24 +1,24 @@
 public import Foundation
 
-/// JSON is malformed: where, and why.
+/// An error in JSON: where it is malformed, and why.
 public struct JSONSyntaxError: Error, Sendable, Equatable {
   /// What is wrong.
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// It ends too early.
+    /// The JSON ends too early.
     public static let unexpectedEnd = Code(value: .unexpectedEnd)
-    /// Something else belongs here.
+    /// Another character is expected here.
     public static let unexpectedCharacter = Code(value: .unexpectedCharacter)
-    /// A number is not written as JSON has it, or too large for a `Double`.
+    /// A number is not written as JSON requires, or is too large for a `Double`.
     public static let invalidNumber = Code(value: .invalidNumber)
-    /// A string has a control character or an escape that JSON does not know.
+    /// A string has a control character, or an escape that JSON does not have.
     public static let invalidString = Code(value: .invalidString)
     /// The bytes are not UTF-8.
     public static let invalidEncoding = Code(value: .invalidEncoding)
-    /// Arrays and objects are nested more than 512 deep.
+    /// Arrays and objects are nested more than 512 levels deep.
     public static let tooDeep = Code(value: .tooDeep)
-    /// Something comes after the end.
+    /// Something follows the end of the JSON.
     public static let trailingContent = Code(value: .trailingContent)
 
     /// The code in a word, such as `unexpectedEnd`.
@@ -38,7 +38,7 @@ public struct JSONSyntaxError: Error, Sendable, Equatable {
   public let byteOffset: Int
   /// The line of the first mistake, from 1.
   public let line: Int
-  /// The byte in that line, from 1.
+  /// The byte of the mistake in that line, from 1.
   public let column: Int
   /// What is wrong, in words.
   public let reason: String

@@ -1,6 +1,6 @@
 import CompositeOperations
 
-/// A step whose types only it knows.
+/// A step whose types are erased.
 class ErasedStep: OperationStep, @unchecked Sendable {  // all fields are immutable
   final let label: StepLabel
 
@@ -8,7 +8,7 @@ class ErasedStep: OperationStep, @unchecked Sendable {  // all fields are immuta
     self.label = label
   }
 
-  /// What the step needs.
+  /// The type that the step takes.
   var input: any Sendable.Type { preconditionFailure("abstract") }
 
   func makeOperation(from input: any Sendable) throws -> SettlingOperation {
@@ -31,7 +31,54 @@ final class StepBox<Step: PipelineStep>: ErasedStep, @unchecked Sendable {  // a
   override var input: any Sendable.Type { Step.Input.self }
 
   override func makeOperation(from input: any Sendable) throws -> SettlingOperation {
-    // The steps of a pipeline were put together so that it is one.
+    // The input has this type: the compiler, or `inserting`, checked it when the pipeline was made.
     try step.operation(for: input as! Step.Input)
+  }
+}
+
+/// The steps of a pipeline. Adding a step takes constant time, and leaves other lists as they are.
+struct StepList: Sendable {
+  private var last: Link?
+  private(set) var count = 0
+
+  /// A step, and the steps before it, which several lists may share.
+  private final class Link: @unchecked Sendable {  // changed only when it is released
+    let step: ErasedStep
+    private(set) var previous: Link?
+
+    init(_ step: ErasedStep, after previous: Link?) {
+      self.step = step
+      self.previous = previous
+    }
+
+    deinit {
+      // In a loop: recursion could need more stack than there is.
+      var next = previous.take()
+      while isKnownUniquelyReferenced(&next), let link = next { next = link.previous.take() }
+    }
+  }
+
+  init() {}
+
+  init(_ steps: some Sequence<ErasedStep>) {
+    for step in steps { append(step) }
+  }
+
+  mutating func append(_ step: ErasedStep) {
+    last = Link(step, after: last)
+    count += 1
+  }
+
+  /// The steps in their order.
+  var array: [ErasedStep] {
+    var steps: [ErasedStep] = []
+    steps.reserveCapacity(count)
+    var link = last
+    while let current = link {
+      steps.append(current.step)
+      link = current.previous
+    }
+    steps.reverse()
+    return steps
   }
 }

@@ -1,31 +1,35 @@
 import CompositeOperations
 
 extension Pipeline {
-  /// This pipeline with one more step, before the one of a name.
+  /// This pipeline with one more step before the step of this name.
   ///
   /// ```swift
-  /// let checked = try forecast.inserting(Tee { (data: Data) in print(data.count) }, before: "DecodeJSON")
+  /// let log = Tee { (data: Data) in print(data.count) }
+  /// let checked = try forecast.inserting(log, before: "DecodeJSON")
   /// ```
   ///
-  /// The types are checked when this is called: the step has to take and to give what flows at the place. A closure has to
-  /// name its type, which the compiler cannot know here.
+  /// The types are checked when this is called: the step has to take and to give what flows at this
+  /// place. A closure has to name its type, which the compiler cannot know here.
   ///
   /// - Parameters:
   ///   - step: the step.
-  ///   - name: the name of the step that comes after it; see ``stepNames``.
-  /// - Throws: ``PipelineError``, if there is no such step, or several, or the types do not fit.
+  ///   - name: the name of the step after the new one; see ``stepNames``.
+  /// - Throws: ``PipelineError`` if no step has the name, or several have it, or the types do not
+  ///   fit.
   public func inserting(_ step: some PipelineStep, before name: String) throws -> Pipeline {
     try inserting(step, at: index(of: name), place: "before “\(name)”")
   }
 
-  /// This pipeline with one more step, after the one of a name.
+  /// This pipeline with one more step after the step of this name.
   ///
-  /// The types are checked when this is called: the step has to take and to give what flows at the place.
+  /// The types are checked when this is called: the step has to take and to give what flows at this
+  /// place.
   ///
   /// - Parameters:
   ///   - step: the step.
-  ///   - name: the name of the step that comes before it; see ``stepNames``.
-  /// - Throws: ``PipelineError``, if there is no such step, or several, or the types do not fit.
+  ///   - name: the name of the step before the new one; see ``stepNames``.
+  /// - Throws: ``PipelineError`` if no step has the name, or several have it, or the types do not
+  ///   fit.
   public func inserting(_ step: some PipelineStep, after name: String) throws -> Pipeline {
     try inserting(step, at: index(of: name) + 1, place: "after “\(name)”")
   }

@@ -1,6 +1,6 @@
 public import CompositeOperations
 
-/// Steps that run one after the other, each with what the one before gave.
+/// Steps that run one after the other, each with the result of the step before it.
 ///
 /// ```swift
 /// let forecast = Pipeline(LoadFile())
@@ -10,24 +10,25 @@ public import CompositeOperations
 /// let days = try await forecast.run(url)
 /// ```
 ///
-/// A pipeline is a value: changing it makes another one, and it can be run any number of times, also at the same time. Each
-/// run is one operation, made by ``operation(for:)``, which is observed, cancelled, composed and put into queues like any
-/// other. What flows from step to step is checked by the compiler.
+/// A pipeline is a value: changing it makes another one. It can run any number of times, also at
+/// the same time. Each run is one operation, made by ``operation(for:)``, which programs observe,
+/// cancel, compose and add to queues like any other. The compiler checks the types of what flows
+/// from step to step.
 ///
-/// A pipeline is a step itself. Given to `then` of another pipeline, it is one step of that: it keeps its name, and its
-/// progress counts as that of one step.
+/// A pipeline is a step itself. Given to `then` of another pipeline, it is one step of that: it
+/// keeps its name, and its progress counts as that of one step.
 public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
   let steps: StepList
-  /// What the pipeline is called; nil if it has no name. See ``named(_:)``.
+  /// The name of the pipeline; nil if it has none. See ``named(_:)``.
   public let name: String?
 
-  /// The caller sees to it that the types fit.
+  /// The caller ensures that the types fit.
   init(steps: StepList, name: String?) {
     self.steps = steps
     self.name = name
   }
 
-  /// Makes a pipeline of one step. Of one that is a pipeline already it makes the same pipeline.
+  /// Makes a pipeline of one step. Given a pipeline, makes the same pipeline.
   public init(_ step: some PipelineStep<Input, Output>) {
     if let pipeline = step as? Pipeline<Input, Output> {
       self = pipeline
@@ -36,9 +37,9 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
     }
   }
 
-  /// Makes a pipeline without a step, to begin with: it succeeds with what it is given.
+  /// Makes a pipeline without steps, to add steps to. Its runs succeed with their input.
   ///
-  /// - Parameter type: what it is given.
+  /// - Parameter type: the type of the input.
   public init(of type: Input.Type = Input.self) where Input == Output {
     self.init(steps: StepList(), name: nil)
   }
@@ -53,17 +54,19 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
 
   /// Makes an operation that runs the steps, one after the other.
   ///
-  /// It succeeds with what the last step gives. When a step fails no further one runs, and the operation fails with a
-  /// ``PipelineStepError`` that tells which; when the operation of a step is cancelled by somebody, so is this one.
-  /// Cancelling it cancels the step that is under way; it settles when that has.
+  /// It succeeds with the result of the last step. When a step fails, no further step runs, and the
+  /// operation fails with a ``PipelineStepError`` that names the step. When the operation of a step
+  /// is cancelled, the pipeline's is, too. Cancelling the pipeline's operation cancels the step
+  /// under way, and settles when that has settled.
   ///
-  /// Steps are asked and run where the operation's place is: in slots of the surrounding composite's queue, or of one that it
-  /// was added to, else on workers; where one has a queue of its own, there. `start()` returns before the first step begins.
+  /// Steps make and run their operations in slots of the surrounding composite's queue, or of the
+  /// queue that this operation was added to, else on workers. A step with a queue of its own runs
+  /// there. `start()` returns before the first step begins.
   ///
-  /// Its progress is that of the steps, by their weights: see ``PipelineStep/weighted(_:)``. Its name is that of the
-  /// pipeline.
+  /// Its progress is that of the steps, by their weights: see ``PipelineStep/weighted(_:)``. Its
+  /// name is that of the pipeline.
   ///
-  /// - Parameter input: what the first step gets.
+  /// - Parameter input: the input of the first step.
   public func operation(for input: Input) -> SimpleOperation<Output> {
     let operation = ComposedOperation<Output>(steps.array, input: input, kind: .pipeline) { [name] error, index, step in
       PipelineStepError(pipelineName: name, stepName: step.name, stepIndex: index, error: error)
@@ -72,23 +75,24 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
     return operation
   }
 
-  // MARK: - Other pipelines of it
+  // MARK: - Names
 
-  /// The same pipeline with this name, which its operations get, and which errors tell.
+  /// The same pipeline with this name, which its operations get, and which errors mention.
   public func named(_ name: String) -> Pipeline {
     Pipeline(steps: steps, name: name)
   }
 }
 
 extension Pipeline where Input == Void {
-  /// Makes the operation of a pipeline that needs nothing. See ``operation(for:)``.
+  /// Makes the operation of a pipeline without input. See ``operation(for:)``.
   public func operation() -> SimpleOperation<Output> {
     operation(for: ())
   }
 }
 
 extension Pipeline: CustomStringConvertible {
-  /// The name, if there is one, and the names of the steps: `forecast: LoadFile → DecodeJSON → Transform`.
+  /// The name, if there is one, and the names of the steps: `forecast: LoadFile → DecodeJSON →
+  /// Transform`.
   public var description: String {
     let steps = stepNames.isEmpty ? "no steps" : stepNames.joined(separator: " → ")
     return name.map { "\($0): \(steps)" } ?? steps

@@ -1,6 +1,6 @@
 public import CompositeOperations
 
-/// One step of a ``Pipeline``: it makes an operation from what the step before gave.
+/// One step of a ``Pipeline``: makes an operation from the result of the step before it.
 ///
 /// ```swift
 /// struct Shorten: PipelineStep {
@@ -12,36 +12,43 @@ public import CompositeOperations
 /// }
 /// ```
 ///
-/// A step is a value that can be used any number of times, also at the same time. Closures can be steps as well: see
-/// `then` and ``Transform``. Modifiers such as ``timeout(_:_:clock:)`` make another step of it.
+/// A step is a value that can be used any number of times, also at the same time. Closures can be
+/// steps as well: see `then` and ``Transform``. Modifiers such as ``timeout(_:_:clock:)`` make
+/// another step of a step.
 public protocol PipelineStep<Input, Output>: Sendable {
-  /// What the step needs.
+  /// What the step takes.
   associatedtype Input: Sendable
-  /// What its operation gives.
+  /// What its operation succeeds with.
   associatedtype Output: Sendable
 
-  /// Makes an operation that nobody has started, for one run of the step.
+  /// Makes an operation that has not been started, for one run of the step.
   ///
-  /// Called when the step before has succeeded, where the operations run: in a slot of the surrounding composite's queue,
-  /// or that of ``on(_:)``, else on a worker thread; by several threads at once, if the step is used so. An operation that
-  /// somebody has started, because several wait for it, is waited for, and not cancelled. One without a name gets that of
-  /// the step.
+  /// The pipeline calls this when the step before has succeeded, where the operations run: in a
+  /// slot of the surrounding composite's queue, or of the queue of ``on(_:)``, else on a worker
+  /// thread. Several threads call it at once if the step is used at once. The pipeline waits for an
+  /// operation that has been started already, and does not cancel it. An operation without a name
+  /// gets that of the step.
   ///
-  /// - Parameter input: what the step before gave.
-  /// - Throws: what the step fails with. `CancellationError` cancels.
+  /// - Parameter input: the result of the step before.
+  /// - Throws: the failure of the step. `CancellationError` cancels.
   func operation(for input: Input) throws -> SimpleOperation<Output>
 
-  /// What the step is called in errors, drawings and timelines, and found by in ``Pipeline/inserting(_:before:)``. The name
-  /// of its type unless implemented. Read when the step becomes part of a pipeline.
+  /// The name of the step in errors, drawings and timelines, by which
+  /// ``Pipeline/inserting(_:before:)`` finds it.
+  ///
+  /// The default is the name of the type. Read when the step becomes part of a pipeline.
   var stepName: String { get }
 
-  /// What the step counts in the progress of a pipeline, compared with the others: 1 unless implemented. Read when the step
-  /// becomes part of a pipeline; it has to be finite and not negative, else that traps.
+  /// The share of the step in the progress of a pipeline, compared with the other steps. The
+  /// default is 1.
+  ///
+  /// Read when the step becomes part of a pipeline, which traps unless the weight is finite and not
+  /// negative.
   var stepWeight: Double { get }
 }
 
 extension PipelineStep {
-  /// The name of the type, without what it is generic over.
+  /// The name of the type, without its generic arguments.
   public var stepName: String {
     let name = "\(Self.self)"
     return String(name.prefix { $0 != "<" })
@@ -50,23 +57,24 @@ extension PipelineStep {
   /// 1.
   public var stepWeight: Double { 1 }
 
-  /// Runs the step by itself, and returns what it gives.
+  /// Runs the step by itself, and returns its result.
   ///
-  /// The same as making the operation and calling its `run()`: cancelling the task cancels it.
+  /// The same as making the operation and calling its `run()`: cancelling the task cancels the
+  /// operation.
   ///
-  /// - Throws: what the step fails with, `CancellationError` if it was cancelled.
+  /// - Throws: the failure of the step; `CancellationError` if it was cancelled.
   public func run(_ input: Input) async throws -> Output {
     try await operation(for: input).run()
   }
 }
 
 extension PipelineStep where Input == Void {
-  /// Runs a step that needs nothing by itself, and returns what it gives. See ``run(_:)``.
+  /// Runs a step without input by itself, and returns its result. See ``run(_:)``.
   public func run() async throws -> Output {
     try await run(())
   }
 
-  /// Makes the operation of a step that needs nothing. See ``operation(for:)``.
+  /// Makes the operation of a step without input. See ``operation(for:)``.
   public func operation() throws -> SimpleOperation<Output> {
     try operation(for: ())
   }

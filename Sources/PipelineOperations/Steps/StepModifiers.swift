@@ -1,20 +1,22 @@
 public import CompositeOperations
 public import Foundation
 
-/// What makes another step of a step.
+/// Modifiers, which make another step of a step.
 ///
-/// Modifiers hold in the order in which they are written: `load.timeout(.seconds(3)).retrying()` gives each attempt three
-/// seconds, `load.retrying().timeout(.seconds(3))` all of them together. The name and the weight of the step stay. On a
-/// pipeline they hold for all of it, and make one step of it.
+/// They apply in the order in which they are written: `load.timeout(.seconds(3)).retrying()` gives
+/// each attempt three seconds, `load.retrying().timeout(.seconds(3))` all of them together. The
+/// name and the weight of the step stay. A modifier of a pipeline applies to the whole of it, and
+/// makes it one step.
 extension PipelineStep {
-  /// The same step with this name, which its operations get, and which errors tell.
+  /// The same step with this name, which its operations get, and which errors mention.
   public func named(_ name: String) -> some PipelineStep<Input, Output> {
     NamedStep(base: self, stepName: name)
   }
 
-  /// The same step, which counts this much in the progress of the pipeline. A step counts 1 unless told otherwise.
+  /// The same step with this weight in the progress of the pipeline. The default is 1.
   ///
-  /// - Parameter weight: what it counts, compared with the other steps. Traps unless it is finite and not negative.
+  /// - Parameter weight: the share of the step, compared with the other steps. Traps unless it is
+  ///   finite and not negative.
   public func weighted(_ weight: Double) -> some PipelineStep<Input, Output> {
     require(
       weight.isFinite && weight >= 0,
@@ -22,14 +24,15 @@ extension PipelineStep {
     return WeightedStep(base: self, stepWeight: weight)
   }
 
-  /// Tries again when the step fails, with operations made anew from the same input.
+  /// Runs the step again when it fails, with a new operation for the same input.
   ///
-  /// It fails with a `RetryError` of all attempts. An error that ``operation(for:)`` throws is the failure of an attempt,
-  /// too. Between attempts no thread and no slot is taken; a cancellation is not repeated.
+  /// If no attempt succeeds, the step fails with a `RetryError` of all attempts. An error that
+  /// ``operation(for:)`` throws is a failed attempt, too. Waiting between attempts takes no thread
+  /// and no slot. A cancelled attempt is not repeated.
   ///
   /// - Parameters:
-  ///   - policy: how often, and after how long.
-  ///   - clock: the clock that delays are measured by.
+  ///   - policy: how often, and after which delay.
+  ///   - clock: the clock that measures the delays.
   public func retrying(
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock()
   ) -> some PipelineStep<Input, Output> {
@@ -38,12 +41,14 @@ extension PipelineStep {
     }
   }
 
-  /// Gives the step a limited time, and fails with `OperationTimeout` if it has not ended by then. Its operation is
-  /// cancelled then.
+  /// Limits the time of the step. If it has not ended by then, its operation is cancelled, and the
+  /// step fails with `OperationTimeout`.
   ///
   /// - Parameters:
-  ///   - limit: how long, from the moment in which the operation may start. Traps unless it is positive.
-  ///   - behavior: whether the step fails at once, which is the default, or when its operation has ended.
+  ///   - limit: the time, from the moment in which the operation may start. Traps unless it is
+  ///     positive.
+  ///   - behavior: whether the step fails at once, which is the default, or when its operation has
+  ///     ended.
   ///   - clock: the clock that measures the time.
   public func timeout(
     _ limit: Duration, _ behavior: TimeoutBehavior = .settlesAtOnce, clock: some Clock<Duration> = ContinuousClock()
@@ -57,10 +62,11 @@ extension PipelineStep {
     }
   }
 
-  /// Runs the step in a queue: it is asked for its operation, and that runs, in a slot of the queue; on the main thread for
-  /// `OperationQueue.main`. The steps before and after are not concerned.
+  /// Runs the step in a queue. The step makes and runs its operation in a slot of the queue; on the
+  /// main thread for `OperationQueue.main`. Other steps are not affected.
   ///
-  /// - Parameter operationQueue: the queue. Its limit, its suspension and `cancelAllOperations()` hold for the step.
+  /// - Parameter operationQueue: the queue. Its limit, its suspension and `cancelAllOperations()`
+  ///   apply to the step.
   public func on(_ operationQueue: OperationQueue) -> some PipelineStep<Input, Output> {
     QueuedStep(base: self, operationQueue: operationQueue)
   }
@@ -90,7 +96,7 @@ private struct WeightedStep<Base: PipelineStep>: PipelineStep {
   }
 }
 
-/// A step that does something else with the operation of another one.
+/// A step that changes how the operation of another step is made.
 private struct ModifiedStep<Base: PipelineStep>: PipelineStep {
   let base: Base
   let make: @Sendable (Base, Base.Input) throws -> SimpleOperation<Base.Output>
@@ -126,14 +132,14 @@ extension OperationKind {
 }
 
 extension PipelineStep {
-  /// The operation under the name of the step, for what tells of it by its name.
+  /// The operation with the name of the step, which errors of policies mention.
   fileprivate func namedOperation(for input: Input) throws -> SimpleOperation<Output> {
     let operation = try operation(for: input)
     operation.nameUnlessTaken(stepName)
     return operation
   }
 
-  /// An operation in any case, so that it can be repeated.
+  /// An operation also if making one throws, so that it can be repeated.
   fileprivate func operationOrFailure(for input: Input) -> SimpleOperation<Output> {
     do {
       return try namedOperation(for: input)

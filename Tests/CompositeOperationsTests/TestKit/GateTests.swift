@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Test kit: Gate", .hangLimit)
 struct GateTests {
-  @Test("It lets those through that wait, in their order, and those that come later")
+  @Test("It lets waiting tasks through in their order, and later ones, too")
   func open_letsThrough() async throws {
     let gate = Gate()
     let calls = EventRecorder<Int>()
@@ -21,7 +21,7 @@ struct GateTests {
     #expect(calls.count == 4)
   }
 
-  @Test("Closed again, it holds those that come from then on")
+  @Test("Closed again, it holds later tasks")
   func close_holds() async {
     let gate = Gate(isOpen: true)
     await gate.wait()
@@ -50,7 +50,7 @@ struct GateTests {
     }
   }
 
-  @Test("Opened and closed at once while a task is cancelled: it is through or it throws, and never hangs")
+  @Test("Opened and closed at once while a task is cancelled: the task passes or throws, and never hangs")
   func waitUnlessCancelled_race() async {
     for _ in 0..<500 {
       let gate = Gate()

@@ -16,7 +16,7 @@ struct ManualClockTests {
         switch kind {
         case 0: await ManualClock().waitForSleeper()
         case 1: await clock.waitForSleeper(dueIn: .seconds(1))
-        default: await clock.waitUntilNobodySleeps()
+        default: await clock.waitUntilIdle()
         }
       }
       if round.isMultiple(of: 2) { await Task.yield() }
@@ -24,7 +24,7 @@ struct ManualClockTests {
       await waiting.value
     }
     asleep.cancel()
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   private func sleeper(_ seconds: Int, _ woken: EventRecorder<Int>) -> Task<Void, any Error> {
@@ -44,7 +44,7 @@ struct ManualClockTests {
     #expect(clock.advanceToNextSleeper() == nil)
   }
 
-  @Test("Sleepers wake when it was moved to their deadline, and not before")
+  @Test("Sleepers wake when the clock reaches their deadline, and not before")
   func sleepers_wake() async throws {
     let woken = EventRecorder<Int>()
     let tasks = [2, 1].map { sleeper($0, woken) }
@@ -60,7 +60,7 @@ struct ManualClockTests {
     #expect(woken.events == [1, 2])
   }
 
-  @Test("A deadline that has passed is no sleep")
+  @Test("Sleeping until a past deadline returns at once")
   func sleep_past_returns() async throws {
     clock.advance(by: .seconds(5))
     try await clock.sleep(until: .init(offset: .seconds(5)))
@@ -79,7 +79,7 @@ struct ManualClockTests {
   }
 
   #if os(macOS) || os(Linux)
-  @Test("Going back traps")
+  @Test("Moving the clock back traps")
   func advance_negative_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       ManualClock().advance(by: .seconds(-1))
@@ -91,7 +91,7 @@ struct ManualClockTests {
   }
   #endif
 
-  @Test("A timer that is pending is found, whatever else is on the clock")
+  @Test("A pending timer is found, whatever else is on the clock")
   func waitForSleeper_dueLaterThanAnother_returns() async {
     let short = NeverFinishingOperation<Int>(), long = NeverFinishingOperation<Int>()
     let first = short.timeout(.seconds(3), clock: clock), second = long.timeout(.seconds(60), clock: clock)
@@ -106,11 +106,11 @@ struct ManualClockTests {
     #expect(clock.nextDeadline == .init(offset: .seconds(60)))
     #expect(clock.advanceToNextSleeper() == .seconds(60))
     #expect(await settled(second).error is OperationTimeout)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(clock.nextDeadline == nil && clock.sleeperCount == 0)
   }
 
-  @Test("A timer that another one hides is still found when it is set later")
+  @Test("A timer behind an earlier one is still found when it is set later")
   func waitForSleeper_beforeTheTimerIsSet_returns() async {
     let delay = DelayOperation(.seconds(3), clock: clock)
     await onWorker { delay.start() }
@@ -122,7 +122,7 @@ struct ManualClockTests {
     later.cancel()
     #expect(clock.nextDeadline == .init(offset: .seconds(3)))
     delay.cancel()
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(clock.nextDeadline == nil)
   }
 }

@@ -2,7 +2,7 @@ import CompositeOperations
 import TestSupport
 import Testing
 
-@Suite("The network that tests switch", .hangLimit)
+@Suite("Test kit: ManualReachabilityMonitor", .hangLimit)
 struct ManualReachabilityMonitorTests {
   @Test func eachStream_beginsWithTheValueOfNow_thenTellsEachOther() async {
     let network = ManualReachabilityMonitor()

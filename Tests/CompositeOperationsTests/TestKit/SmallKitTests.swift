@@ -76,7 +76,7 @@ struct NeverFinishingOperationTests {
 
 @Suite("Test kit: SeededRandomNumberGenerator")
 struct SeededRandomNumberGeneratorTests {
-  @Test("The same seed gives the same numbers, everywhere; another one others")
+  @Test("The same seed gives the same numbers, another seed others")
   func numbers_bySeed() {
     func numbers(_ seed: UInt64) -> [UInt64] {
       var random = SeededRandomNumberGenerator(seed: seed)

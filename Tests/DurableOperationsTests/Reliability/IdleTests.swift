@@ -71,7 +71,7 @@ import Testing
     }
     try await harness.queue.register(Count.self) { _, _ async throws in }
     harness.queue.start()
-    await harness.clock.waitUntilNobodySleeps()
+    await harness.clock.waitUntilIdle()
     let id = try await harness.queue.enqueue(Count(number: 1))
     #expect(try await harness.queue.waitUntilSettled(id)?.state == .done)
     let later = try await harness.queue.enqueue(Count(number: 2), options: JobOptions(start: .after(.seconds(100))))

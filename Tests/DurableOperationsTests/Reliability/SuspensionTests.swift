@@ -31,7 +31,7 @@ import Testing
       let id = try await queue.enqueue(Count(number: 1), options: JobOptions(timeout: .seconds(30)))
       await started.wait()
       await queue.suspend()
-      await harness.clock.waitUntilNobodySleeps()
+      await harness.clock.waitUntilIdle()
       let before = try contents(file)
       for _ in 0..<180 {
         harness.clock.advance(by: .seconds(1))
@@ -131,7 +131,7 @@ import Testing
     let id = try await queue.enqueue(Count(number: 1))
     await operation.started.wait()
     await queue.suspend()
-    await harness.clock.waitUntilNobodySleeps()
+    await harness.clock.waitUntilIdle()
     harness.clock.advance(by: .seconds(100))
     #expect(told.events.isEmpty)
     queue.resume()

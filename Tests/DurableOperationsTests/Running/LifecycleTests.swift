@@ -211,7 +211,7 @@ import Testing
       try await harness.queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(3600))))
       await clock.waitForSleeper()
     }
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 }
 

@@ -28,18 +28,18 @@ import Testing
     ),
     (
       ["list", "postgresql://db/shop", "--schema", "a$$b"],
-      "--schema can not be “a$$b”. Give a name of 63 bytes at most"
+      "--schema cannot be “a$$b”. Give a name of 63 bytes at most"
     ),
     (
       ["list", "postgresql://db/shop", "--schema", String(repeating: "x", count: 64)],
-      "--schema can not be “xxxx"
+      "--schema cannot be “xxxx"
     ),
     (["schema"], "schema prints SQL, and runs none. Say --print, for example: "),
     (
       ["schema", "--print", "postgresql://db/shop"],
       "schema takes no place, and “postgresql://db/shop” was given to it."
     ),
-    (["schema", "--print", "--role", "a\nb"], "--role can not be “a b”. Give a name of 63 bytes at most"),
+    (["schema", "--print", "--role", "a\nb"], "--role cannot be “a b”. Give a name of 63 bytes at most"),
     (["workers", "f", "7"], "workers takes one place, and “7” was given after it. Leave it out, or write the option"),
     (["show", "7", "x"], "“7” was taken for the place, and “x” for a job. Give the place first"),
     (
@@ -59,9 +59,9 @@ import Testing
     (["list", "f", "--state", " "], "A state is missing in “ ”, which --state was given."),
     (["export", "f", "--state="], "--state needs a value. For example: --state dead"),
     (["list", "f", "--kind", "a", "--kind", "b"], "--kind was given 2 times. Run it once for each kind"),
-    (["list", "f", "--limit", "0"], "--limit can not be “0”. Give a whole number from 1 to 1000000"),
+    (["list", "f", "--limit", "0"], "--limit cannot be “0”. Give a whole number from 1 to 1000000"),
     (["list", "f", "--limit"], "--limit needs a value. For example: --limit 20"),
-    (["list", "f", "--after", "x"], "--after can not be “x”. Give the number of a job"),
+    (["list", "f", "--after", "x"], "--after cannot be “x”. Give the number of a job"),
     (["list", "f", "--json=1"], "--json takes no value, but got “1”. Write --json alone."),
     (["show", "f"], "No number of a job was given. Give one or more"),
     (["show", "f", "x7"], "“x7” is no number of a job. Give a whole number from 1 on"),

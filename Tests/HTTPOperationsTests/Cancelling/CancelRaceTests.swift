@@ -4,7 +4,8 @@ import HTTPOperations
 import TestSupport
 import Testing
 
-/// Cancels at every moment of a request: each operation settles once, leaves no file, and its connection is closed.
+/// Cancels at every moment of a request: each operation settles once, leaves no file, and its
+/// connection is closed.
 @Suite("HTTP: races of cancelling", .hangLimit) struct CancelRaceTests {
   private static let rounds = Int(200 * (Double(ProcessInfo.processInfo.environment["STRESS_SCALE"] ?? "1") ?? 1)) + 10
 
@@ -43,7 +44,8 @@ import Testing
         let start = DispatchTime.now()
         DispatchQueue.global().async { operation.start() }
         DispatchQueue.global().asyncAfter(deadline: start + .milliseconds(delay)) { operation.cancel() }
-        // Not all at once: that would have most of them wait for a connection when the cancel comes.
+        // Not all at once: that would have most of them wait for a connection when the cancel
+        // comes.
         if round % 6 == 5 { await settled.wait(forCount: round - 4) }
       }
       await settled.wait(forCount: Self.rounds)

@@ -78,7 +78,7 @@ import FoundationNetworking
     }
   }
 
-  @Test func cancel_beforeTheStart_asksNobody() async throws {
+  @Test func cancel_beforeTheStart_sendsNoRequest() async throws {
     try await withServer { server in
       let operation = HTTPOperation(request(server.url()))
       operation.cancel()
@@ -171,7 +171,7 @@ import FoundationNetworking
     }
   }
 
-  @Test func settlingByHand_beforeTheStart_asksNobody() async throws {
+  @Test func settlingByHand_beforeTheStart_sendsNoRequest() async throws {
     try await withServer { server in
       let operation = HTTPOperation(request(server.url()))
       operation.finish(with: HTTPResponse(status: 299))

@@ -10,7 +10,7 @@ import FoundationNetworking
 #endif
 
 /// A transport that never ends a request: the operation ends all the same, as soon as it promises.
-@Suite("HTTP: requests that their transport does not end", .hangLimit) struct StuckHopTests {
+@Suite("HTTP: transports that do not end a request", .hangLimit) struct StuckHopTests {
   /// A hop that is never answered, and does not end when it is cancelled.
   private final class StuckHop: HTTPHop {
     let resumed = Gate()

@@ -45,13 +45,14 @@ import FoundationNetworking
     let port = try RefusingPort()
     let error = try #require(await error(port.url("/page?key=secret")))
     #expect(error.code == .connectionRefused && error.url?.absoluteString == port.url("/page?key=secret"))
-    #expect(error.description.hasPrefix("\(port.url("/page")) can not be connected to"))
+    #expect(error.description.hasPrefix("\(port.url("/page")) cannot be connected to"))
     #expect(!error.description.contains("secret") && error.errorDescription == error.description)
     #expect(error.cause is URLError)
   }
 
   @Test func unknownHost() async throws {
-    // No part of a host's name may be that long, so no name service is asked, which might not answer.
+    // No part of a host's name may be that long, so no name service is asked, which might not
+    // answer.
     let host = String(repeating: "a", count: 64) + ".invalid"
     #expect(await error("http://\(host)/")?.code == .hostNotFound)
   }

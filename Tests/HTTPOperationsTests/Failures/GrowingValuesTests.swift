@@ -1,8 +1,8 @@
 import HTTPOperations
 import Testing
 
-/// A `switch` that names all values and has a `default` is one without a warning, so these would not build if they were
-/// enumerations, where a new value breaks every client's `switch`.
+/// A `switch` that names all values and has a `default` is one without a warning, so these would
+/// not build if they were enumerations, where a new value breaks every client's `switch`.
 @Suite("Codes that may grow", .timeLimit(.minutes(30))) struct GrowingValuesTests {
   @Test func httpErrorCodes_areSwitchedOverWithADefault() {
     let all: [HTTPError.Code] = [

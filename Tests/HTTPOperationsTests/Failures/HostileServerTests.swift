@@ -8,9 +8,11 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Exact bytes from a server that breaks the rules, or bends them. None ends the process, and each ends as it should.
+/// Exact bytes from a server that breaks the rules, or bends them. None ends the process, and each
+/// ends as it should.
 @Suite("HTTP: hostile servers", .hangLimit) struct HostileServerTests {
-  /// What a server sends to a request before it closes the connection, and how the request has to end.
+  /// What a server sends to a request before it closes the connection, and how the request has to
+  /// end.
   struct Case: CustomTestStringConvertible, Sendable {
     enum End: Equatable {
       case success(String)

@@ -66,7 +66,7 @@ import FoundationNetworking
     override func stopLoading() {}
   }
 
-  @Test func pin_thatNobodyCanLookAt_isRefused() async throws {
+  @Test func pin_thatCannotBeChecked_isRefused() async throws {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.protocolClasses = [Mock.self] + (configuration.protocolClasses ?? [])
     let session = URLSession(configuration: configuration)

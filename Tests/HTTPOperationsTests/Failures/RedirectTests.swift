@@ -76,7 +76,7 @@ import FoundationNetworking
       server.route("/", .redirect(to: location))
       let error = await outcomeOfStarting(HTTPOperation(request(server.url()))).httpError
       #expect(
-        error?.code == .invalidRedirect && error?.description.contains("can not be followed (it leads to") == true)
+        error?.code == .invalidRedirect && error?.description.contains("cannot be followed (it leads to") == true)
       #expect(server.requests.count == 1)
     }
   }

@@ -8,7 +8,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What no request may have is an error before anything is sent, and not something that is left out without a word.
+/// What no request may have is an error before anything is sent, and not something that is left out
+/// without a word.
 @Suite("HTTP: requests that cannot be made", .hangLimit) struct RequestCheckTests {
   private func error(
     _ method: String = "GET", headers: HTTPHeaders = [:], _ change: (inout URLRequest) -> Void = { _ in }

@@ -11,11 +11,13 @@ import FoundationNetworking
 
 /// Hostile servers for minutes: `Tests/Scripts/soak` runs it.
 ///
-/// It goes in rounds. Between two of them no request is under way, and what is allocated is what is kept.
+/// It goes in rounds. Between two of them no request is under way, and what is allocated is what is
+/// kept.
 @Suite(.enabled(if: Soak.seconds > 0, "SOAK_SECONDS says for how long")) struct SoakTests {
   private static let rounds = 30
-  /// Less than a leak that matters, and more than what Dispatch's threads keep for the next block. With what would hide it, glibc's
-  /// caches of each thread and the backtraces that Swift Testing keeps of errors, it is told and not judged.
+  /// Less than a leak that matters, and more than what Dispatch's threads keep for the next block.
+  /// With what would hide it, glibc's caches of each thread and the backtraces that Swift Testing
+  /// keeps of errors, it is told and not judged.
   private static let mostKept: Double = {
     let environment = ProcessInfo.processInfo.environment
     let isExact =

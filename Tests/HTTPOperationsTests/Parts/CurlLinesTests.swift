@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPOperations
 
-@Suite("HTTP: who waits for a connection") struct CurlLinesTests {
+@Suite("HTTP: lines of requests for a server") struct CurlLinesTests {
   /// The members are strings' boxes, and what begins is told by their names.
   private final class Lines {
     private final class Member {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What waits for the sockets of libcurl.
-@Suite("HTTP: waiting for sockets") struct CurlWaiterTests {
+@Suite("HTTP: sockets of libcurl") struct CurlWaiterTests {
   private let waiter = composite_operations_curl_waiter_open()
 
   /// What has happened at a socket by now: 1 to read, 2 to write; nil if nothing.

@@ -10,7 +10,8 @@ import Testing
     return HTTPRequestCheck.mistake(in: state, sessionIdentifier: sessionIdentifier) as? HTTPError
   }
 
-  /// APL-8: its tasks have no delegate, and cannot upload what is in memory. There is none on Linux.
+  /// APL-8: its tasks have no delegate, and cannot upload what is in memory. There is none on
+  /// Linux.
   @Test func backgroundSession_isRefused() throws {
     let error = try #require(mistake(in: "http://host/path", sessionIdentifier: "org.example.downloads"))
     #expect(error.code == .invalidRequest && error.url?.absoluteString == "http://host/path")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPOperations
 
-@Suite("HTTP: the sentence of a status error") struct HTTPStatusErrorTests {
+@Suite("HTTPStatusError: description") struct HTTPStatusErrorTests {
   private func text(_ body: Data) -> String {
     HTTPStatusError(url: URL(string: "http://host/x"), status: 500, body: body).description
   }

@@ -23,7 +23,7 @@ import Testing
     #expect(hex(PublicKeyInfo.encode(key, algorithm)) == head + (hex(key) ?? ""))
   }
 
-  @Test func curve_thatNobodyUses_isNone() {
+  @Test func curve_ofNoCertificate_isNil() {
     #expect(PublicKeyInfo.encode([1], .ellipticCurve(192)) == nil)
   }
 }

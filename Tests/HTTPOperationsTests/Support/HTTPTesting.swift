@@ -17,7 +17,8 @@ extension Trait where Self == TimeLimitTrait {
 func request(_ url: String, _ method: String = "GET", _ change: (inout URLRequest) -> Void = { _ in }) -> URLRequest {
   var request = URLRequest(url: URL(string: url)!)
   request.httpMethod = method
-  // A busy machine may let a test wait for minutes. It is the test that ends a request, not the time.
+  // A busy machine may let a test wait for minutes. It is the test that ends a request, not the
+  // time.
   request.timeoutInterval = 3_600
   change(&request)
   return request

@@ -8,7 +8,8 @@ import Testing
 
 /// Which cookies are kept, and where they are sent: on Linux that is not left to Foundation.
 @Suite("HTTP: cookies", .hangLimit) struct CookieTests {
-  /// A session with cookies of its own, all of whose requests go to one server, whatever their host.
+  /// A session with cookies of its own, all of whose requests go to one server, whatever their
+  /// host.
   private struct Browser {
     let session: URLSession
     let storage: HTTPCookieStorage

@@ -44,7 +44,8 @@ import Testing
     }
   }
 
-  /// It may have to wait for its disk, and then all on its connection would. The server takes no second connection: it waits.
+  /// It may have to wait for its disk, and then all on its connection would. The server takes no
+  /// second connection: it waits.
   @Test func download_isMadeOnAConnectionOfItsOwn() async {
     await #expect(processExitsWith: .success) {
       let server = try await HTTP2Server()

@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  /// What a server may do to those who ask it, and never end it.
+  /// What a server may do to requests without ever ending them.
   private static func holdOn(_ server: HTTPServer) -> [String] {
     let ok = "HTTP/1.1 200 OK\r\n"
     let slowly = HTTPPiece("x").delayed(by: .milliseconds(5))
@@ -99,7 +99,7 @@ import Testing
     return answers.indices.map { "/\($0)" }
   }
 
-  /// What a server may do to keep those busy who ask it.
+  /// What a server may do to keep its clients busy.
   private static func keepBusy(_ server: HTTPServer) -> [String] {
     let ok = "HTTP/1.1 200 OK\r\n"
     let cookies = (1...3_000).map { "Set-Cookie: c\($0)=v; Path=/\r\n" }.joined()

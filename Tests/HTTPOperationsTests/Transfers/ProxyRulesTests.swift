@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPOperations
 
-/// Who is asked by way of a proxy, and what the proxy is told.
+/// Which requests go to a proxy, and what it gets.
 @Suite("HTTP: rules for proxies", .hangLimit) struct ProxyRulesTests {
   private func session(_ dictionary: [AnyHashable: Any]) -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral

@@ -8,7 +8,8 @@ import Testing
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 
-/// What is made of a caller's session on Linux, where the requests run in another one: see URLSessionDifferences.swift.
+/// What is made of a caller's session on Linux, where the requests run in another one: see
+/// URLSessionDifferences.swift.
 @Suite("HTTP: sessions on Linux", .hangLimit) struct SessionTests {
   /// A cache that has nothing, and records what it is asked for.
   private final class EmptyCache: URLCache, @unchecked Sendable {  // no state of its own but what is thread-safe
@@ -22,7 +23,8 @@ import FoundationNetworking
     }
   }
 
-  /// A task that is cancelled while it waits for a cache can end the process, depending on who comes first.
+  /// A task that is cancelled while it waits for a cache can end the process, depending on which
+  /// comes first.
   @Test func cache_isNotAsked() async throws {
     try await withServer { server in
       server.route("/", .ok("here"))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPOperations
 
-/// Disks, and streams of the caller, that take their time: nobody else waits for them.
+/// Slow disks, and slow streams of the caller: other requests do not wait for them.
 @Suite("HTTP: slow disks and streams", .hangLimit) struct SlowDiskTests {
   private let session = URLSession(configuration: .ephemeral)
 
@@ -56,7 +56,7 @@ import Testing
     return HTTPOperation(request, session: session)
   }
 
-  @Test func stream_thatBlocks_keepsNobodyElseWaiting() async throws {
+  @Test func stream_thatBlocks_delaysNoOtherRequest() async throws {
     try await withServer { server in
       server.route("/upload", .echo)
       let gate = Gate(), log = EventRecorder<String>()
@@ -96,7 +96,7 @@ import Testing
   }
 
   /// The bytes go into a pipe, which takes some and no more until they are read.
-  @Test func file_thatBlocks_keepsNobodyElseWaiting_andHasTheServerWait() async throws {
+  @Test func file_thatBlocks_delaysNoOtherRequest_andMakesTheServerWait() async throws {
     let folder = try TemporaryFolder()
     try await withServer { server in
       let count = 16 << 20
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func file_thatIsSlowToOpen_keepsNobodyElseWaiting_andHoldsUpNoCancel() async throws {
+  @Test func file_thatIsSlowToOpen_delaysNoOtherRequest_andNoCancel() async throws {
     let folder = try TemporaryFolder()
     try await withServer { server in
       server.route("/", .large(byteCount: 1 << 20))
@@ -154,7 +154,7 @@ import Testing
       try await expectOthersToGoOn(server)
       operation.cancel()
       #expect(await outcome.isCancelled)
-      // Now it comes, and nobody wants it.
+      // Now the file comes, and is not wanted.
       gate.open()
       await opened.wait()
       await untilEmpty(folder)

@@ -8,7 +8,7 @@ import Testing
 
 /// Which servers are trusted, with a real one.
 @Suite("HTTP: secure connections", .hangLimit, .enabled(if: TLSServer.isAvailable)) struct TLSTests {
-  @Test func certificate_thatNobodyHasSigned_isRefused() async throws {
+  @Test func certificate_withoutATrustedSignature_isRefused() async throws {
     let server = try await TLSServer()
     let error = try #require(await outcomeOfStarting(HTTPOperation(request(server.url))).httpError)
     #expect(error.code == .insecureConnection && "\(error)".contains("certificate"))

@@ -8,8 +8,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What the transports have in common beyond a request and its answer: connections, passwords, proxies, and protocols of the
-/// session's owner.
+/// What the transports have in common beyond a request and its answer: connections, passwords,
+/// proxies, and protocols of the session's owner.
 @Suite("HTTP: transports", .hangLimit) struct TransportTests {
   private func session(_ change: (URLSessionConfiguration) -> Void = { _ in }) -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral
@@ -80,7 +80,8 @@ import FoundationNetworking
     await server.stop()
   }
 
-  /// A server may have read a request that it closes the connection upon: what must not be done twice is not asked again.
+  /// A server may have read a request that it closes the connection upon: what must not be done
+  /// twice is not asked again.
   @Test(arguments: ["POST", "PATCH", "MOVE"], ["body", "", nil])
   func request_thatMustNotBeRepeated_isMadeOnce(_ method: String, _ body: String?) async throws {
     try await withServer { server in

@@ -58,7 +58,8 @@ import FoundationNetworking
   @Test(arguments: [true, false])
   func body_isSentWhole_whenAKeptConnectionWasClosed(_ isUpload: Bool) async throws {
     try await withServer { server in
-      // The first request on a connection is answered; the second, on the same one, finds it closed.
+      // The first request on a connection is answered; the second, on the same one, finds it
+      // closed.
       server.route("/first", .ok())
       server.route("/second", HTTPRoute { $0.number == 1 ? .drop : .status(200, bytes: $0.body) })
       try await HTTPOperation(request(server.url("/first"))).run()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CompositeOperations
 
-@Suite("9 Drawings of operations", .hangLimit)
+@Suite("Drawings of operations", .hangLimit)
 struct OperationGraphTests {
   private func nodes(_ mermaid: String) -> [String] {
     mermaid.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -4,7 +4,7 @@ import OperationTimelines
 import TestSupport
 import Testing
 
-@Suite("9 Timelines: what never started", .hangLimit)
+@Suite("Timelines: operations that never started", .hangLimit)
 struct NeverStartedTests {
   enum Form: CaseIterable {
     case leaf, plain, composition

@@ -7,7 +7,7 @@ import Testing
 @testable import CompositeOperations
 
 /// Policies in timelines: what they are, what they wait for, and nothing of what they are made of.
-@Suite("9 Timelines of policies", .hangLimit)
+@Suite("Timelines of policies", .hangLimit)
 struct PolicyTimelineTests {
   /// `parent/title (kind)`, of all entries in order.
   private func rows(_ timeline: Timeline) -> [String] {

@@ -21,6 +21,6 @@ final class StepClock: Clock, Sendable {
   }
 
   func `sleep`(until deadline: Instant, tolerance: Duration?) async throws {
-    fatalError("nobody sleeps on this clock")
+    fatalError("nothing sleeps on this clock")
   }
 }

@@ -4,7 +4,7 @@ import OperationTimelines
 import TestSupport
 import Testing
 
-@Suite("9 Recording", .hangLimit)
+@Suite("Recording", .hangLimit)
 struct TimelineRecorderTests {
   private func titles(_ timeline: Timeline) -> [String] {
     timeline.entries.map { entry in
@@ -217,7 +217,7 @@ struct TimelineRecorderTests {
 
   // MARK: - Release
 
-  @Test("A composition that is cancelled leaves what somebody else runs, which is over for its timeline")
+  @Test("A cancelled composition leaves an operation that another one runs, which is over for its timeline")
   func joinedOperation_thatIsLeft_isRecordedAsSettled() async {
     let recorder = TimelineRecorder()
     let elsewhere = HeldOperation<Int>()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a program does wrong with a terminal must not stop it.
-@Suite("8 Terminal: edges", .hangLimit)
+@Suite("Terminal: edges", .hangLimit)
 struct TerminalEdgeTests {
   @Test func finish_twiceAndPrintAfterwards_isHarmless() async {
     let pipe = Pipe()
@@ -22,7 +22,7 @@ struct TerminalEdgeTests {
     operation.finish(with: 1)
     await terminal.finish()
     try? pipe.fileHandleForWriting.close()
-    // It waits for all who have the other end, and must not keep a thread of the tests from them.
+    // It waits for all holders of the other end, and must not take a thread of the tests from them.
     let text = await onWorker { String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
     #expect(text == "after\n")
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import OperationTimelines
 
 /// From snapshots to text, and from text to what a terminal is sent.
-@Suite("8 Terminal: what is drawn")
+@Suite("Terminal: frames")
 struct TerminalFrameTests {
   private static let snapshot = TerminalSnapshot(
     rows: [
@@ -58,7 +58,7 @@ struct TerminalFrameTests {
     #expect(!harmless.unicodeScalars.contains { $0.value < 32 || 0x7F...0x9F ~= $0.value })
   }
 
-  @Test("Joiners stay, which make one sign of several, and Persian words what they are")
+  @Test("Joiners stay: emoji and Persian words need them")
   func text_withJoiners_staysAsItIs() {
     let flag = "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}"
     for text in ["👨‍👩‍👧‍👦", "🏳️‍🌈", "می\u{200C}خواهم", "نشر", flag] { #expect(HarmlessText.line(text) == text) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OperationTimelines
 
-@Suite("8 Terminal: what is tracked", .hangLimit)
+@Suite("Terminal: tracked operations", .hangLimit)
 struct TerminalProgressTests {
   /// One for which no time passes, and which draws when the test says.
   private static func still(_ device: TerminalDevice, maxLines: Int) -> TerminalProgress {
@@ -48,7 +48,7 @@ struct TerminalProgressTests {
     terminal.track(HeldOperation<Int>("running"))
     await clock.waitForSleeper()
     await terminal.finish()
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(clock.sleeperCount == 0)
   }
 
@@ -59,7 +59,7 @@ struct TerminalProgressTests {
       terminal.track(HeldOperation<Int>("running"))
       await clock.waitForSleeper()
     }
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test func bars_ofNestedComposites_showWhatRuns() async {

@@ -3,7 +3,7 @@ import OperationTimelines
 import TestSupport
 import Testing
 
-@Suite("9 Critical path")
+@Suite("Critical path")
 struct CriticalPathTests {
   private func entry(_ id: Int, in parent: Int? = nil, _ started: Int?, _ settled: Int?) -> Timeline.Entry {
     Timeline.Entry(

@@ -5,7 +5,8 @@ import TestSupport
 
 /// Timelines of any shape, for what must hold for all of them.
 enum RandomTimeline {
-  /// Every entry inside of its parent, as recorders make them, with few different instants, so that many are the same.
+  /// Every entry inside of its parent, as recorders make them, with few different instants, so that
+  /// many are the same.
   static func nested(seed: UInt64, count: Int = 30) -> Timeline {
     var random = SeededRandomNumberGenerator(seed: seed)
     var entries: [Timeline.Entry] = []
@@ -32,7 +33,8 @@ enum RandomTimeline {
     return Timeline(entries: entries)
   }
 
-  /// Whatever a program may put together: numbers twice, parents that are not there, or in a circle, times backwards.
+  /// Whatever a program may put together: numbers twice, parents that are not there, or in a
+  /// circle, times backwards.
   static func senseless(seed: UInt64, count: Int = 20) -> Timeline {
     var random = SeededRandomNumberGenerator(seed: seed)
     func instant() -> Duration { .nanoseconds(random.number(-50...50)) }

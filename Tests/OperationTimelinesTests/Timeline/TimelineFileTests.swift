@@ -4,7 +4,7 @@ import OperationTimelines
 import TestSupport
 import Testing
 
-@Suite("9 Timelines as files")
+@Suite("Timelines as files")
 struct TimelineFileTests {
   private func withFolder(_ body: (URL) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("timelines-\(UUID().uuidString)")
@@ -48,7 +48,7 @@ struct TimelineFileTests {
   }
 
   @Test(
-    "What is no timeline is an error that says where and why",
+    "A file without a timeline is an error that says where and why",
     arguments: [
       ("", ""), ("[]", ""), ("{}", "“form” is missing"), (#"{"form": 2, "entries": []}"#, "form 2"),
       (#"{"form": 1}"#, "“entries” is missing"),
@@ -82,7 +82,7 @@ struct TimelineFileTests {
     #expect(throws: TimelineReadError.self) { try Timeline(contentsOf: try #require(URL(string: "https://host/run"))) }
   }
 
-  @Test("Numbers at their limits are drawn by everything, and trap nothing")
+  @Test("Numbers at their limits can be drawn in every form")
   func json_ofLimits_isDrawn() throws {
     let limits = [Int64.min, -1, 0, 1, .max]
     var entries: [String] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OperationTimelines
 
-@Suite("9 What timelines are written as")
+@Suite("Texts of timelines")
 struct TimelineWritersTests {
   // MARK: - Chrome trace
 
@@ -72,7 +72,7 @@ struct TimelineWritersTests {
     }
   }
 
-  @Test("A number of a thread means the same in every event, and has a name")
+  @Test("The number of a thread is the same in every event, and has a name")
   func chromeTrace_ofCompositionAndWork_namesTheirThreadAlike() throws {
     let thread = Timeline.Thread(number: 2, name: "worker")
     func tracks(_ entries: [Timeline.Entry]) throws -> (of: [String: Set<Int>], names: [Int: String]) {
@@ -108,7 +108,7 @@ struct TimelineWritersTests {
 
   // MARK: - Page
 
-  @Test("The page says how many ran at once, exactly")
+  @Test("The page says exactly how many units of work ran at once")
   func html_ofManyShortEntries_tellsTheExactMaximum() throws {
     func most(_ spans: [(from: Int, to: Int?)], kind: OperationKind = .operation) throws -> Int {
       let root = Timeline.Entry(id: 0, kind: .parallel, started: .zero, settled: .seconds(1), ending: .success)
@@ -217,7 +217,7 @@ struct TimelineWritersTests {
         """)
   }
 
-  @Test("No name turns the direction of what stands beside it")
+  @Test("No name turns the direction of the text beside it")
   func name_thatTurnsDirections_isShownAsItIs() {
     let timeline = Timeline(entries: [
       .init(

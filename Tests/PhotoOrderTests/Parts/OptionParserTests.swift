@@ -41,11 +41,11 @@ import Testing
     (["--output="], "--output needs a value.", "--output my-order"),
     (["--output", "--plain"], "--output needs a value.", "--output my-order"),
     (["--plain=yes"], "--plain takes no value, but got “yes”.", "Write --plain alone."),
-    (["--fail", "2"], "--fail can not be “2”.", "from 0 to 1, for example: --fail 0.2"),
-    (["--fail", "-0.1"], "--fail can not be “-0.1”.", "from 0 to 1"),
-    (["--fail", "nan"], "--fail can not be “nan”.", "from 0 to 1"),
-    (["--seed", "-1"], "--seed can not be “-1”.", "from 0 on, for example: --seed 7"),
-    (["--sample-width", "3"], "--sample-width can not be “3”.", "from 4 to 10000"),
+    (["--fail", "2"], "--fail cannot be “2”.", "from 0 to 1, for example: --fail 0.2"),
+    (["--fail", "-0.1"], "--fail cannot be “-0.1”.", "from 0 to 1"),
+    (["--fail", "nan"], "--fail cannot be “nan”.", "from 0 to 1"),
+    (["--seed", "-1"], "--seed cannot be “-1”.", "from 0 on, for example: --seed 7"),
+    (["--sample-width", "3"], "--sample-width cannot be “3”.", "from 4 to 10000"),
     (Array(repeating: "a.jpg", count: 10), "10 photos were given.", "One order has up to 9"),
   ])
   func whatIsWrong_isToldWithItsRemedy(_ arguments: [String], _ problem: String, _ remedy: String) {

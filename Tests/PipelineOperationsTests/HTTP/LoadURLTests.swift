@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("5 LoadURL", .timeLimit(.minutes(30)))
+@Suite("LoadURL", .timeLimit(.minutes(30)))
 struct LoadURLTests {
   private struct City: Codable, Sendable, Equatable {
     let name: String
@@ -103,7 +103,7 @@ struct LoadURLTests {
   }
 
   @Test(
-    "BkTask parity: a status that is no success is an error with status, header fields and body",
+    "A status that is not a success is an error with status, header fields and body",
     arguments: [400, 404, 500, 503])
   func loadURL_ofAnotherStatus_failsWithAllOfTheAnswer(status: Int) async throws {
     try await withServer { server in
@@ -177,7 +177,7 @@ struct LoadURLTests {
     }
   }
 
-  @Test("BkTask 7 A request is over when it is, so a queue of one goes on; a cancel closes the connection")
+  @Test("BkTask 7 A step finishes with its request, so a queue of one goes on; a cancel closes the connection")
   func b07_requestsFinish_andCanBeCancelled() async throws {
     try await withServer { server in
       let never = Gate()
@@ -201,7 +201,7 @@ struct LoadURLTests {
   }
 
   @Test(
-    "BkTask 8 An address that is none of HTTP is an error",
+    "BkTask 8 An address that is not HTTP is an error",
     arguments: ["file:///etc/hosts", "data:,abc", "ftp://127.0.0.1/", "nowhere"])
   func b08_otherAddressesAreErrors(address: String) async throws {
     let error = try await outcome(of: Pipeline(LoadURL(session: .patient)), for: URL(string: address)!).stepError
@@ -225,7 +225,8 @@ struct LoadURLTests {
 }
 
 extension URLSession {
-  /// A busy machine may let a test wait for minutes. It is the test that ends a request, not the time.
+  /// A busy machine may let a test wait for minutes. It is the test that ends a request, not the
+  /// time.
   fileprivate static let patient: URLSession = {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = 3_600

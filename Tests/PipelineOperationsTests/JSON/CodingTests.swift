@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 DecodeJSON and EncodeJSON", .timeLimit(.minutes(30)))
+@Suite("DecodeJSON and EncodeJSON", .timeLimit(.minutes(30)))
 struct CodingTests {
   struct Book: Codable, Sendable, Equatable {
     var title: String
@@ -34,7 +34,7 @@ struct CodingTests {
     #expect(try await decode.run(data) == book)
   }
 
-  @Test("10 Malformed JSON is an error with the byte of the first mistake, also when a type is decoded")
+  @Test("DecodeJSON reports malformed JSON with the byte of the first mistake")
   func malformed_tellsTheByte() async throws {
     let pipeline = Pipeline(DecodeJSON(Book.self))
     let error = try await outcome(of: pipeline, for: Data(#"{"title": "A" "b"}"#.utf8)).stepError
@@ -52,7 +52,7 @@ struct CodingTests {
     #expect(key.stringValue == "title")
   }
 
-  @Test func value_thatCanNotBeEncoded_failsWithTheEncodersError() async throws {
+  @Test func value_thatCannotBeEncoded_failsWithTheEncodersError() async throws {
     #expect(try await outcome(of: EncodeJSON([Double].self), for: [.nan]).error is EncodingError)
   }
 

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 ParseJSON", .timeLimit(.minutes(30)))
+@Suite("ParseJSON", .timeLimit(.minutes(30)))
 struct JSONParserTests {
   private func parse(_ text: String) async throws -> JSONValue? {
     try await ParseJSON().run(Data(text.utf8))
@@ -14,7 +14,7 @@ struct JSONParserTests {
     try await outcome(of: ParseJSON(), for: data).error as? JSONSyntaxError
   }
 
-  @Test("5 An empty body is a success with nil, and null is a value") func emptyBody_isNil() async throws {
+  @Test("An empty body is nil, and null is a value") func emptyBody_isNil() async throws {
     #expect(try await ParseJSON().run(Data()) == nil)
     #expect(try await parse("null") == .null)
   }
@@ -80,7 +80,7 @@ struct JSONParserTests {
     Malformed("é", 0, .unexpectedCharacter), Malformed("[\"é\" é]", 6, .unexpectedCharacter),
   ]
 
-  @Test("10 Malformed JSON is an error with the byte of the first mistake", arguments: malformed)
+  @Test("Malformed JSON is an error with the byte of the first mistake", arguments: malformed)
   func malformed_tellsTheByte(_ malformed: Malformed) async throws {
     let error = try await mistake(Data(malformed.text.utf8))
     #expect(error?.byteOffset == malformed.offset && error?.code == malformed.code, "\(String(describing: error))")
@@ -116,7 +116,7 @@ struct JSONParserTests {
     #expect(fits && error?.code == .tooDeep && error?.byteOffset == 512)
   }
 
-  @Test("10 Random bytes never trap, and what is accepted Foundation accepts too")
+  @Test("Random bytes never trap, and Foundation accepts what is accepted")
   func randomBytes_neverTrap() async throws {
     var random = SeededRandomNumberGenerator(seed: 7)
     let alphabet = Array(#"{}[]",:0123.-eE\utrfalsn "#.utf8) + [0x0A, 0xC3, 0xA9, 0xFF]

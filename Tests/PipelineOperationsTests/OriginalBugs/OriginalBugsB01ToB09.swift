@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What was wrong in BkTask, and is right here. 7 and 8 are about requests: see `LoadURLTests`.
-@Suite("5 Bugs 1 to 9 of BkTask", .timeLimit(.minutes(30)))
+@Suite("Bugs 1 to 9 of BkTask", .timeLimit(.minutes(30)))
 struct OriginalBugsB01ToB09 {
   @Test("BkTask 1 A copy keeps the order of the steps")
   func b01_copiesKeepTheOrder() async throws {
@@ -43,7 +43,7 @@ struct OriginalBugsB01ToB09 {
     #expect(log.events == ["first success(7.0)", "second success(8.0)"])
   }
 
-  @Test("BkTask 4 A pipeline without a step succeeds, with what it was given")
+  @Test("BkTask 4 A pipeline without steps succeeds with its input")
   func b04_noStepsAreASuccess() async throws {
     let operation = Pipeline(of: String.self).operation(for: "as it is")
     await onWorker { operation.start() }
@@ -96,7 +96,7 @@ struct OriginalBugsB01ToB09 {
     #expect(try await pipeline.run(7) == 7 && runs.current == 1)
   }
 
-  @Test("BkTask 9 The main thread may wait for a pipeline whose observers are told elsewhere")
+  @Test("BkTask 9 The main thread may wait for a pipeline whose observers are called elsewhere")
   func b09_mainThreadMayWait() async {
     let told = EventRecorder<String>()
     let operation = Pipeline(Add(1)).then(Add(1)).operation(for: 1)

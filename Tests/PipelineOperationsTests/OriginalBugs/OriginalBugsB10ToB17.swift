@@ -4,10 +4,11 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-/// What was wrong in BkTask, and is right here. 11 is in `PipelineRaceTests`, 15 in `FileStepTests`.
-@Suite("5 Bugs 10 to 17 of BkTask", .timeLimit(.minutes(30)))
+/// What was wrong in BkTask, and is right here. 11 is in `PipelineRaceTests`, 15 in
+/// `FileStepTests`.
+@Suite("Bugs 10 to 17 of BkTask", .timeLimit(.minutes(30)))
 struct OriginalBugsB10ToB17 {
-  @Test("BkTask 10 Observers may add and remove observers while they are told, also the last one")
+  @Test("BkTask 10 Observers may add and remove observers when they are called, also the last one")
   func b10_observersMayChangeWhileTold() async {
     let log = EventRecorder<String>()
     let operation = Pipeline(Add(1)).operation(for: 1)
@@ -25,13 +26,13 @@ struct OriginalBugsB10ToB17 {
     #expect(log.events == ["first", "late success(2)"] && !operation.isCancelled)
   }
 
-  @Test("BkTask 12 Nobody sees a pipeline, or a step, that is finished and executing at the same time")
+  @Test("BkTask 12 A pipeline, or a step, is never finished and executing at the same time")
   func b12_neverBothExecutingAndFinished() async {
     for _ in 0..<200 {
       let operation = Pipeline(Add(1)).then(Add(1)).operation(for: 1)
       let watch = Task.detached {
         while true {
-          // In this order: what is finished does not execute any more.
+          // In this order: what is finished no longer executes.
           let isFinished = operation.isFinished
           let isExecuting = operation.isExecuting
           if isFinished { return !isExecuting }
@@ -47,7 +48,7 @@ struct OriginalBugsB10ToB17 {
     }
   }
 
-  @Test("BkTask 13 A run that everybody has let go of goes on to its end, and tells it")
+  @Test("BkTask 13 A run without references goes on to its end, and reports it")
   func b13_runningPipelinesAreKept() async {
     let told = EventRecorder<String>()
     let held = HeldStep()
@@ -60,13 +61,13 @@ struct OriginalBugsB10ToB17 {
     await told.wait(for: "success(2)")
   }
 
-  @Test("BkTask 14 What comes out is what the last step gave, and steps that do not fit together do not compile")
+  @Test("BkTask 14 The result is that of the last step, and steps that do not fit together do not compile")
   func b14_theLastStepDecides() async throws {
     let pipeline: Pipeline<Data, Data> = Pipeline(ParseJSON()).then { json in Data("\(json?["a"]?.int ?? 0)".utf8) }
     #expect(try await pipeline.run(Data(#"{"a": 7}"#.utf8)) == Data("7".utf8))
   }
 
-  @Test("BkTask 16 What is to be on the main thread is")
+  @Test("BkTask 16 Steps and observers of the main queue run on the main thread")
   func b16_mainThreadIsTheMainThread() async {
     let threads = EventRecorder<Bool>()
     let operation = Pipeline(Add(1)).operation(for: 1)
@@ -76,7 +77,7 @@ struct OriginalBugsB10ToB17 {
     #expect(threads.events == [true])
   }
 
-  @Test("BkTask 17 An observer that comes late is told at once, how the run ended, and so is a stream")
+  @Test("BkTask 17 A late observer hears at once how the run ended, and so does a stream")
   func b17_lateObserversAreTold() async throws {
     let failed = Pipeline(of: Int.self).then { _ in failing(TestError.first) }.operation(for: 1)
     let cancelled = Pipeline(Add(1)).operation(for: 1)
@@ -100,7 +101,7 @@ struct OriginalBugsB10ToB17 {
     #expect(streamed == ["settled: success(2)"])
   }
 
-  @Test("BkTask 17 Observers may come from any thread, at any moment, and each is told the end once")
+  @Test("BkTask 17 Observers may come from any thread, at any moment, and each hears of the end once")
   func b17_observersMayComeAtAnyMoment() async {
     for _ in 0..<50 {
       let told = Locked(0)

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Failures of pipelines", .timeLimit(.minutes(30)))
+@Suite("Failures of pipelines", .timeLimit(.minutes(30)))
 struct FailureTests {
   @Test func failure_tellsTheStepByNameAndIndex() async throws {
     let pipeline = Pipeline(Add(1)).then(Transform { (_: Int) -> Int in throw TestError.first }.named("break"))

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Inserting steps by name", .timeLimit(.minutes(30)))
+@Suite("Inserting steps by name", .timeLimit(.minutes(30)))
 struct InsertingTests {
   private let pipeline = Pipeline(Add(1).named("add")).then(Transform { "\($0)" }.named("text"))
     .then(Transform { $0 + "!" }.named("shout")).named("loud")

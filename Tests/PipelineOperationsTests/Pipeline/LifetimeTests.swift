@@ -4,14 +4,14 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Lifetime of pipelines", .timeLimit(.minutes(30)))
+@Suite("Lifetime of pipelines", .timeLimit(.minutes(30)))
 struct LifetimeTests {
   enum End: CaseIterable, Sendable {
     case success, failure, cancel
   }
 
   @Test(
-    "5 A settled operation holds no steps: what they hold, which may be the operation itself, is released",
+    "A settled operation holds no steps: what they hold, which may be the operation itself, is released",
     arguments: End.allCases)
   func settledOperation_holdsNoSteps(end: End) async {
     let released = Gate()
@@ -64,7 +64,7 @@ struct LifetimeTests {
     await held.wait()
   }
 
-  @Test func operation_thatNobodyHolds_runsToItsEnd() async {
+  @Test func operation_withoutReferences_runsToItsEnd() async {
     let held = HeldStep()
     let done = EventRecorder<Int>()
     do {

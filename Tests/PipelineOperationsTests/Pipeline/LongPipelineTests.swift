@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Pipelines of very many steps.
-@Suite("5 Long pipelines", .timeLimit(.minutes(30)))
+@Suite("Long pipelines", .timeLimit(.minutes(30)))
 struct LongPipelineTests {
   private static let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
 

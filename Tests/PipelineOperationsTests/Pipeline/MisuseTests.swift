@@ -5,7 +5,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("10 Misuse of pipelines", .timeLimit(.minutes(30)))
+@Suite("Misuse of pipelines", .timeLimit(.minutes(30)))
 struct MisuseTests {
   @Test func weight_ofLessThanNothing_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Modifiers of steps", .timeLimit(.minutes(30)))
+@Suite("Modifiers of steps", .timeLimit(.minutes(30)))
 struct ModifierTests {
   private let policy = RetryPolicy(maxAttempts: 3, backoff: .constant(.zero), jitter: .none)
 
@@ -66,10 +66,10 @@ struct ModifierTests {
     let timeout = try #require(error?.cause as? OperationTimeout)
     #expect(timeout.limit == .seconds(3) && timeout.operationDescription.contains("“slow”"))
     #expect(step.isCancelled)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
-  @Test("5 Modifiers hold in the order in which they are written") func order_ofTimeoutAndRetry_matters() async throws {
+  @Test("Modifiers hold in the order in which they are written") func order_ofTimeoutAndRetry_matters() async throws {
     let clock = ManualClock()
     let held = HeldStep("slow")
     let each = Pipeline(held.timeout(.seconds(1), clock: clock).retrying(policy)).operation(for: 1)

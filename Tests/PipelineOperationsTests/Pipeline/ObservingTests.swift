@@ -5,7 +5,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Observing pipelines", .timeLimit(.minutes(30)))
+@Suite("Observing pipelines", .timeLimit(.minutes(30)))
 struct ObservingTests {
   @Test func manyObservers_areAllTold_inTheOrderInWhichTheyWereAdded() async {
     let log = EventRecorder<Int>()

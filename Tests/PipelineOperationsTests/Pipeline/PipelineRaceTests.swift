@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Cancels, starts and settlements at any moment, from several threads.
-@Suite("3.1 Races of pipelines", .timeLimit(.minutes(30)))
+@Suite("Races of pipelines", .timeLimit(.minutes(30)))
 struct PipelineRaceTests {
   private static var rounds: Int {
     let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1

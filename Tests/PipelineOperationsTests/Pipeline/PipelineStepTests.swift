@@ -3,7 +3,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 PipelineStep", .timeLimit(.minutes(30))) struct PipelineStepTests {
+@Suite("PipelineStep", .timeLimit(.minutes(30))) struct PipelineStepTests {
   private struct Double: PipelineStep {
     func operation(for input: Int) -> SimpleOperation<Int> { SimpleOperation { $0.finish(with: 2 * input) } }
   }

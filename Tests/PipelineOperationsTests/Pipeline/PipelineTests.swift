@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Pipelines", .timeLimit(.minutes(30)))
+@Suite("Pipelines", .timeLimit(.minutes(30)))
 struct PipelineTests {
   @Test func emptyPipeline_succeedsWithItsInput() async throws {
     let operation = Pipeline(of: Int.self).operation(for: 7)

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Progress of pipelines", .timeLimit(.minutes(30)))
+@Suite("Progress of pipelines", .timeLimit(.minutes(30)))
 struct ProgressTests {
   @Test func progress_isWeightedByStep_alsoByThoseToCome() async {
     let steps = [HeldStep("a"), HeldStep("b"), HeldStep("c")]

@@ -4,8 +4,9 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-/// What comes after a step may be a step or one of three kinds of closures, and the compiler tells them apart.
-@Suite("5 Forms of then", .timeLimit(.minutes(30)))
+/// What comes after a step may be a step or one of three kinds of closures, and the compiler tells
+/// them apart.
+@Suite("Forms of then", .timeLimit(.minutes(30)))
 struct ThenFormsTests {
   @Sendable private static func doubled(_ number: Int) -> Int { 2 * number }
   @Sendable private static func slowlyDoubled(_ number: Int) async -> Int { 2 * number }
@@ -86,7 +87,7 @@ struct ThenFormsTests {
     try await silent.run(1)
   }
 
-  @Test("5 Optionals in optionals flow as they are") func then_withOptionals_keepsTheLevels() async throws {
+  @Test("Nested optionals keep their levels") func then_withOptionals_keepsTheLevels() async throws {
     let inner: Int?? = .some(.none)
     let pipeline = Pipeline(of: Int??.self).then { $0 }.then { value -> Bool in
       if case .some(.none) = value { return true }
@@ -96,7 +97,7 @@ struct ThenFormsTests {
     #expect(try await !pipeline.run(.none))
   }
 
-  @Test func operation_thatSomebodyStarted_isWaitedFor() async throws {
+  @Test func operation_thatHasBeenStarted_isWaitedFor() async throws {
     let shared = HeldOperation<Int>()
     shared.start()
     let pipeline = Pipeline(Add(1)).then { _ in shared }

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 LoadFile and WriteFile", .timeLimit(.minutes(30)))
+@Suite("LoadFile and WriteFile", .timeLimit(.minutes(30)))
 struct FileStepTests {
   private let folder: TemporaryFolder
 

@@ -4,7 +4,7 @@ import PipelineOperations
 import TestSupport
 import Testing
 
-@Suite("5 Tee, MapElements and Transform", .timeLimit(.minutes(30)))
+@Suite("Tee, MapElements and Transform", .timeLimit(.minutes(30)))
 struct OtherStepTests {
   @Test func tee_doesSomething_andLetsTheValuePass() async throws {
     let log = EventRecorder<Int>()

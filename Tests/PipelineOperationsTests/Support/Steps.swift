@@ -47,7 +47,8 @@ final class HeldStep<Value: Sendable>: PipelineStep {
   }
 }
 
-/// Whether the caller runs on the main queue. Under the test runner that need not be the main thread.
+/// Whether the caller runs on the main queue. Under the test runner that need not be the main
+/// thread.
 func isOnMainQueue() -> Bool {
   OperationQueue.current === OperationQueue.main
 }

@@ -34,7 +34,7 @@ struct LimitRateTests {
     // The first two pass together, perhaps on two threads.
     #expect(started.events.prefix(2).sorted() + started.events.dropFirst(2) == (0..<5).map { "\($0)" })
     #expect(limit.isUnused)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test func bucket_afterAPause_holdsThePeriodAndNoMore() async {
@@ -75,7 +75,7 @@ struct LimitRateTests {
     await clock.waitForSleeper(dueIn: .seconds(10))
     waiting.cancel()
     #expect(await settled(waiting).isCancelled)
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
     #expect(!work.started.isOpen && limit.isUnused)
   }
 
@@ -126,7 +126,7 @@ struct LimitRateTests {
     #expect(await settled(operations[1]).value == 1)
     limit.rate = nil
     for number in 2...3 { #expect(await settled(operations[number]).value == number) }
-    await clock.waitUntilNobodySleeps()
+    await clock.waitUntilIdle()
   }
 
   @Test func inside_ofAHolder_theRateCountsEach() async {

@@ -1,0 +1,100 @@
+public import CompositeOperations
+public import Foundation
+
+/// A step that reads the file at a URL.
+///
+/// It reads the file on the thread of the operation, piece by piece, so it reports its progress,
+/// and stops soon when it is cancelled. With reading options it reads the file in one go.
+///
+/// It fails with Foundation's error, such as `CocoaError.fileReadNoSuchFile`. A URL that does not
+/// name a file is `CocoaError.fileReadUnsupportedScheme`; use ``LoadURL`` for those.
+public struct LoadFile: PipelineStep {
+  private static let pieceSize = 256 * 1024
+
+  private let options: Data.ReadingOptions
+
+  /// Makes the step.
+  ///
+  /// - Parameter options: how to read the file, for example by mapping it into memory.
+  public init(options: Data.ReadingOptions = []) {
+    self.options = options
+  }
+
+  /// Makes the operation; see ``PipelineStep/operation(for:)``.
+  public func operation(for url: URL) -> SimpleOperation<Data> {
+    SimpleOperation { operation in
+      do {
+        try url.requireFile(orElse: .fileReadUnsupportedScheme)
+        operation.finish(
+          with: options.isEmpty ? try LoadFile.read(url, operation) : try Data(contentsOf: url, options: options))
+      } catch {
+        operation.reject(with: error)
+      }
+    }
+  }
+
+  private static func read(_ url: URL, _ operation: SettlingOperation) throws -> Data {
+    // For what is not a large file, Foundation's own function gives the same errors on all
+    // platforms.
+    guard let size = try? url.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey]),
+      size.isRegularFile == true, let total = size.fileSize, total > pieceSize
+    else { return try Data(contentsOf: url) }
+    let file = try FileHandle(forReadingFrom: url)
+    defer { try? file.close() }
+    // A file may claim any length, so the memory for it is not allocated at once.
+    var data = Data(capacity: min(total, 1 << 26))
+    while let piece = try file.read(upToCount: pieceSize), !piece.isEmpty {
+      guard !operation.isCancelled else { throw CancellationError() }
+      data += piece
+      operation.reportProgress(completed: data.count, of: total)
+    }
+    return data
+  }
+}
+
+extension URL {
+  /// Refuses what is no file: Foundation would load other URLs, and block the thread meanwhile.
+  func requireFile(orElse code: CocoaError.Code) throws {
+    if !isFileURL { throw CocoaError(code, userInfo: [NSURLErrorKey: self]) }
+  }
+}
+
+/// A step that writes its input to a file, and passes it on.
+///
+/// It writes the whole file or nothing: the data goes to another file, which then takes the place
+/// of this one. It makes missing folders. Every error is a failure of the step, with Foundation's
+/// error, and leaves what was there. If the operation is cancelled before it writes, it writes
+/// nothing and makes no folder.
+public struct WriteFile: PipelineStep {
+  private let url: @Sendable (Data) throws -> URL
+
+  /// Makes a step that writes to one file.
+  public init(to url: URL) {
+    self.url = { _ in url }
+  }
+
+  /// Makes a step that writes to a file that depends on the data.
+  ///
+  /// - Parameter url: names the file. Called as part of the work of the operation; what it throws
+  ///   is the failure of the step.
+  public init(to url: @escaping @Sendable (Data) throws -> URL) {
+    self.url = url
+  }
+
+  /// Makes the operation; see ``PipelineStep/operation(for:)``.
+  public func operation(for data: Data) -> SimpleOperation<Data> {
+    SimpleOperation { operation in
+      do {
+        let url = try url(data)
+        try url.requireFile(orElse: .fileWriteUnsupportedScheme)
+        guard !operation.isCancelled else { throw CancellationError() }
+        try FileManager.default.createDirectory(
+          at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try data.write(to: url, options: .atomic)
+        operation.finish(with: data)
+      } catch {
+        operation.reject(with: error)
+      }
+    }
+  }
+}
