@@ -200,7 +200,7 @@ struct ManagerStateTests {
     intercept(.execute, "new")
     intercept(.discard, "new")
     #expect(claimAll(&state) == [2, 3])
-    #expect(state.jobs[4]?.phase == .settling)
+    #expect(state.jobs[4]?.phase == .settling(.handle))
     intercept(.hold, "new")
     #expect(state.heldCount == 1)
   }
