@@ -132,14 +132,14 @@ public struct InterceptCommand: Sendable, Hashable, CaseIterable, CustomStringCo
 /// alive; after the manager's end the batch is empty. Any thread may use it, also inside
 /// `intercept`. Two values are equal if they stand for the same batch.
 public struct TaskBatch: Sendable, Hashable {
-  private weak let owner: (any BatchOwner)?
+  private weak let owner: ManagerCore?
   private let interceptor: Int
   /// Identifies the batch, also when the manager is gone.
   private let identity = Identity()
 
   private final class Identity: Sendable {}
 
-  init(of interceptor: Int, in owner: any BatchOwner) {
+  init(of interceptor: Int, in owner: ManagerCore) {
     self.owner = owner
     self.interceptor = interceptor
   }
@@ -209,22 +209,4 @@ public struct HeldTask: Sendable {
   /// - Returns: how many were released.
   @discardableResult
   public func releaseFilling() -> Int { batch.release(filling: filling) }
-}
-
-/// A manager as the batches of its interceptors know it.
-protocol BatchOwner: AnyObject, Sendable {
-  /// How many tasks an interceptor holds.
-  func heldCount(of interceptor: Int) -> Int
-
-  /// Whether an interceptor holds a task under this number.
-  func isHeld(_ id: Int, number: Int, by interceptor: Int) -> Bool
-
-  /// Releases the tasks that were held first. Returns how many there were.
-  func release(_ maxCount: Int, of interceptor: Int) -> Int
-
-  /// Releases everything, unless the batch has been empty since. Returns how many tasks that were.
-  func release(filling: Int, of interceptor: Int) -> Int
-
-  /// Releases one task. Returns whether it was still held.
-  func release(_ id: Int, number: Int, of interceptor: Int) -> Bool
 }

@@ -229,28 +229,21 @@ extension ManagerCore {
     while let entries = withLock({ $0.state.outbox.nextDelivery() }) {
       let streams = withLock { $0.streams.all }
       guard !streams.isEmpty else { continue }
-      for (job, attempt, notice) in entries {
+      for (job, attempt, content) in entries {
         let event = ManagedEvent(
-          content: content(of: notice), taskID: job.id, taskDescription: job.taskDescription, attempt: attempt)
+          content: content, taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
+          participant: participant(in: content))
         for stream in streams { stream.put(event) }
       }
     }
   }
 
-  private func content(of notice: ManagerNotice) -> ManagedEvent.Content {
-    switch notice {
-    case .added: .added
-    case .started: .started
-    case .held(let index): .held(by: interceptors[index].name)
-    case .released(let index): .released(by: interceptors[index].name)
-    case .queued: .queued
-    case .attemptStarted: .attemptStarted
-    case .attemptEnded(let outcome): .attemptEnded(outcome)
-    case .reacting(let index, let key): .reacting(by: reactorNames[index], key: key)
-    case .joinedReaction(let index, let key): .joinedReaction(of: reactorNames[index], key: key)
-    case .requeued(let delay): .requeued(after: delay)
-    case .finished(let outcome): .finished(outcome)
-    case .dropped: .dropped
+  /// The interceptor or reactor that did it.
+  private func participant(in content: ManagedEvent.Content) -> String? {
+    switch content {
+    case .held(let index), .released(let index): interceptors[index].name
+    case .reacting(let index, _), .joinedReaction(let index, _): reactorNames[index]
+    case .added, .started, .queued, .attemptStarted, .attemptEnded, .requeued, .finished, .dropped: nil
     }
   }
 }

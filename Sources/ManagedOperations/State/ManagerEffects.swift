@@ -67,13 +67,3 @@ struct RunningReaction {
   let key: String?
   var members: [Int]
 }
-
-/// Something that happened to a task, for events.
-enum ManagerNotice {
-  case added, started, held(interceptor: Int), released(interceptor: Int), queued
-  case attemptStarted, attemptEnded(Outcome<any Sendable>)
-  case reacting(reactor: Int, key: String?), joinedReaction(reactor: Int, key: String?)
-  case requeued(after: Duration)
-  case finished(Outcome<any Sendable>)
-  case dropped
-}

@@ -134,7 +134,7 @@ struct ManagerState<Payload> {
   }
 
   /// Something that happened, for events.
-  typealias Entry = (payload: Payload, attempt: Int, notice: ManagerNotice)
+  typealias Entry = (payload: Payload, attempt: Int, content: ManagedEvent.Content)
 
   let interceptorCount: Int
   let reactors: [ReactorConfiguration]
@@ -213,8 +213,8 @@ struct ManagerState<Payload> {
     if isIdle { effects.isIdle = true }
   }
 
-  mutating func note(_ job: Job, _ notice: @autoclosure () -> ManagerNotice) {
-    if isObserved { outbox.append((job.payload, job.attempt, notice())) }
+  mutating func note(_ job: Job, _ content: @autoclosure () -> ManagedEvent.Content) {
+    if isObserved { outbox.append((job.payload, job.attempt, content())) }
   }
 
   // MARK: - On the way
