@@ -3,7 +3,7 @@ import ExampleSupport
 import HTTPOperations
 import ManagedOperations
 
-/// Tells what happens to requests, line by line: the events of their manager in words.
+/// Writes a line for each event of a manager's requests.
 final class RequestLog: Sendable {
   private struct State {
     /// What the requests that have not finished are for, by their ids.
@@ -19,7 +19,7 @@ final class RequestLog: Sendable {
     self.write = write
   }
 
-  /// Tells of a manager's requests from now on.
+  /// Logs a manager's requests from now on.
   func follow(_ manager: OperationManager) {
     let events = manager.events(bufferingPolicy: .unbounded)
     Task { [self] in
@@ -32,13 +32,13 @@ final class RequestLog: Sendable {
     state.withLock { $0.labels[id] = label }
   }
 
-  /// Tells something that is no event of a request.
+  /// Logs something that is not an event of a request.
   func tell(_ subject: String, _ text: String) {
     let gap = String(repeating: " ", count: max(1, 24 - subject.count))
     write("\(subject)\(gap)\(text)")
   }
 
-  /// Returns when everything has been told about all requests.
+  /// Returns when all named requests have ended and are logged.
   func finish() async {
     await withCheckedContinuation { continuation in
       let isDone = state.withLock { state in
@@ -60,7 +60,7 @@ final class RequestLog: Sendable {
     waiter?.resume()
   }
 
-  /// The words for what is worth a line.
+  /// The text of an event; nil for events without a line.
   static func text(of event: ManagedEvent) -> String? {
     switch event.kind {
     case .held: "waits, by the rate limit"

@@ -7,7 +7,7 @@ import HTTPOperations
 import FoundationNetworking
 #endif
 
-/// Gets new tokens. Its request goes around the manager, which starts nothing meanwhile.
+/// Gets new tokens. Its request does not go through the manager, which starts nothing during a refresh.
 struct TokenRefresh: Sendable {
   let server: URL
   let session: URLSession

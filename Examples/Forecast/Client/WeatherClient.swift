@@ -8,20 +8,21 @@ import ManagedOperations
 import FoundationNetworking
 #endif
 
-/// Asks a weather server. Each request is an operation, which the manager limits and has made again.
+/// A client for a weather server. Each request is an operation; the manager limits requests and makes them
+/// again.
 final class WeatherClient: Sendable {
   let server: URL
 
   private let session = URLSession(configuration: .forWeather)
-  /// At first that of last time, which no server accepts any more.
+  /// At first an old one, which no server accepts.
   private let token = Shared("outdated")
   private let manager: OperationManager
   private let log: RequestLog?
 
   /// - Parameters:
   ///   - server: the address that all paths begin with.
-  ///   - rate: how many requests are made in a second at most, but for retries.
-  ///   - log: is told of all requests.
+  ///   - rate: how many requests are made in a second at most, not counting retries.
+  ///   - log: logs all requests.
   init(server: URL, rate: Int, log: RequestLog?) {
     self.server = server
     self.log = log
@@ -30,7 +31,7 @@ final class WeatherClient: Sendable {
       name: "weather",
       interceptors: [.rateLimit(tokens: rate, per: .seconds(1))],
       reactors: [
-        // One refresh for all that were refused with the same token, while nothing else starts.
+        // One refresh for all requests that were refused with the same token, while no other starts.
         .reacting(
           to: WeatherRequest.self,
           configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true, maxRequeues: 20),
@@ -46,8 +47,8 @@ final class WeatherClient: Sendable {
     log?.follow(manager)
   }
 
-  /// What may be better next time. How long a server asks to be left alone is the reactor's to see to, but nobody waits
-  /// for more than some seconds.
+  /// Retries failures that may be temporary. The reactor keeps to `Retry-After`; a server that asks for more
+  /// than some seconds is not asked again.
   private static var retryPolicy: RetryPolicy {
     RetryPolicy(maxAttempts: 8, backoff: .exponential(from: .milliseconds(200))) { error, _ in
       switch error {
@@ -81,7 +82,7 @@ final class WeatherClient: Sendable {
   ) -> SimpleOperation<HTTPResponse> {
     var address = URLComponents(url: server.appendingPathComponent(path), resolvingAgainstBaseURL: true)
     address?.queryItems = query.map { URLQueryItem(name: $0.key, value: $0.value) }
-    // Whoever composes it starts it.
+    // The operation that it becomes a part of starts it.
     let request = WeatherRequest(request: URLRequest(url: address?.url ?? server), session: session, token: token)
     let handle = manager.add(request, startImmediately: false)
     log?.name(handle.id, label)

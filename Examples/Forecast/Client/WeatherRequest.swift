@@ -8,8 +8,8 @@ import ManagedOperations
 import FoundationNetworking
 #endif
 
-/// A request as a task of a manager. Each attempt has the token of the moment: it may have been held for a while, and
-/// these tokens do not last.
+/// A request as a task of a manager. Each attempt takes the current token: the task may have been held
+/// for a while, and these tokens do not last.
 struct WeatherRequest: ManagedTask {
   typealias Value = HTTPResponse
 
@@ -18,7 +18,7 @@ struct WeatherRequest: ManagedTask {
   let token: Shared<String>
 
   func makeOperation() -> SimpleOperation<HTTPResponse> {
-    // Not set in the request: what the server gives as a token may be no value of a header field, which is an error here.
+    // In `headers`, where a token that no header field may have is an error.
     HTTPOperation(request, session: session, headers: ["Authorization": "Bearer \(token.withLock { $0 })"])
   }
 }

@@ -8,7 +8,7 @@ enum OptionParser {
     "--token-uses": "5", "--timeline": "timeline.html", "--verbose": nil, "--help": nil,
   ]
 
-  /// The options that `arguments`, without the name of the program, stand for.
+  /// Makes the options of `arguments`, which do not begin with the name of the program.
   static func parse(_ arguments: some Sequence<String>) throws(UsageError) -> Options {
     let parsed = try Arguments(
       arguments, options: known, shortNames: ["-v": "--verbose"], help: "Forecast --help lists the options.")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The one place that was meant, of those that were found.
+/// Picks the place that the user meant from the places that were found.
 struct CityChoice: Equatable, Sendable {
   /// What was written: a name or the beginning of one and, after a comma, a country.
   let text: String

@@ -47,7 +47,7 @@ struct ForecastCommand {
     return status
   }
 
-  /// What is shown goes before what is not.
+  /// Forecasts come before failures.
   private func print(_ reports: [ForecastRun.Report]) throws -> Int32 {
     let texts = reports.compactMap { try? $0.get() }
     if !texts.isEmpty { try print(texts.joined(separator: "\n")) }
@@ -75,7 +75,7 @@ struct ForecastCommand {
     do {
       try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     } catch {
-      throw OutputError(problem: "The output can not be written (\(error.localizedDescription)). Check where it goes.")
+      throw OutputError(problem: "The output cannot be written (\(error.localizedDescription)). Check where it goes.")
     }
   }
 
@@ -83,7 +83,7 @@ struct ForecastCommand {
     Self.write("Forecast: \(error)\n")
   }
 
-  /// Nothing can be told to somebody who does not listen, so that it fails does not matter.
+  /// A failure to write does not matter: there is no other place to report it.
   private static func write(_ text: String) {
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }

@@ -4,7 +4,7 @@ import HTTPOperations
 import ManagedOperations
 import PipelineOperations
 
-/// Why there is no weather to show for a city: a sentence, and what to do.
+/// Why there is no forecast for a city, in a sentence, with what to do.
 enum ForecastFailure: Error, Equatable, Sendable {
   case unknownCity(String, suggestion: String?)
   case severalCities(String, [String])
@@ -17,7 +17,7 @@ enum ForecastFailure: Error, Equatable, Sendable {
   case refused(URL, status: Int)
   case other(String)
 
-  /// What an error that ended the work for a city means for the user.
+  /// What the error that ended the work for a city means for the user.
   init(_ error: any Error, server: URL) {
     switch error {
     case ForecastFailure.inconsistentForecast:
@@ -79,7 +79,7 @@ extension DecodingError {
     case .typeMismatch(_, let context): "\(path(context.codingPath)) is of another type"
     case .valueNotFound(_, let context): "\(path(context.codingPath)) is null"
     case .dataCorrupted(let context): "\(path(context.codingPath)) is malformed"
-    @unknown default: "it can not be decoded"
+    @unknown default: "it cannot be decoded"
     }
   }
 }

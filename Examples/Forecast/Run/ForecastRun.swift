@@ -3,7 +3,7 @@ import Foundation
 import HTTPOperations
 import PipelineOperations
 
-/// The whole job as one operation: a pipeline for each city, in parallel.
+/// The whole run as one operation: a pipeline for each city, in parallel.
 struct ForecastRun: Sendable {
   typealias Report = Result<String, ForecastFailure>
 
@@ -38,7 +38,7 @@ struct ForecastRun: Sendable {
       .then(DecodeJSON(ForecastAnswer.self))
   }
 
-  /// Makes the operation that gives a report for each city, in their order. A city that fails ends no other.
+  /// Makes the operation that gives a report for each city, in their order. A city that fails does not end the others.
   func makeOperation(for cities: [String]) -> SimpleOperation<[Report]> {
     let pipeline = pipeline
     let all = forEach(cities, maxConcurrent: 8) { city in

@@ -15,6 +15,6 @@ final class WeatherServer: Sendable {
     server = try LocalServer { request in service.withLock { $0.answer(request) } }
   }
 
-  /// How many tokens it has given away.
+  /// How many tokens it has issued.
   var tokenCount: Int { service.withLock(\.tokenCount) }
 }

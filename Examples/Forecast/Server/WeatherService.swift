@@ -3,8 +3,8 @@ import Foundation
 
 /// What the bundled server answers: a value, which changes with each request.
 ///
-/// A token is good for so many answers; then it has to be replaced by a new one. And about a third of all addresses are
-/// too busy to answer the first time. Which ones these are depends on the seed alone, and not on what is asked when.
+/// A token is good for a number of answers; then the client needs a new one. About a third of all addresses are
+/// too busy to answer the first time; which, depends on the seed alone.
 struct WeatherService: Sendable {
   private let maker: WeatherMaker
   private let tokenUses: Int
@@ -29,7 +29,7 @@ struct WeatherService: Sendable {
     guard request.path != "/token" else { return newToken() }
     guard let token, request.headers["authorization"] == "Bearer \(token)", usesLeft > 0 else {
       return .problem(
-        401, "The token is not valid any more. Get a new one with POST /token.",
+        401, "The token is no longer valid. Get a new one with POST /token.",
         headers: ["WWW-Authenticate": "Bearer"])
     }
     if isBusy(request.target) {
@@ -75,7 +75,7 @@ struct WeatherService: Sendable {
     let city = City.all.first { city in
       abs(city.place.latitude - latitude) < 0.1 && abs(city.place.longitude - longitude) < 0.1
     }
-    guard let city else { return .problem(404, "Nobody watches the weather there.") }
+    guard let city else { return .problem(404, "There is no forecast for this place.") }
     return .json(maker.forecast(for: city, days: days))
   }
 }

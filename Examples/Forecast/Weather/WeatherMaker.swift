@@ -1,7 +1,7 @@
 import ExampleSupport
 import Foundation
 
-/// Makes forecasts of climates: the same ones for the same seed, city and day.
+/// Makes forecasts from climates: the same ones for the same seed, city and day.
 struct WeatherMaker: Sendable {
   let seed: UInt64
   let firstDay: Day

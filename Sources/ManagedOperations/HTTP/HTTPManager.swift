@@ -27,8 +27,8 @@ public import FoundationNetworking
 /// A request is sent as it is, with the session's header fields and cookies, and with what
 /// interceptors add. The session and its configuration are not changed.
 ///
-/// Any thread may use all members. When the manager is released, requests under way end normally, and
-/// others fail with ``ManagedTaskError``, whose code is `managerReleased`.
+/// Any thread may use all members. When the manager is released, requests under way end normally,
+/// and others fail with ``ManagedTaskError``, whose code is `managerReleased`.
 public final class HTTPManager: Sendable {
   /// The manager of the requests. An ``HTTPTask`` that is added to it uses the ``session`` and
   /// ``options`` of the HTTP manager, unless it has its own. It takes tasks of other types, too.
@@ -41,8 +41,8 @@ public final class HTTPManager: Sendable {
   /// Makes a manager whose requests are made in an existing session.
   ///
   /// - Parameters:
-  ///   - session: the session. Do not invalidate it while requests are under way. Its own limits hold,
-  ///     too, such as `httpMaximumConnectionsPerHost`.
+  ///   - session: the session. Do not invalidate it while requests are under way. Its own limits
+  ///     hold, too, such as `httpMaximumConnectionsPerHost`.
   ///   - name: the manager's name, for descriptions and messages.
   ///   - options: the limits, secrets and trusted servers of tasks without options of their own.
   ///   - operationQueue: the queue to execute attempts in; nil for worker threads of Dispatch.
@@ -112,8 +112,8 @@ public final class HTTPManager: Sendable {
     try await answer(to: HTTPTask(request, transfer: .upload(upload)))
   }
 
-  /// Makes a request, and waits until the body of the answer is in a file. Cancelling the calling task
-  /// cancels the request.
+  /// Makes a request, and waits until the body of the answer is in a file. Cancelling the calling
+  /// task cancels the request.
   ///
   /// - Parameters:
   ///   - request: the request.

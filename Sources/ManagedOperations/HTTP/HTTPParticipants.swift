@@ -31,9 +31,9 @@ extension Interceptor where Self == AnyInterceptor {
   /// ```
   ///
   /// They replace fields of the request, and of the task's ``HTTPTask/headers``. A field that no
-  /// request may have, because of a line break in its value for example, fails the interception with
-  /// an `HTTPError` whose code is `invalidRequest`. No redirect takes these fields to another scheme,
-  /// host or port.
+  /// request may have, because of a line break in its value for example, fails the interception
+  /// with an `HTTPError` whose code is `invalidRequest`. No redirect takes these fields to another
+  /// scheme, host or port.
   ///
   /// The closure is asked again when a reactor has a request made and intercepted again, as
   /// `.refreshingToken` does. Tasks of other types than ``HTTPTask`` pass.
@@ -41,8 +41,8 @@ extension Interceptor where Self == AnyInterceptor {
   /// - Parameters:
   ///   - timeout: how long the closure may take about one request; nil for no limit.
   ///   - isFor: which requests they are for; by default all. Secrets belong to one server only.
-  ///   - fields: gives the fields. The requests behind wait until it returns. If it throws, the task
-  ///     fails with ``ManagedTaskError``, whose code is `interceptionFailed`.
+  ///   - fields: gives the fields. The requests behind wait until it returns. If it throws, the
+  ///     task fails with ``ManagedTaskError``, whose code is `interceptionFailed`.
   public static func headers(
     timeout: Duration? = .seconds(60), where isFor: @escaping @Sendable (_ request: URLRequest) -> Bool = { _ in true },
     _ fields: @escaping @Sendable (_ request: URLRequest) async throws -> HTTPHeaders
@@ -73,10 +73,10 @@ extension Reactor where Self == AnyReactor {
   /// ```
   ///
   /// No request starts during a refresh. All requests that were refused meanwhile, or are refused
-  /// later with the old token, are made again without a further refresh. They are intercepted again,
-  /// so that an interceptor gives them the new token: a hundred refused requests cause one refresh. A
-  /// refresh that fails fails the requests that wait for it with ``ManagedTaskError``, whose code is
-  /// `reactionFailed`; the next refused request refreshes again.
+  /// later with the old token, are made again without a further refresh. They are intercepted
+  /// again, so that an interceptor gives them the new token: a hundred refused requests cause one
+  /// refresh. A refresh that fails fails the requests that wait for it with ``ManagedTaskError``,
+  /// whose code is `reactionFailed`; the next refused request refreshes again.
   ///
   /// Do not make the request that refreshes with the same manager, which does not start it: use
   /// another one, or an `HTTPOperation`.
@@ -87,8 +87,8 @@ extension Reactor where Self == AnyReactor {
   ///   - maxRequeues: how often one request is made again. Then its last answer stands.
   ///   - key: what the token belongs to: one refresh at a time for each key, and none for nil. By
   ///     default the scheme, host and port that the request goes to.
-  ///   - refresh: gets a new token, and keeps it where the interceptors find it. The context's key is
-  ///     that of the token.
+  ///   - refresh: gets a new token, and keeps it where the interceptors find it. The context's key
+  ///     is that of the token.
   public static func refreshingToken(
     statuses: Set<Int> = [401], timeout: Duration? = .seconds(60), maxRequeues: Int = 3,
     key: @escaping @Sendable (_ task: HTTPTask) -> String? = { $0.server },

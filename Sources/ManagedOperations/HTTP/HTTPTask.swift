@@ -8,7 +8,8 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// A request as a task of an ``OperationManager``: interceptors can change it, reactors can have it made again.
+/// A request as a task of an ``OperationManager``: interceptors can change it, reactors can have it
+/// made again.
 ///
 /// ```swift
 /// let http = HTTPManager(interceptors: [
@@ -22,31 +23,34 @@ public import Foundation
 ///
 /// Each attempt is an `HTTPOperation`, which says what the task's value and its errors are.
 public struct HTTPTask: ManagedTask {
-  /// What the task gives: the answer.
+  /// The answer.
   public typealias Value = HTTPResponse
 
-  /// The request. What it is when all interceptors have been asked is what is sent, with ``headers``.
+  /// The request. It is sent as the interceptors leave it, with ``headers``.
   public var request: URLRequest
   /// What travels with it.
   public var transfer: HTTPTransfer
-  /// The session it is made in. Nil: that of the ``HTTPManager`` it is added to, or else `URLSession.shared`.
+  /// The session it is made in. Nil: that of the ``HTTPManager`` it is added to, or else
+  /// `URLSession.shared`.
   public var session: URLSession?
-  /// The statuses that are a success; nil accepts all. Others fail the attempt with `HTTPStatusError`.
+  /// The statuses that are a success; nil accepts all. Others fail the attempt with
+  /// `HTTPStatusError`.
   public var acceptedStatuses: Range<Int>?
   /// How many redirects are followed. Not negative; else the task traps when it executes.
   public var maxRedirects: Int
-  /// Header fields that replace those of the request. Prefer them to the request's own for values that come from elsewhere, such
-  /// as tokens: a line break in one fails the attempt with `HTTPError`, where `URLRequest` on Linux leaves the field out without
-  /// a word. As in an `HTTPOperation`, the options say which of them are secret besides `Authorization` and its like.
+  /// Header fields that replace those of the request. Prefer them for values that come from
+  /// elsewhere, such as tokens: a line break in one fails the attempt with `HTTPError`, where
+  /// `URLRequest` on Linux leaves the field out silently. The options say which of them are secret
+  /// besides `Authorization` and the like.
   public var headers: HTTPHeaders
-  /// How long a request may take, how much of an answer is taken, what is secret, and which servers are trusted. Nil: what the
-  /// ``HTTPManager`` it is added to says, or else `HTTPOptions()`.
+  /// The limits, secrets and trusted servers. Nil: those of the ``HTTPManager`` it is added to, or
+  /// else `HTTPOptions()`.
   public var options: HTTPOptions?
-  /// How long an attempt may execute. Nil for as long as the request's own timeout allows, which begins anew with everything that
-  /// is sent or received, and the `totalTime` of the options.
+  /// How long an attempt may execute. Nil for as long as the request's own timeout allows, which
+  /// begins anew with everything that is sent or received, and the `totalTime` of the options.
   public var timeout: Duration?
 
-  /// The names of fields that interceptors have set.
+  /// The names of fields that `.headers` has set.
   var secretFields: Set<String> = []
   /// Keeps the session of a manager from being closed.
   var sessionOwner: SessionOwner?
@@ -56,13 +60,16 @@ public struct HTTPTask: ManagedTask {
   /// - Parameters:
   ///   - request: the request.
   ///   - transfer: what travels with it.
-  ///   - session: the session it is made in. Nil: that of the ``HTTPManager`` it is added to, or else `URLSession.shared`.
+  ///   - session: the session it is made in. Nil: that of the ``HTTPManager`` it is added to, or
+  ///     else `URLSession.shared`.
   ///   - acceptedStatuses: the statuses that are a success; nil accepts all.
   ///   - maxRedirects: how many redirects are followed.
-  ///   - headers: header fields that replace those of the request; a mistake in one fails the attempt.
-  ///   - options: how long a request may take, how much of an answer is taken, what is secret, and which servers are trusted.
-  ///     Nil: what the ``HTTPManager`` it is added to says, or else `HTTPOptions()`.
-  ///   - timeout: how long an attempt may execute; nil for as long as the request's timeout and the options allow.
+  ///   - headers: header fields that replace those of the request; a mistake in one fails the
+  ///     attempt.
+  ///   - options: the limits, secrets and trusted servers. Nil: those of the ``HTTPManager`` it is
+  ///     added to, or else `HTTPOptions()`.
+  ///   - timeout: how long an attempt may execute; nil for as long as the request's timeout and the
+  ///     options allow.
   public init(
     _ request: URLRequest, transfer: HTTPTransfer = .data, session: URLSession? = nil,
     acceptedStatuses: Range<Int>? = 200..<300, maxRedirects: Int = 20, headers: HTTPHeaders = [:],

@@ -1,7 +1,8 @@
 public import CompositeOperations
 import Foundation
 
-/// Several tasks that were added together: an operation whose value is the outcome of each, in the order of the tasks.
+/// Several tasks that were added together: an operation whose value is the outcome of each, in the
+/// order of the tasks.
 ///
 /// ```swift
 /// let group = manager.add(contentsOf: cities.map(Search.init))
@@ -9,9 +10,10 @@ import Foundation
 /// let found = try await group.value.compactMap(\.value)
 /// ```
 ///
-/// It succeeds when all tasks have settled, however they did, and is only ever cancelled as a whole: that cancels all of them,
-/// and it settles when they have. Without tasks it succeeds when it is started. Like a handle it takes no slot in a composite,
-/// and `start()` and `cancel()` may be called any number of times.
+/// It succeeds when all tasks have settled, with whatever outcomes. Cancelling it cancels all
+/// tasks, and it settles as cancelled when they have settled. Without tasks it succeeds when it is
+/// started. Like a handle it takes no slot in a composite, and `start()` and `cancel()` may be
+/// called any number of times.
 public final class HandleGroup<Value: Sendable>:
   SimpleOperation<[Outcome<Value>]>, @unchecked Sendable  // the state is behind a lock; the rest is constant
 {
@@ -24,27 +26,27 @@ public final class HandleGroup<Value: Sendable>:
 
   private struct State {
     var outcomes: [Outcome<Value>?]
-    /// Those that have settled, in the order in which they did.
+    /// The settled ones, in the order in which they settled.
     var order: [Int] = []
     var streams: [Int: Stream] = [:]
     var lastStream = 0
-    /// Whether somebody is just telling the streams.
+    /// Whether a thread is yielding to the streams.
     var isTelling = false
     /// In order: the next one to start.
     var next = 0
     var isStarted = false
-    /// Whether somebody is just starting the next ones.
+    /// Whether a thread is starting the next one.
     var isStarting = false
   }
 
-  /// The handles, in the order of the tasks. They can be looked at and cancelled one by one.
+  /// The handles, in the order of the tasks. Each can be watched and cancelled by itself.
   public let handles: [OperationHandle<Value>]
   private let inOrder: Bool
   private let groupState: LockBox<State>
   private let members: Members<Value>
-  private let owner: any HandleOwner
+  private let owner: ManagerCore
 
-  init(_ handles: [OperationHandle<Value>], inOrder: Bool, owner: any HandleOwner) {
+  init(_ handles: [OperationHandle<Value>], inOrder: Bool, owner: ManagerCore) {
     self.owner = owner
     self.handles = handles
     self.inOrder = inOrder
@@ -64,8 +66,11 @@ public final class HandleGroup<Value: Sendable>:
 
   // MARK: - As they come
 
-  /// The outcome of each task when it has settled, with the index of the task. Begins with those that have already, in the order
-  /// in which they did, and ends after the last one, or when a group that nobody has started is released. Each use makes a stream of its own, which keeps all that nobody has read.
+  /// The outcome of each task as it settles, with the index of the task.
+  ///
+  /// Each use makes a stream of its own, which keeps all outcomes until they are read. It begins
+  /// with those of settled tasks, in the order in which they settled. It ends after the last one,
+  /// or when a group that was not started is released.
   public var outcomesAsTheyCome: AsyncStream<(index: Int, outcome: Outcome<Value>)> {
     let (stream, continuation) = AsyncStream.makeStream(of: (index: Int, outcome: Outcome<Value>).self)
     let number = groupState.withLock { state in
@@ -81,7 +86,8 @@ public final class HandleGroup<Value: Sendable>:
     return stream
   }
 
-  /// Tells each stream what it has not been told. One thread at a time does, so that each gets all of it in order.
+  /// Yields to each stream what it has not had. One thread at a time does, so that each gets all in
+  /// order.
   private func tellStreams() {
     var isTelling = false
     while true {
@@ -130,7 +136,7 @@ public final class HandleGroup<Value: Sendable>:
   public override func cancel() {
     super.cancel()
     for handle in handles { handle.cancel() }
-    // There may be none left that could settle.
+    // All of them may have settled before.
     settleIfDone()
   }
 
@@ -145,7 +151,7 @@ public final class HandleGroup<Value: Sendable>:
     settleIfDone()
   }
 
-  /// In order: starts the first that has not settled, when all before it have.
+  /// In order: starts the first task that has not settled.
   private func startNext() {
     guard inOrder else { return }
     while true {
@@ -158,7 +164,7 @@ public final class HandleGroup<Value: Sendable>:
       }
       guard let next else { return }
       handles[next].start()
-      // It may have settled meanwhile, which then has started nothing.
+      // If it has settled meanwhile, that has started nothing.
       let hasSettled = groupState.withLock { state in
         state.isStarting = false
         return state.outcomes[next] != nil
@@ -178,7 +184,8 @@ public final class HandleGroup<Value: Sendable>:
   }
 }
 
-/// Told when members of a group have settled. Once the group was started they keep it alive by that, until all have.
+/// Observes the members of a group, and keeps the group alive from its start until all have
+/// settled.
 private final class Members<Value: Sendable>: SettlementObserver {
   private struct Reference {
     weak var group: HandleGroup<Value>?
@@ -191,7 +198,7 @@ private final class Members<Value: Sendable>: SettlementObserver {
 
   func keep(_ group: HandleGroup<Value>) { reference.withLock { $0.kept = group } }
 
-  /// Returns whether the group was kept.
+  /// Releases the group. Returns whether it was kept.
   func letGo() -> Bool {
     let kept = reference.withLock { $0.kept.take() }
     return withExtendedLifetime(kept) { kept != nil }

@@ -8,23 +8,26 @@ public import CompositeOperations
 /// handle.start()
 /// ```
 ///
-/// Everything that operations can do it can: `then`, `timeout`, observers, progress, `value`; and one that nobody has started
-/// can be the child of a composite or wait in a queue, which starts it. In a composite it takes no slot, for its work is done
-/// in the manager's.
+/// It does everything that operations do: `then`, `timeout`, observers, progress, `value`. Before
+/// its start it can become the child of a composite or wait in a queue, which starts it. It takes
+/// no slot there, since the manager does the work.
 ///
-/// `start()` and `cancel()` may be called from any thread, any number of times, also from all callbacks. Cancelled, it settles
-/// at once, unless an attempt is executing: then that is cancelled, and the handle settles when it has ended. Settled by
-/// somebody else, with `finish(with:)` or the like, it gives up its work in the same way, without waiting for that.
+/// Any thread may call `start()` and `cancel()`, any number of times, also from all callbacks. A
+/// cancelled handle settles at once, unless an attempt is executing: then the manager cancels the
+/// attempt, and the handle settles when that has ended. If you settle it yourself, with
+/// `finish(with:)` for example, the manager gives up the task in the same way, and the handle does
+/// not wait for that.
 ///
 /// Its progress is that of the attempt that has come furthest.
 ///
-/// It does not keep the ``OperationManager`` alive. One that was not started and is released is forgotten.
+/// It does not keep the ``OperationManager`` alive. If it is released before its start, the task is
+/// forgotten.
 public final class OperationHandle<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // constants
-  /// A number that no other handle of the process has, of whichever manager.
+  /// A number that no other handle of the process has, in any manager.
   public let id: Int
-  private let owner: any HandleOwner
+  private let owner: ManagerCore
 
-  init(id: Int, owner: any HandleOwner) {
+  init(id: Int, owner: ManagerCore) {
     self.id = id
     self.owner = owner
     super.init()
@@ -35,12 +38,13 @@ public final class OperationHandle<Value: Sendable>: SimpleOperation<Value>, @un
     if !isFinished { owner.forget(id) }
   }
 
-  /// Where the task is on its way. A cancelled or settled one is `finished`, though its operation may be winding down.
+  /// Where the task is on its way. A cancelled or settled task is `finished`, though its operation
+  /// may not have ended.
   public var state: ManagedTaskState {
     outcome == nil ? owner.taskState(of: id) : .finished
   }
 
-  /// Has the manager begin with the task.
+  /// Starts the task.
   public override func main() {
     owner.start(self, id: id)
   }
@@ -57,7 +61,7 @@ extension OperationHandle: ProgressForwarding {
     if let operation = owner.operation(of: id) { forwardProgress(of: operation) }
   }
 
-  /// Reports the progress of an attempt as the handle's, if anybody wants to know it.
+  /// Reports the progress of an attempt as the handle's.
   func forwardProgress(of operation: SettlingOperation) {
     operation.addObserver { [weak self] event in
       if let fraction = event.fractionCompleted { self?.reportProgress(fraction) }

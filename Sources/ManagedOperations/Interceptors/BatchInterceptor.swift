@@ -9,10 +9,10 @@ import CompositeOperations
 /// uploads.flush()
 /// ```
 ///
-/// The task that fills the batch executes as its last one; if another interceptor holds that task, a
-/// `.rateLimit` for example, the batch waits for it. A cancelled task leaves the batch. A requeued
-/// task is not held again, unless the reactor has it intercepted. One interceptor may serve several
-/// managers, with a batch in each.
+/// The task that fills the batch executes as its last one; if another interceptor holds that task,
+/// a `.rateLimit` for example, the batch waits for it. A cancelled task leaves the batch. A
+/// requeued task is not held again, unless the reactor has it intercepted. One interceptor may
+/// serve several managers, with a batch in each.
 public final class BatchInterceptor: Interceptor {
   private struct Batch {
     /// Which filling of the batch the timer is for.
@@ -101,8 +101,8 @@ extension Interceptor where Self == BatchInterceptor {
   /// - Parameters:
   ///   - maxCount: how many tasks make a batch; the last of them is not held. Traps if it is less
   ///     than 1.
-  ///   - maxAge: how long the first task of a batch is held at most; nil for any time. Traps if it is
-  ///     negative.
+  ///   - maxAge: how long the first task of a batch is held at most; nil for any time. Traps if it
+  ///     is negative.
   ///   - clock: the clock for that.
   ///   - isFor: which tasks are held; by default all. The others pass, and release nothing.
   public static func batch(

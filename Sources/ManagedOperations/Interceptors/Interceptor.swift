@@ -19,15 +19,16 @@
 ///
 /// For one type of task, `.intercepting(Search.self) { … }` needs no cast.
 ///
-/// An interceptor that forwards all requirements to another one behaves like that one. This includes
-/// the requirements that have defaults: ``timeout``, ``onlyHolds``, ``didAttach(to:)`` and
+/// An interceptor that forwards all requirements to another one behaves like that one. This
+/// includes the requirements that have defaults: ``timeout``, ``onlyHolds``, ``didAttach(to:)`` and
 /// ``didHold(_:as:)``.
 public protocol Interceptor: Sendable {
   /// Decides about a task, and may change it.
   ///
-  /// The manager calls it in a Swift task of its own, on the cooperative pool, under no lock. It may
-  /// use the manager and any handle. The tasks behind wait until it returns, which is why there is a
-  /// ``timeout``. When the managed task is cancelled meanwhile, the Swift task is cancelled, too.
+  /// The manager calls it in a Swift task of its own, on the cooperative pool, under no lock. It
+  /// may use the manager and any handle. The tasks behind wait until it returns, which is why there
+  /// is a ``timeout``. When the managed task is cancelled meanwhile, the Swift task is cancelled,
+  /// too.
   ///
   /// - Parameters:
   ///   - task: the task. What it is after the last interceptor is what executes.
@@ -41,18 +42,18 @@ public protocol Interceptor: Sendable {
   /// How long it may take about one task; 60 seconds by default, nil for no limit.
   ///
   /// When the time has passed, the task fails with ``ManagedTaskError``, whose code is
-  /// `interceptionTimedOut`. The manager cancels the Swift task that asks, and goes on with the next
-  /// task.
+  /// `interceptionTimedOut`. The manager cancels the Swift task that asks, and goes on with the
+  /// next task.
   var timeout: Duration? { get }
 
   /// Whether it only holds tasks, and never changes or discards one; false by default.
   ///
-  /// The manager does not ask such an interceptor again about a task that it has let execute, when a
-  /// reaction has tasks intercepted again. Read once, when the manager is made.
+  /// The manager does not ask such an interceptor again about a task that it has let execute, when
+  /// a reaction has tasks intercepted again. Read once, when the manager is made.
   var onlyHolds: Bool { get }
 
-  /// Tells the interceptor that it belongs to a manager. Called once for each manager, while that is
-  /// being made.
+  /// Tells the interceptor that it belongs to a manager. Called once for each manager, while that
+  /// is being made.
   ///
   /// - Parameter batch: what it will hold there. Keep it to release tasks at any time.
   func didAttach(to batch: TaskBatch)
@@ -127,18 +128,18 @@ public struct InterceptCommand: Sendable, Hashable, CaseIterable, CustomStringCo
 
 /// The tasks that one interceptor holds in one manager.
 ///
-/// An ``Interceptor`` gets it in ``Interceptor/didAttach(to:)``. It does not keep the manager alive;
-/// after the manager's end the batch is empty. Any thread may use it, also inside `intercept`. Two
-/// values are equal if they stand for the same batch.
+/// An ``Interceptor`` gets it in ``Interceptor/didAttach(to:)``. It does not keep the manager
+/// alive; after the manager's end the batch is empty. Any thread may use it, also inside
+/// `intercept`. Two values are equal if they stand for the same batch.
 public struct TaskBatch: Sendable, Hashable {
-  private weak let owner: (any BatchOwner)?
+  private weak let owner: ManagerCore?
   private let interceptor: Int
   /// Identifies the batch, also when the manager is gone.
   private let identity = Identity()
 
   private final class Identity: Sendable {}
 
-  init(of interceptor: Int, in owner: any BatchOwner) {
+  init(of interceptor: Int, in owner: ManagerCore) {
     self.owner = owner
     self.interceptor = interceptor
   }
@@ -149,7 +150,8 @@ public struct TaskBatch: Sendable, Hashable {
   /// How many tasks are held. A cancelled task does not count.
   public var count: Int { owner?.heldCount(of: interceptor) ?? 0 }
 
-  /// Lets held tasks execute, in the order in which they were held, without intercepting them again.
+  /// Lets held tasks execute, in the order in which they were held, without intercepting them
+  /// again.
   ///
   /// - Parameter maxCount: how many at most; by default all of them.
   /// - Returns: how many were released.
@@ -207,22 +209,4 @@ public struct HeldTask: Sendable {
   /// - Returns: how many were released.
   @discardableResult
   public func releaseFilling() -> Int { batch.release(filling: filling) }
-}
-
-/// A manager as the batches of its interceptors know it.
-protocol BatchOwner: AnyObject, Sendable {
-  /// How many tasks an interceptor holds.
-  func heldCount(of interceptor: Int) -> Int
-
-  /// Whether an interceptor holds a task under this number.
-  func isHeld(_ id: Int, number: Int, by interceptor: Int) -> Bool
-
-  /// Releases the tasks that were held first. Returns how many there were.
-  func release(_ maxCount: Int, of interceptor: Int) -> Int
-
-  /// Releases everything, unless the batch has been empty since. Returns how many tasks that were.
-  func release(filling: Int, of interceptor: Int) -> Int
-
-  /// Releases one task. Returns whether it was still held.
-  func release(_ id: Int, number: Int, of interceptor: Int) -> Bool
 }

@@ -52,20 +52,14 @@ public struct ManagedEvent: Sendable, CountedEvent {
     let value: Value
   }
 
-  /// What the library itself switches on, without a `default`.
+  /// What the library itself switches on, without a `default`. Interceptors and reactors are indices
+  /// in their manager.
   enum Content {
-    case added
-    case started
-    case held(by: String)
-    case released(by: String)
-    case queued
-    case attemptStarted
-    case attemptEnded(Outcome<any Sendable>)
-    case reacting(by: String, key: String?)
-    case joinedReaction(of: String, key: String?)
+    case added, started, queued, attemptStarted, dropped
+    case held(interceptor: Int), released(interceptor: Int)
+    case reacting(reactor: Int, key: String?), joinedReaction(reactor: Int, key: String?)
     case requeued(after: Duration)
-    case finished(Outcome<any Sendable>)
-    case dropped
+    case attemptEnded(Outcome<any Sendable>), finished(Outcome<any Sendable>)
   }
 
   let content: Content
@@ -75,6 +69,9 @@ public struct ManagedEvent: Sendable, CountedEvent {
   public let taskDescription: String
   /// The number of the attempt, for events of attempts; otherwise how many there were so far.
   public let attempt: Int
+  /// The interceptor, of ``Kind/held`` and ``Kind/released``, or the reactor, of ``Kind/reacting`` and
+  /// ``Kind/joinedReaction``, as it was written (`.rateLimit`) or as its type; nil for other kinds.
+  public let participant: String?
   /// How many events the stream has dropped before this one, because the reader was too slow.
   public package(set) var droppedCount = 0
 
@@ -105,16 +102,6 @@ public struct ManagedEvent: Sendable, CountedEvent {
     }
   }
 
-  /// The interceptor, of ``Kind/held`` and ``Kind/released``, or the reactor, of ``Kind/reacting``
-  /// and ``Kind/joinedReaction``, as it was written (`.rateLimit`) or as its type; nil for other
-  /// kinds.
-  public var participant: String? {
-    switch content {
-    case .held(let name), .released(let name), .reacting(let name, _), .joinedReaction(let name, _): name
-    default: nil
-    }
-  }
-
   /// The key of the reaction, if it has one, of ``Kind/reacting`` and ``Kind/joinedReaction``; nil
   /// for other kinds.
   public var reactionKey: String? {
@@ -132,29 +119,24 @@ public struct ManagedEvent: Sendable, CountedEvent {
 
 extension ManagedEvent: CustomStringConvertible {
   /// A line for a log, such as `task 7 (Search): attempt 2 started`.
-  public var description: String { "task \(taskID) (\(taskDescription)): \(content.text(attempt: attempt))" }
-}
+  public var description: String { "task \(taskID) (\(taskDescription)): \(text)" }
 
-extension ManagedEvent.Content {
-  func text(attempt: Int) -> String {
-    switch self {
+  private var text: String {
+    let participant = participant ?? "?"
+    let key = reactionKey.map { $0.isEmpty ? "" : " for “\($0)”" } ?? ""
+    return switch content {
     case .added: "added"
     case .started: "started"
-    case .held(let interceptor): "held by \(interceptor)"
-    case .released(let interceptor): "released by \(interceptor)"
+    case .held: "held by \(participant)"
+    case .released: "released by \(participant)"
     case .queued: "queued"
     case .attemptStarted: "attempt \(attempt) started"
     case .attemptEnded(let outcome): "attempt \(attempt) ended: \(outcome)"
-    case .reacting(let reactor, let key): "\(reactor) reacts\(Self.suffix(key))"
-    case .joinedReaction(let reactor, let key): "waits for \(reactor)\(Self.suffix(key))"
+    case .reacting: "\(participant) reacts\(key)"
+    case .joinedReaction: "waits for \(participant)\(key)"
     case .requeued(let delay): delay > .zero ? "requeued after \(delay)" : "requeued"
     case .finished(let outcome): "finished: \(outcome)"
     case .dropped: "dropped before its start"
     }
-  }
-
-  private static func suffix(_ key: String?) -> String {
-    guard let key, !key.isEmpty else { return "" }
-    return " for “\(key)”"
   }
 }

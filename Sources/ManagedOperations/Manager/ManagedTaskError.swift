@@ -47,8 +47,8 @@ public struct ManagedTaskError: Error, Sendable {
   public let taskID: Int
   /// The type of the task, as text.
   public let taskDescription: String
-  /// The interceptor or reactor in question, if there is one: as it was written (`.rateLimit`), or as
-  /// its type.
+  /// The interceptor or reactor in question, if there is one: as it was written (`.rateLimit`), or
+  /// as its type.
   public let participant: String?
   /// What the interceptor or reactor threw, if it did.
   public var cause: (any Error)? { nested?.contents.cause }

@@ -10,9 +10,9 @@ public import Foundation
 /// ```
 ///
 /// A started task goes through these steps: it waits for its delay, if it has one; the manager asks
-/// the interceptors about it, one task at a time, in the order in which tasks were started; it waits
-/// for its turn; the manager makes an operation of it, which executes; the manager asks the reactors
-/// about the outcome; its handle settles. See ``ManagedTaskState``.
+/// the interceptors about it, one task at a time, in the order in which tasks were started; it
+/// waits for its turn; the manager makes an operation of it, which executes; the manager asks the
+/// reactors about the outcome; its handle settles. See ``ManagedTaskState``.
 ///
 /// Any thread may use all members at any moment, also from interceptors, reactors and completions.
 /// Nothing here blocks a thread.
@@ -42,7 +42,8 @@ public final class OperationManager: Sendable {
   ///     Nil: worker threads of Dispatch. Cancelling the operations of that queue cancels the
   ///     attempts, whose tasks end as `.cancelled` unless a reactor decides otherwise.
   ///   - interceptors: are asked before a task executes, in this order.
-  ///   - reactors: are asked when an attempt has ended. If several fail a task, the first one counts.
+  ///   - reactors: are asked when an attempt has ended. If several fail a task, the first one
+  ///     counts.
   ///   - clock: the clock for delays and timeouts.
   public convenience init(
     name: String = "manager", operationQueue: OperationQueue? = nil, interceptors: [any Interceptor] = [],
@@ -53,7 +54,8 @@ public final class OperationManager: Sendable {
       httpDefaults: nil)
   }
 
-  /// - Parameter httpDefaults: what tasks of an ``HTTPManager`` get that have no session or options.
+  /// - Parameter httpDefaults: what tasks of an ``HTTPManager`` get that have no session or
+  ///   options.
   init(
     name: String, operationQueue: OperationQueue?, interceptors: [any Interceptor], reactors: [any Reactor],
     clock: some Clock<Duration>, httpDefaults: HTTPDefaults?
@@ -77,13 +79,14 @@ public final class OperationManager: Sendable {
   /// - Parameters:
   ///   - task: the task.
   ///   - startImmediately: whether the manager starts it. If not, start the handle, or add it to a
-  ///     composite or queue, which starts it. A handle that is released before its start is forgotten,
-  ///     which the event ``ManagedEvent/Kind/dropped`` tells.
-  ///   - delay: how long it waits after its start, before it is intercepted. Not positive: not at all.
+  ///     composite or queue, which starts it. A handle that is released before its start is
+  ///     forgotten, which the event ``ManagedEvent/Kind/dropped`` tells.
+  ///   - delay: how long it waits after its start, before it is intercepted. Not positive: not at
+  ///     all.
   ///   - timeout: how long an attempt may execute; nil for the task's own timeout. After that the
-  ///     handle settles at once with ``ManagedTaskError``, whose code is `timedOut`, and the manager
-  ///     cancels the operation; it does not ask the reactors. Neither delays nor the time in batches
-  ///     and queues count.
+  ///     handle settles at once with ``ManagedTaskError``, whose code is `timedOut`, and the
+  ///     manager cancels the operation; it does not ask the reactors. Neither delays nor the time
+  ///     in batches and queues count.
   /// - Returns: the handle, which starts, cancels and awaits the task. A started task does not need
   ///   you to keep it.
   @discardableResult
@@ -131,7 +134,8 @@ public final class OperationManager: Sendable {
     return group
   }
 
-  /// Adds several tasks, and waits until all have settled. Cancelling the calling task cancels them.
+  /// Adds several tasks, and waits until all have settled. Cancelling the calling task cancels
+  /// them.
   ///
   /// - Parameters:
   ///   - tasks: the tasks.
@@ -147,11 +151,11 @@ public final class OperationManager: Sendable {
 
   // MARK: - Limits
 
-  /// How many attempts may be under way at the same time, asynchronous ones included. A change holds
-  /// from the next attempt on.
+  /// How many attempts may be under way at the same time, asynchronous ones included. A change
+  /// holds from the next attempt on.
   ///
-  /// By default as many as there are threads or, in a queue, slots. Traps if set to 0 or to a negative
-  /// number other than `OperationQueue.defaultMaxConcurrentOperationCount`.
+  /// By default as many as there are threads or, in a queue, slots. Traps if set to 0 or to a
+  /// negative number other than `OperationQueue.defaultMaxConcurrentOperationCount`.
   public var maxConcurrentOperationCount: Int {
     get { core.width ?? OperationQueue.defaultMaxConcurrentOperationCount }
     set {
@@ -164,8 +168,8 @@ public final class OperationManager: Sendable {
     }
   }
 
-  /// Whether the manager holds back all further attempts. Attempts under way go on, and so do delays,
-  /// interceptors and reactors.
+  /// Whether the manager holds back all further attempts. Attempts under way go on, and so do
+  /// delays, interceptors and reactors.
   public var isSuspended: Bool {
     get { core.withLock { $0.state.isSuspended } }
     set { core.input { $0.setSuspended(newValue) } }
@@ -191,8 +195,8 @@ public final class OperationManager: Sendable {
   /// Task { for await event in manager.events() { print(event) } }
   /// ```
   ///
-  /// Each call makes a stream of its own. It ends when the manager was released and its last attempt
-  /// has ended.
+  /// Each call makes a stream of its own. It ends when the manager was released and its last
+  /// attempt has ended.
   ///
   /// - Parameter bufferingPolicy: how many events are kept for a slow reader; by default the newest
   ///   1,024. ``ManagedEvent/droppedCount`` counts the others.
@@ -214,28 +218,28 @@ public final class OperationManager: Sendable {
   /// reacted to or about to be requeued, and all completions have returned.
   ///
   /// It does not wait for tasks that were not started. It waits for tasks that are added meanwhile,
-  /// and for operations of timed-out tasks, until they have ended. Cancelling the calling task changes
-  /// nothing: it keeps waiting. A task of this manager must not await it, for it would wait for itself.
-  /// A batch that is never released keeps it waiting.
+  /// and for operations of timed-out tasks, until they have ended. Cancelling the calling task
+  /// changes nothing: it keeps waiting. A task of this manager must not await it, for it would wait
+  /// for itself. A batch that is never released keeps it waiting.
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
-  /// Stops for good: starts no further attempt, takes no more tasks, and returns when nothing is left
-  /// to do.
+  /// Stops for good: starts no further attempt, takes no more tasks, and returns when nothing is
+  /// left to do.
   ///
   /// | where a task is | without a grace | with a grace |
   /// |---|---|---|
   /// | not started, delayed, intercepted, held, queued, reacted to | is cancelled at once | the same |
   /// | executing | is cancelled at once | may end by itself; is cancelled when the grace has passed |
   ///
-  /// The outcome of an attempt that ends during the grace is that of its task: reactors are not asked.
-  /// Interceptions and reactions under way are cancelled and not waited for. Operations are waited
-  /// for, so one that ignores its cancellation keeps this waiting.
+  /// The outcome of an attempt that ends during the grace is that of its task: reactors are not
+  /// asked. Interceptions and reactions under way are cancelled and not waited for. Operations are
+  /// waited for, so one that ignores its cancellation keeps this waiting.
   ///
-  /// Tasks that are added later fail with ``ManagedTaskError``, whose code is `stopped`. Several calls
-  /// are fine: each cancels what executes when its own grace has passed, so the shortest one counts.
-  /// Cancelling the calling task changes nothing.
+  /// Tasks that are added later fail with ``ManagedTaskError``, whose code is `stopped`. Several
+  /// calls are fine: each cancels what executes when its own grace has passed, so the shortest one
+  /// counts. Cancelling the calling task changes nothing.
   ///
-  /// - Parameter grace: how long attempts under way may go on, by the manager's clock; nil, zero and
-  ///   less for not at all.
+  /// - Parameter grace: how long attempts under way may go on, by the manager's clock; nil, zero
+  ///   and less for not at all.
   public func stop(grace: Duration? = nil) async { await core.stop(grace: grace) }
 }

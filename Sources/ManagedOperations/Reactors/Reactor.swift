@@ -25,12 +25,12 @@ public import CompositeOperations
 /// reaction that fails the task goes before one that requeues it, and that before one that delivers
 /// the outcome; of several delays the longest counts.
 ///
-/// A reactor reacts once at a time for each ``key(for:)``: tasks that want the same reaction while it
-/// is under way wait for it and share its answer. An attempt that started before such a reaction
-/// ended, and ends after it, needs no further one: the task is requeued at once. If requeued tasks are
-/// intercepted again, so are the tasks of the key that passed the interceptors before the reaction
-/// ended and have not started. So a hundred requests that fail because of one expired token cause one
-/// refresh, including those whose answers arrive after it.
+/// A reactor reacts once at a time for each ``key(for:)``: tasks that want the same reaction while
+/// it is under way wait for it and share its answer. An attempt that started before such a reaction
+/// ended, and ends after it, needs no further one: the task is requeued at once. If requeued tasks
+/// are intercepted again, so are the tasks of the key that passed the interceptors before the
+/// reaction ended and have not started. So a hundred requests that fail because of one expired
+/// token cause one refresh, including those whose answers arrive after it.
 ///
 /// Tasks that were cancelled or have timed out settle without being reacted to.
 public protocol Reactor: Sendable {
@@ -41,9 +41,9 @@ public protocol Reactor: Sendable {
   /// Whether it wants to react to the end of an attempt.
   ///
   /// Called once for each attempt, on the thread that ended it, under no lock; it should not block.
-  /// Not called for a task that the reactor has requeued ``ReactorConfiguration/maxRequeues`` times.
-  /// The outcome `.cancelled` means that the operation ended so by itself, or that its queue cancelled
-  /// it.
+  /// Not called for a task that the reactor has requeued ``ReactorConfiguration/maxRequeues``
+  /// times. The outcome `.cancelled` means that the operation ended so by itself, or that its queue
+  /// cancelled it.
   ///
   /// - Parameters:
   ///   - outcome: how the attempt has ended.
@@ -53,18 +53,19 @@ public protocol Reactor: Sendable {
     to outcome: Outcome<T.Value>, of task: T, handle: OperationHandle<T.Value>
   ) -> Bool
 
-  /// What reactions to a task are shared by: all tasks of one key share one reaction. Nil gives each
-  /// task its own. The default is one key for all tasks.
+  /// What reactions to a task are shared by: all tasks of one key share one reaction. Nil gives
+  /// each task its own. The default is one key for all tasks.
   ///
-  /// Called after ``shouldReact(to:of:handle:)`` returned true, on the same thread, under no lock. If
-  /// requeued tasks are intercepted again, it is also called for each task after its interception.
+  /// Called after ``shouldReact(to:of:handle:)`` returned true, on the same thread, under no lock.
+  /// If requeued tasks are intercepted again, it is also called for each task after its
+  /// interception.
   func key<T: ManagedTask>(for task: T) -> String?
 
   /// Reacts.
   ///
-  /// Called in a Swift task of its own, on the cooperative pool, under no lock. That is cancelled when
-  /// the time of the ``configuration`` has passed, when the manager is stopped or released and, with a
-  /// nil key, when the managed task is cancelled.
+  /// Called in a Swift task of its own, on the cooperative pool, under no lock. That is cancelled
+  /// when the time of the ``configuration`` has passed, when the manager is stopped or released
+  /// and, with a nil key, when the managed task is cancelled.
   ///
   /// - Parameter context: describes the first of the tasks that wait for the reaction.
   /// - Returns: what becomes of all tasks that wait for it.
@@ -86,8 +87,8 @@ public enum Reaction: Sendable {
   /// The outcome of the attempt is the task's.
   case deliver
   /// The outcome is discarded, and the task executes again after a delay; at once if that is not
-  /// positive. It goes ahead of newer tasks; if it is intercepted again, ahead of those that have not
-  /// been intercepted.
+  /// positive. It goes ahead of newer tasks; if it is intercepted again, ahead of those that have
+  /// not been intercepted.
   case requeue(after: Duration = .zero)
   /// The task fails with this error, unchanged. `CancellationError` cancels it.
   case fail(any Error)
@@ -95,18 +96,19 @@ public enum Reaction: Sendable {
 
 /// How reactions of one ``Reactor`` are carried out.
 public struct ReactorConfiguration: Sendable, Equatable {
-  /// Whether a reaction holds back all further attempts, of any task of the manager, while it is under
-  /// way and while the reactor is asked about a failure. Attempts that have started go on. A delay of
-  /// ``Reaction/requeue(after:)`` is not part of the reaction.
+  /// Whether a reaction holds back all further attempts, of any task of the manager, while it is
+  /// under way and while the reactor is asked about a failure. Attempts that have started go on. A
+  /// delay of ``Reaction/requeue(after:)`` is not part of the reaction.
   public var suspendsQueue: Bool
-  /// Whether requeued tasks go through the interceptors again. So do tasks that passed them before the
-  /// reaction ended and have not started: what interceptors gave them, a token for example, is
+  /// Whether requeued tasks go through the interceptors again. So do tasks that passed them before
+  /// the reaction ended and have not started: what interceptors gave them, a token for example, is
   /// outdated.
   public var reinterceptsOnRequeue: Bool
-  /// How long a reaction may take; nil for no limit. After that the tasks that wait for it fail with
-  /// ``ManagedTaskError``, whose code is `reactionTimedOut`.
+  /// How long a reaction may take; nil for no limit. After that the tasks that wait for it fail
+  /// with ``ManagedTaskError``, whose code is `reactionTimedOut`.
   public var timeout: Duration?
-  /// How often this reactor may requeue one task. After that it is not asked, and the outcome stands.
+  /// How often this reactor may requeue one task. After that it is not asked, and the outcome
+  /// stands.
   public var maxRequeues: Int
 
   /// Makes a configuration.

@@ -10,10 +10,10 @@ extension Reactor where Self == AnyReactor {
   /// let manager = OperationManager(reactors: [.retrying(policy)])
   /// ```
   ///
-  /// If the server of an `HTTPStatusError` said when to try again, with `Retry-After`, the delay is at
-  /// least that long. After the last attempt the task fails with its error, unchanged. A cancelled
-  /// attempt is not retried. The policy counts all attempts of the task, also those that other
-  /// reactors have caused.
+  /// If the server of an `HTTPStatusError` said when to try again, with `Retry-After`, the delay is
+  /// at least that long. After the last attempt the task fails with its error, unchanged. A
+  /// cancelled attempt is not retried. The policy counts all attempts of the task, also those that
+  /// other reactors have caused.
   ///
   /// - Parameters:
   ///   - policy: how often, after how long, and after which errors.

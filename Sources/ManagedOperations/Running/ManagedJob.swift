@@ -1,61 +1,59 @@
 import CompositeOperations
 import Foundation
 
-/// A task in its manager, whatever its type: what the state machine knows as a payload.
+/// A task in its manager, whatever its type: the payload of the state machine.
 ///
-/// The fields are guarded by the lock of the manager, unless they say otherwise.
-class AnyManagedJob: @unchecked Sendable {  // see the fields
-  let id: Int
-  /// The timer that is set, and its number.
-  final var timer: (number: Int, timer: Timekeeper.Timer)?
-
-  init(id: Int) {
-    self.id = id
-  }
+/// A protocol rather than closures: one object for each task, and no second allocation.
+protocol AnyManagedJob: AnyObject, Sendable {
+  var id: Int { get }
 
   /// The type of the task.
-  var taskDescription: String { preconditionFailure("abstract") }
+  var taskDescription: String { get }
 
-  /// The handle, as long as it is alive.
-  var anyHandle: SettlingOperation? { preconditionFailure("abstract") }
+  /// The timer that is set, and its number. Guarded by the lock of the manager.
+  var timer: (number: Int, timer: Timekeeper.Timer)? { get set }
 
-  /// The operation of the last attempt, if it was made.
-  var anyOperation: SettlingOperation? { preconditionFailure("abstract") }
+  /// The handle, while it is alive. Read inside of the lock.
+  var anyHandle: SettlingOperation? { get }
+
+  /// The operation of the last attempt, if it was made. Read inside of the lock.
+  var anyOperation: SettlingOperation? { get }
 
   /// How the last attempt has ended, when it has.
-  var lastOutcome: Outcome<any Sendable>? { preconditionFailure("abstract") }
+  var lastOutcome: Outcome<any Sendable>? { get }
 
-  /// The handle was started, and is kept alive from now on.
-  func keep(_ handle: SettlingOperation) { preconditionFailure("abstract") }
+  /// The handle was started, and is kept alive from now on. Called inside of the lock.
+  func keep(_ handle: SettlingOperation)
 
-  /// Makes the operation of an attempt, and cancels it if it has to be already. Called outside of the lock.
-  func makeOperation(in core: ManagerCore) throws -> Operation { preconditionFailure("abstract") }
+  /// Makes the operation of an attempt, and cancels it if it has to be already.
+  func makeOperation(in core: ManagerCore) throws -> Operation
 
-  /// The attempt has failed without an operation.
-  func fail(with error: inout (any Error)?) { preconditionFailure("abstract") }
+  /// The attempt has failed without an operation. Called inside of the lock; the argument becomes
+  /// what has to be released outside of it.
+  func fail(with error: inout (any Error)?)
 
-  /// Settles the handle as the last attempt has ended. Called outside of the lock.
-  func settleAsLastAttempt() { preconditionFailure("abstract") }
+  /// Settles the handle with the outcome of the last attempt.
+  func settleAsLastAttempt()
 
-  /// Settles the handle with an error. Called outside of the lock.
-  func settle(with error: any Error) { preconditionFailure("abstract") }
+  /// Settles the handle with an error.
+  func settle(with error: any Error)
 
-  /// Asks the interceptors. Called outside of the lock.
-  func intercept(in core: ManagerCore, drain: Int) async { preconditionFailure("abstract") }
+  /// Asks the interceptors.
+  func intercept(in core: ManagerCore, drain: Int) async
 
-  /// Asks reactors whether they want to react. Called outside of the lock.
-  func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {
-    preconditionFailure("abstract")
-  }
+  /// Asks reactors whether they want to react.
+  func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)]
 }
 
 final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable {  // guarded by the lock of the manager
-  /// Changed inside of the lock by whoever has had the interceptors asked. Otherwise the one reads it, without the lock, who
-  /// does what the state says comes next, of which there is one at a time.
+  let id: Int
+  var timer: (number: Int, timer: Timekeeper.Timer)?
+  /// The drain changes it inside of the lock. Otherwise the thread that does the next step of the
+  /// task, of which there is one at a time, reads it without the lock.
   private var task: Task
   /// The handle, from its start on.
   private var handle: OperationHandle<Task.Value>?
-  /// The same before, when nobody but its user keeps it.
+  /// The same before its start, when only its user keeps it.
   private weak var unstartedHandle: OperationHandle<Task.Value>?
   private var operation: SimpleOperation<Task.Value>?
   /// Why there is no operation.
@@ -63,30 +61,32 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
 
   init(_ task: Task, id: Int) {
     self.task = task
-    super.init(id: id)
+    self.id = id
   }
 
-  override var taskDescription: String { "\(Task.self)" }
-  override var anyHandle: SettlingOperation? { handle ?? unstartedHandle }
-  override var anyOperation: SettlingOperation? { operation }
+  var taskDescription: String { "\(Task.self)" }
+  var anyHandle: SettlingOperation? { handle ?? unstartedHandle }
+  var anyOperation: SettlingOperation? { operation }
 
-  override var lastOutcome: Outcome<any Sendable>? {
+  var lastOutcome: Outcome<any Sendable>? { typedOutcome?.map { $0 } }
+
+  private var typedOutcome: Outcome<Task.Value>? {
     if let failure { return failure is CancellationError ? .cancelled : .failure(failure) }
-    return operation?.outcome?.map { $0 }
+    return operation?.outcome
   }
 
   func expect(_ handle: OperationHandle<Task.Value>) { unstartedHandle = handle }
 
-  override func keep(_ handle: SettlingOperation) {
+  func keep(_ handle: SettlingOperation) {
     self.handle = unsafeDowncast(handle, to: OperationHandle<Task.Value>.self)
   }
 
-  override func makeOperation(in core: ManagerCore) throws -> Operation {
+  func makeOperation(in core: ManagerCore) throws -> Operation {
     let made = try task.makeOperation()
     guard !made.isFinished else {
       throw ManagedTaskError(.operationAlreadyFinished, taskID: id, taskDescription: taskDescription)
     }
-    // What is left of the attempt before is released outside of the lock.
+    // The attempt before is released outside of the lock.
     var previous: (operation: SimpleOperation<Task.Value>?, failure: (any Error)?) = (made, nil)
     let isCancelled = core.withLock { storage in
       swap(&previous.operation, &operation)
@@ -98,11 +98,11 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
     return made
   }
 
-  override func fail(with error: inout (any Error)?) {
+  func fail(with error: inout (any Error)?) {
     swap(&failure, &error)
   }
 
-  override func settleAsLastAttempt() {
+  func settleAsLastAttempt() {
     guard let handle else { return }
     if let failure {
       handle.reject(with: failure)
@@ -113,12 +113,12 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
     }
   }
 
-  override func settle(with error: any Error) {
+  func settle(with error: any Error) {
     (handle ?? unstartedHandle)?.reject(with: error)
   }
 
-  override func intercept(in core: ManagerCore, drain: Int) async {
-    var (task, isAskedAgain) = core.withLock { (self.task, $0.state.jobs[id]?.isAskedAgain == true) }
+  func intercept(in core: ManagerCore, drain: Int) async {
+    var (task, isAskedAgain) = core.withLock { (self.task, $0.state.jobs[id]?.interception == .askedAgain) }
     var answer = InterceptAnswer()
     for (index, interceptor) in core.interceptors.enumerated() where !(isAskedAgain && interceptor.onlyHolds) {
       let batchCount = core.beginQuestion(to: index, about: id, drain: drain)
@@ -147,17 +147,12 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
         taskID: id, batch: holder.batch, filling: place.filling, number: place.number))
   }
 
-  override func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {
+  func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {
     guard let handle, let outcome = typedOutcome else { return [] }
     return reactors.compactMap { index in
       let reactor = core.reactors[index]
       guard reactor.shouldReact(to: outcome, of: task, handle: handle) else { return nil }
       return (index, reactor.key(for: task))
     }
-  }
-
-  private var typedOutcome: Outcome<Task.Value>? {
-    if let failure { return failure is CancellationError ? .cancelled : .failure(failure) }
-    return operation?.outcome
   }
 }

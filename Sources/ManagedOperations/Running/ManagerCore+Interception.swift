@@ -1,9 +1,9 @@
 import CompositeOperations
 
-// One Swift task asks the interceptors about one task after the other, as long as there are any.
+// The drain: one Swift task that asks the interceptors about one managed task after the other.
 
 extension ManagerCore {
-  /// For how many tasks it goes on before it lets others have its thread.
+  /// After how many tasks it yields its thread.
   private static let turn = 64
 
   func startDrain(_ number: Int) {
@@ -13,7 +13,7 @@ extension ManagerCore {
       storage.drainTask = (number, task)
       return true
     }
-    // It has ended, or shall: to cancel what has ended does nothing.
+    // It has ended, or has to. Cancelling an ended one does nothing.
     if !isNeeded { task.cancel() }
   }
 
@@ -82,16 +82,16 @@ extension ManagerCore {
   }
 }
 
-/// Which interceptor is being asked, and the timer that looks after it.
+/// Which interceptor is being asked, and the timer that watches it.
 ///
-/// Most interceptors answer at once, so there is not a timer for each question: one is left where it is, and looks, when it is
-/// due, what is being asked by then.
+/// Most interceptors answer at once, so there is no timer for each question. One timer stays set;
+/// when it is due, it looks which question is open by then.
 struct InterceptionWatch {
   struct Question {
     let drain: Int
     let id: Int
     let interceptor: Int
-    /// Nil: it may take as long as it likes.
+    /// Nil: without a limit.
     let deadline: Timekeeper.Time?
   }
 
@@ -99,7 +99,7 @@ struct InterceptionWatch {
   /// When the timer is due, and the timer once it is known.
   private var alarm: (time: Timekeeper.Time, timer: Timekeeper.Timer?)?
 
-  /// A question begins. Returns for when a timer has to be set, if one has to.
+  /// A question begins. Returns the time to set a timer for, if one is needed.
   mutating func begin(_ question: Question) -> Timekeeper.Time? {
     self.question = question
     return neededAlarm()
@@ -109,14 +109,15 @@ struct InterceptionWatch {
     if let question, question.drain == drain, question.id == id { self.question = nil }
   }
 
-  /// A timer was set. Returns one that is not needed.
+  /// A timer was set. Returns it if it is not needed.
   mutating func set(_ timer: Timekeeper.Timer, for time: Timekeeper.Time) -> Timekeeper.Timer? {
     guard let alarm, alarm.time == time, alarm.timer == nil else { return timer }
     self.alarm = (time, timer)
     return nil
   }
 
-  /// A timer is due. Returns the question whose time is up, if it is, and for when a timer has to be set.
+  /// A timer is due. Returns the question whose time has passed, if it has, and the time to set a
+  /// timer for.
   mutating func due(_ time: Timekeeper.Time, now: Timekeeper.Time) -> (late: Question?, alarm: Timekeeper.Time?) {
     guard let alarm, alarm.time == time else { return (nil, nil) }
     self.alarm = nil
@@ -127,17 +128,12 @@ struct InterceptionWatch {
     return (nil, neededAlarm())
   }
 
-  /// An earlier timer than there is. The later one, when it is due, finds that it does not count.
+  /// The time of an earlier timer than the one that is set. The later one, when it is due, does
+  /// nothing.
   private mutating func neededAlarm() -> Timekeeper.Time? {
     guard let deadline = question?.deadline else { return nil }
     if let alarm, alarm.time <= deadline { return nil }
     alarm = (deadline, nil)
     return deadline
-  }
-
-  /// The timer, which is not needed any more.
-  mutating func take() -> Timekeeper.Timer? {
-    defer { alarm = nil }
-    return alarm?.timer
   }
 }

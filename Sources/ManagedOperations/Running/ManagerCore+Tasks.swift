@@ -29,7 +29,10 @@ extension ManagerCore {
   }
 }
 
-extension ManagerCore: HandleOwner {
+// MARK: - For handles and groups
+
+extension ManagerCore {
+  /// A handle was started.
   func start(_ handle: SettlingOperation, id: Int) {
     input { state in
       guard state.start(id) else { return }
@@ -37,15 +40,18 @@ extension ManagerCore: HandleOwner {
     }
   }
 
+  /// A handle was cancelled. Returns whether it can settle at once.
   func cancel(_ id: Int) -> Bool {
     input { $0.cancel(id) }
   }
 
+  /// A handle was released before its start.
   func forget(_ id: Int) {
     let job = input { $0.forget(id) }
     withExtendedLifetime(job) {}
   }
 
+  /// The operation of the attempt that is under way.
   func operation(of id: Int) -> SettlingOperation? {
     withLock { storage in
       guard let job = storage.state.jobs[id], job.isUnderWay else { return nil }
@@ -53,6 +59,7 @@ extension ManagerCore: HandleOwner {
     }
   }
 
+  /// Where the task of a handle is on its way.
   func taskState(of id: Int) -> ManagedTaskState {
     withLock { storage in
       guard let job = storage.state.jobs[id] else { return .finished }
@@ -69,30 +76,39 @@ extension ManagerCore: HandleOwner {
     }
   }
 
+  /// A group was started: between two of its tasks, and until its completion has run, the manager is
+  /// not idle.
   func groupStarted() { input { $0.groupStarted() } }
 
   func groupEnded() { input { $0.groupEnded() } }
 }
 
-extension ManagerCore: BatchOwner {
+// MARK: - For the batches of interceptors
+
+extension ManagerCore {
+  /// How many tasks an interceptor holds.
   func heldCount(of interceptor: Int) -> Int {
     withLock { $0.state.batches[interceptor].count }
   }
 
+  /// Releases the tasks that were held first. Returns how many there were.
   func release(_ maxCount: Int, of interceptor: Int) -> Int {
     maxCount > 0 ? input { $0.release(maxCount, of: interceptor) } : 0
   }
 
+  /// Whether an interceptor holds a task under this number.
   func isHeld(_ id: Int, number: Int, by interceptor: Int) -> Bool {
     withLock { $0.state.jobs[id]?.phase == .held(interceptor: interceptor, number: number) }
   }
 
+  /// Releases everything, unless the batch has been empty since. Returns how many tasks that were.
   func release(filling: Int, of interceptor: Int) -> Int {
     input { state in
       state.batches[interceptor].generation == filling ? state.release(.max, of: interceptor) : 0
     }
   }
 
+  /// Releases one task. Returns whether it was still held.
   func release(_ id: Int, number: Int, of interceptor: Int) -> Bool {
     input { $0.release(id: id, number: number, of: interceptor) }
   }

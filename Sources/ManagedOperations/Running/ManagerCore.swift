@@ -1,11 +1,12 @@
 import CompositeOperations
 import Foundation
 
-/// What a manager is: its shell may go while tasks still execute, which keep this alive.
+/// The inside of a manager. Tasks that execute keep it alive when the ``OperationManager`` is
+/// released.
 ///
 /// All that changes is behind one lock. The engine is one operation that never ends by itself.
 final class ManagerCore: Sendable {
-  /// An interceptor, and what has to be known of it.
+  /// An interceptor, and what was asked of it once.
   struct Participant: Sendable {
     let interceptor: any Interceptor
     let name: String
@@ -15,7 +16,7 @@ final class ManagerCore: Sendable {
   }
 
   struct Storage {
-    var state: ManagerState<AnyManagedJob>
+    var state: ManagerState<any AnyManagedJob>
     var width: Int?
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
     var drainTask: (number: Int, task: Task<Void, Never>)?
@@ -30,10 +31,11 @@ final class ManagerCore: Sendable {
   let reactorConfigurations: [ReactorConfiguration]
   let timekeeper: Timekeeper
   let httpDefaults: HTTPDefaults?
-  // These are set once, before anybody else sees this.
+  // These are set once, before another thread sees the core.
   nonisolated(unsafe) private(set) var interceptors: [Participant] = []
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
-  /// The reactors after whose reactions the interceptors are asked again, if there is anything to ask.
+  /// The reactors after whose reactions the interceptors are asked again, if there is anything to
+  /// ask.
   nonisolated(unsafe) private(set) var outdatingReactors: [Int] = []
   private let storage: LockBox<Storage>
 
@@ -63,7 +65,7 @@ final class ManagerCore: Sendable {
   }
 
   deinit {
-    // Nothing is under way but operations that were given up; they end by themselves.
+    // Only operations that were given up are under way; they end by themselves.
     engine.settle(with: .cancelled)
     for stream in storage.withLock({ $0.streams.all }) { stream.end() }
   }
@@ -74,33 +76,33 @@ final class ManagerCore: Sendable {
 
   // MARK: - Inputs and effects
 
-  /// Feeds an input to the state machine, and does what it asks for.
+  /// Feeds an input to the state machine, and carries out the effects.
   @discardableResult
-  func input<R>(_ body: (inout ManagerState<AnyManagedJob>) -> R) -> R {
+  func input<R>(_ body: (inout ManagerState<any AnyManagedJob>) -> R) -> R {
     change { body(&$0.state) }
   }
 
-  /// Changes what is behind the lock, and does what the state machine asks for.
+  /// Changes what is behind the lock, and carries out the effects.
   @discardableResult
   func change<R>(_ body: (inout Storage) -> R) -> R {
     let (result, effects) = storage.withLock { storage in
       let result = body(&storage)
       return (result, storage.state.conclude())
     }
-    // Before the others, which may call code that takes its time.
+    // Before the actions, which may call code that takes its time.
     if effects.tickets > 0 { engine.run(tags: Self.tags(effects.tickets)) }
     perform(effects)
     return result
   }
 
-  /// Does all but telling the engine what can execute.
-  func perform(_ effects: ManagerEffects<AnyManagedJob>) {
+  /// Carries out all effects but the tickets for the engine.
+  func perform(_ effects: ManagerEffects<any AnyManagedJob>) {
     for action in effects.actions { perform(action) }
     if effects.delivers { deliver() }
     if effects.isIdle { wakeIdleWaiters() }
   }
 
-  private func perform(_ action: ManagerEffects<AnyManagedJob>.Action) {
+  private func perform(_ action: ManagerEffects<any AnyManagedJob>.Action) {
     switch action {
     case .setTimer(let job, let number, let delay): setTimer(for: job, number: number, delay)
     case .dropTimer(let job, let number): dropTimer(of: job, number: number)
@@ -115,7 +117,7 @@ final class ManagerCore: Sendable {
     }
   }
 
-  private func error(for failure: Failure, of job: AnyManagedJob) -> any Error {
+  private func error(for failure: Failure, of job: any AnyManagedJob) -> any Error {
     func make(
       _ code: ManagedTaskError.Code, _ participant: String? = nil, cause: (any Error)? = nil, reacting: Bool = false
     ) -> ManagedTaskError {
@@ -139,7 +141,7 @@ final class ManagerCore: Sendable {
 
   // MARK: - Timers
 
-  private func setTimer(for job: AnyManagedJob, number: Int, _ delay: Duration) {
+  private func setTimer(for job: any AnyManagedJob, number: Int, _ delay: Duration) {
     let id = job.id
     let timer = timekeeper.after(delay) { [weak self] in
       self?.input { $0.timerFired(id, number: number) }
@@ -152,14 +154,14 @@ final class ManagerCore: Sendable {
     if !isNeeded { timekeeper.cancel(timer) }
   }
 
-  private func dropTimer(of job: AnyManagedJob, number: Int) {
+  private func dropTimer(of job: any AnyManagedJob, number: Int) {
     let timer = storage.withLock { _ in job.timer?.number == number ? job.timer.take()?.timer : nil }
     if let timer { timekeeper.cancel(timer) }
   }
 
   // MARK: - Waiting
 
-  /// Returns when nothing that was started is left.
+  /// Returns when no started task is left.
   func waitUntilIdle() async {
     await withCheckedContinuation { continuation in
       let isIdle = storage.withLock { storage in
@@ -181,7 +183,7 @@ final class ManagerCore: Sendable {
 
   // MARK: - The end
 
-  /// Takes nothing more, and cancels everything; what executes when the grace has passed.
+  /// Takes no more tasks, and cancels all: attempts under way when the grace has passed.
   func stop(grace: Duration?) async {
     let hasGrace = grace.map { $0 > .zero } == true
     cancelAll { $0.close(hasGrace ? .stoppedWithGrace : .stopped) }
@@ -193,19 +195,55 @@ final class ManagerCore: Sendable {
     if let timer { timekeeper.cancel(timer) }
   }
 
-  private func cancelAll(_ jobs: (inout ManagerState<AnyManagedJob>) -> [AnyManagedJob]) {
+  private func cancelAll(_ jobs: (inout ManagerState<any AnyManagedJob>) -> [any AnyManagedJob]) {
     for handle in input({ state in jobs(&state).map(\.anyHandle) }) { handle?.cancel() }
   }
 
-  /// The shell is gone.
+  /// The ``OperationManager`` is gone.
   func release() {
     _ = input { $0.close(.released) }
   }
 }
 
 extension ManagerCore: SettlementObserver {
-  /// A handle has settled, and everybody has been told.
+  /// A handle has settled, and all observers before this one have been told.
   func operationDidSettle(_ operation: Operation, tag id: Int) {
     input { $0.announced(id, outcome: operation.anyOutcome ?? .cancelled) }
+  }
+}
+
+// MARK: - Events
+
+extension ManagerCore {
+  func changeStreams<R>(_ body: (inout EventFeeds<ManagedEvent>) -> R) -> R {
+    withLock { storage in
+      defer { storage.state.isObserved = !storage.streams.isEmpty }
+      return body(&storage.streams)
+    }
+  }
+
+  /// Puts what has happened into the streams, in order, until there is nothing more. One thread at
+  /// a time does.
+  func deliver() {
+    guard withLock({ $0.state.outbox.beginDelivery() }) else { return }
+    while let entries = withLock({ $0.state.outbox.nextDelivery() }) {
+      let streams = withLock { $0.streams.all }
+      guard !streams.isEmpty else { continue }
+      for (job, attempt, content) in entries {
+        let event = ManagedEvent(
+          content: content, taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
+          participant: participant(in: content))
+        for stream in streams { stream.put(event) }
+      }
+    }
+  }
+
+  /// The interceptor or reactor that did it.
+  private func participant(in content: ManagedEvent.Content) -> String? {
+    switch content {
+    case .held(let index), .released(let index): interceptors[index].name
+    case .reacting(let index, _), .joinedReaction(let index, _): reactorNames[index]
+    case .added, .started, .queued, .attemptStarted, .attemptEnded, .requeued, .finished, .dropped: nil
+    }
   }
 }

@@ -5,7 +5,7 @@ struct ManagerEffects<Payload> {
   enum Action {
     case setTimer(Payload, number: Int, Duration)
     case dropTimer(Payload, number: Int)
-    /// The operation of the attempt, if it is there already; whoever makes it asks otherwise.
+    /// The operation of the attempt, if it is known already; if not, the thread that makes it asks.
     case cancelOperation(Payload)
     case settle(Payload, Settlement)
     case startDrain(Int)
@@ -15,13 +15,13 @@ struct ManagerEffects<Payload> {
   }
 
   var actions: [Action] = []
-  /// How many tasks more can execute.
+  /// How many more tasks can execute.
   var tickets = 0
-  /// Those that are not needed any more, to be released.
+  /// Tasks to be released outside of the lock.
   var gone: [Payload] = []
-  /// The same of answers, which may hold errors of the user's.
+  /// Answers to be released outside of the lock: they may hold the user's errors.
   var goneAnswers: [ReactionAnswer] = []
-  /// Whether there is something to tell those who watch.
+  /// Whether there are events to deliver.
   var delivers = false
   /// Whether nothing is left to do.
   var isIdle = false
@@ -63,17 +63,7 @@ struct ReactionKey: Hashable {
 
 struct RunningReaction {
   let reactor: Int
-  /// Nil for that of one task alone.
+  /// Nil for a reaction to one task alone.
   let key: String?
   var members: [Int]
-}
-
-/// Something that happened to a task, for those who watch.
-enum ManagerNotice {
-  case added, started, held(interceptor: Int), released(interceptor: Int), queued
-  case attemptStarted, attemptEnded(Outcome<any Sendable>)
-  case reacting(reactor: Int, key: String?), joinedReaction(reactor: Int, key: String?)
-  case requeued(after: Duration)
-  case finished(Outcome<any Sendable>)
-  case dropped
 }

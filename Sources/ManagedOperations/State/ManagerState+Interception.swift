@@ -20,7 +20,7 @@ extension ManagerState {
     startDrainIfNeeded()
   }
 
-  /// The next task to ask the interceptors about. Nil: the one who asks has nothing more to do.
+  /// The next task to ask the interceptors about. Nil: the drain ends.
   mutating func nextToIntercept(drain number: Int) -> (id: Int, payload: Payload)? {
     guard drain == number else { return nil }
     intercepted = nil
@@ -37,20 +37,22 @@ extension ManagerState {
         return (id, job.payload)
       }
     }
-    // A Swift task that was cancelled stays so: another one goes on.
+    // A Swift task that was cancelled stays cancelled: another one goes on.
     drain = nil
     startDrainIfNeeded()
     return nil
   }
 
-  /// Whether what the interceptors have made of a task counts: nobody has cancelled or settled it, or given up the one who asks.
+  /// Whether the answers about a task count: it was neither cancelled nor settled, and the drain
+  /// was not given up.
   func isIntercepting(_ id: Int, drain number: Int) -> Bool {
     drain == number && intercepted == id && !drainIsCancelled
   }
 
-  /// The interceptors have answered. Does nothing if the task was cancelled, or has timed out, meanwhile.
+  /// The interceptors have answered. Does nothing if the task was cancelled or has timed out
+  /// meanwhile.
   ///
-  /// - Parameter outdatingKeys: what is shared by the reactions that would outdate what they have made of it.
+  /// - Parameter outdatingKeys: what is shared by the reactions that would outdate the answers.
   /// - Returns: where it is held, if it is.
   @discardableResult
   mutating func intercepted(
@@ -58,12 +60,12 @@ extension ManagerState {
   ) -> HeldPlace? {
     guard isIntercepting(id, drain: number), var job = jobs[id] else { return nil }
     intercepted = nil
-    job.needsInterception = false
+    let isAskedAgain = job.interception == .askedAgain
+    job.interception = .passed
     if !outdatingKeys.isEmpty || rareParts[id] != nil {
       rareParts[id, default: RareParts()].outdatingKeys = outdatingKeys
     }
-    if job.isAskedAgain, answer.command != .discard {
-      job.isAskedAgain = false
+    if isAskedAgain, answer.command != .discard {
       makeReady(id, job, isUrgent: true)
       return nil
     }
@@ -96,7 +98,8 @@ extension ManagerState {
       id, .failed(error is CancellationError ? .error(error) : .interceptionFailed(interceptor: interceptor, error)))
   }
 
-  /// One of the interceptors did not answer in time. The one who asks is given up, and another one goes on.
+  /// One of the interceptors did not answer in time. This drain is given up, and another one goes
+  /// on.
   mutating func interceptionTimedOut(_ id: Int, drain number: Int, interceptor: Int) {
     guard drain == number, intercepted == id else { return }
     effects.actions.append(.cancelDrain(number))
@@ -106,24 +109,24 @@ extension ManagerState {
     startDrainIfNeeded()
   }
 
-  /// The task that is being asked about was cancelled: the interceptor is told, and waited for, for they are asked one at a
-  /// time.
+  /// The task that is being asked about was cancelled. The interceptor is cancelled and waited for,
+  /// since there is one question at a time.
   mutating func cancelInterception() {
     guard let drain, !drainIsCancelled else { return }
     drainIsCancelled = true
     effects.actions.append(.cancelDrain(drain))
   }
 
-  /// Whether what the interceptors have made of a task is from before a reaction after which they are to be asked again.
+  /// Whether a reaction has outdated what the interceptors made of a task.
   func isOutdated(_ id: Int, _ job: Job) -> Bool {
     guard let tick = job.interceptTick, tick < lastReinterception, let rare = rareParts[id] else { return false }
     return rare.outdatingKeys.contains { key in lastRequeues[key].map { tick < $0.end } ?? false }
   }
 
-  /// Has the interceptors asked again about a task that they have let pass. It stays ahead of others.
+  /// Sends a task that has passed the interceptors back to them. It stays ahead of others.
   mutating func askAgain(_ id: Int, _ job: Job) {
     var job = job
-    job.isAskedAgain = true
+    job.interception = .askedAgain
     waitForInterceptors(id, job, isUrgent: true)
   }
 
@@ -131,21 +134,21 @@ extension ManagerState {
 
   var heldCount: Int { batches.reduce(0) { $0 + $1.count } }
 
-  /// Has tasks execute that an interceptor holds. Returns how many.
+  /// Lets tasks execute that an interceptor holds. Returns how many.
   mutating func release(_ maxCount: Int, of interceptor: Int) -> Int {
     let places = take(maxCount, of: interceptor)
     execute(places)
     return places.count
   }
 
-  /// Has everything execute that is held.
+  /// Lets all held tasks execute. Returns how many.
   mutating func releaseAll() -> Int {
     let places = released(by: Array(batches.indices))
     execute(places)
     return places.count
   }
 
-  /// Has one task execute, if it is held under this number.
+  /// Lets one task execute, if it is held under this number.
   mutating func release(id: Int, number: Int, of interceptor: Int) -> Bool {
     guard jobs[id]?.phase == .held(interceptor: interceptor, number: number) else { return false }
     leaveBatch(interceptor)
@@ -166,11 +169,11 @@ extension ManagerState {
     }
   }
 
-  /// Has tasks execute that were held, in their order, each after what it releases itself: if one of them goes ahead of others,
-  /// all do.
+  /// Lets tasks execute that were held, in their order, each after what it releases itself. If one
+  /// of them goes ahead of others, all do.
   ///
-  /// - Parameter isUrgent: whether they do anyway.
-  /// - Returns: whether they do.
+  /// - Parameter isUrgent: whether they go ahead anyway.
+  /// - Returns: whether they go ahead.
   @discardableResult
   private mutating func execute(_ places: [HeldBatch.Place], isUrgent: Bool = false) -> Bool {
     let isUrgent = isUrgent || places.contains { jobs[$0.id]?.isUrgent == true }
@@ -188,7 +191,7 @@ extension ManagerState {
     return isUrgent
   }
 
-  /// One that is held leaves the count of its batch.
+  /// A held task leaves the count of its batch.
   mutating func leaveBatch(_ interceptor: Int) {
     batches[interceptor].left()
     guard batches[interceptor].isSparse else { return }
@@ -210,9 +213,9 @@ struct HeldPlace {
 /// What the interceptors have answered about one task, combined.
 struct InterceptAnswer {
   private(set) var command = InterceptCommand.execute
-  /// The interceptor that decided so: the first one that said it.
+  /// The interceptor that decided: the first one that said so.
   private(set) var decider = 0
-  /// Those whose batches are released if the task executes.
+  /// The interceptors whose batches are released if the task executes.
   private(set) var releasing: [Int] = []
 
   mutating func add(_ command: InterceptCommand, of interceptor: Int, batchCount: Int) {
@@ -224,7 +227,7 @@ struct InterceptAnswer {
 }
 
 extension InterceptCommand {
-  /// The heavier one counts.
+  /// The heaviest command counts.
   fileprivate var weight: Int {
     switch value {
     case .execute, .pass: 0

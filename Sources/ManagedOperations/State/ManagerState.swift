@@ -9,68 +9,114 @@ import CompositeOperations
 ///      any of them ─cancel, discard, time out, …─▶ settling ◀─────────────── deliver, fail ◀─────────────────────┘
 /// ```
 ///
-/// One that is ready goes back to waiting if a reaction has outdated what the interceptors have made of it.
+/// A ready task goes back to waiting if a reaction has outdated what the interceptors made of it.
 ///
-/// Every input is a mutating function. What has to be done in consequence is collected in ``effects``, which the caller takes
-/// with ``conclude()`` and carries out when it has left the lock.
+/// Every input is a mutating function. The consequences are collected in ``effects``, which the
+/// caller takes with ``conclude()`` and carries out after it has left the lock.
 struct ManagerState<Payload> {
   enum Phase: Equatable {
-    /// Nobody has started it.
-    case pending
-    /// It waits for a timer. `isRequeued`: for that of a reaction.
-    case delayed(isRequeued: Bool)
+    /// It was not started. With the time that it waits after its start.
+    case pending(delay: Duration?)
+    /// It waits for the timer with this number.
+    case delayed(timer: Int)
     /// It waits for the interceptors.
     case waiting
-    /// They are being asked about it.
+    /// The interceptors are being asked about it.
     case intercepting
     /// It is in the batch of an interceptor, under a number.
     case held(interceptor: Int, number: Int)
     /// It waits for its turn to execute.
     case ready
-    case executing
+    /// An attempt is under way.
+    case executing(Execution)
     /// The attempt has ended, and the reactors are being asked whether they want to react.
     case concluding
     /// Some do.
     case reacting
-    /// Its outcome is decided, and its handle settles or has.
-    case settling
+    /// Its outcome is decided.
+    case settling(Rest)
+  }
+
+  struct Execution: Equatable {
+    /// The number of the timer for its timeout.
+    var timer: Int?
+    /// Whether the operation has to be cancelled as soon as it is known.
+    var isCancelled = false
+  }
+
+  /// What a task whose outcome is decided still waits for.
+  enum Rest: Equatable {
+    /// Its handle settles, or tells its observers.
+    case handle
+    /// So does its handle, and its operation, which is cancelled, has not ended.
+    case handleAndOperation
+    /// Its handle has told everything, and its operation has not ended.
+    case operation
+  }
+
+  /// What the interceptors have to do with a task before it executes next.
+  enum Interception {
+    case needed, passed
+    /// They have let it pass before, and are asked for what they change in it.
+    case askedAgain
   }
 
   struct Job {
     let payload: Payload
-    var phase = Phase.pending
-    /// How long it waits after the start.
-    var delay: Duration?
+    var phase: Phase
     /// How long an attempt may execute.
-    var timeout: Duration?
+    let timeout: Duration?
     /// The number of the attempt that is under way, or was the last.
     var attempt = 0
     /// When that started.
     var startTick = 0
-    /// When the interceptors were asked about it last; nil if they have not been.
+    /// When the interceptors were asked about it last; nil if they were not.
     var interceptTick: Int?
-    /// Whether it has to be intercepted before it executes next.
-    var needsInterception = true
-    /// Whether that is only for what interceptors make of it, since they have let it pass before.
-    var isAskedAgain = false
+    var interception = Interception.needed
     /// Whether it goes ahead of others.
     var isUrgent = false
+
+    init(_ payload: Payload, delay: Duration? = nil, timeout: Duration? = nil) {
+      self.payload = payload
+      self.timeout = timeout
+      phase = .pending(delay: delay)
+    }
+
+    var isStarted: Bool { if case .pending = phase { false } else { true } }
+
+    var isSettling: Bool { if case .settling = phase { true } else { false } }
+
+    /// The number of the timer that counts.
+    var timer: Int? {
+      switch phase {
+      case .delayed(let timer): timer
+      case .executing(let execution): execution.timer
+      case .pending, .waiting, .intercepting, .held, .ready, .concluding, .reacting, .settling: nil
+      }
+    }
+
+    /// When the attempt started whose end the reactors have not been asked about.
+    var openAttempt: Int? {
+      switch phase {
+      case .executing, .concluding: startTick
+      case .pending, .delayed, .waiting, .intercepting, .held, .ready, .reacting, .settling: nil
+      }
+    }
+
     /// Whether the operation of an attempt is under way.
-    var isUnderWay = false
-    /// Whether that has to be cancelled as soon as it is known.
-    var cancelsOperation = false
-    /// Whether the handle has settled, and everybody has been told.
-    var isAnnounced = false
-    var isStarted = false
-    /// The number of the timer that counts; 0 for none.
-    var timer = 0
+    var isUnderWay: Bool {
+      switch phase {
+      case .executing, .settling(.handleAndOperation), .settling(.operation): true
+      case .pending, .delayed, .waiting, .intercepting, .held, .ready, .concluding, .reacting, .settling(.handle): false
+      }
+    }
   }
 
   /// What is known of few tasks only. Apart from the others, so that those are small.
   struct RareParts {
     /// What is shared by the reactions that outdate what interceptors have made of it.
     var outdatingKeys: [ReactionKey] = []
-    /// The batches that it releases when it is let go, and which filling of them.
+    /// The batches that it releases when it is released, and which filling of them.
     var releasing: [(interceptor: Int, generation: Int)] = []
     /// How often each reactor has requeued it.
     var requeues: [Int: Int] = [:]
@@ -80,39 +126,39 @@ struct ManagerState<Payload> {
     var verdicts: [(reactor: Int, answer: ReactionAnswer)] = []
   }
 
-  /// How the end came; a later one only makes it stricter.
+  /// How the end came. A later end only makes it stricter.
   enum Closing {
-    /// What executes may end by itself.
+    /// Attempts under way may end by themselves.
     case stoppedWithGrace
     case stopped, released
   }
 
-  /// Something that happened, for those who watch.
-  typealias Entry = (payload: Payload, attempt: Int, notice: ManagerNotice)
+  /// Something that happened, for events.
+  typealias Entry = (payload: Payload, attempt: Int, content: ManagedEvent.Content)
 
   let interceptorCount: Int
   let reactors: [ReactorConfiguration]
 
   var jobs: [Int: Job] = [:]
   var rareParts: [Int: RareParts] = [:]
-  /// Those that were started and are not gone.
+  /// How many tasks and groups are no longer pending, and not gone.
   var activeCount = 0
   var closing: Closing?
   var effects = ManagerEffects<Payload>()
 
   // Interception
   var line = TaskLine()
-  /// The number of the one who asks the interceptors; nil if nobody does.
+  /// The number of the drain, which asks the interceptors; nil if there is none.
   var drain: Int?
-  /// The task that they are asked about.
+  /// The task that it asks about.
   var intercepted: Int?
-  /// It was cancelled, and so is the one who asks.
+  /// That task was cancelled, and the drain with it.
   var drainIsCancelled = false
   var batches: [HeldBatch]
 
   // Execution
   var ready = TaskLine()
-  /// For how many of those that are ready the engine has been told that something can run.
+  /// For how many ready tasks the engine has been told that they can run.
   var tickets = 0
   /// Suspended by the user.
   var isSuspended = false
@@ -124,18 +170,18 @@ struct ManagerState<Payload> {
   var running: [ReactionKey: Int] = [:]
   /// When the last reaction of a key ended that had its tasks requeued.
   var lastRequeues: [ReactionKey: (end: Int, delay: Duration)] = [:]
-  /// When the last of those ended whose tasks are intercepted again.
+  /// When the last reaction ended whose tasks are intercepted again.
   var lastReinterception = 0
   var sweepsAt = 64
-  /// How many of the reactions that are under way suspend the queue.
+  /// How many reactions under way suspend the queue.
   var suspendingCount = 0
-  /// Tasks whose attempt has failed, while it is not known whether a reactor that suspends the queue reacts.
+  /// Tasks whose attempt has failed, while a reactor that suspends the queue may want to react.
   var suspendingConclusions: Set<Int> = []
 
-  // Watching
-  /// Whether anybody watches. Otherwise nothing is noted.
+  // Events
+  /// Whether there are streams. Otherwise nothing is noted.
   var isObserved = false
-  /// What has happened and was not told yet.
+  /// What has happened and was not delivered yet.
   var outbox = Outbox<Entry>()
 
   /// Numbers of timers, drains, reactions and places in batches.
@@ -160,46 +206,51 @@ struct ManagerState<Payload> {
     return effects
   }
 
-  /// Whether nothing that was started is left.
+  /// Whether no started task is left.
   var isIdle: Bool { activeCount == 0 && reactions.isEmpty }
 
-  // MARK: - Inputs
+  mutating func noteIdle() {
+    if isIdle { effects.isIdle = true }
+  }
 
-  /// A task was added. False if none is taken any more.
+  mutating func note(_ job: Job, _ content: @autoclosure () -> ManagedEvent.Content) {
+    if isObserved { outbox.append((job.payload, job.attempt, content())) }
+  }
+
+  // MARK: - On the way
+
+  /// A task was added. Returns false if no more tasks are taken.
   mutating func add(_ id: Int, _ payload: Payload, delay: Duration? = nil, timeout: Duration? = nil) -> Bool {
     guard closing == nil else { return false }
-    let job = Job(payload: payload, delay: delay, timeout: timeout)
+    let job = Job(payload, delay: delay, timeout: timeout)
     jobs[id] = job
     note(job, .added)
     return true
   }
 
-  /// A task that was added too late has settled. Those who watch hear of it all the same.
+  /// A task that was not taken has settled.
   mutating func refused(_ payload: Payload, outcome: Outcome<any Sendable>) {
-    note(Job(payload: payload), .added)
-    note(Job(payload: payload), .finished(outcome))
+    note(Job(payload), .added)
+    note(Job(payload), .finished(outcome))
   }
 
-  /// It was started. False if it is not here any more.
+  /// It was started. Returns false if it was before, or has ended.
   mutating func start(_ id: Int) -> Bool {
-    guard var job = jobs[id], job.phase == .pending else { return false }
-    job.isStarted = true
+    guard let job = jobs[id], case .pending(let delay) = job.phase else { return false }
     activeCount += 1
     note(job, .started)
-    if let delay = job.delay, delay > .zero {
-      job.phase = .delayed(isRequeued: false)
-      job.timer = nextNumber()
-      effects.actions.append(.setTimer(job.payload, number: job.timer, delay))
-      jobs[id] = job
-    } else {
-      enter(id, job)
-    }
+    enter(id, job, after: delay ?? .zero)
     return true
   }
 
-  /// Sends a task on its way: to the interceptors, or to its turn.
-  mutating func enter(_ id: Int, _ job: Job) {
-    if job.needsInterception, interceptorCount > 0 {
+  /// Sends a task on its way: to a timer, to the interceptors, or to its turn.
+  mutating func enter(_ id: Int, _ job: Job, after delay: Duration = .zero) {
+    if delay > .zero {
+      let timer = nextNumber()
+      jobs[id] = job
+      jobs[id]?.phase = .delayed(timer: timer)
+      effects.actions.append(.setTimer(job.payload, number: timer, delay))
+    } else if job.interception == .needed, interceptorCount > 0 {
       waitForInterceptors(id, job, isUrgent: job.isUrgent)
     } else {
       makeReady(id, job, isUrgent: job.isUrgent)
@@ -207,9 +258,8 @@ struct ManagerState<Payload> {
   }
 
   mutating func makeReady(_ id: Int, _ job: Job, isUrgent: Bool) {
-    var job = job
-    job.phase = .ready
     jobs[id] = job
+    jobs[id]?.phase = .ready
     note(job, .queued)
     if ready.isSparse {
       let jobs = jobs
@@ -219,64 +269,143 @@ struct ManagerState<Payload> {
     issueTickets()
   }
 
-  /// A timer is up.
+  /// A timer is due.
   mutating func timerFired(_ id: Int, number: Int) {
-    guard var job = jobs[id], job.timer == number, number != 0 else { return }
-    job.timer = 0
+    guard let job = jobs[id], job.timer == number else { return }
     switch job.phase {
     case .delayed:
       enter(id, job)
-    case .executing:
-      jobs[id] = job
+    case .executing(var execution):
+      execution.timer = nil
+      jobs[id]?.phase = .executing(execution)
       // Before the cancel, which may end the work at once.
       settle(id, .failed(.timedOut))
-      cancelOperation(id)
+      if !execution.isCancelled { effects.actions.append(.cancelOperation(job.payload)) }
     case .pending, .waiting, .intercepting, .held, .ready, .concluding, .reacting, .settling:
-      jobs[id] = job
+      preconditionFailure("The timer of a task fired in the phase \(job.phase), which has none.")
     }
   }
 
-  /// It shall not run any more. Returns whether its handle can settle at once; if not, its operation is being cancelled, and
-  /// it settles when that has ended.
+  // MARK: - The end of one
+
+  /// It was cancelled. Returns whether its handle can settle at once; if not, the handle settles
+  /// when the operation, which is being cancelled, has ended.
   mutating func cancel(_ id: Int) -> Bool {
-    guard let phase = jobs[id]?.phase else { return true }
-    switch phase {
-    case .executing:
-      cancelOperation(id)
+    guard let job = jobs[id] else { return true }
+    switch job.phase {
+    case .executing(var execution):
+      guard !execution.isCancelled else { return false }
+      execution.isCancelled = true
+      jobs[id]?.phase = .executing(execution)
+      effects.actions.append(.cancelOperation(job.payload))
       return false
     case .settling:
-      // Whoever settles it is on the way; the handle knows that it is cancelled.
+      // Another thread is about to settle the handle, which knows that it is cancelled.
       return false
     case .pending, .delayed, .waiting, .intercepting, .held, .ready, .concluding, .reacting:
-      withdraw(id)
-      jobs[id]?.phase = .settling
+      withdraw(id, job)
       return true
     }
   }
 
-  /// Its handle has settled, and everybody who waited for it has been told.
+  /// Decides the outcome.
+  mutating func settle(_ id: Int, _ settlement: Settlement) {
+    guard let job = jobs[id], !job.isSettling else { return }
+    withdraw(id, job)
+    effects.actions.append(.settle(job.payload, settlement))
+  }
+
+  /// Takes a task out of whatever it waits for. From now on its handle settles, or has settled.
+  private mutating func withdraw(_ id: Int, _ job: Job) {
+    var rest = Rest.handle
+    switch job.phase {
+    case .pending:
+      // Until its observers have been told it is something to wait for.
+      activeCount += 1
+    case .delayed(let timer):
+      effects.actions.append(.dropTimer(job.payload, number: timer))
+    case .waiting:
+      line.left()
+    case .intercepting:
+      if intercepted == id { cancelInterception() }
+    case .held(let interceptor, _):
+      leaveBatch(interceptor)
+    case .ready:
+      ready.left()
+    case .executing(let execution):
+      if let timer = execution.timer { effects.actions.append(.dropTimer(job.payload, number: timer)) }
+      rest = .handleAndOperation
+    case .reacting:
+      leaveReactions(id)
+    case .concluding, .settling:
+      break
+    }
+    jobs[id]?.phase = .settling(rest)
+  }
+
+  /// Its handle has settled, and all observers have been told.
   ///
-  /// - Parameter outcome: how; asked for if somebody watches.
+  /// - Parameter outcome: how; asked for if there are streams.
   mutating func announced(_ id: Int, outcome: @autoclosure () -> Outcome<any Sendable> = .cancelled) {
     guard let job = jobs[id] else { return }
-    // Somebody else has settled it: what it was going to do is not needed any more.
-    if job.phase != .settling {
-      withdraw(id)
-      if job.phase == .executing { cancelOperation(id) }
-      jobs[id]?.phase = .settling
+    if !job.isSettling {
+      // The user has settled the handle: what the task was going to do is not needed.
+      withdraw(id, job)
+      if case .executing(let execution) = job.phase, !execution.isCancelled {
+        effects.actions.append(.cancelOperation(job.payload))
+      }
     }
     note(job, .finished(outcome()))
     if jobs[id]?.isUnderWay == true {
-      jobs[id]?.isAnnounced = true
+      jobs[id]?.phase = .settling(.operation)
     } else {
       remove(id)
     }
   }
 
-  /// The handle of one that nobody has started was released.
+  mutating func remove(_ id: Int) {
+    guard let job = jobs.removeValue(forKey: id) else { return }
+    effects.gone.append(job.payload)
+    if let rare = rareParts.removeValue(forKey: id) { effects.goneAnswers += rare.verdicts.map(\.answer) }
+    activeCount -= 1
+    noteIdle()
+  }
+
+  /// The handle of a pending task was released.
   mutating func forget(_ id: Int) -> Payload? {
     guard let job = jobs[id], !job.isStarted else { return nil }
     note(job, .dropped)
     return jobs.removeValue(forKey: id)?.payload
+  }
+
+  // MARK: - All of them
+
+  /// A group of tasks was started. It counts as one until it has settled.
+  mutating func groupStarted() { activeCount += 1 }
+
+  mutating func groupEnded() {
+    activeCount -= 1
+    noteIdle()
+  }
+
+  /// Takes no more tasks, and asks no more interceptors and reactors.
+  ///
+  /// - Returns: the tasks that the caller cancels, in the order in which they were added: all, or
+  ///   with a grace all but those whose attempt has started. None if the manager was released: then
+  ///   attempts under way end normally, and everything else settles here.
+  mutating func close(_ closing: Closing) -> [Payload] {
+    if self.closing != .released, closing != .stoppedWithGrace || self.closing == nil { self.closing = closing }
+    for number in reactions.keys.sorted() { endReaction(number) }
+    var cancelled: [Payload] = []
+    for (id, job) in jobs.sorted(by: { $0.key < $1.key }) {
+      switch job.phase {
+      case .executing, .concluding, .settling:
+        if closing == .stopped { cancelled.append(job.payload) }
+      case .pending, .delayed, .waiting, .intercepting, .held, .ready, .reacting:
+        if closing == .released { settle(id, .failed(.managerReleased)) } else { cancelled.append(job.payload) }
+      }
+    }
+    noteIdle()
+    return cancelled
   }
 }

@@ -1,9 +1,10 @@
 import CompositeOperations
 
-/// Tasks that wait for their turn: first those that were requeued, then the others, each in the order in which they came.
+/// Tasks that wait for their turn: first the requeued ones, then the others, each in the order in
+/// which they came.
 ///
-/// Those that leave before their turn stay in it as empty places, which whoever takes the next one recognises, until there are
-/// many of them.
+/// A task that leaves before its turn leaves an empty place, which the caller recognizes when it
+/// takes the place, or when there are many of them.
 struct TaskLine {
   private var urgent = HeadedQueue<Int>()
   private var normal = HeadedQueue<Int>()
@@ -21,10 +22,10 @@ struct TaskLine {
 
   mutating func popFirst() -> Int? { urgent.popFirst() ?? normal.popFirst() }
 
-  /// One has left before its turn.
+  /// A task has left before its turn.
   mutating func left() { emptyCount += 1 }
 
-  /// What was taken was an empty place.
+  /// The place that was taken was empty.
   mutating func tookEmptyPlace() { emptyCount -= 1 }
 
   /// Whether so many places are empty that it is worth looking at all of them.
@@ -36,4 +37,45 @@ struct TaskLine {
     normal.keep(where: isWaiting)
     emptyCount = 0
   }
+}
+
+/// What one interceptor holds, in the order in which it was held.
+///
+/// A task that leaves, leaves an empty place: it is no longer held under the number of the place.
+struct HeldBatch {
+  typealias Place = (id: Int, number: Int)
+
+  private var places = HeadedQueue<Place>()
+  /// How many are held.
+  private(set) var count = 0
+  /// How often it was empty before what it holds now.
+  private(set) var generation = 0
+
+  mutating func append(_ place: Place) {
+    if count == 0 { generation += 1 }
+    places.append(place)
+    count += 1
+  }
+
+  /// A task has left: it was cancelled, or released by itself.
+  mutating func left() { count -= 1 }
+
+  /// Takes up to `maxCount` out.
+  ///
+  /// - Parameter isHeld: whether a place is not empty.
+  mutating func take(_ maxCount: Int, where isHeld: (Place) -> Bool) -> [Place] {
+    var taken: [Place] = []
+    while count > 0, taken.count < maxCount, let place = places.popFirst() {
+      guard isHeld(place) else { continue }
+      taken.append(place)
+      count -= 1
+    }
+    if count == 0 { places = HeadedQueue() }
+    return taken
+  }
+
+  /// Whether so many places are empty that it is worth looking at all of them.
+  var isSparse: Bool { places.count >= 32 && places.count > 4 * count }
+
+  mutating func compact(where isHeld: (Place) -> Bool) { places.keep(where: isHeld) }
 }

@@ -13,7 +13,7 @@ enum Managed {
   static func manager(interceptors count: Int = 0, in queue: OperationQueue? = nil) -> OperationManager {
     OperationManager(
       operationQueue: queue,
-      interceptors: (0..<count).map { _ in .intercepting(EmptyTask.self) { _, _ in .execute } })
+      interceptors: (0..<count).map { _ in AnyInterceptor.intercepting(EmptyTask.self) { _, _ in .execute } })
   }
 
   /// Adds `count` tasks one by one, and waits until all have settled.

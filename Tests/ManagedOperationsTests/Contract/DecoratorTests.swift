@@ -9,8 +9,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Whatever ships leaves the same trace by itself and inside a decorator: nothing is known of it that the public protocols
-/// do not say.
+/// Each interceptor and reactor of the library leaves the same trace by itself and inside a decorator: the
+/// manager knows nothing of it but the requirements of the public protocols.
 @Suite("6 Interceptors and reactors inside others", .timeLimit(.minutes(30))) struct DecoratorTests {
   /// A manager with its clock, and what happens to its tasks.
   private struct Stage {

@@ -77,7 +77,7 @@ import Testing
     #expect(executing.outcome?.value == 5)
   }
 
-  @Test func blockingCompletion_holdsNobodyUp() async {
+  @Test func blockingCompletion_holdsUpNoOtherTask() async {
     let manager = OperationManager(clock: ManualClock())
     let release = Gate()
     let blocked = Gate()

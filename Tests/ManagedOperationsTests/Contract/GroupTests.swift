@@ -137,7 +137,7 @@ import Testing
     #expect(outcomes[1].isCancelled)
   }
 
-  @Test func group_ofAShutDownManager_hasOutcomesAllTheSame() async throws {
+  @Test func group_ofAStoppedManager_hasOutcomesAllTheSame() async throws {
     let manager = OperationManager(clock: ManualClock())
     await manager.stop()
     let outcomes = try await manager.run(contentsOf: (0..<3).map { Number($0) }, inOrder: true)

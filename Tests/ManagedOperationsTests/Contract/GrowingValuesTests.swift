@@ -59,19 +59,19 @@ import Testing
 
   @Test func managedEvents_carryWhatTheirKindHas() {
     let contents: [ManagedEvent.Content] = [
-      .added, .started, .held(by: "A"), .released(by: "B"), .queued, .attemptStarted, .attemptEnded(.success(1)),
-      .reacting(by: "C", key: "k"), .joinedReaction(of: "D", key: nil), .requeued(after: .seconds(2)),
+      .added, .started, .held(interceptor: 0), .released(interceptor: 1), .queued, .attemptStarted,
+      .attemptEnded(.success(1)),
+      .reacting(reactor: 0, key: "k"), .joinedReaction(reactor: 1, key: nil), .requeued(after: .seconds(2)),
       .finished(.cancelled), .dropped,
     ]
     let events = contents.map {
-      ManagedEvent(content: $0, taskID: 1, taskDescription: "T", attempt: 1)
+      ManagedEvent(content: $0, taskID: 1, taskDescription: "T", attempt: 1, participant: nil)
     }
     #expect(
       events.map(\.kind) == [
         .added, .started, .held, .released, .queued, .attemptStarted, .attemptEnded, .reacting, .joinedReaction,
         .requeued, .finished, .dropped,
       ])
-    #expect(events.map(\.participant) == [nil, nil, "A", "B", nil, nil, nil, "C", "D", nil, nil, nil])
     #expect(events.compactMap(\.reactionKey) == ["k"] && events[7].reactionKey == "k")
     #expect(events.compactMap(\.delay) == [.seconds(2)] && events[9].delay == .seconds(2))
     #expect(events.compactMap { $0.outcome.map { "\($0)" } } == ["success(1)", "cancelled"])

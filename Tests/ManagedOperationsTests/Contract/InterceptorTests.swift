@@ -133,7 +133,7 @@ import Testing
     #expect(await settled(handles[1]).value == 1)
   }
 
-  @Test func batch_forSomeOnly_holdsNoOthers_whoeverAsks() async throws {
+  @Test func batch_forSomeOnly_holdsNoOthers_forAnyCaller() async throws {
     let batch = BatchInterceptor.batch(where: { ($0 as? Number)?.number == 1 })
     for (number, command) in [(1, InterceptCommand.hold), (2, .pass)] {
       var task = Number(number)
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(
-    "Another question to the rate limit before the task is held, as after a timeout, leaves nobody waiting for ever")
+    "Another question to the rate limit before the task is held, as after a timeout, leaves no task waiting for ever")
   func rateLimit_askedAboutAnotherMeanwhile_releasesTheTask() async {
     let clock = ManualClock()
     let limit = AnyInterceptor.rateLimit(tokens: 1, per: .seconds(4), clock: clock)

@@ -3,7 +3,7 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-/// What belongs to the user is released under no lock of the manager's: these errors would wait for it for ever.
+/// The user's objects are released under no lock of the manager: these errors would deadlock on it.
 @Suite("6 Errors of the user's", .timeLimit(.minutes(30))) struct UserErrorTests {
   /// Uses the manager when it goes.
   private final class BusyError: Error {
@@ -53,7 +53,7 @@ import Testing
     await released.wait()
   }
 
-  @Test("An answer that does not matter any more, since the task was cancelled while another reactor reacted")
+  @Test("An answer that no longer matters, since the task was cancelled while another reactor reacted")
   func answer_ofACancelledTask() async {
     let released = Gate()
     let weakManager = Locked<OperationManager?>(nil)

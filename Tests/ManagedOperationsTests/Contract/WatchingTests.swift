@@ -80,4 +80,40 @@ import Testing
     }
     #expect(last == ["dropped"])
   }
+
+  @Test func events_nameTheirParticipant_asItWasWritten() async {
+    let isReacting = Gate()
+    let goOn = Gate()
+    let manager = OperationManager(
+      interceptors: [.batch(maxCount: 2)],
+      reactors: [
+        .retrying(where: { _ in false }),
+        .reacting(to: Scripted<Int>.self, key: { _ in "k" }, when: { outcome, _ in outcome.error != nil }) { _ in
+          isReacting.open()
+          await goOn.wait()
+          return .deliver
+        },
+      ], clock: ManualClock())
+    let events = manager.events()
+    let group = manager.add(contentsOf: (0..<2).map { _ in Scripted<Int> { _ in failing(TestError.first) } })
+    await isReacting.wait()
+    await until(group.handles.allSatisfy { $0.state == .reacting })
+    goOn.open()
+    await manager.waitUntilIdle()
+    var named: [String] = []
+    for await event in events {
+      if let participant = event.participant {
+        named.append("\(event.kind) \(participant) \(event.reactionKey ?? "")")
+        if event.kind == .joinedReaction {
+          #expect("\(event)".hasSuffix("waits for .reacting(to: Scripted<Int>.self) for “k”"))
+        }
+      }
+      if named.count == 4 { break }
+    }
+    #expect(
+      Set(named) == [
+        "held .batch ", "released .batch ", "reacting .reacting(to: Scripted<Int>.self) k",
+        "joinedReaction .reacting(to: Scripted<Int>.self) k",
+      ])
+  }
 }

@@ -117,7 +117,7 @@ private struct SecretServer {
   }
 
   @Test func requestsWithTheirOwnToken_areRefreshedWithoutAnInterceptor() async throws {
-    // Nobody makes the request ready again: cookies may have changed, or the server's mind.
+    // No interceptor changes the request: its cookies may have changed, or the server's mind.
     try await withServer { server in
       let allowed = Locked(0)
       server.route("/", HTTPRoute { _ in allowed.current > 0 ? .ok() : .status(401) })

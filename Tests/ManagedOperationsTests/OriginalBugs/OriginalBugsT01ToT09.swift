@@ -124,7 +124,7 @@ struct OriginalBugsT01ToT09 {
   }
 
   @Test("T3 A slow interceptor blocks neither adding nor cancelling nor looking")
-  func t03_slowInterceptor_blocksNobody() async {
+  func t03_slowInterceptor_blocksNoCaller() async {
     let asked = Gate()
     let answers = Gate()
     let manager = OperationManager(
@@ -184,8 +184,8 @@ struct OriginalBugsT01ToT09 {
     #expect(recorder.events == [1, 2])
   }
 
-  @Test("T6 When the manager goes, everybody is told")
-  func t06_releasedManager_everybodyIsTold() async {
+  @Test("T6 When the manager is released, every handle settles")
+  func t06_releasedManager_everyHandleSettles() async {
     let clock = ManualClock()
     let reacting = Gate()
     var manager: OperationManager? = OperationManager(
@@ -210,7 +210,7 @@ struct OriginalBugsT01ToT09 {
     }
   }
 
-  @Test("T7 An interceptor can not change the type of a task, and a result is the task's own")
+  @Test("T7 An interceptor cannot change the type of a task, and a result is the task's own")
   func t07_typesAreKept() async throws {
     let manager = OperationManager(
       interceptors: [

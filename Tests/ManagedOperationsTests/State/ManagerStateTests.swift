@@ -52,7 +52,7 @@ struct ManagerStateTests {
     }
   }
 
-  @Test("Held tasks go before the one that releases them, each batch by itself; others stay")
+  @Test("Held tasks go before the task that releases them, each batch by itself; others stay")
   func release_ownBatchOnly_inOrder() {
     var state = State(interceptorCount: 2)
     started(5, in: &state)
@@ -200,13 +200,13 @@ struct ManagerStateTests {
     intercept(.execute, "new")
     intercept(.discard, "new")
     #expect(claimAll(&state) == [2, 3])
-    #expect(state.jobs[4]?.phase == .settling)
+    #expect(state.jobs[4]?.phase == .settling(.handle))
     intercept(.hold, "new")
     #expect(state.heldCount == 1)
   }
 
-  @Test("Shut down, no attempt starts any more, though the manager was suspended or reacting")
-  func shutDown_claimsNothing() {
+  @Test("After a stop no attempt starts, though the manager was suspended or reacting")
+  func stopped_claimsNothing() {
     var state = State(reactors: [ReactorConfiguration(suspendsQueue: true)])
     started(3, in: &state)
     #expect(state.claim()?.id == 1)
@@ -272,7 +272,7 @@ struct ManagerStateTests {
     }
   }
 
-  @Test("Keys of reactions that matter to no attempt any more are forgotten")
+  @Test("Keys of reactions that no longer matter to an attempt are forgotten")
   func keys_areForgotten() {
     var state = State(reactors: [ReactorConfiguration()])
     for id in 1...1_000 {
@@ -291,7 +291,7 @@ struct ManagerStateTests {
     #expect(state.isIdle)
   }
 
-  @Test("What is cancelled before its turn leaves its place, though nobody takes any", arguments: [0, 1])
+  @Test("A task that is cancelled before its turn leaves its place, though no place is taken", arguments: [0, 1])
   func cancel_inALine_leavesIt(interceptorCount: Int) {
     var state = State(interceptorCount: interceptorCount)
     state.setSuspended(true)

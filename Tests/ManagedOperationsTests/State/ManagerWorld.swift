@@ -9,7 +9,7 @@ struct ManagerWorld {
   enum Pending {
     case action(ManagerEffects<Int>.Action)
     case ticket
-    /// The one who asks the interceptors comes for the next task.
+    /// The drain asks for the next task.
     case drain(Int)
     /// The interceptors have been asked about a task.
     case answer(Int, drain: Int)

@@ -34,8 +34,8 @@ struct ManagerRaceTests {
     await manager.waitUntilIdle()
     #expect(spies.allSatisfy { $0.count == 1 })
     #expect(manager.heldTaskCount == 0)
-    // Whoever settled a task that nobody had started, or ended a reaction, may be about to give it up; what is forgotten
-    // stays for ever.
+    // Another thread may be about to give up a task that it settled before its start, or a reaction that it
+    // ended. What is forgotten stays for ever.
     await until(manager.core.withLock { $0.state.jobs.isEmpty && $0.reactionTasks.isEmpty })
   }
 
@@ -63,7 +63,7 @@ struct ManagerRaceTests {
         { handles[round % 4].cancel() },
         { batch.flush() })
       for handle in handles { _ = handle.state }
-      // What is left over waits for somebody to flush.
+      // The rest waits to be flushed.
       while handles.contains(where: { $0.outcome == nil }) {
         batch.flush()
         await Task.yield()
@@ -116,7 +116,7 @@ struct ManagerRaceTests {
     }
   }
 
-  @Test("A shutdown, and tasks everywhere on their way") func shutdown_whileWorking_everythingSettles() async {
+  @Test("A stop, and tasks everywhere on their way") func stop_whileWorking_everythingSettles() async {
     for round in 0..<Self.rounds / 2 {
       let batch = BatchInterceptor.batch(maxCount: 3, maxAge: .microseconds(50))
       let manager = OperationManager(

@@ -1,11 +1,11 @@
 import CompositeOperations
 import Foundation
 
-// Attempts: what the engine asks for, and tells.
+// Attempts and reactions: what the engine asks for, and tells.
 
 extension ManagerCore {
-  /// The engine runs attempts. It is handed tickets, each of which means that one more task can execute; which one it is
-  /// decides the state machine when there is room for it.
+  /// Makes the engine, which runs attempts. A ticket tells it that one more task can execute; the
+  /// state machine decides which one when the engine has room for it.
   func makeEngine(operationQueue: OperationQueue?) -> DrivenOperation<Void> {
     let driver = DrivenOperation<Void>.Driver(
       didStart: { _ in },
@@ -31,13 +31,13 @@ extension ManagerCore {
   }
 
   private func makeAttempt() -> (Operation, tag: Int)? {
-    var claimed: (id: Int, payload: AnyManagedJob)?
+    var claimed: (id: Int, payload: any AnyManagedJob)?
     input { claimed = $0.claim() }
     guard let (id, job) = claimed else { return nil }
     do {
       return (try job.makeOperation(in: self), id)
     } catch {
-      // What the attempt before failed with, if it did so too, is released outside of the lock.
+      // The failure of the attempt before is released outside of the lock.
       var failure: (any Error)? = error
       withLock { _ in job.fail(with: &failure) }
       let tickets = attemptDidSettle(id)
@@ -73,12 +73,47 @@ extension ManagerCore {
     get { withLock(\.width) }
     set {
       withLock { $0.width = newValue }
-      // The latest one, if it is set by several threads at once.
+      // The latest one, if several threads set it at once.
       var width: Int?
       repeat {
         width = self.width
         engine.width = width ?? .max
       } while self.width != width
     }
+  }
+
+  // MARK: - Reactions
+
+  func startReaction(_ number: Int, of reactor: Int, key: String?, to job: any AnyManagedJob, attempt: Int) {
+    let context = ReactionContext(
+      taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
+      outcome: job.lastOutcome ?? .cancelled, key: key)
+    let timer = reactorConfigurations[reactor].timeout.map { timeout in
+      timekeeper.after(timeout) { [weak self] in self?.input { $0.reactionEnded(number, .timedOut) } }
+    }
+    let task = Task.detached { [self, reactor = reactors[reactor]] in
+      let answer: ReactionAnswer
+      do {
+        answer = .answered(try await reactor.react(to: context))
+      } catch {
+        answer = .threw(error)
+      }
+      input { $0.reactionEnded(number, answer) }
+    }
+    let isNeeded = withLock { storage in
+      guard storage.state.reactions[number] != nil else { return false }
+      storage.reactionTasks[number] = (task, timer)
+      return true
+    }
+    if !isNeeded { end((task, timer)) }
+  }
+
+  func cancelReaction(_ number: Int) {
+    if let reaction = withLock({ $0.reactionTasks.removeValue(forKey: number) }) { end(reaction) }
+  }
+
+  private func end(_ reaction: (task: Task<Void, Never>, timer: Timekeeper.Timer?)) {
+    reaction.task.cancel()
+    if let timer = reaction.timer { timekeeper.cancel(timer) }
   }
 }

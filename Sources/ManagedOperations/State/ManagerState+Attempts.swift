@@ -1,9 +1,106 @@
-// Reactions: who waits for which, and what their answers lead to.
+import CompositeOperations
+
+// Turns, attempts and reactions.
 
 extension ManagerState {
+  var mayExecute: Bool { closing == nil && !isSuspended && suspendingCount == 0 && suspendingConclusions.isEmpty }
+
+  /// Tells the engine how many more tasks can execute. Tickets that it used while nothing might
+  /// execute are issued again.
+  mutating func issueTickets() {
+    guard mayExecute, tickets < ready.count else { return }
+    effects.tickets += ready.count - tickets
+    tickets = ready.count
+  }
+
+  /// The engine has room for a task. Nil if there is none: it was cancelled, or nothing may execute
+  /// now.
+  mutating func claim() -> (id: Int, payload: Payload)? {
+    tickets -= 1
+    guard mayExecute, let id = ready.popFirst() else { return nil }
+    guard var job = jobs[id], job.phase == .ready else {
+      ready.tookEmptyPlace()
+      return nil
+    }
+    guard !isOutdated(id, job) else {
+      askAgain(id, job)
+      return nil
+    }
+    tick += 1
+    job.attempt += 1
+    job.startTick = tick
+    var execution = Execution()
+    if let timeout = job.timeout {
+      let timer = nextNumber()
+      execution.timer = timer
+      effects.actions.append(.setTimer(job.payload, number: timer, timeout))
+    }
+    job.phase = .executing(execution)
+    jobs[id] = job
+    note(job, .attemptStarted)
+    return (id, job.payload)
+  }
+
+  /// The operation of the attempt is known. Returns whether it has to be cancelled.
+  func isToBeCancelled(_ id: Int) -> Bool {
+    switch jobs[id]?.phase {
+    case .executing(let execution): execution.isCancelled
+    case .settling: true
+    case nil, .pending, .delayed, .waiting, .intercepting, .held, .ready, .concluding, .reacting: false
+    }
+  }
+
+  /// The attempt has ended. Returns the reactors to ask, whose answers ``conclude(_:asks:)`` takes;
+  /// nil if there is none.
+  ///
+  /// - Parameter outcome: how; asked for if there are streams, or if a reactor suspends the queue.
+  mutating func attemptEnded(
+    _ id: Int, outcome: (Payload) -> Outcome<any Sendable> = { _ in .cancelled }
+  ) -> [Int]? {
+    guard let job = jobs[id] else { return nil }
+    switch job.phase {
+    case .executing(let execution):
+      if let timer = execution.timer { effects.actions.append(.dropTimer(job.payload, number: timer)) }
+      note(job, .attemptEnded(outcome(job.payload)))
+      let asked = execution.isCancelled ? [] : reactorsToAsk(about: id)
+      // In one step, for every attempt comes here.
+      jobs[id]?.phase = asked.isEmpty ? .settling(.handle) : .concluding
+      guard !asked.isEmpty else {
+        effects.actions.append(.settle(job.payload, .asLastAttempt))
+        return nil
+      }
+      // Until it is known whether one of them reacts, nothing starts that its reaction would hold
+      // back.
+      if asked.contains(where: { reactors[$0].suspendsQueue }), outcome(job.payload).error != nil {
+        suspendingConclusions.insert(id)
+      }
+      return asked
+    case .settling(.operation):
+      remove(id)
+    case .settling(.handleAndOperation):
+      jobs[id]?.phase = .settling(.handle)
+    case .pending, .delayed, .waiting, .intercepting, .held, .ready, .concluding, .reacting, .settling(.handle):
+      preconditionFailure("An attempt of task \(id) ended in the phase \(job.phase).")
+    }
+    return nil
+  }
+
+  private func reactorsToAsk(about id: Int) -> [Int] {
+    guard !reactors.isEmpty, closing == nil else { return [] }
+    let requeues = rareParts[id]?.requeues ?? [:]
+    return reactors.indices.filter { requeues[$0, default: 0] < reactors[$0].maxRequeues }
+  }
+
+  mutating func setSuspended(_ isSuspended: Bool) {
+    self.isSuspended = isSuspended
+    issueTickets()
+  }
+
+  // MARK: - Reactions
+
   /// The reactors have been asked about the end of an attempt.
   ///
-  /// - Parameter asks: those that want to react, each with what it shares its reactions by.
+  /// - Parameter asks: the reactors that want to react, each with what it shares its reactions by.
   mutating func conclude(_ id: Int, asks: [(reactor: Int, key: String?)]) {
     let mayHaveSuspended = suspendingConclusions.remove(id) != nil
     defer { if mayHaveSuspended { issueTickets() } }
@@ -26,8 +123,8 @@ extension ManagerState {
     decideIfComplete(id)
   }
 
-  /// From when what the attempt was made with is. Interceptors that are asked again after a reaction may have asked for it, a
-  /// token for example, long before the attempt started.
+  /// When the attempt got what it was made with. Interceptors that are asked again after a reaction
+  /// may have asked for that, a token for example, long before the attempt started.
   private func madeReady(_ job: Job, for reactor: Int) -> Int {
     reactors[reactor].reinterceptsOnRequeue ? job.interceptTick ?? job.startTick : job.startTick
   }
@@ -42,7 +139,7 @@ extension ManagerState {
     note(job, .reacting(reactor: reactor, key: key))
   }
 
-  /// A reactor has answered, or has had its time.
+  /// A reactor has answered, or its time has passed.
   mutating func reactionEnded(_ number: Int, _ answer: ReactionAnswer) {
     guard let reaction = endReaction(number) else { return }
     tick += 1
@@ -56,12 +153,12 @@ extension ManagerState {
       rareParts[id]?.verdicts.append((reaction.reactor, answer))
       decideIfComplete(id)
     }
-    // After them, so that those that are requeued come first.
+    // After them, so that requeued tasks come first.
     issueTickets()
     noteIdle()
   }
 
-  /// It is not under way any more.
+  /// It is no longer under way.
   @discardableResult
   mutating func endReaction(_ number: Int) -> RunningReaction? {
     guard let reaction = reactions.removeValue(forKey: number) else { return nil }
@@ -105,16 +202,12 @@ extension ManagerState {
     guard var job = jobs[id] else { return }
     note(job, .requeued(after: delay))
     job.isUrgent = true
-    job.needsInterception = reintercepts
-    guard delay > .zero else { return enter(id, job) }
-    job.phase = .delayed(isRequeued: true)
-    job.timer = nextNumber()
-    effects.actions.append(.setTimer(job.payload, number: job.timer, delay))
-    jobs[id] = job
+    job.interception = reintercepts ? .needed : .passed
+    enter(id, job, after: delay)
   }
 
-  /// A task does not wait for its reactions any more. One that is for it alone is cancelled; others go on, for whoever comes
-  /// next.
+  /// A task no longer waits for its reactions. A reaction for it alone is cancelled; others go on,
+  /// for later tasks of the key.
   mutating func leaveReactions(_ id: Int) {
     guard let open = rareParts[id]?.openReactions, !open.isEmpty else { return }
     rareParts[id]?.openReactions = []
@@ -126,11 +219,11 @@ extension ManagerState {
     noteIdle()
   }
 
-  /// Forgets ends of reactions before which nothing can have been made ready any more, now and then.
+  /// Now and then forgets ends of reactions that are older than all tasks.
   private mutating func sweep() {
     guard lastRequeues.count >= sweepsAt else { return }
     let oldest = jobs.values.lazy.compactMap { job in
-      job.interceptTick ?? (job.phase == .executing || job.phase == .concluding ? job.startTick : nil)
+      job.interceptTick ?? job.openAttempt
     }.min()
     lastRequeues = lastRequeues.filter { $0.value.end > oldest ?? .max }
     sweepsAt = max(64, 2 * lastRequeues.count)
