@@ -114,10 +114,15 @@ struct WorkflowState: Sendable {
   }
 
   /// Tells what happened to a task, in its latest attempt.
-  mutating func tell(_ kind: WorkflowEvent.Kind.Value, of task: Int, ending: WorkflowEvent.Content.Ending? = nil) {
+  ///
+  /// - Parameter ending: how it ended. Not evaluated if there is no observer.
+  mutating func tell(
+    _ kind: WorkflowEvent.Kind.Value, of task: Int,
+    ending: @autoclosure () -> WorkflowEvent.Content.Ending? = nil
+  ) {
     guard isObserved else { return }
     events.append(
-      WorkflowEvent.Content(kind: kind, task: task, attempt: nodes[task].attempt, ending: ending))
+      WorkflowEvent.Content(kind: kind, task: task, attempt: nodes[task].attempt, ending: ending()))
   }
 
   /// Tells that the whole workflow was reset or retried before the events of `body`, if that
