@@ -9,7 +9,7 @@ enum Help {
     photo, two samples are made up, which makes the workflow one of seven tasks:
 
       1 Create Project
-      2 Photo 1 Available     a condition: somebody has to fulfil it
+      2 Photo 1 Available     a condition: you fulfil it
       3 Upload Photo 1        after 1 and 2
       4 Photo 2 Available     a condition
       5 Upload Photo 2        after 1 and 4
@@ -41,11 +41,11 @@ enum Help {
       fulfill | reject                  CONDITION or all
       hold TASK PERCENT                 stop the task there, when it comes to that
       release                           TASK or all; let it go on
-      wait                              until nothing runs any more
+      wait                              until no task runs
       wait TASK STATE                   until it is pending, ready, executing, waiting, held, finished, failed or cancelled
       show                              print the table
       quit                              cancel what runs, and leave
-    A TASK is a name, such as Upload Photo 1, or its number in the table. A script ends when nothing can go on any more.
+    A TASK is a name, such as Upload Photo 1, or its number in the table. A script ends when nothing can go on.
 
     exit status:
       0    every task has finished

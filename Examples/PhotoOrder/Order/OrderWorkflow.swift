@@ -41,7 +41,8 @@ struct OrderWorkflow: Sendable {
     }
     self.photos = photos
     metadata = workflow.addCondition(TaskName.metadata, of: Metadata.self)
-    // As many prerequisites as there are photos: one is found by its key, the others are all that have none.
+    // As many prerequisites as there are photos: one is found by its key, the others are all that
+    // have none.
     receipt = workflow.add(
       TaskName.submit, keyed: ["metadata": metadata], unkeyed: uploads, requiredKeys: ["metadata"]
     ) { results in

@@ -1,6 +1,7 @@
 import WorkflowOperations
 
-/// How a task stands, as people see it: a condition that executes waits, and a task that was stopped is held.
+/// How a task stands, as people see it: a condition that executes waits, and a task that was
+/// stopped is held.
 enum Standing: String, CaseIterable, Sendable {
   case pending, ready, executing, waiting, held, finished, failed, cancelled
 

@@ -25,7 +25,8 @@ final class Desk {
 
   /// How much of the feed has come here.
   private var taken = 0
-  /// How the tasks stand after what has come here; pending and ready are one, for both have no event.
+  /// How the tasks stand after what has come here; pending and ready are one, for both have no
+  /// event.
   private var known: [AnyWorkflowTask.State]
   /// How often each task has started.
   private var attempts: [Int]
@@ -107,12 +108,14 @@ final class Desk {
   /// Whether what has come here tells how a task stands.
   func hasTold(_ task: Int) -> Bool { known[task] == Self.told(tasks[task].state) }
 
-  /// What can still happen by itself; nil if that cannot be told before more of the feed has come, which it will.
+  /// What can still happen by itself; nil if that cannot be told before more of the feed has come,
+  /// which it will.
   var situation: Situation? {
     let isRunning = order.workflow.isRunning
     let states = tasks.map(\.state)
     let standings = tasks.indices.map(standing)
-    // Read twice, for the states are read one after the other: what was the same both times was so at one moment.
+    // Read twice, for the states are read one after the other: what was the same both times was so
+    // at one moment.
     guard isUpToDate, states == tasks.map(\.state), states.map(Self.told) == known else { return nil }
     guard isRunning else { return feed.isBetweenRuns ? .ended : nil }
     let isMoving = standings.enumerated().contains { task, standing in

@@ -21,8 +21,8 @@ struct Notice: Sendable {
 
 /// Passes on everything that happens in a workflow, in order, across all of its runs.
 ///
-/// It is a delegate because an event stream ends with the run: what happens between two runs, such as a reset, would not
-/// be in one. The streams are there for what belongs to one run, its summary.
+/// It is a delegate because an event stream ends with the run: what happens between two runs, such
+/// as a reset, would not be in one. The streams are there for what belongs to one run, its summary.
 final class EventFeed: WorkflowDelegate {
   private struct State {
     var count = 0
@@ -76,13 +76,32 @@ final class EventFeed: WorkflowDelegate {
 
   // MARK: - WorkflowDelegate
 
-  func workflowDidStart(_ workflow: Workflow) {
+  func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) {
+    switch event.kind {
+    case .workflowStarted: started(workflow)
+    case .workflowFinished: ended("every task has finished")
+    case .workflowFailed: ended(text(of: event.error as? WorkflowError))
+    case .workflowCancelled: ended("cancelled")
+    case .workflowPaused: tell(.workflowEnded("pauses; there are tasks to start")) { $0.endedRuns += 1 }
+    case .started: tell(.started, event.task)
+    case .finished: tell(.finished, event.task)
+    case .failed: if let error = event.error { tell(.failed(error), event.task) }
+    case .cancelled: tell(.cancelled, event.task)
+    case .reset: tell(.reset, event.task)
+    case .retried: tell(.retried, event.task)
+    case .discarded: tell(.discarded(attempt: event.attempt), event.task)
+    default: break
+    }
+  }
+
+  private func started(_ workflow: Workflow) {
     let isNew = state.withLock { state in
       defer { state.isSummarizing = true }
       return !state.isSummarizing
     }
     if isNew {
-      // Made here the stream has everything of the run: the delegate is told before the streams are.
+      // Made here the stream has everything of the run: the delegate receives an event before the
+      // streams do.
       let events = workflow.events(bufferingPolicy: .unbounded)
       let summary = Task { await RunSummary(events) }
       state.withLock { $0.summaries.append(summary) }
@@ -90,39 +109,9 @@ final class EventFeed: WorkflowDelegate {
     tell(.workflowStarted) { $0.startedRuns += 1 }
   }
 
-  func workflowDidFinish(_ workflow: Workflow) { ended("every task has finished") }
-
-  func workflow(_ workflow: Workflow, didFailWith error: WorkflowError) {
-    let failed = error.failures.map(\.task.name).joined(separator: ", ")
-    ended(
-      error.blocked.isEmpty
-        ? "failed: \(failed)"
-        : "failed: \(failed); blocked by that: \(error.blocked.map(\.task.name).joined(separator: ", "))")
-  }
-
-  func workflowDidCancel(_ workflow: Workflow) { ended("cancelled") }
-
-  func workflowDidPause(_ workflow: Workflow) {
-    tell(.workflowEnded("pauses; there are tasks to start")) { $0.endedRuns += 1 }
-  }
-
-  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) { tell(.started, task) }
-
-  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { tell(.finished, task) }
-
-  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
-    tell(.failed(error), task)
-  }
-
-  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { tell(.cancelled, task) }
-
-  func workflow(_ workflow: Workflow, taskDidReset task: AnyWorkflowTask) { tell(.reset, task) }
-
-  func workflow(_ workflow: Workflow, taskDidRetry task: AnyWorkflowTask) { tell(.retried, task) }
-
-  func workflow(
-    _ workflow: Workflow, task: AnyWorkflowTask, didDiscardAttempt attempt: Int, outcome: Outcome<any Sendable>
-  ) {
-    tell(.discarded(attempt: attempt), task)
+  private func text(of error: WorkflowError?) -> String {
+    let failed = error?.failures.map(\.task.name).joined(separator: ", ") ?? ""
+    let blocked = error?.blocked.map(\.task.name).joined(separator: ", ") ?? ""
+    return blocked.isEmpty ? "failed: \(failed)" : "failed: \(failed); blocked by that: \(blocked)"
   }
 }

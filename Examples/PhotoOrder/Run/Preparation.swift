@@ -14,7 +14,7 @@ struct Preparation {
 
   private static let automatic = "start all\nfulfill all\nwait"
 
-  /// - Parameter hasKeys: whether somebody could press keys.
+  /// - Parameter hasKeys: whether a user can press keys.
   init(_ options: Options, hasKeys: Bool) throws(UsageError) {
     for (index, path) in options.photos.enumerated() { _ = try Photo(number: index + 1, path: path) }
     hasSamples = options.photos.isEmpty

@@ -27,7 +27,7 @@ enum Command: Equatable, Sendable {
   }
 
   case act(Action, Target)
-  /// Goes on when nothing runs any more.
+  /// Goes on when no task runs.
   case waitForEnd
   /// Goes on when the task at this place stands so.
   case wait(Int, Standing)

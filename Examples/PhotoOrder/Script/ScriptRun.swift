@@ -6,7 +6,7 @@ struct ScriptRun {
     /// It goes on when something has happened.
     case waits
     case ended
-    /// It waits for something that can not happen any more.
+    /// It waits for something that can no longer happen.
     case failed(String)
   }
 

@@ -42,8 +42,8 @@ struct OrderTable {
 
   private static let barWidth = 10
 
-  /// The heading and the rows, none wider than `width`, and no more of them than `height`: if there is no room for all,
-  /// those around the chosen one.
+  /// The heading and the rows, none wider than `width`, and no more of them than `height`: if there
+  /// is no room for all, those around the chosen one.
   func lines(width: Int, height: Int = .max) -> [String] {
     let nameWidth = rows.map(\.name.count).max() ?? 0
     let heading =

@@ -8,9 +8,10 @@ protocol View: AnyObject {
   func show(_ table: OrderTable)
   /// The table has changed.
   func update(_ table: OrderTable, title: String)
-  /// What was drawn is not where it was: the window has another size, or something else was on the screen.
+  /// What was drawn is not where it was: the window has another size, or something else was on the
+  /// screen.
   func startAnew()
-  /// Nothing changes any more; lines follow.
+  /// Nothing changes from now on; lines follow.
   func end()
 }
 
@@ -62,7 +63,8 @@ final class LiveView: View {
 
   func update(_ table: OrderTable, title: String) {
     let (width, height) = size()
-    // One less each: a character in the last column, or a line feed on the last line, may move everything.
+    // One less each: a character in the last column, or a line feed on the last line, may move
+    // everything.
     func clip(_ text: String) -> String { String(text.prefix(width - 1)) }
     let tail = [clip(message)] + (height < 12 ? [] : keys.map(clip))
     let lines =
@@ -77,7 +79,7 @@ final class LiveView: View {
   }
 
   func end() {
-    // What the keys are is not of interest any more.
+    // The keys are no longer shown.
     guard !drawn.isEmpty else { return }
     draw(Array(drawn.dropLast(keyCount)))
     drawn = []

@@ -12,8 +12,9 @@ import Darwin
 
 /// The mode of the terminal in which keys come at once and are not shown, and the cursor is hidden.
 ///
-/// Ctrl-C and Ctrl-Z stay signals. The mode is left at every end of the program: by `leave()`, at `exit`, and by the
-/// signals of a crash. Only SIGKILL leaves no time for that; then `stty sane` helps.
+/// Ctrl-C and Ctrl-Z stay signals. The mode is left at every end of the program: by `leave()`, at
+/// `exit`, and by the signals of a crash. Only SIGKILL leaves no time for that; then `stty sane`
+/// helps.
 enum RawMode {
   /// Enters the mode. Returns whether there is a terminal for it.
   @discardableResult
@@ -58,7 +59,8 @@ enum RawMode {
   }
 }
 
-// Global, for a handler of a crash can have nothing else. Changed by the main task, and by what ends the program.
+// Global, for a handler of a crash can have nothing else. Changed by the main task, and by what
+// ends the program.
 nonisolated(unsafe) private var savedMode = termios()
 nonisolated(unsafe) private var isRaw = false
 nonisolated(unsafe) private var hasHandlers = false

@@ -17,7 +17,8 @@ final class Signals: @unchecked Sendable {  // `sources` is a constant, and what
 
   /// - Parameters:
   ///   - end: called at the first signal that ends the program; the second one ends it at once.
-  ///   - redraw: called when the size of the terminal has changed, and when the program goes on after Ctrl-Z.
+  ///   - redraw: called when the size of the terminal has changed, and when the program goes on
+  ///     after Ctrl-Z.
   init(end: @escaping @Sendable (Int32) -> Void, redraw: @escaping @Sendable () -> Void) {
     let queue = DispatchQueue(label: "Signals")
     func source(_ number: Int32, _ body: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
@@ -46,7 +47,8 @@ final class Signals: @unchecked Sendable {  // `sources` is a constant, and what
     self.sources = sources
   }
 
-  /// Lets Ctrl-Z give the shell a terminal in its usual mode, and enters raw mode again when the program goes on.
+  /// Lets Ctrl-Z give the shell a terminal in its usual mode, and enters raw mode again when the
+  /// program goes on.
   static func suspending(_ redraw: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
     signal(SIGTSTP, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGTSTP, queue: DispatchQueue(label: "Suspending"))

@@ -12,7 +12,7 @@ import Darwin
 
 /// The terminal, if there is one.
 enum Terminal {
-  /// Whether somebody watches the standard output who can see lines change.
+  /// Whether the standard output is a terminal, on which lines can change.
   static var canDraw: Bool {
     isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
   }
@@ -34,8 +34,8 @@ enum Terminal {
     return locale.lowercased().replacingOccurrences(of: "-", with: "").contains("utf8")
   }
 
-  /// Writes to the standard error output. Nothing can be told to somebody who does not listen, so that it fails does not
-  /// matter.
+  /// Writes to the standard error output, and ignores failures: there is no other place to report
+  /// them.
   static func complain(_ text: String) {
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }

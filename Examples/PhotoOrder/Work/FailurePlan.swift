@@ -2,8 +2,8 @@ import ExampleSupport
 
 /// Decides which attempts fail, and when.
 ///
-/// The seed, the task and the number of its attempt alone decide: not the time, and not what other tasks do. So the same
-/// seed lets the same attempts fail.
+/// The seed, the task and the number of its attempt alone decide: not the time, and not what other
+/// tasks do. So the same seed lets the same attempts fail.
 struct FailurePlan: Equatable, Sendable {
   let probability: Double
   let seed: UInt64

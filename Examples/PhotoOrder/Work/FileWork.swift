@@ -21,7 +21,8 @@ final class FileWork<Job: FileJob>: SimpleOperation<Job.Result>, @unchecked Send
   private let bench: Workbench
   /// How far it gets before it fails.
   private let breakdown: Double?
-  // Touched by one thread at a time: the one that starts the operation, or that goes on with it after a hold.
+  // Touched by one thread at a time: the one that starts the operation, or that goes on with it
+  // after a hold.
   private var job: Job
 
   init(_ task: String, at bench: Workbench, _ job: Job) {
@@ -56,7 +57,8 @@ final class FileWork<Job: FileJob>: SimpleOperation<Job.Result>, @unchecked Send
           return
         }
         let result = try job.step()
-        // That of an attempt which was cancelled is of no interest, and might be that of a later one.
+        // That of an attempt which was cancelled is of no interest, and might be that of a later
+        // one.
         if !isCancelled { bench.report(job.progress, of: task) }
         guard let result else { continue }
         if let breakdown { throw MadeUpFailure(progress: breakdown) }

@@ -2,7 +2,8 @@ import ExampleSupport
 
 /// Where tasks are to stop, and those that have.
 ///
-/// A task that comes to its hold gives its thread back. It is called again when the hold is released.
+/// A task that comes to its hold gives its thread back. It is called again when the hold is
+/// released.
 final class Holds: Sendable {
   private struct State {
     var thresholds: [String: Double] = [:]
@@ -41,7 +42,8 @@ final class Holds: Sendable {
     state.withLock { $0.stopped[task] != nil }
   }
 
-  /// Asked by a task between two steps. If it is to stop it returns, and `resume` is called later, once.
+  /// Asked by a task between two steps. If it is to stop it returns, and `resume` is called later,
+  /// once.
   func stops(_ task: String, at progress: Double, resume: @escaping @Sendable () -> Void) -> Bool {
     let (stops, tell): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
       guard let threshold = state.thresholds[task], progress >= threshold else { return (false, nil) }
@@ -52,7 +54,8 @@ final class Holds: Sendable {
     return stops
   }
 
-  /// Calls the attempts of a task that have stopped; those that are to stop nevertheless will ask again.
+  /// Calls the attempts of a task that have stopped; those that are to stop nevertheless will ask
+  /// again.
   func wake(_ task: String) {
     let stopped = state.withLock { $0.stopped.removeValue(forKey: task) ?? [] }
     for resume in stopped { resume() }

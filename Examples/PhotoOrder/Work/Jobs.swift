@@ -38,8 +38,8 @@ struct UploadJob: FileJob {
 
   private let photo: Photo
   private let copy: String
-  /// Where the copy is until it is complete; in another place for each attempt, for two may be under way when the first
-  /// was cancelled.
+  /// Where the copy is until it is complete; in another place for each attempt, for two may be
+  /// under way when the first was cancelled.
   private let partial: String
   private var stage = Stage.begin
   private var checksum = SHA256()

@@ -19,7 +19,7 @@ extension Photo {
     do {
       let attributes = try FileManager.default.attributesOfItem(
         atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
-      // Opening a pipe, for instance, would wait for somebody who writes into it.
+      // Opening a pipe, for instance, would wait for a writer.
       guard attributes[.type] as? FileAttributeType == .typeRegular else {
         throw UsageError(problem: "\(path) is no regular file.", remedy: "Name a file with a photo in it.")
       }

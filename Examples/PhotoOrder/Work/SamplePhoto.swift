@@ -1,7 +1,8 @@
 import ExampleSupport
 import Foundation
 
-/// A picture that is made up, in a format that needs no compression: PPM, which picture viewers show.
+/// A picture that is made up, in a format that needs no compression: PPM, which picture viewers
+/// show.
 enum SamplePhoto {
   /// Writes a picture of `width` by three quarters of that pixels.
   static func write(to path: String, number: Int, width: Int) throws {

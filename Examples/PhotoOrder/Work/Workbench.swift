@@ -1,7 +1,8 @@
 import ExampleSupport
 import Foundation
 
-/// What the tasks that work have in common: how far they are, where they stop, and which of them fail.
+/// What the tasks that work have in common: how far they are, where they stop, and which of them
+/// fail.
 final class Workbench: Sendable {
   let holds = Holds()
   private let failures: FailurePlan

@@ -1,39 +1,43 @@
 public import CompositeOperations
 public import Foundation
 
-// Adding tasks.
+// How tasks are added.
 
 extension Workflow {
   /// Adds a task whose attempts are operations.
   ///
   /// ```swift
-  /// let upload = order.add("upload", after: project, photo) { project, photo in Upload(photo, to: project) }
+  /// let upload = order.add("upload", after: project, photo) { project, photo in
+  ///   Upload(photo, to: project)
+  /// }
   /// ```
   ///
-  /// If the workflow runs, and was started as a whole, the task runs as soon as it can. Traps if a prerequisite belongs
-  /// to another workflow, if the workflow has a task of this name, or if the value of the operation is an operation
-  /// itself, which would never run.
+  /// If the workflow runs, and was started as a whole, the task runs as soon as it can. Traps if a
+  /// prerequisite belongs to another workflow, if the workflow has a task of this name, or if the
+  /// value of the operation is itself an operation, which would never run.
   ///
   /// - Parameters:
-  ///   - name: the name, which no other task of the workflow has; `task 3`, say, if it is nil.
-  ///   - prerequisites: the tasks that have to finish before, whose results the closure gets, as they were when the
-  ///     attempt started.
+  ///   - name: a name that no other task of the workflow has; if nil, the task is called `task 3`,
+  ///     for example.
+  ///   - prerequisites: the tasks that have to finish before. The closure receives their results,
+  ///     as they were when the attempt started.
   ///   - operationQueue: the queue to run in; nil for that of the workflow.
-  ///   - operation: makes the operation of one attempt: a new one each time, for one that has finished already
-  ///     fails the attempt with ``WorkflowAttemptError``. Called when the attempt starts, where operations run. What it
-  ///     throws fails the attempt; `CancellationError` cancels the task.
+  ///   - operation: makes a new operation for each attempt; one that has finished already fails the
+  ///     attempt with ``WorkflowAttemptError``. Called when the attempt starts, where operations
+  ///     run. An error that it throws fails the attempt; `CancellationError` cancels the task.
   @discardableResult
   public func add<each Input: Sendable, O: ComposableOperation>(
     _ name: String? = nil, after prerequisites: repeat WorkflowTask<each Input>, operationQueue: OperationQueue? = nil,
     operation: @escaping @Sendable (repeat each Input) throws -> O
   ) -> WorkflowTask<O.Value> {
     requireValue(O.Value.self, task: name, remedy: "Return an operation that goes on with it: use then(_:).")
-    return add(
+    let index = insert(
       name, as: WorkflowTask<O.Value>.self, after: list(repeat each prerequisites), in: operationQueue
     ) { results in
       var inputs = TypedInputs(results)
       return try operation(repeat inputs.take((each Input).self))
     }
+    return WorkflowTask(workflow: self, index: index)
   }
 
   /// Adds a task whose attempts are async work.
@@ -42,17 +46,21 @@ extension Workflow {
   /// let project = order.add("project", after: user) { user in try await api.project(of: user) }
   /// ```
   ///
-  /// The same as with an operation, which here is an `AsyncOperation`: cancelling the task cancels the `Task` that the
-  /// closure runs in, and a `CancellationError` that it throws cancels the task.
+  /// The operation of an attempt is an `AsyncOperation`: cancelling the task cancels the `Task`
+  /// that the closure runs in, and a `CancellationError` that the closure throws cancels the task.
   ///
   /// - Parameters:
-  ///   - name: the name, which no other task of the workflow has; `task 3`, say, if it is nil.
-  ///   - prerequisites: the tasks that have to finish before, whose results the closure gets, as they were when the
-  ///     attempt started.
-  ///   - operationQueue: the queue in whose slots the attempts run; the closure itself runs on the cooperative pool.
-  ///   - priority: the priority of the `Task` that the closure runs in; nil for the one that belongs to the quality of service.
-  ///   - qualityOfService: how urgent the work is; that of the operation that the workflow runs in counts if it is higher.
-  ///   - work: the work of one attempt. What it throws fails the attempt.
+  ///   - name: a name that no other task of the workflow has; if nil, the task is called `task 3`,
+  ///     for example.
+  ///   - prerequisites: the tasks that have to finish before. The closure receives their results,
+  ///     as they were when the attempt started.
+  ///   - operationQueue: the queue in whose slots the attempts run; the closure itself runs on the
+  ///     cooperative pool.
+  ///   - priority: the priority of the `Task` that the closure runs in; if nil, it follows from the
+  ///     quality of service.
+  ///   - qualityOfService: how urgent the work is. If that of the operation of the run is higher,
+  ///     that one applies.
+  ///   - work: the work of one attempt. An error that it throws fails the attempt.
   @discardableResult
   public func add<each Input: Sendable, Value: Sendable>(
     _ name: String? = nil, after prerequisites: repeat WorkflowTask<each Input>, operationQueue: OperationQueue? = nil,
@@ -61,21 +69,24 @@ extension Workflow {
   ) -> WorkflowTask<Value> {
     requireValue(
       Value.self, task: name, remedy: "Return the operation from a closure that is not async, as operation:.")
-    return add(name, as: WorkflowTask<Value>.self, after: list(repeat each prerequisites), in: operationQueue) {
-      results in
-      AsyncOperation<Value>(name: results.taskName(), priority: priority, qualityOfService) {
+    let index = insert(
+      name, as: WorkflowTask<Value>.self, after: list(repeat each prerequisites), in: operationQueue
+    ) { results in
+      AsyncOperation<Value>(name: results.taskName, priority: priority, qualityOfService) {
         var inputs = TypedInputs(results)
         return try await work(repeat inputs.take((each Input).self))
       }
     }
+    return WorkflowTask(workflow: self, index: index)
   }
 
-  /// Adds a condition: a task that finishes when somebody fulfils it.
+  /// Adds a condition: a task that finishes when it is fulfilled.
   ///
   /// - Parameters:
-  ///   - name: the name, which no other task of the workflow has; `task 3`, say, if it is nil.
-  ///   - type: what it is fulfilled with.
-  ///   - prerequisites: the tasks that have to finish before it does.
+  ///   - name: a name that no other task of the workflow has; if nil, the task is called `task 3`,
+  ///     for example.
+  ///   - type: the type of its result.
+  ///   - prerequisites: the tasks that have to finish before the condition does.
   public func addCondition<Value: Sendable>(
     _ name: String? = nil, of type: Value.Type = Value.self, after prerequisites: AnyWorkflowTask...
   ) -> ExternalCondition<Value> {
@@ -88,15 +99,15 @@ extension Workflow {
           prerequisites: places(of: prerequisites, for: name))))
   }
 
-  /// Adds another workflow as one task, whose result is that workflow. From then on it belongs to this one.
+  /// Adds another workflow as one task, for good. Its result is that workflow.
   ///
-  /// The task starts the other workflow and settles as its run does. What is done to the task is done to the other
-  /// workflow, too: `cancel()`, `retry()`, which retries its failed and cancelled tasks, and `reset()`. If the other
-  /// workflow is retried, or tasks of it are, the failed or cancelled task is retried with it, and if it is reset, the
-  /// task that has ended is reset with it.
+  /// The task runs the subworkflow, and settles as the run does. `cancel()`, `retry()` and
+  /// `reset()` of the task apply to the subworkflow, too; `retry()` retries its failed and
+  /// cancelled tasks. If the subworkflow or tasks of it are retried, the failed or cancelled task
+  /// is retried with it. If the subworkflow is reset, the task that has ended is reset with it.
   ///
-  /// To make a workflow anew from the results of the prerequisites, add a task that returns its
-  /// ``Workflow/makeOperation()``.
+  /// To make a new workflow from the results of the prerequisites for each attempt, add a task that
+  /// returns its ``Workflow/makeOperation()``.
   ///
   /// Traps if `subworkflow` is part of a workflow already, or contains this one.
   @discardableResult
@@ -109,7 +120,7 @@ extension Workflow {
       TaskPlan(
         name: name, handle: WorkflowTask<Workflow>.self, work: .subworkflow(subworkflow),
         prerequisites: places(of: prerequisites, for: name)))
-    // Returned, for to be its last reference, and release it under the lock, might run code of the user's.
+    // Returned, because releasing its last reference under the lock might run code of the user's.
     let otherOwner: Workflow? = subworkflow.storage.withLock { storage in
       let owner = storage.owner?.workflow
       if owner == nil { storage.owner = WorkflowStorage.Owner(workflow: self, index: index) }

@@ -1,15 +1,16 @@
 import CompositeOperations
 import Foundation
 
-// What all ways to add a task have in common.
+// What all forms of `add` have in common.
 
 extension Workflow {
-  func add<Value>(
-    _ name: String?, as handle: WorkflowTask<Value>.Type, keyed: [String: AnyWorkflowTask] = [:],
+  /// Adds a task with work. Returns its place.
+  func insert(
+    _ name: String?, as handle: AnyWorkflowTask.Type, keyed: [String: AnyWorkflowTask] = [:],
     after prerequisites: [AnyWorkflowTask], requiring requiredKeys: Set<String> = [],
     in operationQueue: OperationQueue?,
     body: @escaping TaskPlan.Body
-  ) -> WorkflowTask<Value> {
+  ) -> Int {
     if !requiredKeys.isEmpty, let missing = requiredKeys.subtracting(keyed.keys).min() {
       let given = keyed.isEmpty ? "none" : keyed.keys.sorted().map { "“\($0)”" }.joined(separator: ", ")
       fatalError(
@@ -22,7 +23,7 @@ extension Workflow {
     let plan = TaskPlan(
       name: name, handle: handle, work: .body(body), prerequisites: places(of: all, for: name), keys: keys,
       requiredKeys: requiredKeys, operationQueue: operationQueue)
-    return WorkflowTask(workflow: self, index: insert(plan))
+    return insert(plan)
   }
 
   func list<each Value>(_ tasks: repeat WorkflowTask<each Value>) -> [AnyWorkflowTask] {
@@ -44,27 +45,24 @@ extension Workflow {
   }
 
   func insert(_ plan: TaskPlan) -> Int {
-    enum Insertion {
-      case done(Int, WorkflowEffects)
-      case nameIsTaken(String)
+    var index = -1
+    var taken: String?
+    let effects = storage.withLock { storage in
+      taken = storage.state.takenName(for: plan)
+      if taken == nil { index = storage.state.add(plan) }
+      return storage.state.conclude()
     }
-    let insertion: Insertion = storage.withLock { storage in
-      if let name = storage.state.takenName(for: plan) { return .nameIsTaken(name) }
-      let index = storage.state.add(plan)
-      return .done(index, storage.state.conclude())
-    }
-    switch insertion {
-    case .done(let index, let effects):
-      perform(effects)
-      return index
-    case .nameIsTaken(let taken):
+    if let taken {
       fatalError(
         "The workflow “\(name)” has a task “\(taken)” already. A name stands for one task, in snapshots and drawings: "
           + "give each task a name of its own, or none.")
     }
+    perform(effects)
+    return index
   }
 
-  /// Traps if a value type is an operation, or an optional or an array of them: they would be values, and never run.
+  /// Traps if a value type is an operation, or an optional or an array of them: they would never
+  /// run.
   ///
   /// - Parameter remedy: what to do, after “would never run.”
   func requireValue<Value>(_ type: Value.Type, task name: String?, remedy: StaticString) {
@@ -84,7 +82,7 @@ extension Workflow {
     while let workflow = outer {
       require(
         workflow !== subworkflow,
-        "\(describe(name)) was given the workflow “\(subworkflow.name)”, which contains it. A workflow can not run inside "
+        "\(describe(name)) was given the workflow “\(subworkflow.name)”, which contains it. A workflow cannot run inside "
           + "of itself: make another one.")
       outer = workflow.storage.withLock { $0.owner?.workflow }
     }
@@ -96,7 +94,7 @@ extension Workflow {
 }
 
 extension WorkflowState {
-  /// The name that another task has already, if one has.
+  /// The name of the task, if another task has it already.
   func takenName(for plan: TaskPlan) -> String? {
     if let name = plan.name {
       if named[name] != nil { return name }

@@ -6,7 +6,8 @@ public struct WorkflowAttemptError: Error, Sendable {
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The closure gave an operation that had finished before: an operation runs once, and each attempt needs one.
+    /// The closure returned an operation that had finished before. An operation runs once: each
+    /// attempt needs a new one.
     public static let operationAlreadyFinished = Code(value: .operationAlreadyFinished)
 
     /// The code in a word, such as `operationAlreadyFinished`.
@@ -39,7 +40,7 @@ public struct WorkflowAttemptError: Error, Sendable {
 }
 
 extension WorkflowAttemptError: LocalizedError, CustomStringConvertible {
-  /// The sentence: what is wrong with which task, and what to do.
+  /// What is wrong with which task, and what to do.
   public var description: String {
     switch code.value {
     case .operationAlreadyFinished:

@@ -45,17 +45,17 @@ public struct WorkflowSnapshotError: Error, Sendable {
 }
 
 extension WorkflowSnapshotError: LocalizedError, CustomStringConvertible {
-  /// The sentence: what is wrong with which task, and what to do.
+  /// What is wrong with which task, and what to do.
   public var description: String {
     let reason = detail.isEmpty ? cause.map { "\($0)" } ?? "" : detail
     return switch code.value {
     case .workflowIsRunning:
       "The workflow “\(name)” is running, so nothing can be restored into it. Restore before you start it."
     case .notEncodable:
-      "The result of the task “\(name)” can not be encoded: \(reason). Mend its encoding, or make its type not Encodable, "
+      "The result of the task “\(name)” cannot be encoded: \(reason). Correct its encoding, or make its type not Encodable, "
         + "so that the task runs again."
     case .notDecodable:
-      "The stored result of the task “\(name)” can not be restored: \(reason). Run without this snapshot, or give the task "
+      "The stored result of the task “\(name)” cannot be restored: \(reason). Run without this snapshot, or give the task "
         + "another name."
     }
   }

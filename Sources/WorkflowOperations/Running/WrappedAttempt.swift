@@ -1,43 +1,40 @@
 import CompositeOperations
-import Foundation
+public import Foundation
 
-/// An attempt around the operation of the task.
-protocol WrappedAttempt: CompositeOperation {
-  /// What it is around, as soon as that is there.
-  var attempt: Operation? { get }
-}
-
-extension WrappedAttempt {
-  /// How the attempt ended, or why it could not run.
-  var attemptOutcome: Outcome<any Sendable>? {
-    if let error = (outcome?.error as? CompositeError)?.failures.first?.error { return .failure(error) }
-    return (attempt as? any WrappedAttempt)?.attemptOutcome ?? attempt?.anyOutcome
-  }
-}
-
-/// An attempt in a queue of its own: a composite needs no slot where it is, and its child one of that queue.
-final class QueuedAttempt: CompositeOperation, WrappedAttempt, @unchecked Sendable {  // a constant
-  let attempt: Operation?
-
-  init(_ attempt: Operation, in queue: OperationQueue) {
-    self.attempt = attempt
-    super.init(operations: [attempt], operationQueue: queue)
-  }
-}
-
-/// An attempt whose start has to be told before the closure of the task is called, and will be by another thread, which is
-/// busy telling what happened before.
-final class ToldAttempt: CompositeOperation, WrappedAttempt, @unchecked Sendable {  // locked
+/// An attempt around the operation of the task, for an attempt that has to wait, or that runs in a
+/// queue of its own.
+final class WrappedAttempt: CompositeOperation, @unchecked Sendable {  // locked
   private let made: LockBox<Operation?>
 
-  /// - Parameter make: makes the operation when the start has been told.
+  /// Runs the operation in a queue: a composite needs no slot where it is, and its child one of
+  /// that queue.
+  init(_ attempt: Operation, in queue: OperationQueue) {
+    made = LockBox(attempt)
+    super.init(operations: [attempt], operationQueue: queue)
+  }
+
+  /// Waits until the event of the start has been passed on, by another thread that is passing on
+  /// earlier events.
+  ///
+  /// - Parameter make: makes the operation then.
   init(_ name: String, after notice: StartNotice, make: @escaping @Sendable () throws -> Operation) {
     made = LockBox(nil)
     super.init(sequence: Steps(notice: notice, make: make, made: made))
     self.name = name
   }
 
-  var attempt: Operation? { made.withLock { $0 } }
+  /// The operation of the task, as soon as there is one.
+  var attempt: Operation? {
+    let attempt = made.withLock { $0 }
+    return (attempt as? WrappedAttempt).map(\.attempt) ?? attempt
+  }
+
+  /// How the attempt ended, or why it could not run.
+  var attemptOutcome: Outcome<any Sendable>? {
+    if let error = (outcome?.error as? CompositeError)?.failures.first?.error { return .failure(error) }
+    let attempt = made.withLock { $0 }
+    return (attempt as? WrappedAttempt)?.attemptOutcome ?? attempt?.anyOutcome
+  }
 
   private struct Steps: CompositeOperation.Sequence {
     let notice: StartNotice
@@ -51,5 +48,26 @@ final class ToldAttempt: CompositeOperation, WrappedAttempt, @unchecked Sendable
       made.withLock { $0 = operation }
       return operation
     }
+  }
+}
+
+extension AnyWorkflowTask {
+  /// The operation of the attempt that is under way, as the task's closure made it: to watch its
+  /// progress and its parts, for example. For a subworkflow it is that of its run.
+  ///
+  /// Nil while the task does not execute, while its operation is being made, and for a condition.
+  /// The workflow starts and ends it; cancelling it cancels the task.
+  public final var operation: Operation? {
+    let operation = workflow.storage.withLock { storage in
+      storage.state.nodes[index].slot.flatMap { storage.state.attempts[$0]?.operation }
+    }
+    return (operation as? WrappedAttempt).map(\.attempt) ?? operation
+  }
+
+  /// How much of the task is done, from 0 to 1: 1 if it has finished, the progress of its
+  /// ``operation`` while it executes, otherwise 0. It begins anew with each attempt.
+  public final var fractionCompleted: Double {
+    if state == .finished { return 1 }
+    return (operation as? SettlingOperation)?.fractionCompleted ?? 0
   }
 }

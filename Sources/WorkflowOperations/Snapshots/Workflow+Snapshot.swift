@@ -2,23 +2,24 @@ import CompositeOperations
 import Foundation
 
 extension Workflow {
-  /// Takes down the results of all finished tasks, to go on with in another process.
+  /// Records the results of all finished tasks, to go on with in another process.
   ///
-  /// In it are tasks whose results are `Codable` or `Void`, fulfilled conditions that have finished, and subworkflows with
-  /// what has finished in them. Other tasks, with results that can only live here, will run again. It may be called at
-  /// any moment, also while the workflow runs.
+  /// The snapshot contains tasks whose results are `Codable` or `Void`, conditions that have
+  /// finished, and subworkflows with what has finished in them. Tasks with other results will run
+  /// again. You may call this at any moment, also while the workflow runs.
   ///
   /// - Throws: ``WorkflowSnapshotError``, if a result cannot be encoded.
   public func snapshot() throws -> WorkflowSnapshot {
     var parts: [WorkflowSnapshot.Part] = []
-    // Workflows that are still to be taken down: they may nest deeper than a stack goes.
+    // Workflows that are still to be recorded. In a loop, because they may nest deeper than a stack
+    // goes.
     var pending: [(workflow: Workflow, place: WorkflowSnapshot.Place?)] = [(self, nil)]
     let encoder = JSONEncoder()
     while let (workflow, place) = pending.popLast() {
       var part = WorkflowSnapshot.Part(workflowName: workflow.name, place: place)
       var inside: [(workflow: Workflow, place: WorkflowSnapshot.Place?)] = []
       for (index, node) in workflow.storage.withLock(\.state.nodes).enumerated() {
-        let name = node.plan.name ?? TaskNames.automatic(index)
+        let name = node.plan.name(at: index)
         part.tasks[name] = try entry(for: node, name: name, encoder)
         if let subworkflow = node.plan.subworkflow {
           inside.append((subworkflow, WorkflowSnapshot.Place(part: parts.count, task: name)))
@@ -47,17 +48,19 @@ extension Workflow {
     }
   }
 
-  /// Gives tasks the results that a snapshot has for their names: they are finished, and a run goes on after them. All
-  /// other tasks are as if they had never run.
+  /// Finishes the tasks whose names are in a snapshot with its results, and resets all others. A
+  /// run goes on from there.
   ///
-  /// Either everything is restored or, when it throws, nothing; only a subworkflow may have been restored already when
-  /// another thread starts the workflow during this call. Nothing is started, and no event is sent. A task may be finished
-  /// then whose prerequisite has to run again, because that one's result cannot be stored; it keeps its result. The task of
-  /// a subworkflow is finished only if every task in it is.
+  /// Restores everything or, if it throws, nothing. There is one exception: if another thread
+  /// starts the workflow during this call, subworkflows may have been restored. Starts nothing, and
+  /// causes no events. A restored task keeps its result even if a prerequisite has to run again,
+  /// because the result of that could not be stored. The task of a subworkflow is finished only if
+  /// every task in it is.
   ///
-  /// - Returns: the names in the snapshot of which there is no such task, those of subworkflows after the name of their
-  ///   task and a slash.
-  /// - Throws: ``WorkflowSnapshotError``, if the workflow is running, or if a stored result cannot be decoded.
+  /// - Returns: the names in the snapshot that no task has; for tasks of subworkflows the name of
+  ///   the outer task and a slash come first.
+  /// - Throws: ``WorkflowSnapshotError``, if the workflow is running, or if a stored result cannot
+  ///   be decoded.
   @discardableResult
   public func restore(_ snapshot: WorkflowSnapshot) throws -> [String] {
     var restoration = Restoration(snapshot)
@@ -68,29 +71,30 @@ extension Workflow {
     for step in restoration.steps where step.workflow.isRunning {
       throw WorkflowSnapshotError(.workflowIsRunning, name: step.workflow.name)
     }
-    // Those inside first, so that no task is finished whose workflow is not.
+    // Subworkflows first, so that no task is finished whose subworkflow is not.
     for step in restoration.steps.reversed() {
       // A subworkflow with results that could not be stored has to run again, and its task with it.
       let results = step.results.filter { ($0.value as? Workflow)?.hasUnfinishedTasks != true }
       let isRestored = step.workflow.input { $0.restore(results) }
-      // It was started just now.
+      // Another thread has just started it.
       guard isRestored else { throw WorkflowSnapshotError(.workflowIsRunning, name: step.workflow.name) }
     }
     follow(.reset, if: true)
     return restoration.unused.sorted()
   }
 
-  /// What is to be done to the workflow and those inside of it.
+  /// What is to be done to the workflow and its subworkflows.
   private struct Restoration {
     let parts: [WorkflowSnapshot.Part]
     /// The parts of the workflows that are tasks of others.
     private(set) var places: [WorkflowSnapshot.Place: Int] = [:]
-    /// Workflows that have to be prepared, each with its part of the snapshot, if there is one, and the task that it is.
+    /// Workflows that have to be prepared, each with its part of the snapshot, if there is one, and
+    /// its task outside.
     var pending: [(workflow: Workflow, part: Int?, within: Within?)] = []
     var steps: [(workflow: Workflow, results: [RestoredResult], within: Within?)] = []
     var unused: [String] = []
 
-    /// The task that a workflow is, and the step of the workflow that it belongs to.
+    /// The task whose subworkflow a workflow is, and the step of the workflow around it.
     typealias Within = (step: Int, task: String)
 
     init(_ snapshot: WorkflowSnapshot) {
@@ -100,7 +104,7 @@ extension Workflow {
       }
     }
 
-    /// The name of a task in front of which are those that its workflow is in. Put together only where it is shown.
+    /// The name of a task after those of the tasks around it. Made only where it is shown.
     func path(to name: String, within: Within?) -> String {
       var names = [name]
       var within = within
@@ -118,7 +122,7 @@ extension Workflow {
     var entries = part.map { restoration.parts[$0].tasks } ?? [:]
     var results: [RestoredResult] = []
     for (index, node) in nodes.enumerated() {
-      let name = node.plan.name ?? TaskNames.automatic(index)
+      let name = node.plan.name(at: index)
       let entry = entries[name]
       if let subworkflow = node.plan.subworkflow {
         let inside = part.flatMap { restoration.places[WorkflowSnapshot.Place(part: $0, task: name)] }
@@ -162,7 +166,8 @@ struct RestoredResult: Sendable {
 }
 
 extension WorkflowState {
-  /// Tasks have finished in another process; the others have never run. False if the workflow is running.
+  /// Finishes tasks with results of another process, and resets all others. False if the workflow
+  /// is running.
   mutating func restore(_ results: [RestoredResult]) -> Bool {
     guard run == nil, liveCount == 0 else { return false }
     effects.released += fulfilments.values

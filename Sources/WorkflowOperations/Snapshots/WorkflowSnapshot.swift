@@ -1,9 +1,10 @@
 import Foundation
 
-/// The results of a workflow's finished tasks, by their names, to be kept in a file and to go on with in another process.
+/// The results of a workflow's finished tasks, by their names, to store and to go on with in
+/// another process.
 ///
-/// ``Workflow/snapshot()`` makes it, ``Workflow/restore(_:)`` reads it. Encode it with any encoder. The results in it are
-/// JSON text, so it can be read by people, too.
+/// ``Workflow/snapshot()`` makes it, ``Workflow/restore(_:)`` reads it. Encode it with any encoder.
+/// It contains results as JSON text, which people can read, too.
 public struct WorkflowSnapshot: Sendable, Equatable {
   /// What is known of one task.
   struct Entry: Codable, Sendable, Equatable {
@@ -17,7 +18,8 @@ public struct WorkflowSnapshot: Sendable, Equatable {
   /// What is known of the tasks of one workflow.
   struct Part: Sendable, Equatable {
     var workflowName: String
-    /// The part of the workflow that this one is in, and the name of its task there; nil for the outermost.
+    /// The part of the workflow that this one is in, and the name of its task there; nil for the
+    /// outermost.
     var place: Place?
     var tasks: [String: Entry] = [:]
   }
@@ -28,19 +30,116 @@ public struct WorkflowSnapshot: Sendable, Equatable {
     let task: String
   }
 
-  /// The workflow, then those inside of it, each after the one that it is in. One after the other and not inside each other,
-  /// for they may nest deeper than decoders and stacks go.
+  /// The workflow, then those inside of it, each after the one that it is in. One after the other
+  /// and not inside each other, for they may nest deeper than decoders and stacks go.
   var parts: [Part]
 
   init(parts: [Part]) {
     self.parts = parts
   }
 
-  /// The name of the workflow that it was made of.
+  /// The name of the workflow that it was made from.
   public var workflowName: String { parts[0].workflowName }
 
   /// The names of the finished tasks in it, without those of subworkflows, sorted.
   public var finishedTasks: [String] {
     parts[0].tasks.filter(\.value.isFinished).keys.sorted()
+  }
+}
+
+/// The workflow is written as it is, and those inside of it as a list: each with the number of the
+/// workflow that it is in, which is 0 for the outermost and n for the nth of the list, and the name
+/// of its task there.
+///
+/// Before, each stood inside the entry of its task. That is still read.
+extension WorkflowSnapshot: Codable {
+  private enum Key: String, CodingKey {
+    case workflowName, tasks, subworkflows
+    // Of one of the list.
+    case parent, task
+    // Of an entry that has a workflow inside.
+    case subworkflow
+  }
+
+  private struct TaskName: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  /// Encodes all of it.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(parts[0].workflowName, forKey: .workflowName)
+    try container.encode(parts[0].tasks, forKey: .tasks)
+    guard parts.count > 1 else { return }
+    var list = container.nestedUnkeyedContainer(forKey: .subworkflows)
+    for part in parts.dropFirst() {
+      var container = list.nestedContainer(keyedBy: Key.self)
+      try container.encode(part.workflowName, forKey: .workflowName)
+      try container.encodeIfPresent(part.place?.part, forKey: .parent)
+      try container.encodeIfPresent(part.place?.task, forKey: .task)
+      try container.encode(part.tasks, forKey: .tasks)
+    }
+  }
+
+  /// Decodes it, also if it was written with the workflows inside each other.
+  ///
+  /// - Throws: `DecodingError`.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    guard container.contains(.subworkflows) else {
+      self.init(parts: try WorkflowSnapshot.readNested(container))
+      return
+    }
+    let outermost = try container.decode(String.self, forKey: .workflowName)
+    var parts = [
+      Part(workflowName: outermost, tasks: try container.decode([String: Entry].self, forKey: .tasks))
+    ]
+    var places: Set<Place> = []
+    var list = try container.nestedUnkeyedContainer(forKey: .subworkflows)
+    while !list.isAtEnd {
+      let container = try list.nestedContainer(keyedBy: Key.self)
+      let place = Place(
+        part: try container.decode(Int.self, forKey: .parent), task: try container.decode(String.self, forKey: .task))
+      guard parts.indices.contains(place.part) else {
+        throw DecodingError.dataCorruptedError(
+          forKey: .parent, in: container,
+          debugDescription:
+            "A workflow stands after the one that it is in, and there is none with the number \(place.part).")
+      }
+      guard places.insert(place).inserted else {
+        throw DecodingError.dataCorruptedError(
+          forKey: .task, in: container,
+          debugDescription:
+            "There are two workflows for the task “\(place.task)” of the one with the number \(place.part).")
+      }
+      let name = try container.decode(String.self, forKey: .workflowName)
+      parts.append(
+        Part(workflowName: name, place: place, tasks: try container.decode([String: Entry].self, forKey: .tasks)))
+    }
+    self.init(parts: parts)
+  }
+
+  /// Reads a workflow and those that stand inside of its entries, and inside of theirs, without
+  /// recursion.
+  private static func readNested(_ outermost: KeyedDecodingContainer<Key>) throws -> [Part] {
+    var parts: [Part] = []
+    var pending: [(container: KeyedDecodingContainer<Key>, place: Place?)] = [(outermost, nil)]
+    while let (container, place) = pending.popLast() {
+      var part = Part(workflowName: try container.decode(String.self, forKey: .workflowName), place: place)
+      let tasks = try container.nestedContainer(keyedBy: TaskName.self, forKey: .tasks)
+      for task in tasks.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
+        part.tasks[task.stringValue] = try tasks.decode(Entry.self, forKey: task)
+        let entry = try tasks.nestedContainer(keyedBy: Key.self, forKey: task)
+        guard entry.contains(.subworkflow), try !entry.decodeNil(forKey: .subworkflow) else { continue }
+        let inside = try entry.nestedContainer(keyedBy: Key.self, forKey: .subworkflow)
+        pending.append((inside, Place(part: parts.count, task: task.stringValue)))
+      }
+      parts.append(part)
+    }
+    return parts
   }
 }

@@ -1,10 +1,10 @@
-/// What the state knows of a task, as it was added: never changed afterwards. The one subclass is `TaskPlan`, which also says how
-/// it runs.
+/// What the state knows of a task, as it was added; it never changes. The one subclass is
+/// `TaskPlan`, which also says how the task runs.
 class AnyTaskPlan: @unchecked Sendable {  // only constants, in the subclass too
   enum Kind: Sendable {
     /// An operation is made for each attempt.
     case body
-    /// Nothing to run: the task waits until it is told its result.
+    /// There is no operation: the task waits to be told its result.
     case condition
     /// Another workflow, whose run is the attempt.
     case subworkflow
@@ -13,8 +13,8 @@ class AnyTaskPlan: @unchecked Sendable {  // only constants, in the subclass too
   /// The given name; nil for a task that is known by its place.
   final let name: String?
   final let kind: Kind
-  /// The places of the prerequisites, in the order in which they were given, those with a key first. One that was given
-  /// more than once is here as often.
+  /// The places of the prerequisites, in the order in which they were given, those with a key
+  /// first. A prerequisite that was given more than once is here as often.
   final let prerequisites: [Int]
   /// The keys of the first prerequisites.
   final let keys: [String]
@@ -28,6 +28,20 @@ class AnyTaskPlan: @unchecked Sendable {  // only constants, in the subclass too
     self.requiredKeys = requiredKeys
   }
 
+  /// The name of the task at this place.
+  final func name(at place: Int) -> String { name ?? TaskNames.automatic(place) }
+
   final var isCondition: Bool { kind == .condition }
   final var isSubworkflow: Bool { kind == .subworkflow }
+}
+
+/// The names of tasks that were added without one.
+enum TaskNames {
+  static func automatic(_ index: Int) -> String { "task \(index + 1)" }
+
+  /// The place of the task that would have this name if it had none of its own.
+  static func place(of name: some StringProtocol) -> Int? {
+    guard name.hasPrefix("task "), let number = Int(name.dropFirst(5)), number > 0 else { return nil }
+    return automatic(number - 1) == name ? number - 1 : nil
+  }
 }

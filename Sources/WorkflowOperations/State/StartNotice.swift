@@ -1,6 +1,7 @@
 import CompositeOperations
 
-/// Waits until the start of an attempt has been told. It takes neither a thread nor a slot.
+/// Waits until the event of an attempt's start has been passed on. It takes neither a thread nor a
+/// slot.
 final class StartNotice: SimpleOperation<Void>, @unchecked Sendable {  // locked
   private let state = LockBox((isTold: false, isWaiting: false))
 
@@ -22,7 +23,8 @@ final class StartNotice: SimpleOperation<Void>, @unchecked Sendable {  // locked
     finish()
   }
 
-  /// It has been told. Does nothing more if nobody waits yet: what is finished cannot be started.
+  /// Ends the waiting: the event has been passed on. If the operation has not started yet, it
+  /// finishes when it does.
   func tell() {
     let isWaiting = state.withLock { state in
       state.isTold = true

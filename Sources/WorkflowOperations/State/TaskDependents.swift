@@ -1,7 +1,8 @@
-/// For each task those that have it as a prerequisite, in the order in which they were added, as often as they do.
+/// For each task those that have it as a prerequisite, in the order in which they were added, as
+/// often as they do.
 ///
-/// All lists are in one array, each entry with the place of the next one: a graph of very many tasks is then built, walked
-/// and released without an allocation for each.
+/// All lists are in one array, each entry with the place of the next one: a graph of very many
+/// tasks is then built, walked and released without an allocation for each.
 struct TaskDependents: Sendable {
   /// What one task has, in order.
   struct List: Sequence, IteratorProtocol {

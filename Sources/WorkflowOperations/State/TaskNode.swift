@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-/// A task and how it stands. There may be very many, so numbers are stored as short as they are.
+/// A task and its state. A workflow may have very many, so numbers are stored in few bytes.
 struct TaskNode: Sendable {
   typealias State = AnyWorkflowTask.State
 
@@ -37,7 +37,7 @@ struct TaskNode: Sendable {
 }
 
 extension TaskNode {
-  /// How many of its prerequisites have not finished, whatever its own state is.
+  /// How many of the prerequisites have not finished, in any state of the task.
   var unmetCount: Int {
     get { Int(unmet) }
     set { unmet = Int32(newValue) }
@@ -49,13 +49,14 @@ extension TaskNode {
     set { lastAttempt = Int32(newValue) }
   }
 
-  /// Where the attempt that counts is, while the task executes; nil for a condition, which has no operation.
+  /// The slot of the attempt that counts, while the task executes; nil for a condition, which has
+  /// no operation.
   var slot: Int? {
     get { slotOrNone < 0 ? nil : Int(slotOrNone) }
     set { slotOrNone = Int32(newValue ?? -1) }
   }
 
-  /// The run whose operation was told that the task is ready, and has not come for it yet; 0 for none.
+  /// The run whose operation was handed the task and has not claimed it yet; 0 for none.
   var handedInTo: Int {
     get { Int(run) }
     set { run = Int32(newValue) }
@@ -74,10 +75,42 @@ extension TaskNode {
 
 /// How many tasks are in each state.
 struct TaskCounts: Sendable {
-  private var counts = [Int](repeating: 0, count: TaskNode.State.allCases.count)
+  // No array, which would be an object of its own.
+  private var counts = SIMD8<Int>()
 
   subscript(state: TaskNode.State) -> Int {
     get { counts[state.rawValue] }
     set { counts[state.rawValue] = newValue }
+  }
+}
+
+extension AnyWorkflowTask {
+  /// The state of a task. There will be no other states.
+  public enum State: Int, Sendable, CaseIterable, CustomStringConvertible {
+    /// A prerequisite has not finished.
+    case pending
+    /// All prerequisites have finished. The task runs when it is started; if it was, when there is
+    /// room for it.
+    case ready
+    /// An attempt is under way. A condition that waits to be fulfilled is executing, too.
+    case executing
+    /// It has a result.
+    case finished
+    /// Its last attempt failed.
+    case failed
+    /// It was cancelled.
+    case cancelled
+
+    /// The state in one word, such as `executing`.
+    public var description: String {
+      switch self {
+      case .pending: "pending"
+      case .ready: "ready"
+      case .executing: "executing"
+      case .finished: "finished"
+      case .failed: "failed"
+      case .cancelled: "cancelled"
+      }
+    }
   }
 }

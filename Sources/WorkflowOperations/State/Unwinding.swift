@@ -1,11 +1,12 @@
 import CompositeOperations
 
-/// Keeps stacks flat where workflows are nested in workflows: what one does to the next is done at once for some levels, and
-/// after that, by the same thread, when those are over.
+/// Keeps stacks flat where workflows are nested in workflows: what one does to the next happens at
+/// once for some levels. For the others the same thread does it when those have returned.
 ///
-/// So whoever calls finds everything done when the call returns, and no stack holds more than a few levels.
+/// So everything is done when the outermost call returns, and no stack holds more than a few
+/// levels.
 enum Unwinding {
-  /// How many levels are done inside each other.
+  /// How many levels call each other.
   private static let limit = 8
 
   private final class Thread {
@@ -18,7 +19,7 @@ enum Unwinding {
   /// That of the calling thread.
   private static var thread: Thread { threadLocal.current }
 
-  /// Does something that may lead to the same for the next workflow, and so on.
+  /// Does something that may call this again for the next workflow, and so on.
   static func perform(_ body: @escaping () -> Void) {
     let thread = thread
     guard thread.depth < limit else {
@@ -27,7 +28,7 @@ enum Unwinding {
     }
     thread.depth += 1
     body()
-    // The innermost level that is not too deep goes on with what was put off, in its order.
+    // The innermost permitted level does what was put off, in order.
     while thread.depth == limit, !thread.pending.isEmpty {
       let pending = thread.pending
       thread.pending = []

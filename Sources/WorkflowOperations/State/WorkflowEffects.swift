@@ -1,35 +1,47 @@
 import CompositeOperations
 import Foundation
 
-/// Something that observers are told.
-enum WorkflowNotice: Sendable {
-  case workflowStarted
-  /// The run has ended; nil if there are tasks left that can run and were not started.
-  case workflowEnded(WorkflowSettlement?)
-  /// All of it was reset; what became of each task comes next.
-  case workflowReset
-  /// All of it was retried; what became of each task comes next.
-  case workflowRetried
-  case started(Int, attempt: Int)
-  case finished(Int, attempt: Int, value: any Sendable)
-  case failed(Int, attempt: Int, error: any Error)
-  case cancelled(Int, attempt: Int)
-  case reset(Int, attempt: Int)
-  case retried(Int, attempt: Int)
-  /// An attempt ended that does not count any more.
-  case discarded(Int, attempt: Int, outcome: Outcome<any Sendable>)
-
-  /// Whether the workflow has settled.
-  var settles: Bool {
-    if case .workflowEnded(.some) = self { true } else { false }
-  }
-}
-
 /// How a workflow ended.
 enum WorkflowSettlement: Sendable {
   case finished
   case failed(WorkflowFailureRecord)
   case cancelled
+}
+
+/// What a failed workflow failed with, by the places of its tasks.
+struct WorkflowFailureRecord: Sendable {
+  typealias Failure = (task: Int, error: any Error)
+  typealias Blocked = (task: Int, cause: Int)
+
+  private let parts: Parts
+
+  init(failures: [Failure], blocked: [Blocked]) {
+    parts = Parts(failures: failures, blocked: blocked)
+  }
+
+  /// The failed tasks, in task order.
+  var failures: [Failure] { parts.failures }
+  /// The tasks that cannot run, in task order, each with the failed or cancelled task that keeps it
+  /// from it.
+  var blocked: [Blocked] { parts.blocked }
+
+  /// An object, because workflows may nest deeper than a stack goes: the errors, of which each may
+  /// hold the next, are released without a stack frame for each.
+  private final class Parts: @unchecked Sendable {  // changed only when it is released
+    private(set) var failures: [Failure]
+    let blocked: [Blocked]
+
+    init(failures: [Failure], blocked: [Blocked]) {
+      self.failures = failures
+      self.blocked = blocked
+    }
+
+    deinit {
+      var failures: [Failure]? = failures
+      self.failures = []
+      ReleaseList.release(&failures)
+    }
+  }
 }
 
 /// What becomes of the operations of a run that has ended.
@@ -38,16 +50,16 @@ struct RunEnd: Sendable {
   let settlement: WorkflowSettlement
 }
 
-/// What has to be done, in order, by whoever delivers.
+/// What the thread that empties the outbox has to do, in order.
 enum OutboxEntry: Sendable {
-  case notice(WorkflowNotice)
-  /// The start of an attempt has been told, which waits for that.
+  case event(WorkflowEvent.Content)
+  /// The event of an attempt's start has been passed on; the attempt waits for that.
   case toldStart(StartNotice)
   /// Tasks can run: tell the operation of the run.
   case handIn([Int], run: Int)
   case end(RunEnd)
-  /// Nothing was left of the run when this was put in. If that is still so, now that what came before has been told, the
-  /// run has ended: a hook may have retried the task whose failure it was told of.
+  /// Nothing was left of the run when this was put in. If that is still so, the run has ended: a
+  /// hook that was called meanwhile may have retried the task that failed.
   case endIfIdle
 }
 
@@ -66,9 +78,9 @@ struct WorkflowEffects: Sendable {
 
   /// What the other workflows inside of this one have to do, by their plans.
   var subworkflows: [(AnyTaskPlan, SubworkflowVerb)] = []
-  /// The operations of attempts that do not count any more.
+  /// The operations of attempts that no longer count.
   var cancelled: [Operation] = []
-  /// Whether the caller is the one to empty the outbox.
+  /// Whether the caller has to empty the outbox.
   var delivers = false
   /// Tasks that can run in the run of this number.
   var ready: [Int] = []
@@ -77,7 +89,7 @@ struct WorkflowEffects: Sendable {
   var ends: [RunEnd] = []
   /// A run is needed.
   var start: Start?
-  /// Results and errors that were dropped. Nothing is done with them: they are let go of when the lock is, for that may
-  /// run code of the user's.
+  /// Results and errors that were dropped. They are released outside the lock, because that may run
+  /// code of the user's.
   var released: [any Sendable] = []
 }

@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-// A task executes, and how that ends.
+// How a task executes, and how that ends.
 
 /// What is needed to make the operation of an attempt.
 struct ClaimedAttempt: Sendable {
@@ -13,7 +13,8 @@ struct ClaimedAttempt: Sendable {
 }
 
 extension WorkflowState {
-  /// The operation of a run has come for a task of which it was told. Nil if the task is not to run any more.
+  /// Begins the attempt of a task that was handed to the operation of a run. Nil if the task is no
+  /// longer to run.
   mutating func claim(_ task: Int, run number: Int, at date: @autoclosure () -> Date = Date()) -> ClaimedAttempt? {
     guard run?.number == number, nodes[task].handedInTo == number else { return nil }
     nodes[task].handedInTo = 0
@@ -27,10 +28,10 @@ extension WorkflowState {
       slot: slot, number: nodes[task].attempt, plan: plan, inputs: plan.prerequisites.map { nodes[$0].value ?? () })
   }
 
-  /// Whether the start of an attempt, of which the last input told, waits for another thread that is telling what happened
-  /// before. Then the attempt waits, too.
+  /// The notice to wait for, if another thread has to pass on the start of the attempt that was
+  /// just claimed, because it is passing on earlier events.
   ///
-  /// - Parameter effects: what that input has led to.
+  /// - Parameter effects: the effects of the claim.
   mutating func noticeOfStart(after effects: WorkflowEffects) -> StartNotice? {
     guard isObserved, outbox.isDelivering, !effects.delivers else { return nil }
     let notice = StartNotice()
@@ -42,7 +43,7 @@ extension WorkflowState {
     move(task, to: .executing)
     nodes[task].attempt += 1
     nodes[task].startDate = date
-    tell(.started(task, attempt: nodes[task].attempt))
+    tell(.started, of: task)
   }
 
   private mutating func takeSlot(_ attempt: Attempt) -> Int {
@@ -55,13 +56,13 @@ extension WorkflowState {
     return slot
   }
 
-  /// The operation of an attempt was made. Returns whether the attempt was cancelled in the meantime.
+  /// Stores the operation of an attempt. Returns whether the attempt was cancelled meanwhile.
   mutating func attach(_ operation: Operation, slot: Int) -> Bool {
     attempts[slot]!.operation = operation
     return attempts[slot]!.isCancelled
   }
 
-  /// The operation of an attempt has settled, or there will be none.
+  /// Ends an attempt: its operation has settled, or could not be made.
   mutating func settle(slot: Int, _ outcome: Outcome<any Sendable>, at date: @autoclosure () -> Date = Date()) {
     guard let attempt = attempts[slot] else { preconditionFailure("An attempt settled twice") }
     attempts[slot] = nil
@@ -76,7 +77,8 @@ extension WorkflowState {
       case .cancelled: for reached in reach(from: task) { cancelNode(reached, follows: reached == task) }
       }
     } else {
-      tell(.discarded(task, attempt: attempt.number, outcome: outcome))
+      tell(
+        WorkflowEvent.Content(kind: .discarded, task: task, attempt: attempt.number, ending: .attempt(outcome)))
     }
     if let left = draining[attempt.run] { drain(attempt.run, left: left - 1, at: date()) }
   }
@@ -85,7 +87,7 @@ extension WorkflowState {
     move(task, to: .finished)
     nodes[task].value = value
     nodes[task].finishDate = date
-    tell(.finished(task, attempt: nodes[task].attempt, value: value))
+    tell(.finished, of: task, ending: .attempt(.success(value)))
     let runsOn = run.map { !$0.isClosing } ?? false
     for dependent in dependents[task] {
       nodes[dependent].unmetCount -= 1
@@ -99,7 +101,7 @@ extension WorkflowState {
     move(task, to: .failed)
     nodes[task].error = error
     nodes[task].finishDate = date
-    tell(.failed(task, attempt: nodes[task].attempt, error: error))
+    tell(.failed, of: task, ending: .attempt(.failure(error)))
     guard failurePolicy == .cancelRemaining else { return }
     run?.isClosing = true
     for other in nodes.indices { cancelNode(other) }
@@ -107,7 +109,7 @@ extension WorkflowState {
 
   // MARK: - Conditions
 
-  /// A condition is told its result. False if it has one.
+  /// Gives a condition its result. False if it has one.
   mutating func fulfill(_ task: Int, with value: any Sendable, at date: @autoclosure () -> Date = Date()) -> Bool {
     guard fulfilments[task] == nil else { return false }
     fulfilments[task] = value
@@ -122,7 +124,7 @@ extension WorkflowState {
 
   // MARK: - Settled from outside
 
-  /// A task is told its result, whatever comes of its attempt. False if it does not execute.
+  /// Finishes a task whatever its attempt does. False if it does not execute.
   mutating func finishExecuting(
     _ task: Int, with value: any Sendable, at date: @autoclosure () -> Date = Date()
   ) -> Bool {
@@ -133,7 +135,7 @@ extension WorkflowState {
     return true
   }
 
-  /// A task is told that it fails, and a condition that it will not come true. False if it does not execute.
+  /// Fails a task or a condition whatever its attempt does. False if it does not execute.
   mutating func rejectExecuting(
     _ task: Int, with error: any Error, at date: @autoclosure () -> Date = Date()
   ) -> Bool {

@@ -1,17 +1,17 @@
 import CompositeOperations
 import Foundation
 
-// Runs: how they begin and end.
+// How runs begin and end.
 
 extension WorkflowState {
   enum RunStart: Equatable, Sendable {
     /// A new run of this number has begun.
     case begins(Int)
-    /// There is a run of this number already.
+    /// A run of this number is under way.
     case joins(Int)
   }
 
-  /// An operation for a run has started.
+  /// Begins a run for an operation that has started, or lets the operation join one.
   mutating func begin(startsEverything: Bool, at date: @autoclosure () -> Date = Date()) -> RunStart {
     if let run {
       if startsEverything { startEverything() }
@@ -23,12 +23,13 @@ extension WorkflowState {
     wasResetSinceRun = false
     startDate = date()
     finishDate = nil
-    tell(.workflowStarted)
+    tell(WorkflowEvent.Content(kind: .workflowStarted))
     if startsEverything { wantEverything() }
     return .begins(lastRun)
   }
 
-  /// The operation of a run was cancelled. Whatever is not finished is cancelled; the attempts are waited for.
+  /// Cancels every task that has not finished, because the operation of the run was cancelled. The
+  /// run waits for its attempts.
   mutating func runWasCancelled(_ number: Int, at date: @autoclosure () -> Date = Date()) {
     guard run?.number == number else { return }
     _ = cancelEverything()
@@ -36,7 +37,7 @@ extension WorkflowState {
     drain(number, left: attempts.count { $0?.run == number }, at: date())
   }
 
-  /// So many attempts are left of a run that was cancelled.
+  /// Ends a run that was cancelled, if no attempts of it are left.
   mutating func drain(_ number: Int, left: Int, at date: Date) {
     guard left == 0 else {
       draining[number] = left
@@ -44,14 +45,14 @@ extension WorkflowState {
     }
     draining[number] = nil
     effects.ends.append(RunEnd(run: number, settlement: .cancelled))
-    // A run that has begun since speaks for the workflow.
+    // A run that has begun since decides the outcome of the workflow.
     guard run == nil, draining.isEmpty else { return }
     settlement = .cancelled
     finishDate = date
-    tell(.workflowEnded(.cancelled))
+    tell(.runEnded(.cancelled))
   }
 
-  /// Nothing executes, waits or is wanted any more.
+  /// Ends the run: no task executes, waits or is wanted.
   mutating func endRun(at date: Date) {
     guard let run else { return }
     let canGoOn = counts[.ready] > 0
@@ -65,13 +66,15 @@ extension WorkflowState {
       }
     self.run = nil
     finishDate = date
-    // Whether or not something failed or was cancelled, there are tasks that could run if they were started.
+    // Whether or not something failed or was cancelled, there are tasks that could run if they were
+    // started.
     self.settlement = canGoOn ? nil : settlement
-    tell(.workflowEnded(self.settlement))
+    tell(.runEnded(canGoOn ? nil : settlement))
     effects.ends.append(RunEnd(run: run.number, settlement: settlement))
   }
 
-  /// The failures, and for each task that cannot run the first task, in task order, that keeps it from running.
+  /// The failures, and for each task that cannot run the first task, in task order, that keeps it
+  /// from running.
   func failureRecord() -> WorkflowFailureRecord {
     var failures: [WorkflowFailureRecord.Failure] = []
     var blocked: [WorkflowFailureRecord.Blocked] = []

@@ -1,10 +1,11 @@
 import CompositeOperations
 import Foundation
 
-// What can be done to tasks from outside. Each verb reaches every dependent once, and returns whether anything changed.
+// What users can do to tasks. Each verb reaches every dependent once, and returns whether it
+// changed anything.
 
 extension WorkflowState {
-  /// A task is added, after its prerequisites. Returns its place.
+  /// Adds a task after its prerequisites. Returns its place.
   mutating func add(_ plan: AnyTaskPlan) -> Int {
     let task = nodes.count
     var node = TaskNode(plan: plan)
@@ -46,7 +47,7 @@ extension WorkflowState {
     for task in nodes.indices where nodes[task].state == .ready { want(task) }
   }
 
-  /// Something is to run again in a run that was about to end.
+  /// Keeps a run going that was about to end, because a task is to run again.
   private mutating func reopen() {
     run?.isClosing = false
     run?.wasCancelled = false
@@ -67,8 +68,8 @@ extension WorkflowState {
     return changes
   }
 
-  /// - Parameter follows: whether the task's own workflow has ended as cancelled, and the task follows. What was reset in
-  ///   that workflow meanwhile stays as it is.
+  /// - Parameter follows: whether the task follows its subworkflow, which has ended as cancelled.
+  ///   What was reset in the subworkflow meanwhile stays reset.
   @discardableResult
   mutating func cancelNode(_ task: Int, follows: Bool = false) -> Bool {
     switch nodes[task].state {
@@ -83,17 +84,17 @@ extension WorkflowState {
     }
     move(task, to: .cancelled)
     if !follows, nodes[task].plan.isSubworkflow { effects.subworkflows.append((nodes[task].plan, .cancel)) }
-    tell(.cancelled(task, attempt: nodes[task].attempt))
+    tell(.cancelled, of: task, ending: .attempt(.cancelled))
     return true
   }
 
-  /// The attempt of an executing task does not count any more, and neither do those of its own workflow.
+  /// Abandons the attempt of an executing task, and those of its subworkflow.
   mutating func stopAttempt(of task: Int) {
     abandonAttempt(of: task)
     if nodes[task].plan.isSubworkflow { effects.subworkflows.append((nodes[task].plan, .cancel)) }
   }
 
-  /// The attempt of an executing task does not count any more. It is waited for.
+  /// Cancels the attempt of an executing task, which no longer counts. The run waits for it.
   private mutating func abandonAttempt(of task: Int) {
     if nodes[task].plan.isCondition {
       waitingCount -= 1
@@ -108,7 +109,7 @@ extension WorkflowState {
 
   // MARK: - Reset
 
-  /// - Parameter follows: whether the task's own workflow has been reset, and the task follows.
+  /// - Parameter follows: whether the task follows its subworkflow, which was reset.
   mutating func reset(_ task: Int, follows: Bool = false) -> Bool {
     reset(reach(from: task), following: follows ? task : nil)
   }
@@ -131,7 +132,7 @@ extension WorkflowState {
   private mutating func resetNode(_ task: Int, follows: Bool) -> Bool {
     let fulfilment = fulfilments.removeValue(forKey: task)
     if let fulfilment { effects.released.append(fulfilment) }
-    // A task that is pending, too: its workflow may have been run by itself.
+    // Also if the task is pending: its subworkflow may have been run by itself.
     if !follows, nodes[task].plan.isSubworkflow { effects.subworkflows.append((nodes[task].plan, .reset)) }
     switch nodes[task].state {
     case .pending:
@@ -146,7 +147,7 @@ extension WorkflowState {
       break
     }
     clear(task)
-    tell(.reset(task, attempt: nodes[task].attempt))
+    tell(.reset, of: task)
     return true
   }
 
@@ -162,7 +163,7 @@ extension WorkflowState {
 
   // MARK: - Retry
 
-  /// - Parameter follows: whether the task's own workflow has been retried, and the task follows.
+  /// - Parameter follows: whether the task follows its subworkflow, which was retried.
   mutating func retry(_ task: Int, follows: Bool = false) -> Bool {
     retry(reach(from: task), starts: true, following: follows ? task : nil)
   }
@@ -178,7 +179,7 @@ extension WorkflowState {
     return true
   }
 
-  /// The failed and cancelled tasks can run again, and are not started.
+  /// Makes the failed and cancelled tasks runnable again, and starts none.
   mutating func rearm() -> Bool {
     tellFirst(.workflowRetried, if: { $0.retry(Array($0.nodes.indices), starts: false) })
   }
@@ -190,7 +191,7 @@ extension WorkflowState {
       if task != follower, nodes[task].plan.isSubworkflow {
         effects.subworkflows.append((nodes[task].plan, .rearm))
       }
-      tell(.retried(task, attempt: nodes[task].attempt))
+      tell(.retried, of: task)
     }
     guard !retried.isEmpty else { return false }
     settlement = nil

@@ -6,35 +6,39 @@ import Foundation
 /// A task, and the inputs that move it:
 ///
 /// ```
-///            ┌───────── a prerequisite is reset ──────────┐
-///            ▼                                            │
-///         pending ──── all prerequisites finished ────▶ ready ──── start, claim ────▶ executing ──▶ finished
-///            │                                            │                               ├───────▶ failed
-///            └───────────────── cancel ───────────────────┴────────────────── cancel ─────┴───────▶ cancelled
+///        ┌──────── a prerequisite is reset ─────────┐
+///        ▼                                          │
+///     pending ── all prerequisites finished ──▶ ready ── start, claim ──▶ executing ─┬─▶ finished
+///        │                                          │                         │       └─▶ failed
+///        └──────────────── cancel ──────────────────┴───────── cancel ────────┴─▶ cancelled
 ///
-///         failed, cancelled ── retry ──▶ pending or ready, and wanted        any ── reset ──▶ pending or ready
+///     failed, cancelled ── retry ──▶ pending or ready, and wanted
+///     any ── reset ──▶ pending or ready
 /// ```
 ///
-/// A *wanted* task is ready and will run: it was started, or it became ready in a run. The run's operation is told its
-/// place, and comes back with it, `claim`, when a worker or a slot of the queue is free for it. A condition needs
-/// neither: it executes as soon as it is wanted.
+/// A *wanted* task is ready and will run: it was started, or it became ready in a run. The state
+/// hands its place to the run's operation, which calls `claim` when a worker or a slot of the queue
+/// is free for it. A condition needs neither: it executes as soon as it is wanted.
 ///
-/// An *attempt* has a slot here from `claim` until its operation has settled. The slot that a task names is the one of
-/// the attempt that counts; all others are stale, and only waited for.
+/// An *attempt* has a slot here from `claim` until its operation has settled. The slot that a task
+/// names is that of the attempt that counts; all other attempts are stale, and the run only waits
+/// for them.
 ///
-/// A *run* begins with the start of its operation, and is current until nothing executes, waits or is wanted any more.
-/// One whose operation is cancelled only drains: its attempts are waited for, and a new run may begin meanwhile.
+/// A *run* begins when its operation starts, and is current until no task executes, waits or is
+/// wanted. A run whose operation is cancelled drains: it waits for its attempts, and a new run may
+/// begin meanwhile.
 ///
-/// Every input is a mutating method that ends with `conclude()`, which returns what its caller has to do. All tasks are
-/// known by their places, which grow along the edges of the graph. No input recurses.
+/// Every input is a mutating method, after which the caller calls `conclude()`, which returns what
+/// it has to do. Tasks are known by their places, which grow along the edges of the graph. No input
+/// recurses.
 struct WorkflowState: Sendable {
   struct Run: Sendable {
     let number: Int
     /// Whether tasks that can run start by themselves, however they came to be ready.
     var startsEverything: Bool
-    /// All of it was cancelled.
+    /// The whole workflow was cancelled.
     var wasCancelled = false
-    /// A task failed, and that ends the rest.
+    /// A task failed, and that cancels the rest.
     var isClosing = false
   }
 
@@ -43,7 +47,7 @@ struct WorkflowState: Sendable {
     var task: Int
     var number: Int
     var run: Int
-    /// What runs; nil until the user's code has made it.
+    /// The operation; nil until the user's code has made it.
     var operation: Operation?
     /// Whether it was cancelled before there was an operation.
     var isCancelled = false
@@ -52,7 +56,7 @@ struct WorkflowState: Sendable {
   var nodes: [TaskNode] = []
   var dependents = TaskDependents()
   var counts = TaskCounts()
-  /// The tasks with a name of their own, by that.
+  /// The tasks that were given a name, by that name.
   var named: [String: Int] = [:]
   /// The values of fulfilled conditions.
   var fulfilments: [Int: any Sendable] = [:]
@@ -78,18 +82,19 @@ struct WorkflowState: Sendable {
   var finishDate: Date?
   var failurePolicy = FailurePolicy.waitForAll
 
-  /// Whether anybody would be told.
+  /// Whether there is a hook, a delegate or a stream. If not, no event is made.
   var isObserved = false
-  /// What has been decided and not been done, in order.
+  /// What has been decided and not done yet, in order.
   var outbox = Outbox<OutboxEntry>()
-  /// Whether the end of the run waits there for what has to be told before.
+  /// Whether the end of the run waits in the outbox for events that come before it.
   var endIsPosted = false
 
-  /// Wanted tasks that have not been dealt with yet.
+  /// Wanted tasks that this input has not handed out yet.
   var wants: [Int] = []
   var effects = WorkflowEffects()
-  var notices: [WorkflowNotice] = []
-  /// The tasks that a walk has been to, by the number of that walk.
+  /// What happened in this input, in order.
+  var events: [WorkflowEvent.Content] = []
+  /// The number of the last walk that visited each task.
   var visits: [Int] = []
   var lastVisit = 0
 
@@ -104,21 +109,34 @@ struct WorkflowState: Sendable {
     nodes[task].state = state
   }
 
-  mutating func tell(_ notice: WorkflowNotice) {
-    if isObserved { notices.append(notice) }
+  mutating func tell(_ event: WorkflowEvent.Content) {
+    if isObserved { events.append(event) }
   }
 
-  /// Tells something before all that `body` has to tell, if that changes anything.
-  mutating func tellFirst(_ notice: WorkflowNotice, if body: (inout WorkflowState) -> Bool) -> Bool {
-    let place = notices.count
+  /// Tells what happened to a task, in its latest attempt.
+  ///
+  /// - Parameter ending: how it ended. Not evaluated if there is no observer.
+  mutating func tell(
+    _ kind: WorkflowEvent.Kind.Value, of task: Int,
+    ending: @autoclosure () -> WorkflowEvent.Content.Ending? = nil
+  ) {
+    guard isObserved else { return }
+    events.append(
+      WorkflowEvent.Content(kind: kind, task: task, attempt: nodes[task].attempt, ending: ending()))
+  }
+
+  /// Tells that the whole workflow was reset or retried before the events of `body`, if that
+  /// changes anything.
+  mutating func tellFirst(_ kind: WorkflowEvent.Kind.Value, if body: (inout WorkflowState) -> Bool) -> Bool {
+    let place = events.count
     guard body(&self) else { return false }
-    if isObserved { notices.insert(notice, at: place) }
+    if isObserved { events.insert(WorkflowEvent.Content(kind: kind), at: place) }
     return true
   }
 
-  /// A ready task is to run.
+  /// Marks a ready task to run.
   mutating func want(_ task: Int) {
-    assert(nodes[task].state == .ready, "A task that is \(nodes[task].state) can not be wanted")
+    assert(nodes[task].state == .ready, "A task that is \(nodes[task].state) cannot be wanted")
     guard !nodes[task].isWanted else { return }
     nodes[task].isWanted = true
     wantedCount += 1
@@ -150,7 +168,8 @@ struct WorkflowState: Sendable {
 
   // MARK: - The end of every input
 
-  /// Lets wanted tasks run, ends the run if nothing is left, and returns what there is to do.
+  /// Lets wanted tasks run, ends the run if nothing is left of it, and returns what the caller has
+  /// to do.
   mutating func conclude(at date: @autoclosure () -> Date = Date()) -> WorkflowEffects {
     if !wants.isEmpty {
       if run != nil {
@@ -162,21 +181,22 @@ struct WorkflowState: Sendable {
       }
     }
     let endsRun = run != nil && liveCount + wantedCount + waitingCount == 0
-    if outbox.isDelivering || !notices.isEmpty {
+    if outbox.isDelivering || !events.isEmpty {
       post(end: endsRun)
     } else if endsRun {
       endRun(at: date())
-      // The end is to be told, too.
-      if !notices.isEmpty { post(end: false) }
+      // The end of the run is an event, too.
+      if !events.isEmpty { post(end: false) }
     }
     var concluded = WorkflowEffects()
     swap(&concluded, &effects)
     return concluded
   }
 
-  /// Wanted conditions execute now; of the other tasks the run is told.
+  /// Lets wanted conditions execute, and hands the other wanted tasks to the run.
   private mutating func runWanted(at date: Date) {
     guard let run else { return }
+    effects.ready.reserveCapacity(wants.count)
     var next = 0
     while next < wants.count {
       let task = wants[next]
@@ -198,8 +218,8 @@ struct WorkflowState: Sendable {
 
   /// Puts what has to happen in order into the outbox.
   private mutating func post(end: Bool) {
-    outbox.append(contentsOf: notices.map { .notice($0) })
-    notices = []
+    outbox.append(contentsOf: events.map { .event($0) })
+    events = []
     if !effects.ready.isEmpty { outbox.append(.handIn(effects.ready, run: effects.run)) }
     outbox.append(contentsOf: effects.ends.map { .end($0) })
     if end, !endIsPosted {
@@ -211,7 +231,7 @@ struct WorkflowState: Sendable {
     effects.delivers = outbox.beginDelivery()
   }
 
-  /// Everything that happened while the run went on has been told.
+  /// Ends the run, if nothing is left of it: all of its events have been passed on.
   mutating func endIfIdle(at date: @autoclosure () -> Date = Date()) {
     endIsPosted = false
     if run != nil, liveCount + wantedCount + waitingCount == 0 { endRun(at: date()) }

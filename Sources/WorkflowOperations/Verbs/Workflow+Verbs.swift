@@ -1,17 +1,18 @@
-// What can be done to a workflow as a whole.
+// What users can do to a workflow as a whole.
 
 extension Workflow {
-  /// Runs every task that is ready, and then those that become ready.
+  /// Runs every task that is ready, then those that become ready.
   ///
-  /// Begins a run, or adds to the one that is under way. Returns at once; see ``run()`` to wait for its end. Tasks that
-  /// failed or were cancelled stay so: ``retry()`` runs them again. A workflow with nothing to run settles at once, with
-  /// success if it has no tasks or all have finished.
+  /// Begins a run, or adds to the one that is under way. Returns at once; ``run()`` waits for the
+  /// end. Tasks that failed or were cancelled do not run; ``retry()`` runs them again. A workflow
+  /// with nothing to run settles at once, with success if it has no tasks or all have finished.
   public func start() {
     input { $0.startEverything() }
   }
 
-  /// Cancels every task that is not finished, failed or cancelled; see ``AnyWorkflowTask/cancel()``. A run that is under
-  /// way ends as cancelled when the operations under way have settled.
+  /// Cancels every task that is not finished, failed or cancelled; see
+  /// ``AnyWorkflowTask/cancel()``. A run that is under way ends as cancelled when its operations
+  /// have settled.
   ///
   /// - Returns: whether any task was cancelled.
   @discardableResult
@@ -19,8 +20,8 @@ extension Workflow {
     input { $0.cancelEverything() }
   }
 
-  /// Runs every failed or cancelled task again, and with them every task that is ready. Does nothing if there are no
-  /// failed or cancelled ones.
+  /// Runs every failed or cancelled task again, and with them every task that is ready. Does
+  /// nothing if no task failed or was cancelled.
   ///
   /// - Returns: whether any task will run again.
   @discardableResult
@@ -28,8 +29,8 @@ extension Workflow {
     follow(.retry, if: input { $0.retryEverything() })
   }
 
-  /// Makes all tasks as if they had never run; see ``AnyWorkflowTask/reset()``. Starts nothing. A run that is under way
-  /// ends when the operations under way have settled.
+  /// Takes all tasks back to where they were before they ran; see ``AnyWorkflowTask/reset()``.
+  /// Starts nothing. A run that is under way ends when its operations have settled.
   ///
   /// - Returns: whether there was anything to reset.
   @discardableResult

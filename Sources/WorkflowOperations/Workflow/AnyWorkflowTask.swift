@@ -1,15 +1,16 @@
 public import CompositeOperations
 public import Foundation
 
-/// One task of a workflow, whatever its result: a handle, through which it is watched, started, cancelled, retried and
-/// reset.
+/// A handle of one task of a workflow, to watch, start, cancel, retry and reset it.
 ///
-/// A task is a unit of work that can run again and again. Each run of it is an *attempt*, with an operation of its own.
-/// Handles are cheap, and equal when they stand for the same task. Each keeps its workflow alive; a workflow does not
-/// keep its handles, so holding them makes no cycle. A closure that you give to the workflow and that captures a handle
-/// does: use the values and tasks that closures are given.
+/// A task is a unit of work that can run more than once. Each time is an *attempt*, with an
+/// operation of its own. Handles are cheap, and equal if they stand for the same task. A handle
+/// keeps its workflow alive; a workflow does not keep its handles. A closure that the workflow
+/// stores and that captures a handle makes a reference cycle: use the values and tasks that
+/// closures receive.
 ///
-/// All members may be used from any thread at any moment, also from hooks, delegates, and the bodies of tasks.
+/// All members may be used on any thread at any moment, also in hooks, delegates, and the bodies of
+/// tasks.
 public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subclasses too
   /// The workflow that the task belongs to.
   public final let workflow: Workflow
@@ -21,23 +22,24 @@ public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subcl
     self.index = index
   }
 
-  /// What `State` reads under the lock.
+  /// Reads the task's node under the lock.
   final func read<R>(_ body: (TaskNode) -> R) -> R {
     workflow.storage.withLock { body($0.state.nodes[index]) }
   }
 
   final var plan: AnyTaskPlan { read(\.plan) }
 
-  // MARK: - How it stands
+  // MARK: - State
 
-  /// The name that it was added with, or `task 3` for the third task of the workflow.
-  public final var name: String { read { $0.plan.name ?? TaskNames.automatic(index) } }
+  /// The name that was given when the task was added, or `task 3` for the third task of the
+  /// workflow.
+  public final var name: String { read { $0.plan.name(at: index) } }
 
-  /// How the task stands.
+  /// The state of the task.
   public final var state: State { read(\.state) }
 
-  /// The number of its latest attempt; 0 before the first. The attempts of a task are numbered from 1, also across
-  /// ``reset()`` and ``retry()``.
+  /// The number of the latest attempt; 0 before the first. ``reset()`` and ``retry()`` do not
+  /// restart the numbers.
   public final var attempt: Int { read(\.attempt) }
 
   /// How the task ended: with its result, its error, or cancelled; nil in all other states.
@@ -55,7 +57,7 @@ public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subcl
   /// The queue that was given for this task alone, if there was one.
   public final var operationQueue: OperationQueue? { plan.operationQueue }
 
-  // MARK: - What it is given for its value type
+  // MARK: - What depends on the value type
 
   /// Calls the hook for a finished task.
   func callFinishHook(_ hook: any Sendable, value: any Sendable) {}
@@ -73,7 +75,7 @@ public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subcl
   /// The kind of task, its name, state, attempt, and the first line of its error.
   public final var description: String {
     let node = read { $0 }
-    var text = "<\(type(of: self)) “\(node.plan.name ?? TaskNames.automatic(index))”: \(node.state)"
+    var text = "<\(type(of: self)) “\(node.plan.name(at: index))”: \(node.state)"
     if node.attempt > 0 { text += ", attempt \(node.attempt)" }
     if let error = node.error { text += ", \(headline(of: error))" }
     return text + ">"
@@ -98,16 +100,5 @@ extension AnyWorkflowTask: Hashable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ObjectIdentifier(workflow))
     hasher.combine(index)
-  }
-}
-
-/// The names of tasks that were added without one.
-enum TaskNames {
-  static func automatic(_ index: Int) -> String { "task \(index + 1)" }
-
-  /// The place of the task that would have this name if it had none of its own.
-  static func place(of name: some StringProtocol) -> Int? {
-    guard name.hasPrefix("task "), let number = Int(name.dropFirst(5)), number > 0 else { return nil }
-    return automatic(number - 1) == name ? number - 1 : nil
   }
 }

@@ -1,27 +1,28 @@
 /// The results of a task's prerequisites, as they were when the attempt started.
-///
-/// It is a snapshot: what happens to the prerequisites afterwards does not change it.
 public struct PrerequisiteResults: Sendable {
   let workflow: Workflow
+  /// The place of the task whose prerequisites they are.
+  let task: Int
   let plan: AnyTaskPlan
   /// The results, in the order of the plan's prerequisites.
   let values: [any Sendable]
-  let taskName: @Sendable () -> String
+
+  var taskName: String { plan.name(at: task) }
 
   /// The result of the prerequisite with this key.
   ///
-  /// Traps if there is no such key, or if the result is of another type: both are mistakes in the program. Keys that
-  /// may be missing are looked up in ``keyed``.
+  /// Traps if there is no such key, or if the result is of another type. Look keys that may be
+  /// missing up in ``keyed``.
   public subscript<Value>(key: String, as type: Value.Type = Value.self) -> Value {
     guard let index = plan.keys.firstIndex(of: key) else {
       let known = plan.keys.isEmpty ? "It has none." : "It has: \(plan.keys.map { "“\($0)”" }.joined(separator: ", "))."
       fatalError(
-        "The task “\(taskName())” has no prerequisite with the key “\(key)”. \(known) Give it one when you add the task, "
+        "The task “\(taskName)” has no prerequisite with the key “\(key)”. \(known) Give it one when you add the task, "
           + "with keyed: [\"\(key)\": …].")
     }
     guard let value = values[index] as? Value else {
       fatalError(
-        "The task “\(taskName())” reads its prerequisite “\(key)” (“\(workflow.handle(plan.prerequisites[index]).name)”) "
+        "The task “\(taskName)” reads its prerequisite “\(key)” (“\(workflow.handle(plan.prerequisites[index]).name)”) "
           + "as \(Value.self), but its result is of the type \(Swift.type(of: values[index])). Ask for that type.")
     }
     return value
@@ -31,19 +32,18 @@ public struct PrerequisiteResults: Sendable {
   public subscript<Value>(task: WorkflowTask<Value>) -> Value {
     guard task.workflow === workflow, let index = plan.prerequisites.firstIndex(of: task.index) else {
       fatalError(
-        "The task “\(taskName())” reads the result of “\(task.name)”, which is none of its prerequisites. Name it as one "
+        "The task “\(taskName)” reads the result of “\(task.name)”, which is not one of its prerequisites. Make it one "
           + "when you add the task, with keyed: or unkeyed:.")
     }
     return values[index] as! Value
   }
 
-  /// The result of the first prerequisite, in the order of ``all``; nil if there is none.
-  public var any: (any Sendable)? { all.first }
-
-  /// All results, one for each prerequisite, in the order in which these were added to the workflow.
+  /// All results, one for each prerequisite, in the order in which these were added to the
+  /// workflow.
   public var all: [any Sendable] { values(from: 0, but: []) }
 
-  /// The results of the prerequisites that have no key, in the order in which these were added to the workflow.
+  /// The results of the prerequisites that have no key, in the order in which these were added to
+  /// the workflow.
   public var unkeyed: [any Sendable] {
     values(from: plan.keys.count, but: Set(plan.prerequisites.prefix(plan.keys.count)))
   }
@@ -53,7 +53,7 @@ public struct PrerequisiteResults: Sendable {
     Dictionary(uniqueKeysWithValues: zip(plan.keys, values).map { ($0, $1) })
   }
 
-  /// All results, by the task that each is of.
+  /// All results, by their tasks.
   public var byTask: [AnyWorkflowTask: any Sendable] {
     Dictionary(
       zip(plan.prerequisites, values).map { (workflow.handle($0), $1) }, uniquingKeysWith: { first, _ in first })
@@ -68,7 +68,7 @@ public struct PrerequisiteResults: Sendable {
   }
 }
 
-/// Hands out the results one after the other, for closures with typed arguments.
+/// Takes the results one after the other, for closures with typed arguments.
 struct TypedInputs {
   private let values: [any Sendable]
   private var next = 0

@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-/// What a task is, as it was added: never changed afterwards.
+/// A task as it was added; it never changes.
 final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
   /// Makes the operation of an attempt from the results of the prerequisites. The user's code.
   typealias Body = @Sendable (PrerequisiteResults) throws -> Operation
@@ -9,7 +9,7 @@ final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
   enum Work: Sendable {
     /// An operation made for each attempt.
     case body(Body)
-    /// Nothing to run: the task waits until it is told its result.
+    /// There is no operation: the task waits to be told its result.
     case condition
     /// Another workflow, whose run is the attempt.
     case subworkflow(Workflow)
@@ -23,7 +23,7 @@ final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
     }
   }
 
-  /// What its handles are made of.
+  /// The class of its handles.
   fileprivate let handleType: AnyWorkflowTask.Type
   fileprivate let ownWork: Work
   /// Where the attempts run, if not where those of the workflow do.
@@ -42,10 +42,10 @@ final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
 }
 
 extension AnyTaskPlan {
-  /// All of it: there are no other plans.
+  /// The whole plan: there is no other subclass.
   private var whole: TaskPlan { unsafeDowncast(self, to: TaskPlan.self) }
 
-  /// What its handles are made of.
+  /// The class of its handles.
   var handle: AnyWorkflowTask.Type { whole.handleType }
 
   var work: TaskPlan.Work { whole.ownWork }

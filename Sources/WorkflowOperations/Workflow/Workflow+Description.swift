@@ -22,7 +22,7 @@ extension Workflow: CustomStringConvertible, CustomDebugStringConvertible {
   /// The description, and a line for each task, once, with the names of its prerequisites.
   public var debugDescription: String {
     let nodes = storage.withLock(\.state.nodes)
-    let names = nodes.indices.map { nodes[$0].plan.name ?? TaskNames.automatic($0) }
+    let names = nodes.indices.map { nodes[$0].plan.name(at: $0) }
     var lines = [description]
     for (index, node) in nodes.enumerated() {
       var line = "  \(names[index]): \(node.state)"

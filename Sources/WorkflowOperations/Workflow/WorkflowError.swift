@@ -1,15 +1,15 @@
 import CompositeOperations
 public import Foundation
 
-/// What a failed workflow failed with: every failure, and every task that it keeps from running.
+/// Why a run failed: every failure, and every task that could not run because of one.
 ///
-/// It prints one line for each. It keeps the workflow alive.
+/// It prints one line for each, and keeps the workflow alive.
 public struct WorkflowError: Error, Sendable {
   /// A task that failed.
   public struct Failure: Sendable {
     /// The task.
     public let task: AnyWorkflowTask
-    /// What its last attempt failed with.
+    /// The error of its last attempt.
     public let error: any Error
   }
 
@@ -17,7 +17,8 @@ public struct WorkflowError: Error, Sendable {
   public struct Blocked: Sendable {
     /// The task.
     public let task: AnyWorkflowTask
-    /// The failed or cancelled task that keeps it from running: of several the one that was added first.
+    /// The failed or cancelled task that keeps it from running; if there are several, the one that
+    /// was added first.
     public let cause: AnyWorkflowTask
   }
 
@@ -30,9 +31,21 @@ public struct WorkflowError: Error, Sendable {
     record.failures.map { Failure(task: workflow.handle($0.task), error: $0.error) }
   }
 
-  /// The tasks that cannot run because of the failures and of cancelled tasks, in the order in which they were added.
+  /// The tasks that cannot run because of the failures and of cancelled tasks, in the order in
+  /// which they were added.
   public var blocked: [Blocked] {
     record.blocked.map { Blocked(task: workflow.handle($0.task), cause: workflow.handle($0.cause)) }
+  }
+}
+
+extension WorkflowSettlement {
+  /// The outcome of a run of the workflow.
+  func outcome(of workflow: Workflow) -> Outcome<Workflow> {
+    switch self {
+    case .finished: .success(workflow)
+    case .failed(let record): .failure(WorkflowError(workflow: workflow, record: record))
+    case .cancelled: .cancelled
+    }
   }
 }
 
@@ -61,7 +74,7 @@ extension WorkflowError: ErrorWithReport {
 
   private var headline: String {
     var text = "The workflow \(ErrorReport.quoted(workflow.name)) failed: \(record.failures.count) of its tasks failed"
-    if !record.blocked.isEmpty { text += ", and \(record.blocked.count) can not run" }
+    if !record.blocked.isEmpty { text += ", and \(record.blocked.count) cannot run" }
     return text + "."
   }
 }
@@ -69,8 +82,8 @@ extension WorkflowError: ErrorWithReport {
 extension WorkflowError: LocalizedError, CustomStringConvertible {
   /// A headline, a line for each failure, and a line for each blocked task, of the first twenty.
   ///
-  /// The failures of a workflow, or of a composite, inside of this one are indented below the line of its task. At most
-  /// about 16 KB, and 40 levels: what does not fit is left out, and the text says so.
+  /// The failures of a subworkflow or a composite are indented below the line of their task. The
+  /// text has at most about 16 KB and 40 levels; it says if it leaves anything out.
   public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.

@@ -5,22 +5,12 @@ import Foundation
 ///
 /// `Workflow.add` makes it; see ``AnyWorkflowTask`` for what it is and can do.
 public class WorkflowTask<Value: Sendable>: AnyWorkflowTask, @unchecked Sendable {  // only constants
-  /// How the task ended: with its result, its error, or cancelled; nil while it is pending, ready or executing.
+  /// How the task ended: with its result, its error, or cancelled; nil while it is pending, ready
+  /// or executing.
   public final var outcome: Outcome<Value>? { anyOutcome?.map { $0 as! Value } }
 
   /// The result of a finished task, otherwise nil.
   public final var result: Value? { outcome?.value }
-
-  /// Called each time the task finishes, with its result, before tasks that depend on it run. See
-  /// ``WorkflowDelegate`` for when and where. Given the task, so that it need not capture it: that would keep the
-  /// workflow alive for ever.
-  public final var didFinish: (@Sendable (_ task: WorkflowTask<Value>, _ result: Value) -> Void)? {
-    get { (hooks.didFinish as? FinishHook<Value>)?.body }
-    set {
-      let hook = newValue.map { FinishHook(body: $0) }
-      setHook { $0.didFinish = hook }
-    }
-  }
 
   override final func callFinishHook(_ hook: any Sendable, value: any Sendable) {
     if let hook = hook as? FinishHook<Value>, let value = value as? Value { hook.body(self, value) }
@@ -36,11 +26,14 @@ public class WorkflowTask<Value: Sendable>: AnyWorkflowTask, @unchecked Sendable
   }
 }
 
-/// A closure whose type says what it is given.
-final class FinishHook<Value: Sendable>: Sendable {
-  let body: @Sendable (WorkflowTask<Value>, Value) -> Void
-
-  init(body: @escaping @Sendable (WorkflowTask<Value>, Value) -> Void) {
-    self.body = body
+/// A task that waits to be told its result: that a file is there, that the user has agreed.
+///
+/// It has no operation, occupies no place in the workflow's limit, and does not fail by waiting.
+/// Once it is started and its prerequisites have finished it is `executing`, until
+/// ``fulfill(with:)`` is called. As long as it executes, the workflow does not settle.
+public final class ExternalCondition<Value: Sendable>: WorkflowTask<Value>, @unchecked Sendable {  // only constants
+  /// Whether the condition has a value: one that it has finished with, or will when it runs.
+  public var isFulfilled: Bool {
+    workflow.storage.withLock { $0.state.fulfilments[index] != nil }
   }
 }

@@ -54,7 +54,7 @@ struct AddingTests {
       #expect(results["user", as: String.self] == "Ann")
       #expect(results["years"] == 30)
       #expect(results[extra] == 2.5)
-      #expect(results.any as? String == "Ann")
+      #expect(results.all.first as? String == "Ann")
       #expect(results.all.map { "\($0)" } == ["Ann", "30", "2.5"])
       #expect(results.unkeyed.map { "\($0)" } == ["2.5"])
       #expect(results.keyed.mapValues { "\($0)" } == ["user": "Ann", "years": "30", "again": "Ann"])

@@ -24,7 +24,7 @@ struct CallbackTests {
         "second finished",
         "workflow finished",
       ])
-    // Whoever told of the end may not have left yet, and tells of this, too.
+    // The thread that passed on the end may not have left yet, and passes this on, too.
     first.reset()
     await delegate.events.wait(forCount: 14)
     #expect(delegate.events.events.dropFirst(12) == ["first reset", "second reset"])
@@ -40,13 +40,10 @@ struct CallbackTests {
   func callbacks_ofOneEvent_haveAnOrder() async throws {
     let workflow = Workflow()
     let order = EventRecorder<String>()
-    final class Delegate: WorkflowDelegate {
-      let order: EventRecorder<String>
-      init(_ order: EventRecorder<String>) { self.order = order }
-      func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { order.record("delegate \(task.name)") }
-      func workflowDidFinish(_ workflow: Workflow) { order.record("workflow") }
+    let delegate = EventDelegate { event in
+      if event.kind == .finished { order.record("delegate \(event.task?.name ?? "")") }
+      if event.kind == .workflowFinished { order.record("workflow") }
     }
-    let delegate = Delegate(order)
     workflow.delegate = delegate
     let first = workflow.add("first") { succeeding(4) }
     first.didFinish = { task, value in order.record("hook \(task.name) \(value) \(task.result ?? 0)") }
@@ -109,7 +106,7 @@ struct CallbackTests {
     #expect(words.first == "workflow retried" && words.last == "workflow finished" && words.count == 6)
   }
 
-  @Test("An attempt that does not count any more is an event, with its number and what it ended with")
+  @Test("An attempt that no longer counts is an event, with its number and what it ended with")
   func events_ofStaleAttempts_haveTheirOutcome() async {
     let workflow = Workflow()
     let held = workflow.addHeld("held")
@@ -121,7 +118,7 @@ struct CallbackTests {
     let second = await held.attempt(2)
     first.reject(with: TestError.second)
     await workflow.untilEvent("held: discarded (attempt 1)", in: stream) { event in
-      event.kind == .discarded && event.discardedOutcome?.isCancelled == true && event.attempt == 1
+      event.kind == .discarded && event.outcome?.isCancelled == true && event.attempt == 1
         && event.task == held.task
     }
     second.finish(with: 2)
@@ -222,19 +219,6 @@ struct CallbackTests {
     }
     #expect(finished.count == 80)
   }
-}
-
-extension Workflow {
-  /// Reads the stream up to this event, which must satisfy the condition.
-  fileprivate func untilEvent(
-    _ description: String, in stream: AsyncStream<WorkflowEvent>, satisfies condition: (WorkflowEvent) -> Bool
-  ) async {
-    for await event in stream where "\(event)" == description {
-      #expect(condition(event))
-      return
-    }
-    Issue.record("There was no event “\(description)”")
-  }
 
   @Test("A task's start is told before its closure is called, also while another thread tells of others")
   func taskDidStart_isToldBeforeTheClosureBegins() async throws {
@@ -242,7 +226,8 @@ extension Workflow {
       let started = EventRecorder<String>()
       let isFirst = Locked(true)
       let (inside, goOn) = (Gate(), Gate())
-      func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
+      func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) {
+        guard event.kind == .started, let task = event.task else { return }
         let isFirst = isFirst.withLock { isFirst in
           defer { isFirst = false }
           return isFirst
@@ -287,8 +272,8 @@ extension Workflow {
   func cancel_beforeTheStartIsTold_doesNotCallTheClosure() async {
     final class Delegate: WorkflowDelegate {
       let (inside, goOn) = (Gate(), Gate())
-      func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
-        guard task.name == "first" else { return }
+      func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) {
+        guard event.kind == .started, event.task?.name == "first" else { return }
         inside.open()
         goOn.waitBlocking()
       }
@@ -309,5 +294,44 @@ extension Workflow {
     delegate.goOn.open()
     await workflow.untilIdle()
     #expect(first.state == .finished && second.state == .cancelled && calls.current == 0)
+  }
+
+  @Test("An event has the outcome as it was when it happened: of attempts, and of runs")
+  func events_haveOutcomes() async throws {
+    let workflow = Workflow()
+    let outcomes = EventRecorder<String>()
+    let delegate = EventDelegate { event in
+      outcomes.record(
+        "\(event.kind) \(event.outcome.map { $0.word } ?? "-") \(event.outcome?.value.map { "\($0)" } ?? "-")")
+    }
+    workflow.delegate = delegate
+    let task = workflow.addScripted("task", [.failure(TestError.first), .cancelled])
+    // What the hook does is passed on later, and the event does not change by it.
+    task.didFinish = { task, _ in task.reset() }
+    _ = await workflow.outcomeOfRun()
+    task.retry()
+    await outcomes.wait(for: "workflowCancelled cancelled -")
+    task.retry()
+    await outcomes.wait(for: "workflowPaused - -")
+    withExtendedLifetime(delegate) {}
+    #expect(
+      outcomes.events == [
+        "workflowStarted - -", "started - -", "failed failure -", "workflowFailed failure -",
+        "retried - -", "workflowStarted - -", "started - -", "cancelled cancelled -", "workflowCancelled cancelled -",
+        "retried - -", "workflowStarted - -", "started - -", "finished success 3", "reset - -", "workflowPaused - -",
+      ])
+  }
+}
+
+extension Workflow {
+  /// Reads the stream up to this event, which must satisfy the condition.
+  fileprivate func untilEvent(
+    _ description: String, in stream: AsyncStream<WorkflowEvent>, satisfies condition: (WorkflowEvent) -> Bool
+  ) async {
+    for await event in stream where "\(event)" == description {
+      #expect(condition(event))
+      return
+    }
+    Issue.record("There was no event “\(description)”")
   }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import WorkflowOperations
 
-/// A `switch` that names all values and has a `default` is one without a warning, so these would not build if they were
-/// enumerations, where a new value breaks every client's `switch`.
+/// A `switch` that names all values and has a `default` is one without a warning, so these would
+/// not build if they were enumerations, where a new value breaks every client's `switch`.
 @Suite("Codes and kinds that may grow", .timeLimit(.minutes(30))) struct GrowingValuesTests {
   @Test func workflowAttemptErrorCodes_areSwitchedOverWithADefault() {
     let all: [WorkflowAttemptError.Code] = [.operationAlreadyFinished]
@@ -64,14 +64,18 @@ import Testing
 
   @Test func workflowEvents_carryWhatTheirKindHas() {
     let workflow = Workflow()
-    let failure = WorkflowError(workflow: workflow, record: WorkflowFailureRecord(failures: [], blocked: []))
+    let record = WorkflowFailureRecord(failures: [], blocked: [])
     let contents: [WorkflowEvent.Content] = [
-      .workflowStarted, .workflowFinished, .workflowFailed(failure), .workflowCancelled, .workflowPaused,
-      .workflowReset,
-      .workflowRetried, .started, .finished, .failed(TestError.first), .cancelled, .reset, .retried,
-      .discarded(.success(7)),
+      WorkflowEvent.Content(kind: .workflowStarted), .runEnded(.finished), .runEnded(.failed(record)),
+      .runEnded(.cancelled), .runEnded(nil), WorkflowEvent.Content(kind: .workflowReset),
+      WorkflowEvent.Content(kind: .workflowRetried), WorkflowEvent.Content(kind: .started),
+      WorkflowEvent.Content(kind: .finished, ending: .attempt(.success(5))),
+      WorkflowEvent.Content(kind: .failed, ending: .attempt(.failure(TestError.first))),
+      WorkflowEvent.Content(kind: .cancelled, ending: .attempt(.cancelled)), WorkflowEvent.Content(kind: .reset),
+      WorkflowEvent.Content(kind: .retried),
+      WorkflowEvent.Content(kind: .discarded, ending: .attempt(.success(7))),
     ]
-    let events = contents.map { WorkflowEvent(content: $0, task: nil, attempt: 0) }
+    let events = contents.map { WorkflowEvent($0, in: workflow) }
     #expect(
       events.map(\.kind) == [
         .workflowStarted, .workflowFinished, .workflowFailed, .workflowCancelled, .workflowPaused, .workflowReset,
@@ -80,8 +84,10 @@ import Testing
     for event in events {
       #expect((event.error is WorkflowError) == (event.kind == .workflowFailed))
       #expect((event.error as? TestError == .first) == (event.kind == .failed))
-      #expect((event.discardedOutcome?.value as? Int == 7) == (event.kind == .discarded))
+      #expect((event.outcome?.value as? Int == 7) == (event.kind == .discarded))
       #expect((event.error != nil) == [.workflowFailed, .failed].contains(event.kind))
+      #expect((event.outcome?.value as? Int == 5) == (event.kind == .finished))
+      #expect((event.outcome?.isCancelled == true) == [.workflowCancelled, .cancelled].contains(event.kind))
     }
   }
 }

@@ -97,6 +97,7 @@ struct LifetimeTests {
       let workflow: Workflow
       init(_ workflow: Workflow) { self.workflow = workflow }
       deinit { _ = workflow.isRunning }
+      func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) {}
     }
     let workflow = Workflow()
     await withTaskGroup(of: Void.self) { group in

@@ -78,7 +78,7 @@ struct MisuseTests {
       _ = workflow.add("bill") { (results: PrerequisiteResults) in succeeding(results[user]) }
       try? await workflow.run()
     }
-    try expect(result, says: "“bill”", "“user”", "none of its prerequisites")
+    try expect(result, says: "“bill”", "“user”", "not one of its prerequisites")
   }
 
   @Test func work_withOperationAsValue_traps() async throws {

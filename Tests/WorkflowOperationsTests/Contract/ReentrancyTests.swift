@@ -111,11 +111,13 @@ struct ReentrancyTests {
     #expect(hasSucceeded, "\(workflow.debugDescription)")
   }
 
-  @Test("From every method of the delegate", arguments: Use.allCases)
+  @Test("From the delegate, at every event", arguments: Use.allCases)
   func verbs_fromDelegate_doNotDeadlock(use: Use) async throws {
     let user = User(use)
-    let delegate = UsingDelegate { user.use($0, $1) }
     let workflow = Workflow()
+    let delegate = EventDelegate { [weak workflow] event in
+      if let workflow { user.use(workflow, event.task) }
+    }
     workflow.delegate = delegate
     let first = workflow.addScripted("a", [.failure(TestError.first), .cancelled])
     workflow.addEmpty("b", after: first)
@@ -195,28 +197,4 @@ private final class OnRelease: Sendable {
 
 private struct ReleasingError: Error {
   let onRelease: OnRelease
-}
-
-/// Does the same in all its methods.
-private final class UsingDelegate: WorkflowDelegate {
-  private let use: @Sendable (Workflow, AnyWorkflowTask?) -> Void
-
-  init(use: @escaping @Sendable (Workflow, AnyWorkflowTask?) -> Void) { self.use = use }
-
-  func workflowDidStart(_ workflow: Workflow) { use(workflow, nil) }
-  func workflowDidFinish(_ workflow: Workflow) { use(workflow, nil) }
-  func workflow(_ workflow: Workflow, didFailWith error: WorkflowError) { use(workflow, nil) }
-  func workflowDidCancel(_ workflow: Workflow) { use(workflow, nil) }
-  func workflowDidPause(_ workflow: Workflow) { use(workflow, nil) }
-  func workflowDidReset(_ workflow: Workflow) { use(workflow, nil) }
-  func workflowDidRetry(_ workflow: Workflow) { use(workflow, nil) }
-  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) { use(workflow, task) }
-  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { use(workflow, task) }
-  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) { use(workflow, task) }
-  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { use(workflow, task) }
-  func workflow(_ workflow: Workflow, taskDidReset task: AnyWorkflowTask) { use(workflow, task) }
-  func workflow(_ workflow: Workflow, taskDidRetry task: AnyWorkflowTask) { use(workflow, task) }
-  func workflow(
-    _ workflow: Workflow, task: AnyWorkflowTask, didDiscardAttempt attempt: Int, outcome: Outcome<any Sendable>
-  ) { use(workflow, task) }
 }

@@ -39,7 +39,7 @@ struct RunTests {
     #expect(workflow.hasFailedTasks && workflow.hasUnfinishedTasks)
     #expect(
       "\(error)" == """
-        The workflow “Order” failed: 2 of its tasks failed, and 3 can not run.
+        The workflow “Order” failed: 2 of its tasks failed, and 3 cannot run.
           “bad” failed: test error first
           “worse” failed: test error second
           “blocked” is blocked by “bad”

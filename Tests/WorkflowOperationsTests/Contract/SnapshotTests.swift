@@ -97,7 +97,7 @@ struct SnapshotTests {
     #expect(second.upload.result == ["sun", "home"])
   }
 
-  @Test("A subworkflow with a result that can not be stored runs again, before what needs it")
+  @Test("A subworkflow with a result that cannot be stored runs again, before what needs it")
   func restore_withUnstorableResultInside_runsItAgain() async throws {
     struct Handle: Sendable {
       let number: Int
@@ -188,7 +188,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("Names that are not there any more are returned")
+  @Test("Names that no task has are returned")
   func restore_withUnknownNames_returnsThem() async throws {
     let first = Workflow()
     _ = first.add("gone") { succeeding(1) }
@@ -230,7 +230,7 @@ struct SnapshotTests {
     await workflow.untilIdle()
   }
 
-  @Test("A result that can not be encoded is an error that names its task")
+  @Test("A result that cannot be encoded is an error that names its task")
   func snapshot_ofUnencodable_throws() async throws {
     let workflow = Workflow()
     _ = workflow.add("ratio") { succeeding(Double.infinity) }

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import WorkflowOperations
 
-/// What can be done to an executing task from outside, and what its handle tells; a workflow that is suspended.
+/// What can be done to an executing task from outside, and what its handle tells; a workflow that
+/// is suspended.
 @Suite("4 Executing tasks and suspension", .timeLimit(.minutes(30)))
 struct TaskControlTests {
   // MARK: - Settled from outside

@@ -162,7 +162,8 @@ private final class Nest: @unchecked Sendable {  // used by one thread
     }
   }
 
-  /// Releases the workflows, on this thread: the one that ran the last of it may hold them for a moment.
+  /// Releases the workflows, on this thread: the one that ran the last of it may hold them for a
+  /// moment.
   func release() {
     while !isKnownUniquelyReferenced(&outermost) { DispatchQueue.global().sync {} }
     outermost = nil

@@ -7,7 +7,8 @@ import WorkflowOperations
 /// A workflow as a task of another.
 @Suite("4 Subworkflows", .timeLimit(.minutes(30)))
 struct SubworkflowTests {
-  /// A workflow around another one with a first task, whose attempts are scripted, and a second one after it.
+  /// A workflow around another one with a first task, whose attempts are scripted, and a second one
+  /// after it.
   private func nested(
     _ outcomes: [Outcome<Int>] = []
   ) -> (outer: Workflow, inner: Workflow, task: WorkflowTask<Workflow>, after: WorkflowTask<Void>) {
@@ -107,14 +108,11 @@ struct SubworkflowTests {
 
   @Test("Reset from inside when its run has just ended, the task that is about to finish is reset, too")
   func reset_insideAtItsEnd_isFollowed() async throws {
-    final class Resetting: WorkflowDelegate {
-      let runs = Locked(0)
-      func workflowDidFinish(_ workflow: Workflow) {
-        if runs.increment() == 1 { workflow.tasks[1].reset() }
-      }
-    }
     let (outer, inner, task, after) = nested()
-    let delegate = Resetting()
+    let runs = Locked(0)
+    let delegate = EventDelegate { [weak inner] event in
+      if event.kind == .workflowFinished, runs.increment() == 1 { inner?.tasks[1].reset() }
+    }
     inner.delegate = delegate
     _ = await outer.outcomeOfRun()
     #expect(inner.states == [.finished, .ready] && task.state == .ready && after.state == .pending)

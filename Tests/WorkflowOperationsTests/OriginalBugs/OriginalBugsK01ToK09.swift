@@ -24,7 +24,7 @@ struct OriginalBugsK01ToK09 {
     #expect(held.task.result == 2 && old.isCancelled)
   }
 
-  @Test("K2 Whoever sees a task finished sees its result and its date, too")
+  @Test("K2 When a task is seen to have finished, its result and its date are there, too")
   func k02_stateAndResultAreOne() async {
     for _ in 0..<100 {
       let workflow = Workflow()
@@ -121,7 +121,7 @@ struct OriginalBugsK01ToK09 {
     #expect(count.current == 1)
   }
 
-  @Test("K7 A workflow that nobody holds runs to its end")
+  @Test("K7 A workflow without references runs to its end")
   func k07_runningWorkflowKeepsItself() async {
     let done = Gate()
     let held = HeldOperations()

@@ -1,6 +1,7 @@
 import WorkflowOperations
 
-/// A workflow as simple as it can be said: one task after the other, by recursion, without attempts or threads.
+/// A workflow as simple as it can be said: one task after the other, by recursion, without attempts
+/// or threads.
 struct GraphModel {
   enum Ending {
     case succeed, fail, cancel

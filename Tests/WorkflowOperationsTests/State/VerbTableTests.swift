@@ -26,7 +26,8 @@ struct VerbTableTests {
         _ = state.conclude()
         return
       }
-      // Run the first one alone, so that the middle is ready and wanted; cancel and reset take that back.
+      // Run the first one alone, so that the middle is ready and wanted; cancel and reset take that
+      // back.
       _ = state.begin(startsEverything: true)
       _ = state.conclude()
       settle(0, .success(()))
@@ -75,7 +76,8 @@ struct VerbTableTests {
     return (changes, middle.state.conclude())
   }
 
-  /// What becomes of the task and its dependent, and whether the task will run then. Nil: nothing changes.
+  /// What becomes of the task and its dependent, and whether the task will run then. Nil: nothing
+  /// changes.
   private func expectation(
     _ verb: Verb, in state: AnyWorkflowTask.State, dependent: AnyWorkflowTask.State
   ) -> (task: AnyWorkflowTask.State, dependent: AnyWorkflowTask.State, runs: Bool)? {
@@ -146,7 +148,8 @@ struct VerbTableTests {
         _ = middle.state.conclude()
         #expect(middle.states == states)
         let told = middle.state.outbox.entries.contains { entry in
-          if case .notice(.discarded(1, attempt: 1, let told)) = entry { told.word == outcome.word } else { false }
+          guard case .event(let event) = entry, case .attempt(let told)? = event.ending else { return false }
+          return event.kind == .discarded && event.task == 1 && event.attempt == 1 && told.word == outcome.word
         }
         #expect(told)
       }

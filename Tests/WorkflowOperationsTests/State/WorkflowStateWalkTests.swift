@@ -16,7 +16,8 @@ struct WorkflowStateWalkTests {
     case fulfill(Int)
   }
 
-  /// The machine, and what the shell would know: the slots of live attempts and the places that a run was told.
+  /// The machine, and what the shell would know: the slots of live attempts and the places that a
+  /// run was told.
   struct World {
     var state = WorkflowState()
     var live: [Int] = []
@@ -119,7 +120,7 @@ struct WorkflowStateWalkTests {
 
     private mutating func deliver(_ entry: OutboxEntry) -> String? {
       switch entry {
-      case .notice, .toldStart: return nil
+      case .event, .toldStart: return nil
       case .handIn(let tasks, let run): return take(tasks, [], run: run)
       case .end(let end): return take([], [end], run: 0)
       case .endIfIdle:

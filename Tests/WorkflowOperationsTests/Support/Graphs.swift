@@ -19,7 +19,8 @@ extension Workflow {
     return HeldTask(task: task, operations: operations)
   }
 
-  /// Adds a task whose attempts fail and succeed as the list says; after the end of the list they succeed.
+  /// Adds a task whose attempts fail and succeed as the list says; after the end of the list they
+  /// succeed.
   @discardableResult
   func addScripted(
     _ name: String? = nil, _ outcomes: [Outcome<Int>], after prerequisites: AnyWorkflowTask...
@@ -105,24 +106,17 @@ extension Outcome {
 final class RecordingDelegate: WorkflowDelegate {
   let events = EventRecorder<String>()
 
-  func workflowDidStart(_ workflow: Workflow) { events.record("workflow started") }
-  func workflowDidFinish(_ workflow: Workflow) { events.record("workflow finished") }
-  func workflow(_ workflow: Workflow, didFailWith error: WorkflowError) { events.record("workflow failed") }
-  func workflowDidCancel(_ workflow: Workflow) { events.record("workflow cancelled") }
-  func workflowDidPause(_ workflow: Workflow) { events.record("workflow paused") }
-  func workflowDidReset(_ workflow: Workflow) { events.record("workflow reset") }
-  func workflowDidRetry(_ workflow: Workflow) { events.record("workflow retried") }
-  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) { events.record("\(task.name) started") }
-  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { events.record("\(task.name) finished") }
-  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
-    events.record("\(task.name) failed")
+  func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) {
+    guard let task = event.task else { return events.record("\(event)") }
+    events.record("\(task.name) \(event.kind)\(event.kind == .discarded ? " \(event.attempt)" : "")")
   }
-  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { events.record("\(task.name) cancelled") }
-  func workflow(_ workflow: Workflow, taskDidReset task: AnyWorkflowTask) { events.record("\(task.name) reset") }
-  func workflow(_ workflow: Workflow, taskDidRetry task: AnyWorkflowTask) { events.record("\(task.name) retried") }
-  func workflow(
-    _ workflow: Workflow, task: AnyWorkflowTask, didDiscardAttempt attempt: Int, outcome: Outcome<any Sendable>
-  ) {
-    events.record("\(task.name) discarded \(attempt)")
-  }
+}
+
+/// Calls a closure with each event.
+final class EventDelegate: WorkflowDelegate {
+  private let body: @Sendable (WorkflowEvent) -> Void
+
+  init(_ body: @escaping @Sendable (WorkflowEvent) -> Void) { self.body = body }
+
+  func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) { body(event) }
 }

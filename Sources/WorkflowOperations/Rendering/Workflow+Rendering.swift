@@ -1,9 +1,28 @@
 import CompositeOperations
 import OperationTimelines
 
+extension Workflow {
+  /// Draws the tasks and their states in the DOT language of Graphviz.
+  ///
+  /// Conditions are hexagons; a subworkflow is a box around its tasks. The colour shows the state.
+  /// An edge has the key of the prerequisite, if it has one. Of workflows that are nested more than
+  /// 24 deep, the innermost are left out.
+  public func dot() -> String {
+    GraphDescription(self).dot()
+  }
+
+  /// Draws the tasks and their states as a Mermaid flow chart, which many Markdown viewers show.
+  ///
+  /// It shows the same as ``dot()``.
+  public func mermaid() -> String {
+    GraphDescription(self).mermaid()
+  }
+}
+
 extension GraphDescription {
-  /// How many levels of workflows are drawn as boxes in boxes, as of compositions: those in the last of them are drawn
-  /// without what is in them. Neither a reader nor a renderer makes sense of more.
+  /// How many levels of workflows are drawn as boxes in boxes, as of compositions: those in the
+  /// last of them are drawn without what is in them. Neither a reader nor a renderer makes sense of
+  /// more.
   private static let maxDepth = 24
 
   /// Describes a workflow and those inside of it, as they stand now.
@@ -18,7 +37,7 @@ extension GraphDescription {
       let subworkflow = node.plan.subworkflow
       nodes.append(
         Node(
-          identifier: identifier, name: node.plan.name ?? TaskNames.automatic(index),
+          identifier: identifier, name: node.plan.name(at: index),
           kind: subworkflow != nil ? .group : node.plan.isCondition ? .condition : .work, state: State(node.state),
           contents: depth == GraphDescription.maxDepth
             ? nil : subworkflow.map { GraphDescription($0, prefix: "\(identifier)_", depth: depth + 1) }))

@@ -1,0 +1,71 @@
+import CompositeOperations
+import Foundation
+
+// How the operations of attempts are made, and how their ends are reported.
+
+extension Workflow {
+  /// Makes the operation of an attempt. Called where it will run.
+  func makeAttempt(of task: Int, run: Int) -> (Operation, tag: Int)? {
+    // Not returned together: to unwrap them would copy them all.
+    var claimed: ClaimedAttempt?
+    var notice: StartNotice?
+    let effects = storage.withLock { storage in
+      claimed = storage.state.claim(task, run: run)
+      let effects = storage.state.conclude()
+      if claimed != nil { notice = storage.state.noticeOfStart(after: effects) }
+      return effects
+    }
+    guard let attempt = claimed else { return nil }
+    perform(effects)
+    do {
+      let operation: Operation
+      if let notice {
+        operation = WrappedAttempt(attempt.plan.name(at: task), after: notice) { [self] in
+          try makeOperation(for: attempt, of: task)
+        }
+      } else {
+        operation = try makeOperation(for: attempt, of: task)
+      }
+      if storage.withLock({ $0.state.attach(operation, slot: attempt.slot) }) { operation.cancel() }
+      return (operation, attempt.slot)
+    } catch {
+      input { $0.settle(slot: attempt.slot, error is CancellationError ? .cancelled : .failure(error)) }
+      return nil
+    }
+  }
+
+  private func makeOperation(for attempt: ClaimedAttempt, of task: Int) throws -> Operation {
+    switch attempt.plan.work {
+    case .body(let body):
+      let results = PrerequisiteResults(workflow: self, task: task, plan: attempt.plan, values: attempt.inputs)
+      let operation = try body(results)
+      guard !operation.isFinished else {
+        throw WorkflowAttemptError(
+          .operationAlreadyFinished, taskName: results.taskName, attempt: attempt.number, operation: operation)
+      }
+      guard let queue = attempt.plan.operationQueue else { return operation }
+      return WrappedAttempt(operation, in: queue)
+    case .subworkflow(let subworkflow):
+      if attempt.number > 1 { subworkflow.perform(.rearm) }
+      return subworkflow.makeOperation()
+    case .condition:
+      preconditionFailure("A condition has no operation")
+    }
+  }
+
+  func attemptDidSettle(_ operation: Operation, slot: Int, run: Int) -> [Int] {
+    var outcome = (operation as? WrappedAttempt)?.attemptOutcome ?? operation.anyOutcome ?? .cancelled
+    if outcome.error is CancellationError { outcome = .cancelled }
+    let (task, subworkflow, effects) = storage.withLock { storage in
+      let task = storage.state.attempts[slot]!.task
+      storage.state.settle(slot: slot, outcome)
+      return (task, storage.state.nodes[task].plan.subworkflow, storage.state.conclude())
+    }
+    // The subworkflow was reset after its run had ended and before the task had: the task follows
+    // now.
+    if let subworkflow, subworkflow.storage.withLock(\.state.wasResetSinceRun) {
+      input { _ = $0.follow(task, .reset) }
+    }
+    return perform(effects, inRun: run)
+  }
+}
