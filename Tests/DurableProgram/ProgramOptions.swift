@@ -35,7 +35,7 @@ struct ProgramOptions {
   var configuration: DurableQueue.Configuration {
     var configuration = DurableQueue.Configuration()
     configuration.durability = values["durability"] == "normal" ? .normal : .full
-    configuration.maxConcurrentJobs = number("concurrent") ?? 4
+    configuration.maxConcurrentOperationCount = number("concurrent") ?? 4
     configuration.maxCrashes = number("crashes")
     configuration.leaseDuration = .milliseconds(number("lease") ?? 600_000)
     configuration.pollInterval = .milliseconds(number("poll") ?? 20)

@@ -41,7 +41,7 @@ enum Database: Equatable, Sendable {
     var configuration = DurableQueue.Configuration()
     // What happens to messages is told by the commands.
     configuration.logHandler = nil
-    configuration.maxConcurrentJobs = width
+    configuration.maxConcurrentOperationCount = width
     // This program is there to be killed, any number of times in a row while the same message is under way, which is not
     // to blame. A program that nobody kills keeps the default: a job that ends every process that runs it is dead then.
     configuration.maxCrashes = nil

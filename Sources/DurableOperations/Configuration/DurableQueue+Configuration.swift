@@ -34,50 +34,81 @@ extension DurableQueue {
     #endif
   }
 
-  /// How sure it is that what was stored is there after the power went.
-  public enum Durability: Sendable, Hashable {
-    /// Every transaction is on the disk when it returns. On a server that is `synchronous_commit = on`: on its disk, and on
-    /// that of a standby if its `synchronous_standby_names` says so.
-    case full
-    /// The last transactions may be missing after the power went, not after the process ended. The file is sound in both
-    /// cases. Several times faster. On a server that is `synchronous_commit = off`: they may be missing after the server has
-    /// crashed, too.
-    case normal
+  /// Which stored transactions survive a power failure.
+  public struct Durability: Sendable, Hashable {
+    /// Every transaction is on the disk when the call returns. On a server this is
+    /// `synchronous_commit = on`: the transaction is on the server's disk, and on that of a standby if
+    /// `synchronous_standby_names` says so.
+    public static let full = Durability(value: .full)
+    /// The last transactions may be lost in a power failure, but not when the process ends. The file
+    /// stays sound in both cases. Several times faster than ``full``. On a server this is
+    /// `synchronous_commit = off`: the last transactions may also be lost when the server crashes.
+    public static let normal = Durability(value: .normal)
+
+    enum Value { case full, normal }
+
+    let value: Value
   }
 
-  /// Who may read and write a file that a queue makes, and the two beside it. One that is there keeps the permissions it has.
-  /// On a server the rights of the role count.
-  public enum FileAccess: Sendable, Hashable {
-    /// The user whose process made it: mode 0600.
-    case owner
+  /// Who may read and write a file that a queue makes, and the two files beside it. A file that exists
+  /// already keeps its permissions. On a server the rights of the role count.
+  public struct FileAccess: Sendable, Hashable {
+    /// The user whose process made the file: mode 0600.
+    public static let owner = FileAccess(value: .owner)
     /// That user, and the group of the file: mode 0660.
-    case group
+    public static let group = FileAccess(value: .group)
+
+    enum Value { case owner, group }
+
+    let value: Value
   }
 
   /// What becomes of jobs whose kind this process has not registered.
-  public enum UnknownKinds: Sendable, Hashable {
-    /// They stay as they are: another process may know them.
-    case leave
-    /// They are dead when they have been due for so long. For processes that know all kinds that there are.
-    case dead(after: Duration)
+  public struct UnknownKinds: Sendable, Hashable {
+    /// The jobs stay as they are: another process may know their kind.
+    public static let leave = UnknownKinds(value: .leave)
+    /// A job is dead once it has been due for this long. For processes that know every kind there is.
+    public static func dead(after duration: Duration) -> UnknownKinds { UnknownKinds(value: .dead(after: duration)) }
+
+    enum Value: Hashable {
+      case leave
+      case dead(after: Duration)
+    }
+
+    let value: Value
   }
 
-  /// For how long jobs that were done, or cancelled, are kept. Dead and held jobs are kept until somebody decides.
-  public enum Retention: Sendable, Hashable {
-    /// Not at all. The fastest; `job(_:)` does not find done jobs, nor can others depend on them.
-    case none
-    /// So long.
-    case keep(Duration)
-    /// Until they are deleted.
-    case forever
+  /// How long the queue keeps done and cancelled jobs. It keeps dead and held jobs until the program
+  /// retries or deletes them.
+  public struct Retention: Sendable, Hashable {
+    /// Not at all. The fastest; `job(_:)` does not find done jobs, and other jobs cannot depend on them.
+    public static let none = Retention(value: .none)
+    /// For this long.
+    public static func keep(_ duration: Duration) -> Retention { Retention(value: .keep(duration)) }
+    /// Until the program deletes them.
+    public static let forever = Retention(value: .forever)
+
+    enum Value: Hashable {
+      case none
+      case keep(Duration)
+      case forever
+    }
+
+    let value: Value
   }
 
-  /// What a queue does that cannot reach its server.
-  public enum WhenDisconnected: Sendable, Hashable {
-    /// What runs goes on. When a lease is over others may run the same jobs, too: what ends here is refused then.
-    case goOn
-    /// What still runs after a ``Configuration/leaseDuration`` is cancelled, so that few jobs run twice at a time.
-    case cancelAfterLease
+  /// What a queue does while it cannot reach its server.
+  public struct WhenDisconnected: Sendable, Hashable {
+    /// Running jobs go on. Once their lease is over, other processes may run the same jobs, too; the
+    /// store then refuses what this process reports.
+    public static let goOn = WhenDisconnected(value: .goOn)
+    /// Jobs that still run after ``Configuration/leaseDuration`` are cancelled, so that few jobs run
+    /// twice at a time.
+    public static let cancelAfterLease = WhenDisconnected(value: .cancelAfterLease)
+
+    enum Value { case goOn, cancelAfterLease }
+
+    let value: Value
   }
 
   /// How a queue works. Processes on one file, or one schema of a server, may differ in everything here.
@@ -104,7 +135,7 @@ extension DurableQueue {
     public var isExcludedFromBackup: Bool = false
     /// How many jobs run at once in this process. At least 1. Four, as in ZLTaskManager, or as many as there are
     /// processors if those are more.
-    public var maxConcurrentJobs: Int = max(4, ProcessInfo.processInfo.activeProcessorCount)
+    public var maxConcurrentOperationCount: Int = max(4, ProcessInfo.processInfo.activeProcessorCount)
     /// The queue that the jobs' operations run in; nil for worker threads.
     public var operationQueue: OperationQueue?
     /// How long other processes wait until they take the jobs of one that is no longer heard of. It is heard of three

@@ -4,22 +4,35 @@ import CompositeOperations
 /// How a queue uses a PostgreSQL server. Processes on one schema may differ in everything but ``schema``.
 public struct PostgresOptions: Sendable, Hashable {
   /// What stands between the queue and the server.
-  public enum Pooler: Sendable, Hashable {
-    /// Nothing, or what keeps a session for each connection.
-    case none
-    /// One that may give each transaction another session, such as PgBouncer with `pool_mode = transaction`: then the queue
-    /// prepares nothing, sets nothing for a session, and hears of others' jobs only with ``Listens/at(_:)``.
-    case transaction
+  public struct Pooler: Sendable, Hashable {
+    /// Nothing, or a pooler that keeps one session for each connection.
+    public static let none = Pooler(value: .none)
+    /// A pooler that may give each transaction another session, such as PgBouncer with
+    /// `pool_mode = transaction`. The queue then prepares no statements, sets nothing for a session,
+    /// and hears of the jobs of other processes only with ``Listens/at(_:)``.
+    public static let transaction = Pooler(value: .transaction)
+
+    enum Value { case none, transaction }
+
+    let value: Value
   }
 
   /// Whether the queue hears at once of what other processes enqueue.
-  public enum Listens: Sendable, Hashable {
-    /// By `LISTEN`, on a connection of its own. Behind a pooler it does not.
-    case yes
-    /// It sees it when it looks: see ``DurableQueue/Configuration/pollInterval``.
-    case no
-    /// By `LISTEN` at another URL, which leads to the server itself.
-    case at(String)
+  public struct Listens: Sendable, Hashable {
+    /// Yes: by `LISTEN`, on a connection of its own. Not behind a pooler.
+    public static let yes = Listens(value: .yes)
+    /// No: the queue sees new jobs when it polls. See ``DurableQueue/Configuration/pollInterval``.
+    public static let no = Listens(value: .no)
+    /// Yes: by `LISTEN` at another URL, which leads to the server itself.
+    public static func at(_ url: String) -> Listens { Listens(value: .at(url)) }
+
+    enum Value: Hashable {
+      case yes
+      case no
+      case at(String)
+    }
+
+    let value: Value
   }
 
   /// The schema that the tables are in. It is made if it is not there. One to 63 bytes.

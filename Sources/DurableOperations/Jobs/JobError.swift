@@ -100,14 +100,14 @@ public struct JobError: Error, Sendable, Equatable {
   public let id: JobID?
   /// The job's kind, if it is known.
   public let kind: String?
-  /// The error that this one comes from, as text.
-  public let underlyingDescription: String?
+  /// The text of the error behind this one.
+  public let causeDescription: String?
 
-  init(_ reason: Reason, id: JobID? = nil, kind: String? = nil, underlying: (any Error)? = nil) {
+  init(_ reason: Reason, id: JobID? = nil, kind: String? = nil, cause: (any Error)? = nil) {
     self.reason = reason
     self.id = id
     self.kind = kind
-    underlyingDescription = underlying.map { error in
+    causeDescription = cause.map { error in
       if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else { "\(error)" }
     }
   }
@@ -218,7 +218,7 @@ extension JobError: LocalizedError, CustomStringConvertible {
 
   /// The sentence: what is wrong with which job, and what to do.
   public var description: String {
-    let cause = underlyingDescription.map { " (\($0))" } ?? ""
+    let cause = causeDescription.map { " (\($0))" } ?? ""
     return switch reason {
     case .notEncodable:
       "\(job) can not be stored, for it does not encode as JSON\(cause). Look at its properties: a Double that is not "
@@ -328,18 +328,18 @@ public struct JobSnooze: Error, Sendable, Hashable {
 /// package fails with.
 public struct PermanentJobFailure: Error, Sendable {
   /// Why.
-  public let underlying: any Error
+  public let cause: any Error
 
   /// Makes one from the reason.
-  public init(_ underlying: any Error) {
-    self.underlying = underlying
+  public init(_ cause: any Error) {
+    self.cause = cause
   }
 }
 
 extension PermanentJobFailure: LocalizedError, CustomStringConvertible {
   /// What the reason says.
   public var description: String {
-    (underlying as? any LocalizedError)?.errorDescription ?? String(describing: underlying)
+    (cause as? any LocalizedError)?.errorDescription ?? String(describing: cause)
   }
 
   /// The same as ``description``.

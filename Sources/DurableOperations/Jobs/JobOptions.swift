@@ -105,13 +105,33 @@ public enum JobStart: Sendable, Hashable, Codable {
 /// A key that only one job of a kind may have while it is in certain states.
 public struct UniqueKey: Sendable, Hashable, Codable {
   /// What happens to a job whose key is taken.
-  public enum Conflict: String, Sendable, Codable {
-    /// It is not enqueued: ``JobError/Code/duplicate``; ``JobError/otherJob`` is the job that has the key.
-    case reject
-    /// It takes the place, the number and the dependents of the one that has the key; its attempts begin anew, and it waits
-    /// for its own prerequisites alone. If that one executes, it is stored beside it, and runs after it; that one is not
-    /// tried again if it fails.
-    case replace
+  public struct Conflict: RawRepresentable, Sendable, Hashable, Codable {
+    /// The new job is not enqueued: the call throws ``JobError/Code/duplicate``, and
+    /// ``JobError/otherJob`` is the job that has the key.
+    public static let reject = Conflict(value: .reject)
+    /// The new job takes the place, the number and the dependents of the job that has the key. Its
+    /// attempts start at zero, and it waits only for its own prerequisites.
+    ///
+    /// If the other job executes, the new one is stored beside it and runs after it; the other job is
+    /// not tried again if it fails.
+    public static let replace = Conflict(value: .replace)
+
+    /// The choice with a name; nil for an unknown one.
+    public init?(rawValue: String) {
+      guard let value = Value(rawValue: rawValue) else { return nil }
+      self.init(value: value)
+    }
+
+    private init(value: Value) {
+      self.value = value
+    }
+
+    /// The name of the choice, such as `reject`.
+    public var rawValue: String { value.rawValue }
+
+    enum Value: String { case reject, replace }
+
+    let value: Value
   }
 
   /// The states in which a job keeps its key, unless you say others: all in which it can still run.
@@ -134,15 +154,30 @@ public struct UniqueKey: Sendable, Hashable, Codable {
   }
 }
 
-/// What happens to a job one of whose prerequisites will not be done by itself any more.
-public enum PrerequisiteFailure: Int, Sendable, Codable {
-  /// It stays blocked, until somebody retries the prerequisite and that is done. If the prerequisite is deleted, the job
-  /// is cancelled.
-  case wait = 0
-  /// It is cancelled too.
-  case cancel = 1
-  /// It is dead too.
-  case die = 2
-  /// It runs all the same.
-  case run = 3
+/// What happens to a job when one of its prerequisites has died or was cancelled or deleted.
+public struct PrerequisiteFailure: RawRepresentable, Sendable, Hashable, Codable {
+  /// The job stays blocked until the prerequisite is retried and done. If the prerequisite is
+  /// deleted, the job is cancelled.
+  public static let wait = PrerequisiteFailure(value: .wait)
+  /// The job is cancelled, too.
+  public static let cancel = PrerequisiteFailure(value: .cancel)
+  /// The job is dead, too.
+  public static let die = PrerequisiteFailure(value: .die)
+  /// The job runs all the same.
+  public static let run = PrerequisiteFailure(value: .run)
+
+  enum Value: Int { case wait = 0, cancel, die, run }
+
+  let value: Value
+}
+
+extension PrerequisiteFailure {
+  /// The choice that is stored as a number; nil for an unknown one.
+  public init?(rawValue: Int) {
+    guard let value = Value(rawValue: rawValue) else { return nil }
+    self.init(value: value)
+  }
+
+  /// The number as which the choice is stored.
+  public var rawValue: Int { value.rawValue }
 }

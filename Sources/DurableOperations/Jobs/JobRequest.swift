@@ -38,7 +38,7 @@ public struct JobRequest: Sendable {
   /// The job as JSON.
   var payload: Data {
     get throws {
-      do { return try encoded.get() } catch { throw JobError(.notEncodable, kind: kind, underlying: error) }
+      do { return try encoded.get() } catch { throw JobError(.notEncodable, kind: kind, cause: error) }
     }
   }
 

@@ -8,6 +8,9 @@
 ///               └── retry ── held, dead, cancelled               │
 ///               └──────────────── claimed ───────────────────────┘
 /// ```
+///
+/// An enum, since programs switch over it: the states are part of the stored form, so a further one
+/// would be a new version of the schema.
 public enum JobState: Int, Sendable, Codable, CaseIterable, CustomStringConvertible {
   /// Runs as soon as there is room for it.
   case waiting = 0

@@ -4,13 +4,30 @@ public import Foundation
 /// `workers()` of ``DurableQueue``.
 public struct JobWorker: Sendable, Hashable, Identifiable {
   /// What is known of a process.
-  public enum Liveness: String, Sendable, Hashable {
-    /// It is there.
-    case alive
-    /// It has ended. Its jobs are taken over when another process looks around.
-    case dead
-    /// It cannot be told from here: the process is another machine's, or another container's. Its lease tells.
-    case unknown
+  public struct Liveness: RawRepresentable, Sendable, Hashable {
+    /// The process runs.
+    public static let alive = Liveness(value: .alive)
+    /// The process has ended. Another process takes its jobs over when it next looks.
+    public static let dead = Liveness(value: .dead)
+    /// This machine cannot tell: the process belongs to another machine or container. Its lease tells.
+    public static let unknown = Liveness(value: .unknown)
+
+    /// The choice with a name; nil for an unknown one.
+    public init?(rawValue: String) {
+      guard let value = Value(rawValue: rawValue) else { return nil }
+      self.init(value: value)
+    }
+
+    private init(value: Value) {
+      self.value = value
+    }
+
+    /// The name, such as `alive`.
+    public var rawValue: String { value.rawValue }
+
+    enum Value: String { case alive, dead, unknown }
+
+    let value: Value
   }
 
   /// A job that executes.

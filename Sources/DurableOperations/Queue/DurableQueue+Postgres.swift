@@ -114,7 +114,7 @@ private struct SQLJobOptions: Encodable {
 
 extension PrerequisiteFailure {
   fileprivate var name: String {
-    switch self {
+    switch value {
     case .wait: "wait"
     case .cancel: "cancel"
     case .die: "die"

@@ -175,8 +175,9 @@ extension DurableQueue.Configuration {
       require(duration > .zero, "DurableQueue.Configuration.\(name) is \(duration). Use a positive duration.")
     }
     require(
-      maxConcurrentJobs >= 1,
-      "DurableQueue.Configuration.maxConcurrentJobs is \(maxConcurrentJobs). Use 1 or more; pause kinds to run nothing."
+      maxConcurrentOperationCount >= 1,
+      "DurableQueue.Configuration.maxConcurrentOperationCount is \(maxConcurrentOperationCount). Use 1 or more; pause kinds to "
+        + "run nothing."
     )
     require(
       maxCrashes ?? 1 >= 1,

@@ -23,7 +23,7 @@ enum JobVerdict {
       }
     }
     if let permanent = error as? PermanentJobFailure {
-      self = .permanent(permanent.underlying)
+      self = .permanent(permanent.cause)
       return
     }
     let leaves = Self.leaves(of: error)

@@ -25,8 +25,8 @@ extension QueueCore {
   var whatIsAhead: StoreAhead.Question {
     guard configuration.pollInterval == nil else { return StoreAhead.Question() }
     var question = StoreAhead.Question()
-    if case .keep = configuration.retention { question.wantsFirstFinish = true }
-    if case .dead = configuration.unknownKinds { question.knownKinds = withLock { Set($0.registrations.keys) } }
+    if case .keep = configuration.retention.value { question.wantsFirstFinish = true }
+    if case .dead = configuration.unknownKinds.value { question.knownKinds = withLock { Set($0.registrations.keys) } }
     return question
   }
 
@@ -51,7 +51,7 @@ extension QueueCore {
 
   /// When there is something to delete.
   private func nextPruning(_ ahead: StoreAhead) -> Int64? {
-    guard configuration.pollInterval == nil, case .keep(let time) = configuration.retention else { return nil }
+    guard configuration.pollInterval == nil, case .keep(let time) = configuration.retention.value else { return nil }
     // Not for each job alone.
     let patience = min(time.milliseconds, .max / 4) + min(time.milliseconds / 2, 60_000)
     // What is not deleted yet then is looked at again after a while, not at once.
@@ -66,7 +66,9 @@ extension QueueCore {
 
   /// When jobs of a kind that nobody knows may have waited too long.
   private func nextLookForUnknownKinds(_ ahead: StoreAhead) -> Int64? {
-    guard configuration.pollInterval == nil, case .dead(let after) = configuration.unknownKinds else { return nil }
+    guard configuration.pollInterval == nil, case .dead(let after) = configuration.unknownKinds.value else {
+      return nil
+    }
     let limit = after.milliseconds, patience = patienceWithUnknownKinds(limit: limit)
     let (seen, last) = withLock { ($0.watch.unknownKinds, $0.watch.gaveUpAt) }
     let earliest = last.map { $0 + Self.unknownKindsInterval(limit: limit) } ?? ahead.now

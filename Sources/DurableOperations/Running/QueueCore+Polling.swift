@@ -195,7 +195,7 @@ extension QueueCore {
   private func pruneNowAndThen(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
     let now = seen.now
     let duration: Duration
-    switch configuration.retention {
+    switch configuration.retention.value {
     case .none: duration = .zero
     case .keep(let time): duration = time
     case .forever: return
@@ -239,7 +239,7 @@ extension QueueCore {
       }
       if isNew { events.tell(.unknownKind(kind.name)) }
     }
-    guard case .dead(let after) = configuration.unknownKinds else { return }
+    guard case .dead(let after) = configuration.unknownKinds.value else { return }
     let limit = after.milliseconds
     if let last = withLock({ $0.watch.gaveUpAt }), now >= last, now - last < Self.unknownKindsInterval(limit: limit) {
       return

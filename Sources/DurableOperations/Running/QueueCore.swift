@@ -61,7 +61,8 @@ final class QueueCore: Sendable {
     loss = facts.loss
     if let loss { events.report(.databaseFailed(loss)) }
     var state = RunnerState(
-      maxConcurrentJobs: configuration.maxConcurrentJobs, usesPlaces: configuration.operationQueue != nil)
+      maxConcurrentOperationCount: configuration.maxConcurrentOperationCount,
+      usesPlaces: configuration.operationQueue != nil)
     // Before the first round, for that may come before the first look around.
     state.setRules(facts.kindRules)
     storage = LockBox(Storage(state: state))

@@ -26,7 +26,7 @@ struct Registration: Sendable {
         if claimed.version < J.version, let upgrade { payload = try upgrade(payload, claimed.version) }
         job = try PayloadCoding.decode(J.self, from: payload)
       } catch {
-        throw JobError(.undecodable, id: claimed.id, kind: J.kind, underlying: error)
+        throw JobError(.undecodable, id: claimed.id, kind: J.kind, cause: error)
       }
       return try makeOperation(job, context)
     }

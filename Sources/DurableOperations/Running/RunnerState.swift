@@ -42,15 +42,15 @@ struct RunnerState {
   private(set) var worker: Int64?
   /// A failed round is not begun anew before its time.
   private var isPausing = false
-  private let maxConcurrentJobs: Int
+  private let maxConcurrentOperationCount: Int
   /// Whether each job needs a place.
   private let usesPlaces: Bool
   private var askedPlaces: Set<Int> = []
   private var freePlaces: [Int] = []
   private var lastPlace = 0
 
-  init(maxConcurrentJobs: Int, usesPlaces: Bool = false) {
-    self.maxConcurrentJobs = maxConcurrentJobs
+  init(maxConcurrentOperationCount: Int, usesPlaces: Bool = false) {
+    self.maxConcurrentOperationCount = maxConcurrentOperationCount
     self.usesPlaces = usesPlaces
   }
 
@@ -170,7 +170,7 @@ struct RunnerState {
     isInRound = true
     hasNews = false
     for (kind, _) in claimable ?? [] { kinds[kind]?.mayHaveWork = false }
-    let room = maxConcurrentJobs - runningCount
+    let room = maxConcurrentOperationCount - runningCount
     var round = Round(
       acknowledgements: acknowledgements, claimable: claimable, limit: room, mayRunAlone: runningCount == 0,
       isLast: isLast)
@@ -185,7 +185,7 @@ struct RunnerState {
   }
 
   private func claimableKinds() -> [(kind: Int64, limit: Int)]? {
-    guard phase == .running, !isRunningAlone, runningCount < maxConcurrentJobs else { return nil }
+    guard phase == .running, !isRunningAlone, runningCount < maxConcurrentOperationCount else { return nil }
     if waitsToRunAlone && runningCount > 0 { return nil }
     let free = kinds.compactMap { id, kind in
       kind.mayHaveWork && kind.running < kind.limit && !rules.paused.contains(id)

@@ -44,7 +44,7 @@ extension PeriodicRow {
   /// The times that are due.
   func due(at now: Int64) -> [Date] {
     let last = Date(milliseconds: lastAt), end = Date(milliseconds: now)
-    return switch catchUp {
+    return switch catchUp.value {
     case .latest: schedule.lastOccurrence(after: last, through: end).map { [$0] } ?? []
     // What is left comes at the next look.
     case .all: schedule.occurrences(after: last, through: end, limit: 1000)

@@ -141,7 +141,7 @@ import Testing
 
   @Test(arguments: Engine.available) func priorityChanged_decidesWhatRunsNext(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
-    configuration.maxConcurrentJobs = 1
+    configuration.maxConcurrentOperationCount = 1
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let seen = EventRecorder<String>()
     try await queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }

@@ -36,9 +36,9 @@ import Testing
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         var configuration = DurableQueue.Configuration()
-        configuration.maxConcurrentJobs = 0
+        configuration.maxConcurrentOperationCount = 0
         _ = try DurableQueue(location: .memory, configuration: configuration)
-      }, says: "maxConcurrentJobs is 0")
+      }, says: "maxConcurrentOperationCount is 0")
   }
 
   @Test func noLease() async {

@@ -14,7 +14,7 @@ import Testing
   {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     var configuration = DurableQueue.Configuration()
-    configuration.maxConcurrentJobs = Int.random(in: 1...6, using: &random)
+    configuration.maxConcurrentOperationCount = Int.random(in: 1...6, using: &random)
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let snoozed = Locked<Set<Int>>([]), runs = Locked<[Int: Int]>([:])
     try await queue.register(Count.self, maxConcurrent: Bool.random(using: &random) ? 2 : nil) {

@@ -323,7 +323,7 @@ import Testing
   /// Whatever comes in whatever order: no more jobs than places, and in the end no place is held.
   @Test(arguments: 0..<20) func anyOrderOfEvents_claimsNoMoreThanThereArePlaces(seed: Int) throws {
     var generator = SeededRandomNumberGenerator(seed: UInt64(seed))
-    var state = RunnerState(maxConcurrentJobs: 3, usesPlaces: true)
+    var state = RunnerState(maxConcurrentOperationCount: 3, usesPlaces: true)
     state.register(kind: 1, limit: .max)
     var due = 0, running = 0, asked: [Int] = [], held = 0
     var round: RunnerState.Round?

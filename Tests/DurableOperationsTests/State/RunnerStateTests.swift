@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct RunnerStateTests {
   private func state(_ kinds: [Int64: Int] = [1: .max], width: Int = 4) -> Runner {
-    var state = RunnerState(maxConcurrentJobs: width)
+    var state = RunnerState(maxConcurrentOperationCount: width)
     for (kind, limit) in kinds { state.register(kind: kind, limit: limit) }
     return Runner(state)
   }

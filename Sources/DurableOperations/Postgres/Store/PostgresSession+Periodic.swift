@@ -85,7 +85,7 @@ extension PostgresWork {
           payload: row.data(3) ?? Data(), options: row.text(4) ?? "", schedule: row.text(5) ?? "",
           catchUp: row.text(6) ?? "", lastAt: row.integer(7), nextAt: row.optionalInteger(8)))
     } catch {
-      return .failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), underlying: error))
+      return .failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), cause: error))
     }
   }
 

@@ -66,7 +66,7 @@ final class PostgresStore: Sendable {
     -> PostgresConfiguration?
   {
     var listener = connection
-    switch options.listens {
+    switch options.listens.value {
     case .no: return nil
     // A pooler accepts LISTEN, and nothing is heard.
     case .yes: return options.pooler == .none ? connection : nil

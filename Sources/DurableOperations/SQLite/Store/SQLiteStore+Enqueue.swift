@@ -34,7 +34,7 @@ extension SQLiteStore {
       switch try holder(of: key, kind: kind) {
       case nil: break
       case (let id, let state)?:
-        switch key.conflict {
+        switch key.conflict.value {
         case .reject:
           // A number that was never given would name nothing.
           let position = earlier.firstIndex(of: id)

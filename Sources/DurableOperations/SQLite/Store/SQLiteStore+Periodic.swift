@@ -112,7 +112,7 @@ extension SQLiteStore {
       do {
         rows.append(.success(try Self.periodicRow(row)))
       } catch {
-        rows.append(.failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), underlying: error)))
+        rows.append(.failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), cause: error)))
       }
     }
     return rows

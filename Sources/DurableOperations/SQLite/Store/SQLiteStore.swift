@@ -74,7 +74,7 @@ final class SQLiteStore {
     // A young database must not be in its log alone: it would be as if it had never been if that is lost.
     if try storedVersion() == 0, try !usesWriteAheadLog() { _ = try migrate(migrations) }
     try useWriteAheadLog(busyTimeout: configuration.busyTimeout)
-    switch configuration.durability {
+    switch configuration.durability.value {
     case .full:
       try connection.execute("PRAGMA synchronous = FULL")
       #if canImport(Darwin)

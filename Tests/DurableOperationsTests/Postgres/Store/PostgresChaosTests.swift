@@ -97,7 +97,7 @@ private final class ChaosRound: Sendable {
     configuration.leaseDuration = .seconds(1200)
     configuration.busyTimeout = .seconds(1200)
     configuration.retention = .forever
-    configuration.maxConcurrentJobs = 4
+    configuration.maxConcurrentOperationCount = 4
     let location = schema.location(port: port, pooler: pooler)
     queues = try await onWorker { [configuration] in
       Result { try (0..<3).map { _ in try DurableQueue(location: location, configuration: configuration) } }

@@ -66,7 +66,7 @@ import Testing
     let inspection = try await schema.inspection()
     let queue = try await queue(schema, port: proxy.port) {
       $0.retention = keepsDone ? .forever : .none
-      $0.maxConcurrentJobs = 1
+      $0.maxConcurrentOperationCount = 1
     }
     try inspection.execute("CREATE TABLE effects (number bigint NOT NULL)")
     let effects = "INSERT INTO \(PostgresStatement.identifier(schema.name)).effects VALUES (?)"

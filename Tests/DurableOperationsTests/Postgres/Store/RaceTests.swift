@@ -111,7 +111,7 @@ import Testing
       }
       let stored = ids.withLock { $0 }
       #expect(Set(stored).count == 1)
-      switch conflict {
+      switch conflict.value {
       case .reject: #expect(refusals.withLock { $0 } == Array(repeating: .duplicate(stored[0]), count: 3))
       case .replace: #expect(stored.count == 4)
       }
