@@ -48,7 +48,8 @@ struct ProgramOptions {
     return configuration
   }
 
-  /// The date of all processes that are given the file: what it says in seconds is added to the machine's.
+  /// The date of all processes that are given the file: what it says in seconds is added to the
+  /// machine's.
   private static func clock(setBy path: String) -> JobClock {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { fatalError("there is no \(path)") }

@@ -19,14 +19,15 @@ extension DurableQueue {
 }
 
 extension DurableQueue.Configuration {
-  /// Sets what the configuration says of the files of a database, where the platform knows it. What cannot be set stays.
+  /// Applies the file protection of the configuration to the files of a database, on platforms that
+  /// have it. Ignores failures.
   func protectFiles(of database: String) {
     #if canImport(Darwin)
     for suffix in ["", "-wal", "-shm", "-reserve", "-announcing"] { protect(database + suffix) }
     #endif
   }
 
-  /// The same for one file, if it is there.
+  /// Does the same for one file, if it exists.
   func protect(_ path: String) {
     #if canImport(Darwin)
     guard FileManager.default.fileExists(atPath: path) else { return }

@@ -51,7 +51,7 @@ extension ZLTaskManagerTests {
   }
 
   @Test(
-    "13: a kind nobody makes operations of stays waiting; what is no JSON is a typed error", arguments: Engine.available
+    "13: jobs of an unregistered kind wait; a payload that is not JSON is a typed error", arguments: Engine.available
   )
   func bug13(on engine: Engine) async throws {
     struct Odd: Job {

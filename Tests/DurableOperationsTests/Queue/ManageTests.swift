@@ -237,7 +237,8 @@ import Testing
     #expect(throws: TestFailure()) { try queue.export { _ in throw TestFailure() } }
   }
 
-  /// The form that `async` functions get: where they are, and each line when the one before is written.
+  /// The form that `async` functions get: where they are, and each line when the one before is
+  /// written.
   @MainActor @Test(arguments: Engine.available) func exported_byAnAsyncFunction(on engine: Engine) async throws {
     let queue = try DurableQueue(location: engine.location())
     try await queue.enqueue(contentsOf: (0..<1200).map { Count(number: $0) })

@@ -172,7 +172,7 @@ import Testing
       await harness.clock.waitForSleeper()
       harness.clock.advance(by: .seconds(61))
       await told.wait(forCount: 1)
-      // Nobody may write any more.
+      // No process may write from here on.
       let other = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
       try other.execute("BEGIN IMMEDIATE")
       for _ in 0..<20 {

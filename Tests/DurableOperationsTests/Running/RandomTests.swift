@@ -5,7 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Random jobs, failures, cancels, pauses and prerequisites; what has become of each is what a simple model says.
+/// Random jobs, failures, cancels, pauses and prerequisites; the end of each job matches a simple
+/// model.
 @Suite(.timeLimit(.minutes(30))) struct RandomTests {
   private enum Plan: Int, CaseIterable { case succeed, failOnce, failAlways, failForGood, snooze, fail2Hold }
 

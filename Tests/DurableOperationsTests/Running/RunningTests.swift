@@ -192,7 +192,7 @@ import Testing
     let id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
     try await harness.queue.waitUntilIdle()
     #expect(try await harness.queue.job(id)?.state == .dead)
-    #expect(try await harness.queue.job(id)?.lastError?.contains("cancelled by somebody else") == true)
+    #expect(try await harness.queue.job(id)?.lastError?.contains("cancelled by another part of the program") == true)
     await harness.queue.stop()
   }
 

@@ -271,7 +271,8 @@ private struct Race {
 
   subscript(process: Int) -> StoreHarness { processes[process] }
 
-  /// Has each process do something, as much at the same time as the machine can. Throws the first error.
+  /// Has each process do something, as much at the same time as the machine can. Throws the first
+  /// error.
   func atOnce(_ body: @escaping (_ process: Int) throws -> Void) throws { try Self.atOnce(processes.count, body) }
 
   static func atOnce(_ count: Int, _ body: @escaping (_ process: Int) throws -> Void) throws {
