@@ -1,9 +1,10 @@
 import ExampleSupport
 import Foundation
 
-/// Calls a closure when somebody asks the program to end: by SIGTERM or Ctrl-C, or by the end of its standard input.
+/// Calls a closure when the program should end: at SIGTERM or Ctrl-C, or at the end of its standard
+/// input.
 ///
-/// The input ends also when the process that has started this one is killed, which sends no signal.
+/// The input also ends when the parent process is killed, which sends no signal.
 struct EndRequest {
   private let signals: GracefulEnd
 

@@ -1,7 +1,7 @@
 import ExampleSupport
 import Foundation
 
-/// The program: reads the command line, does what it says, and tells the exit status.
+/// The program: reads the command line, executes it, and returns the exit status.
 struct OutboxCommand {
   enum ExitStatus {
     static let good: Int32 = 0
@@ -34,12 +34,12 @@ struct OutboxCommand {
     }
   }
 
-  /// Nothing can be told to somebody who does not listen, so that it fails does not matter.
+  /// Prints an error. If standard error is closed, that does not matter.
   static func complain(_ text: String) {
     try? StandardStream.error.write("Outbox: \(text)\n")
   }
 
-  /// A line about what happens. The work goes on if nobody reads it.
+  /// Prints a line about progress. The work goes on even if standard output is closed.
   static func tell(_ line: String) {
     try? StandardStream.output.write("\(line)\n")
   }

@@ -3,7 +3,7 @@ import Foundation
 
 StandardStream.ignoreBrokenPipes()
 var command = DurableQueueCommand(width: StandardStream.output.terminalWidth, output: StandardStream.output.write) {
-  // Nothing can be told to somebody who does not listen, so that it fails does not matter.
+  // If standard error is closed, the failure to write to it does not matter.
   try? StandardStream.error.write($0)
 }
 command.environment = ProcessInfo.processInfo.environment

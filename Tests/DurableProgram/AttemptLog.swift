@@ -3,7 +3,8 @@ import Foundation
 
 /// A file that several processes note in what they did, in the order in which they did it.
 ///
-/// Each note is one write at the end of the file: it is there whole when this returns, whatever becomes of the process.
+/// Each note is one write at the end of the file: it is there whole when this returns, whatever
+/// becomes of the process.
 final class AttemptLog: Sendable {
   private let file: Int32?
   private let run: String

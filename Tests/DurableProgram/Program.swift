@@ -5,12 +5,12 @@ import Foundation
 /// What the jobs of the program do.
 struct Work: Job {
   static let kind = "work"
-  /// `run`; `hold`: goes on until it is told or cancelled; `deaf`: the same, but does not hear that it is cancelled;
-  /// `trap`; `fail`.
+  /// `run`; `hold`: goes on until it is released or cancelled; `deaf`: the same, but ignores its
+  /// cancellation; `trap`; `fail`.
   var what: String
 }
 
-/// Prints a line at once, whatever becomes of the process.
+/// Prints a line at once, even if the process is killed right after.
 func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = write(STDOUT_FILENO, bytes, bytes.count)

@@ -35,7 +35,7 @@ struct ProgramOptions {
   var configuration: DurableQueue.Configuration {
     var configuration = DurableQueue.Configuration()
     configuration.durability = values["durability"] == "normal" ? .normal : .full
-    configuration.maxConcurrentJobs = number("concurrent") ?? 4
+    configuration.maxConcurrentOperationCount = number("concurrent") ?? 4
     configuration.maxCrashes = number("crashes")
     configuration.leaseDuration = .milliseconds(number("lease") ?? 600_000)
     configuration.pollInterval = .milliseconds(number("poll") ?? 20)
@@ -48,7 +48,8 @@ struct ProgramOptions {
     return configuration
   }
 
-  /// The date of all processes that are given the file: what it says in seconds is added to the machine's.
+  /// The date of all processes that are given the file: what it says in seconds is added to the
+  /// machine's.
   private static func clock(setBy path: String) -> JobClock {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { fatalError("there is no \(path)") }

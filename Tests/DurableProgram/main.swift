@@ -1,5 +1,6 @@
-// A program with a queue, which tests run as a process of its own, and several times at once: it does what it reads line by
-// line, and prints what happened. It is killed, stopped and crashed without warning.
+// A program with a queue, which tests run as a separate process, and several times at once: it
+// executes the lines that it reads, and prints what happened. Tests kill, stop and crash it without
+// warning.
 
 import Foundation
 

@@ -12,10 +12,10 @@ import WorkflowOperations
 /// read #3 ──┘
 /// ```
 ///
-/// When a task has finished, the job's checkpoint gets a snapshot of the workflow. An attempt that finds one, because
-/// the process before was killed, goes on after the tasks in it.
+/// After each task, the job's checkpoint gets a snapshot of the workflow. If the process is killed,
+/// the next attempt finds the snapshot, and continues after the tasks in it.
 final class DigestWorkflow: Sendable {
-  /// What a digest says about a message.
+  /// An entry of a digest, about one message.
   struct Entry: Codable, Equatable, Sendable {
     var name: String
     var bytes: Int
@@ -27,7 +27,7 @@ final class DigestWorkflow: Sendable {
   private let context: JobContext
   private let label: String
 
-  /// Makes the workflow, as far as it has got.
+  /// Makes the workflow, restored from the checkpoint if there is one.
   init(of digest: Digest, from queue: DurableQueue, _ context: JobContext, _ sender: Sender) throws {
     self.context = context
     let label = "\(context.id) digest"
@@ -59,8 +59,8 @@ final class DigestWorkflow: Sendable {
     workflow.delegate = self
   }
 
-  /// An operation that succeeds when the digest is sent. It fails with what the task that failed has failed with, which
-  /// says when the job runs again.
+  /// Returns an operation that succeeds when the digest is sent. It fails with the error of the
+  /// task that failed, which decides when the job runs again.
   func makeOperation() -> SimpleOperation<Void> {
     workflow.makeOperation().map { [self] _ in withExtendedLifetime(self) {} }
       .recover { error -> SimpleOperation<Void> in
@@ -68,7 +68,7 @@ final class DigestWorkflow: Sendable {
       }
   }
 
-  /// None if somebody has deleted the message.
+  /// Empty if the message was deleted.
   private static func entries(_ record: JobRecord?) throws -> [Entry] {
     guard let record else { return [] }
     let message = try record.decoded(as: Message.self)
@@ -96,8 +96,8 @@ extension DigestWorkflow: WorkflowDelegate {
       if !workflow.hasUnfinishedTasks { return }
       OutboxCommand.tell("\(label)  \(task.name)")
     } catch {
-      // Another process has the job, or the disk is full: what was not noted is done again.
-      OutboxCommand.tell("\(label)  \(task.name), but that can not be noted: \(error)")
+      // Another process has the job, or the disk is full: the next attempt repeats the task.
+      OutboxCommand.tell("\(label)  \(task.name), but that cannot be noted: \(error)")
     }
   }
 }

@@ -1,21 +1,22 @@
 import DurableOperations
 import Foundation
 
-/// Where everything is stored.
+/// The place that stores everything.
 enum Database: Equatable, Sendable {
   case file(String)
-  /// A schema of a PostgreSQL server. The URL may hold a password, and is never shown: see ``title`` and ``words``.
+  /// A schema of a PostgreSQL server. The URL may hold a password, and is never shown: see
+  /// ``title`` and ``words``.
   case server(url: String, schema: String)
 
   static let usual = Database.file("outbox.sqlite")
-  /// That of the queue itself, so that `durable-queue` need not be told.
+  /// The default of the queue itself, so that `durable-queue` needs no option.
   static let usualSchema = "durable"
 
   enum Failure: Error, CustomStringConvertible {
     case isMissing(Database)
-    /// Of another program; or whoever made it was killed before it was complete.
+    /// It belongs to another program, or its creator was killed before it was complete.
     case hasNoQueue(Database, DatabaseError)
-    /// Nothing is known of PostgreSQL on this platform.
+    /// This platform has no PostgreSQL.
     case isNoServer
 
     var description: String {
@@ -33,21 +34,23 @@ enum Database: Equatable, Sendable {
     }
   }
 
-  /// Opens it. Only what stores messages makes it.
+  /// Opens it. Only commands that store messages make it.
   func open(mayBeNew: Bool = false, width: Int = 4) throws -> DurableQueue {
     if case .file(let path) = self, !mayBeNew, !FileManager.default.fileExists(atPath: path) {
       throw Failure.isMissing(self)
     }
     var configuration = DurableQueue.Configuration()
-    // What happens to messages is told by the commands.
+    // The commands report what happens to messages.
     configuration.logHandler = nil
-    configuration.maxConcurrentJobs = width
-    // This program is there to be killed, any number of times in a row while the same message is under way, which is not
-    // to blame. A program that nobody kills keeps the default: a job that ends every process that runs it is dead then.
+    configuration.maxConcurrentOperationCount = width
+    // This program is made to be killed, any number of times in a row during the same message,
+    // which is not to blame. Other programs keep the default: a job that ends each process that
+    // runs it dies.
     configuration.maxCrashes = nil
-    // What was sent is remembered, so that it is not stored anew.
+    // Sent messages are remembered, so that they are not stored again.
     configuration.retention = .forever
-    // Stored are four characters for three bytes, and twice as many at worst, for JSON escapes slashes.
+    // Four characters are stored for three bytes, and at worst twice as many, since JSON escapes
+    // slashes.
     configuration.maxPayloadSize = 3 * Message.largestContent
     do {
       return try DurableQueue(location: location(mayBeNew: mayBeNew), configuration: configuration)
@@ -63,7 +66,7 @@ enum Database: Equatable, Sendable {
       return mayBeNew ? .file(file) : .existingFile(file)
     case .server(let url, let schema):
       #if os(macOS) || os(Linux)
-      // A message may be three megabytes as it is stored, and the way to the server slow.
+      // A stored message may have three megabytes, and the way to the server may be slow.
       let options = PostgresOptions(schema: schema, statementTimeout: .seconds(60))
       return mayBeNew ? .postgres(url, options) : .existingPostgres(url, options)
       #else
@@ -72,7 +75,7 @@ enum Database: Equatable, Sendable {
     }
   }
 
-  /// The jobs of a kind, in their order.
+  /// The jobs of a kind, in the order of their numbers.
   static func jobs(_ kind: String, in states: Set<JobState>? = nil, of queue: DurableQueue) throws -> [JobRecord] {
     var all: [JobRecord] = []
     while true {
@@ -84,7 +87,7 @@ enum Database: Equatable, Sendable {
 
   // MARK: - In advice
 
-  /// What it is called: the file as it was written, or the schema.
+  /// Its name: the file as it was written, or the schema.
   var title: String {
     switch self {
     case .file(let path): path
@@ -92,7 +95,7 @@ enum Database: Equatable, Sendable {
     }
   }
 
-  /// What names it on the command line of Outbox, behind other words: nothing for the one that it takes anyway.
+  /// Its options on the command line of Outbox: none for the default.
   var options: String {
     switch self {
     case .usual: ""
@@ -101,7 +104,8 @@ enum Database: Equatable, Sendable {
     }
   }
 
-  /// What names it on the command line of `durable-queue`. The user knows the URL, and the password in it.
+  /// Its words on the command line of `durable-queue`. The user knows the URL, and the password in
+  /// it.
   var words: String {
     switch self {
     case .file(let path): Self.word(path)

@@ -3,7 +3,7 @@ import DurableOperations
 import ExampleSupport
 import Foundation
 
-/// A message to be sent: the name and the content of a file.
+/// A message to send: the name and the content of a file.
 struct Message: Job {
   static let kind = "message"
 
@@ -12,7 +12,7 @@ struct Message: Job {
 
   var name: String
   var content: Data
-  /// Of the content: SHA-256 in hexadecimal.
+  /// The SHA-256 of the content in hexadecimal.
   var checksum: String
 
   init(name: String, content: Data) {
@@ -21,7 +21,8 @@ struct Message: Job {
     checksum = SHA256.hex(of: content)
   }
 
-  /// A message can run any number of times, but it is stored once: not even when it was sent may it be stored again.
+  /// A message may run any number of times, but is stored once: not even a sent message may be
+  /// stored again.
   var options: JobOptions {
     JobOptions(
       maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maximum: .seconds(30)),
@@ -30,13 +31,13 @@ struct Message: Job {
   }
 }
 
-/// A digest of messages: how long each of them is. It is made when they are sent.
+/// A digest of messages: how long each of them is. It runs after they are sent.
 struct Digest: Job {
   static let kind = "digest"
 
   var messages: [JobID]
 
-  /// One that can not be sent does not keep the digest from being made.
+  /// A message that cannot be sent does not stop the digest.
   var options: JobOptions {
     JobOptions(
       maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maximum: .seconds(30)), requiresNetwork: true,

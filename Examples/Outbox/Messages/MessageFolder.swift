@@ -7,11 +7,11 @@ struct MessageFolder {
     let description: String
   }
 
-  /// By the names of the files.
+  /// Sorted by the names of the files.
   private(set) var messages: [Message] = []
-  /// About files that are none.
+  /// About files that are no messages.
   private(set) var remarks: [String] = []
-  /// About files that can be no message, though they should.
+  /// About files that should be messages, but cannot be.
   private(set) var complaints: [String] = []
 
   /// Reads the visible files of a folder.
@@ -28,7 +28,7 @@ struct MessageFolder {
     do {
       names = try manager.contentsOfDirectory(atPath: path).sorted()
     } catch {
-      throw Failure(description: "The folder \(path) can not be read: \(error.localizedDescription)")
+      throw Failure(description: "The folder \(path) cannot be read: \(error.localizedDescription)")
     }
     for name in names where !name.hasPrefix(".") { add(name, in: URL(fileURLWithPath: path)) }
   }
@@ -37,15 +37,15 @@ struct MessageFolder {
     let file = folder.appendingPathComponent(name)
     let shown = Wording.plain(name)
     do {
-      // Those of what a link leads to.
+      // The attributes of the target of a link.
       let attributes = try FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
       let type = attributes[.type] as? FileAttributeType
       if type == .typeDirectory { return }
-      // A link that is left leads nowhere, which reading tells.
+      // A remaining link leads nowhere; reading it reports that.
       guard type == .typeRegular || type == .typeSymbolicLink else {
         return remarks.append("\(shown) is no regular file, and was left out.")
       }
-      // Before it is read: it may be longer than the memory.
+      // Before reading: the file may be larger than the memory.
       let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
       guard size <= Message.largestContent else {
         return complaints.append(
@@ -54,7 +54,7 @@ struct MessageFolder {
       }
       messages.append(Message(name: name, content: try Data(contentsOf: file)))
     } catch {
-      complaints.append("\(shown) can not be read: \(error.localizedDescription)")
+      complaints.append("\(shown) cannot be read: \(error.localizedDescription)")
     }
   }
 }

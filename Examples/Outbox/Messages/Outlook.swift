@@ -26,7 +26,7 @@ struct Outlook {
       return "\(Self.list(messages, digests)) \(verb) \(state): "
         + "durable-queue retry \(database.words) \(jobs) has \(pronoun) \(effect)"
     }
-    if stuck > 0 { notes.append("\(Wording.count(stuck, "digest")) can not be sent before messages that are held") }
+    if stuck > 0 { notes.append("\(Wording.count(stuck, "digest")) cannot be sent before messages that are held") }
     self.notes = notes
   }
 
@@ -34,7 +34,7 @@ struct Outlook {
     [(messages, "message"), (digests, "digest")].filter { $0.0 > 0 }.map(Wording.count).joined(separator: " and ")
   }
 
-  /// How many digests wait for messages that nobody sends.
+  /// How many digests wait for messages that will not be sent.
   private static func digestsOfHeldMessages(_ queue: DurableQueue) throws -> Int {
     let held = Set(try Database.jobs(Message.kind, in: [.held], of: queue).map(\.id))
     if held.isEmpty { return 0 }

@@ -2,9 +2,9 @@ import DurableOperations
 import ExampleSupport
 import Foundation
 
-/// Tells what has become of the messages.
+/// Prints the state of the messages.
 struct Status {
-  /// How many jobs are listed.
+  /// The maximum number of listed jobs.
   static let longestList = 100
 
   let database: Database
@@ -33,9 +33,9 @@ struct Status {
 
   private static let unsent = Set(JobState.allCases).subtracting([.done])
 
-  /// How many there are beyond the list, and what shows them.
+  /// The number of jobs beyond the list, and the command that shows them.
   private func rest(_ counts: JobCounts, after last: JobRecord) -> String {
-    // Others may have been sent since they were counted.
+    // More may have been sent since the count.
     let count = max(1, counts.total - counts[.done] - Self.longestList)
     let states = JobState.allCases.filter { Self.unsent.contains($0) && counts[$0] > 0 }.map(\.description)
     return "… and \(count) more: durable-queue list \(database.words) --after \(last.id.rawValue) "

@@ -1,18 +1,18 @@
 import ExampleSupport
 
-/// What `--help` prints.
+/// The text of `--help`.
 enum Help {
   static var text: String {
     var verbs = Table()
     for verb in Verb.allCases { verbs.add(verb.rawValue, verb.summary) }
     return """
-      Outbox: sends messages from a folder to a server, each of them surely, whatever happens meanwhile.
+      Outbox: sends the messages of a folder to a server; none is lost, whatever happens meanwhile.
 
       usage: Outbox COMMAND [arguments] [options]
 
       commands:
       \(verbs.text)
-      `Outbox COMMAND --help` tells the arguments and options of a command.
+      `Outbox COMMAND --help` shows the arguments and options of a command.
 
       \(exitStatus)
       """
@@ -40,8 +40,8 @@ enum Help {
 
   private static let exitStatus = """
     exit status:
-      0   all was done, or the program was asked to end
-      1   a message can not be sent or read, or a file or a server can not be used
+      0   success, or the program was asked to end
+      1   a message cannot be sent or read, or a file or a server cannot be used
       64  the command line is wrong
 
     """
@@ -60,18 +60,18 @@ enum Help {
   private static func meaning(_ name: String) -> String {
     switch name {
     case "--database": "where the messages are stored (default: outbox.sqlite)"
-    case "--store": "store them on a PostgreSQL server instead; a password is best kept in ~/.pgpass or $PGPASSWORD"
+    case "--store": "store them on a PostgreSQL server instead; keep a password in ~/.pgpass or $PGPASSWORD"
     case "--schema": "the schema of the tables on that server (default: \(Database.usualSchema))"
-    case "--server": "where to send them"
-    case "--width": "how many are sent at the same time (default: 4)"
-    case "--pace": "how long each step takes at least (default: 0)"
-    case "--grace": "how long messages may go on when it is asked to end (default: 5)"
-    case "--stay": "wait for further messages when all are sent"
-    case "--until-input-ends": "end when the standard input does, as at SIGTERM"
+    case "--server": "the server to send them to"
+    case "--width": "how many to send at once (default: 4)"
+    case "--pace": "the minimum time of each step (default: 0)"
+    case "--grace": "how long running messages may go on after a request to end (default: 5)"
+    case "--stay": "wait for further messages after all are sent"
+    case "--until-input-ends": "end with standard input, as at SIGTERM"
     case "--port": "where to listen on 127.0.0.1, 0 for any free port (default: 8025)"
-    case "--log": "where what has arrived is written to (default: received.jsonl)"
-    case "--fail": "what share of the requests something happens to, from 0 to 0.9 (default: 0)"
-    case "--seed": "decides to which (default: 1)"
+    case "--log": "the file for arrivals (default: received.jsonl)"
+    case "--fail": "the share of requests with trouble, from 0 to 0.9 (default: 0)"
+    case "--seed": "decides which requests have trouble (default: 1)"
     default: "print this"
     }
   }

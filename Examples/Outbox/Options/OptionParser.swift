@@ -1,11 +1,11 @@
 import ExampleSupport
 import Foundation
 
-/// Reads the command line.
+/// Parses the command line.
 enum OptionParser {
-  /// What arguments, without the name of the program, ask for.
+  /// Parses arguments, given without the name of the program.
   static func parse(_ given: [String]) throws(UsageError) -> Invocation {
-    // Without passwords, so that nothing that is told of them shows one.
+    // Without passwords, so that no message shows one.
     let arguments = given.map(HiddenPassword.hiding)
     guard let command = arguments.first else {
       throw UsageError(problem: "No command was given.", remedy: "For example: Outbox enqueue letters")
@@ -16,7 +16,7 @@ enum OptionParser {
     let verb = try verb(command)
     let help = "Outbox \(command) --help lists the options."
     let parsed = try Arguments(arguments.dropFirst(), options: verb.options, command: command, help: help)
-    // What is opened, and what is sent to, needs all of it.
+    // Opening and sending need the whole URLs.
     let whole = try Arguments(given.dropFirst(), options: verb.options, command: command, help: help)
     if parsed.has("--help") { return .help(verb) }
     let expected = verb == .enqueue ? 1 : 0
@@ -48,7 +48,7 @@ enum OptionParser {
       remedy: nearest.map { "Did you mean \($0)?" } ?? "Outbox --help lists the commands.")
   }
 
-  /// Where the messages are.
+  /// The place of the messages.
   private static func database(_ parsed: Arguments, _ whole: Arguments) throws(UsageError) -> Database {
     let schema = parsed.value("--schema")
     guard let url = whole.value("--store") else {

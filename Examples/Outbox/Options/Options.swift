@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the command line asks for.
+/// The meaning of the command line.
 enum Invocation: Equatable, Sendable {
-  /// The help for a command; nil for all of it.
+  /// The help for a command; nil for all commands.
   case help(Verb?)
   case enqueue(folder: String, database: Database)
   case digest(database: Database)
@@ -11,29 +11,29 @@ enum Invocation: Equatable, Sendable {
   case serve(ServeOptions)
 }
 
-/// How messages are sent.
+/// The options of sending.
 struct RunOptions: Equatable, Sendable {
   var database = Database.usual
   var server: URL
-  /// How many messages are sent at the same time.
+  /// How many messages are sent at once.
   var width = 4
-  /// How long each step takes at least, so that there is something to watch, and to kill.
+  /// The minimum time of each step, to leave time to watch and to kill.
   var pace = Duration.zero
-  /// How long messages that are under way may go on when the program is asked to end.
+  /// How long running messages may go on when the program should end.
   var grace = Duration.seconds(5)
-  /// Whether the program stays when everything is sent.
+  /// Whether the program goes on when everything is sent.
   var stays = false
-  /// Whether the end of the standard input asks the program to end.
+  /// Whether the program ends at the end of its standard input.
   var endsWithInput = false
 }
 
-/// How the bundled server works.
+/// The options of the bundled server.
 struct ServeOptions: Equatable, Sendable {
   var port: UInt16 = 8025
   var log = "received.jsonl"
-  /// The share of requests that something happens to.
+  /// The share of requests that get trouble instead of an answer.
   var failure = 0.0
   var seed: UInt64 = 1
-  /// Whether the end of the standard input asks the program to end.
+  /// Whether the program ends at the end of its standard input.
   var endsWithInput = false
 }

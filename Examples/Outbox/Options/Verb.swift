@@ -1,21 +1,21 @@
 import ExampleSupport
 
-/// What the program can do: the first word of its arguments.
+/// A command of the program: the first word of its arguments.
 enum Verb: String, CaseIterable, Sendable {
   case enqueue, run, digest, status, serve
 
-  /// What it does, in a line.
+  /// What it does, on one line.
   var summary: String {
     switch self {
-    case .enqueue: "stores each file of a folder as a message to be sent; one that is stored already is left out"
-    case .run: "sends what is stored, and ends when that is done; kill it whenever you like, and run it again"
+    case .enqueue: "stores each file of a folder as a message to send; skips those that are stored already"
+    case .run: "sends the stored messages, and ends when all are sent; kill it at any time, and run it again"
     case .digest: "stores a job that sends a digest of all messages, after them"
-    case .status: "tells what has become of the messages"
-    case .serve: "is a server that takes messages, and fails at random with --fail"
+    case .status: "shows the state of the messages"
+    case .serve: "runs a server that accepts messages, and fails at random with --fail"
     }
   }
 
-  /// What stands behind it.
+  /// What follows the command.
   var usage: String {
     switch self {
     case .enqueue: "FOLDER [options]"
@@ -33,30 +33,29 @@ enum Verb: String, CaseIterable, Sendable {
     }
   }
 
-  /// What else there is to know.
+  /// What else a user should know.
   var remark: String {
     switch self {
     case .enqueue:
       """
-      A file can take \(Message.largestContent) bytes at most. Hidden files, folders, and what is no regular file are left
-      out.
+      A file may have \(Message.largestContent) bytes at most. Hidden files, folders and special files are skipped.
       """
     case .run:
       """
-      SIGTERM and Ctrl-C end it gracefully, a second one at once. What is dead, held or cancelled is not sent; it tells how to
-      have it sent.
+      SIGTERM and Ctrl-C end it gracefully, a second one at once. Dead, held and cancelled messages are not sent; it says how
+      to send them.
       """
-    case .digest: "A message that can not be sent does not keep the digest from being sent."
-    case .status: "It lists the first \(Status.longestList) of what is not sent."
+    case .digest: "A message that cannot be sent does not stop the digest."
+    case .status: "It lists the first \(Status.longestList) messages that are not sent."
     case .serve:
       """
-      It recognises what comes again by the header field Idempotency-Key, and remembers what is in its log. SIGTERM and
-      Ctrl-C end it.
+      It recognizes repeated messages by the header field Idempotency-Key, and remembers those in its log. SIGTERM and Ctrl-C
+      end it.
       """
     }
   }
 
-  /// The options that it knows, each with an example of its value.
+  /// Its options, each with an example of its value.
   var options: Arguments.Options {
     switch self {
     case .enqueue, .digest, .status:

@@ -12,7 +12,7 @@ import FoundationNetworking
 struct Sender: Sendable {
   let server: URL
   let session: URLSession
-  /// How long a step takes at least.
+  /// The minimum time of a step.
   let pace: Duration
 
   init(_ options: RunOptions) {
@@ -24,14 +24,14 @@ struct Sender: Sendable {
     session = URLSession(configuration: configuration)
   }
 
-  /// What the server answers to a message.
+  /// The server's answer to a message.
   struct Receipt: Codable, Equatable, Sendable {
     var id: String
-    /// Whether it had the message before.
+    /// Whether the server had the message already.
     var isDuplicate: Bool
   }
 
-  /// Sends a message, and tells how that went.
+  /// Sends a message, and reports the result.
   func operation(sending message: Message, _ context: JobContext) -> SimpleOperation<Void> {
     let label = "\(context.id) \(Wording.plain(message.name))"
     return post(message.content, name: message.name, key: context.idempotencyKey, to: "messages").map { receipt in
@@ -41,7 +41,7 @@ struct Sender: Sendable {
     }
   }
 
-  /// Posts something under a key by which the server knows it again.
+  /// Posts data under a key by which the server recognizes it.
   func post(_ content: Data, name: String, key: String, to path: String) -> SimpleOperation<Receipt> {
     var request = URLRequest(url: server.appendingPathComponent(path))
     request.httpMethod = "POST"
@@ -57,7 +57,7 @@ struct Sender: Sendable {
     }
   }
 
-  /// What an attempt fails with: it says when the next one is, and whether there is one.
+  /// The error of an attempt: it decides when the next attempt is, and whether there is one.
   static func verdict(on error: any Error, of label: String) -> any Error {
     guard let refusal = error as? HTTPStatusError else {
       OutboxCommand.tell("\(label)  failed, will be sent again: \(shortText(of: error))")
@@ -76,13 +76,13 @@ struct Sender: Sendable {
     guard let error = error as? HTTPError else { return Wording.shortened("\(error)", to: 80) }
     return switch error.code {
     case .connectionLost, .truncatedBody: "the connection was lost"
-    case .connectionRefused: "nobody listens at the server"
+    case .connectionRefused: "no server listens there"
     case .timedOut: "no answer came in time"
     default: "\(error)"
     }
   }
 
-  /// How many messages the server has; nil if it does not tell.
+  /// How many messages the server has; nil if it does not answer.
   func tally() async -> MessageService.Tally? {
     let request = URLRequest(url: server.appendingPathComponent("messages"))
     guard let answer = try? await HTTPOperation(request, session: session).run() else { return nil }

@@ -3,7 +3,7 @@ import DurableOperations
 import ExampleSupport
 import Foundation
 
-/// Sends what is stored, until that is done or somebody asks to end.
+/// Sends the stored messages, until all are sent or the program should end.
 struct SendingRun {
   private enum End: Sendable {
     case everythingIsSettled
@@ -19,7 +19,7 @@ struct SendingRun {
 
   /// Returns the exit status.
   func run() async throws -> Int32 {
-    // Servers of this machine are asked directly, whatever the environment says about other addresses.
+    // Requests to this machine use no proxy, whatever the environment says.
     setenv("no_proxy", "127.0.0.1,localhost", 1)
     let queue = try options.database.open(width: options.width)
     let sender = Sender(options)
@@ -50,13 +50,14 @@ struct SendingRun {
     }
     let first = await ends.first { _ in true }
     if case .request = first { OutboxCommand.tell("Asked to end; a second time ends it at once.") }
-    // What is under way may go on for a while; what does not end by then waits, and loses no attempt.
+    // Running messages may go on for a while; those that do not end by then wait again, and lose no
+    // attempt.
     await queue.stop(grace: options.grace)
     withExtendedLifetime(requests) {}
     return try await conclude(first, queue, sender)
   }
 
-  /// Returns when no message will be sent any more, neither now nor later.
+  /// Returns when no message will be sent any longer, neither now nor later.
   private static func waitUntilSettled(_ queue: DurableQueue) async throws {
     while true {
       do {
@@ -65,11 +66,12 @@ struct SendingRun {
           try queue.jobs(kind: kind, in: [.scheduled, .waiting, .executing], limit: 100)
         }
         if later.isEmpty { return }
-        // Those that are put off are idle until their time comes.
+        // Snoozing messages are idle until their time comes.
         let next = later.compactMap(\.runAt).min().map { $0.timeIntervalSinceNow } ?? 0
         try await Task.sleep(for: .seconds(min(max(next, 0.02), 1)))
       } catch let error as DatabaseError where [.connectionLost, .cannotConnect].contains(error.code) {
-        // A server is away. The queue waits for it, and so does this: what is stored there is to be sent all the same.
+        // The database server is unreachable. The queue waits for it, and so does this: the
+        // messages stored there must still be sent.
         try await Task.sleep(for: .seconds(1))
       }
     }

@@ -7,25 +7,26 @@ final class ArrivalLog: Sendable {
   }
 
   private let file: FileHandle
-  /// What was in the file when it was opened.
+  /// The content of the file when it was opened.
   let arrivals: [MessageService.Arrival]
 
   /// Opens a file, or makes it.
   init(path: String) throws(Failure) {
     let manager = FileManager.default
     if !manager.fileExists(atPath: path), !manager.createFile(atPath: path, contents: nil) {
-      throw Failure(description: "The log \(path) can not be made. Name a file in a folder that can be written to.")
+      throw Failure(description: "The log \(path) cannot be made. Name a file in a folder that can be written to.")
     }
     guard let content = manager.contents(atPath: path), let file = FileHandle(forUpdatingAtPath: path) else {
-      throw Failure(description: "The log \(path) can not be read and written. Name another one with --log.")
+      throw Failure(description: "The log \(path) cannot be read and written. Name another one with --log.")
     }
     self.file = file
     do {
       try file.seekToEnd()
-      // The last line is torn if the server was killed while it wrote it; nobody was told that it had the message.
+      // The last line is torn if the server was killed while it wrote it; no client has an answer
+      // for that message.
       if let last = content.last, last != UInt8(ascii: "\n") { try file.write(contentsOf: Data("\n".utf8)) }
     } catch {
-      throw Failure(description: "The log \(path) can not be written: \(error.localizedDescription)")
+      throw Failure(description: "The log \(path) cannot be written: \(error.localizedDescription)")
     }
     let decoder = JSONDecoder()
     arrivals = content.split(separator: UInt8(ascii: "\n")).compactMap {

@@ -1,9 +1,9 @@
 import ExampleSupport
 import Foundation
 
-/// What the bundled server answers: a value, which changes with each request.
+/// The state and the answers of the bundled server: a value that changes with each request.
 struct MessageService: Sendable {
-  /// What has arrived, as it is written to the log: a line of JSON for each request that was stored or recognised.
+  /// An arrival in the log: a line of JSON for each request that was stored or recognized.
   struct Arrival: Codable, Equatable, Sendable {
     var id: String
     var name: String
@@ -11,19 +11,19 @@ struct MessageService: Sendable {
     var folder: String
     var bytes: Int
     var checksum: String
-    /// Whether it was there already, by its id.
+    /// Whether the server had a message with this id already.
     var isDuplicate: Bool
   }
 
-  /// How much has arrived.
+  /// The numbers of arrivals.
   struct Tally: Codable, Equatable, Sendable {
     /// Different messages.
     var accepted = 0
-    /// How often a message came again.
+    /// How often a message arrived again.
     var duplicates = 0
   }
 
-  /// What happens to a request instead of an answer at once.
+  /// What happens to a request instead of an immediate answer.
   enum Trouble: CaseIterable, Sendable {
     case fails, isBusy, isDroppedBefore, isDroppedAfter, isSlow
   }
@@ -34,9 +34,9 @@ struct MessageService: Sendable {
   private var random: SplitMix
 
   /// - Parameters:
-  ///   - failure: the share of messages that something happens to.
-  ///   - seed: decides to which.
-  ///   - arrivals: what has arrived before.
+  ///   - failure: the share of messages that get trouble.
+  ///   - seed: decides which.
+  ///   - arrivals: the earlier arrivals.
   init(failure: Double, seed: UInt64, arrivals: [Arrival] = []) {
     self.failure = failure
     random = SplitMix(seed: seed)
@@ -49,7 +49,7 @@ struct MessageService: Sendable {
     if arrival.isDuplicate { tally.duplicates += 1 } else { tally.accepted += 1 }
   }
 
-  /// Answers a request. What has arrived with it is written before the answer is sent.
+  /// Answers a request. Writes an arrival before it returns the answer.
   mutating func answer(_ request: ServerRequest, write: (Arrival) throws -> Void) -> ServerAnswer {
     let folder = String(request.path.dropFirst())
     guard ["messages", "digests"].contains(folder) else {
@@ -79,7 +79,7 @@ struct MessageService: Sendable {
     do {
       try write(arrival)
     } catch {
-      return .problem(500, "The message can not be stored: \(error)")
+      return .problem(500, "The message cannot be stored: \(error)")
     }
     note(arrival)
     let receipt = Sender.Receipt(id: id, isDuplicate: arrival.isDuplicate)
@@ -97,7 +97,7 @@ struct MessageService: Sendable {
 }
 
 extension ServerAnswer {
-  /// None: the connection ends.
+  /// No answer: the connection ends.
   fileprivate static var dropped: ServerAnswer {
     var answer = ServerAnswer(status: 200)
     answer.isDropped = true

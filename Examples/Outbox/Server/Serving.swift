@@ -1,7 +1,7 @@
 import ExampleSupport
 import Foundation
 
-/// Runs the bundled server, until somebody asks it to end.
+/// Runs the bundled server until the program should end.
 struct Serving {
   let options: ServeOptions
 

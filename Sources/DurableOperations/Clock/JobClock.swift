@@ -1,32 +1,34 @@
 import CompositeOperations
 public import Foundation
 
-/// What a queue takes the time from: the date, which jobs are scheduled by, and a clock that timers run on.
+/// The source of time of a queue: the date, by which jobs are scheduled, and a clock for timers.
 public struct JobClock: Sendable {
   let now: @Sendable () -> Date
-  /// The time since a moment that does not change when the date is set anew.
+  /// The time since a moment that setting the date does not change.
   let uptime: @Sendable () -> Duration
-  /// What that moment is known by: the start of the machine. Empty if that could not be read.
+  /// The identity of that moment: the start of the machine. Empty if it could not be read.
   let bootID: String
   let timekeeper: Timekeeper
-  /// Whether the date is that of the machine. A server's own counts instead then.
+  /// Whether the date is the machine's. A server's own date replaces it.
   let isMachines: Bool
 
-  /// The machine's.
+  /// The machine's clock.
   public static let system = JobClock(
     now: { Date() }, uptime: { MachineClock.uptime },
-    // The time since the start is another in each time namespace.
+    // The time since the start differs between time namespaces.
     bootID: ProcessIdentity.current.bootID.isEmpty
       ? "" : "\(ProcessIdentity.current.bootID) \(ProcessIdentity.current.pidNamespace ?? "")",
     timekeeper: .of(ContinuousClock()), isMachines: true)
 
-  /// A clock of your own: for tests, with a `ManualClock`. Each is taken for that of a machine of its own: that it was set
-  /// anew is noticed by queues that share it, not by those that are given another.
+  /// Makes a clock of your own: for tests, with a `ManualClock`.
+  ///
+  /// Each such clock stands for a machine of its own: only queues that share the clock notice that
+  /// its date was set.
   ///
   /// - Parameters:
-  ///   - clock: what timers run on. Kept.
+  ///   - clock: the clock for timers. Kept.
   ///   - now: the date; nil for one that begins at `start` and goes on as `clock` does.
-  ///   - start: the date when this is called.
+  ///   - start: the date at the time of this call.
   public init<C: Clock>(
     _ clock: C, startingAt start: Date = Date(), now: (@Sendable () -> Date)? = nil
   ) where C.Duration == Duration {
@@ -39,7 +41,7 @@ public struct JobClock: Sendable {
     isMachines = false
   }
 
-  /// The machine's, whose date is set by a program of the tests.
+  /// The machine's clock, with a date that a test program sets.
   package static func system(settingDateBy now: @escaping @Sendable (Date) -> Date) -> JobClock {
     JobClock(
       now: { now(Date()) }, uptime: system.uptime, bootID: system.bootID, timekeeper: system.timekeeper,
@@ -60,11 +62,11 @@ public struct JobClock: Sendable {
   /// The date in milliseconds since 1970.
   var milliseconds: Int64 { now().milliseconds }
 
-  /// What the date is ahead of the time since the start: another one when the date was set anew.
+  /// How far the date is ahead of the time since the start. It changes when the date is set.
   var offset: Int64 { milliseconds - uptime().milliseconds }
 }
 
-/// The time since the machine was started, also while it slept.
+/// The time since the machine started, including the time it slept.
 enum MachineClock {
   static var uptime: Duration {
     var time = timespec()

@@ -3,7 +3,7 @@ import Foundation
 extension Date {
   /// Milliseconds since 1970, rounded up.
   var milliseconds: Int64 {
-    // Up, but for what is lost in keeping a whole number of them as seconds.
+    // Rounds up, except for what is lost by keeping a whole number of them as seconds.
     let value = (timeIntervalSince1970 * 1000 - 0.01).rounded(.up)
     return value.isNaN ? 0 : Int64(min(max(value, -9e15), 9e15))
   }
@@ -12,7 +12,7 @@ extension Date {
 }
 
 extension Duration {
-  /// In whole milliseconds, rounded up, so that something that is to wait does not wake early.
+  /// The duration in whole milliseconds, rounded up, so that a waiting job does not wake early.
   var milliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1000)
@@ -22,7 +22,7 @@ extension Duration {
 }
 
 extension Int64 {
-  /// Minus another, which may come from a damaged file.
+  /// The difference to another number, which may come from a damaged file.
   func clampedDifference(to other: Int64) -> Int64 {
     let (difference, overflows) = subtractingReportingOverflow(other)
     return overflows ? (other < 0 ? .max : -.max) : difference

@@ -2,27 +2,32 @@ import Foundation
 
 extension DurableQueue {
   /// How files are protected while the device is locked.
-  public enum FileProtection: Sendable, Hashable {
-    /// Not at all.
-    case none
-    /// Until the device was unlocked once since it was started.
-    case untilFirstUnlock
-    /// They cannot be read while the device is locked; those that are open can.
-    case unlessOpen
-    /// They cannot be read or written while the device is locked.
-    case complete
+  public struct FileProtection: Sendable, Hashable {
+    /// The files are not protected.
+    public static let unprotected = FileProtection(value: .unprotected)
+    /// The files are locked until the user has unlocked the device once since it started.
+    public static let untilFirstUnlock = FileProtection(value: .untilFirstUnlock)
+    /// While the device is locked, only files that are already open can be read and written.
+    public static let unlessOpen = FileProtection(value: .unlessOpen)
+    /// The files cannot be read or written while the device is locked.
+    public static let complete = FileProtection(value: .complete)
+
+    enum Value { case unprotected, untilFirstUnlock, unlessOpen, complete }
+
+    let value: Value
   }
 }
 
 extension DurableQueue.Configuration {
-  /// Sets what the configuration says of the files of a database, where the platform knows it. What cannot be set stays.
+  /// Applies the file protection of the configuration to the files of a database, on platforms that
+  /// have it. Ignores failures.
   func protectFiles(of database: String) {
     #if canImport(Darwin)
     for suffix in ["", "-wal", "-shm", "-reserve", "-announcing"] { protect(database + suffix) }
     #endif
   }
 
-  /// The same for one file, if it is there.
+  /// Does the same for one file, if it exists.
   func protect(_ path: String) {
     #if canImport(Darwin)
     guard FileManager.default.fileExists(atPath: path) else { return }
@@ -44,8 +49,8 @@ extension DurableQueue.Configuration {
 #if canImport(Darwin) && !os(macOS)
 extension DurableQueue.FileProtection {
   fileprivate var type: FileProtectionType {
-    switch self {
-    case .none: .none
+    switch value {
+    case .unprotected: .none
     case .untilFirstUnlock: .completeUntilFirstUserAuthentication
     case .unlessOpen: .completeUnlessOpen
     case .complete: .complete

@@ -1,8 +1,8 @@
 import CompositeOperations
 
 extension DurableQueue {
-  /// Writes a line about an event on standard error: what a queue does with those of its ``Configuration/logHandler`` unless it
-  /// is told otherwise.
+  /// Writes a line about an event to standard error: the default ``Configuration/logHandler`` of a
+  /// queue.
   @Sendable
   public static func writeToStandardError(_ event: JobEvent) {
     Diagnostics.write("DurableOperations: \(HarmlessText.line(event.description))\n")

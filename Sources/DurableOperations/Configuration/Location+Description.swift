@@ -1,9 +1,9 @@
 #if os(macOS) || os(Linux)
 import Foundation
 
-/// Without a role and a password: a location is printed in logs and in errors of others.
+/// Leaves out the role and the password: logs and errors print locations.
 extension DurableQueue.Location: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The case, with its file, or with the server and the database.
+  /// The case with its file, or with the server and the database.
   public var description: String {
     switch self {
     case .file(let url): "file(\(url.path))"
@@ -18,11 +18,11 @@ extension DurableQueue.Location: CustomStringConvertible, CustomDebugStringConve
   /// The same as ``description``.
   public var debugDescription: String { description }
 
-  /// Without children, of which one would be the URL.
+  /// Has no children: one of them would be the URL.
   public var customMirror: Mirror { Mirror(self, children: []) }
 
-  /// What the server of a URL and its database are called, without a role and a password. Only libpq knows where a password stands:
-  /// without it nothing is shown.
+  /// The server and the database of a URL, without the role and the password. Only libpq knows
+  /// where a password stands, so without libpq this shows nothing.
   package static func place(_ url: String) -> String {
     let environment = ProcessInfo.processInfo.environment
     guard let library = try? PostgresLibrary.shared,

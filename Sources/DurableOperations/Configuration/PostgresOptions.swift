@@ -1,45 +1,62 @@
 #if os(macOS) || os(Linux)
 import CompositeOperations
 
-/// How a queue uses a PostgreSQL server. Processes on one schema may differ in everything but ``schema``.
+/// How a queue uses a PostgreSQL server. Processes on one schema may differ in everything but
+/// ``schema``.
 public struct PostgresOptions: Sendable, Hashable {
   /// What stands between the queue and the server.
-  public enum Pooler: Sendable, Hashable {
-    /// Nothing, or what keeps a session for each connection.
-    case none
-    /// One that may give each transaction another session, such as PgBouncer with `pool_mode = transaction`: then the queue
-    /// prepares nothing, sets nothing for a session, and hears of others' jobs only with ``Listens/at(_:)``.
-    case transaction
+  public struct Pooler: Sendable, Hashable {
+    /// Nothing, or a pooler that keeps one session for each connection.
+    public static let none = Pooler(value: .none)
+    /// A pooler that may give each transaction another session, such as PgBouncer with `pool_mode =
+    /// transaction`. The queue then prepares no statements, sets nothing for a session, and hears
+    /// of the jobs of other processes only with ``Listens/at(_:)``.
+    public static let transaction = Pooler(value: .transaction)
+
+    enum Value { case none, transaction }
+
+    let value: Value
   }
 
   /// Whether the queue hears at once of what other processes enqueue.
-  public enum Listens: Sendable, Hashable {
-    /// By `LISTEN`, on a connection of its own. Behind a pooler it does not.
-    case yes
-    /// It sees it when it looks: see ``DurableQueue/Configuration/pollInterval``.
-    case no
-    /// By `LISTEN` at another URL, which leads to the server itself.
-    case at(String)
+  public struct Listens: Sendable, Hashable {
+    /// Yes: by `LISTEN`, on a connection of its own. Not behind a pooler.
+    public static let yes = Listens(value: .yes)
+    /// No: the queue sees new jobs when it polls. See ``DurableQueue/Configuration/pollInterval``.
+    public static let no = Listens(value: .no)
+    /// Yes: by `LISTEN` at another URL, which leads to the server itself.
+    public static func at(_ url: String) -> Listens { Listens(value: .at(url)) }
+
+    enum Value: Hashable {
+      case yes
+      case no
+      case at(String)
+    }
+
+    let value: Value
   }
 
-  /// The schema that the tables are in. It is made if it is not there. One to 63 bytes.
+  /// The schema of the tables, 1 to 63 bytes. The queue makes it if it does not exist.
   public var schema: String
-  /// How many connections there are at most. One is for running jobs, and for what is enqueued with `await`; the rest for all
-  /// else that is asked of the queue. The one that listens is one more, and so is one for a moment when the queue is opened or
-  /// suspended, and when a transaction enqueues the first job of a kind. With a single one, a transaction of yours keeps jobs
-  /// from being claimed. At least 1.
+  /// The maximum number of connections, at least 1.
+  ///
+  /// One connection is for running jobs and for `enqueue` with `await`; the rest serve all other
+  /// calls. The queue opens one more to listen, and one more for a moment when it is opened or
+  /// suspended and when a transaction enqueues the first job of a kind. With a single connection,
+  /// your transactions keep the queue from claiming jobs.
   public var maxConnections: Int
   /// What stands between the queue and the server.
   public var pooler: Pooler
   /// Whether the queue hears at once of what other processes enqueue.
   public var listens: Listens
-  /// How long a statement takes at most, and how long its answer is waited for. Ten seconds.
+  /// The time limit of a statement and of the wait for its answer. Ten seconds by default.
   public var statementTimeout: Duration
-  /// Whether the tables are made, and brought up to date. Without it they have to be there: for a role that may not make them.
-  /// `durable-queue schema --print` prints what an administrator has to run.
+  /// Whether the queue makes its tables and migrates them. Set it to false for a role that may not:
+  /// the tables must then exist. `durable-queue schema --print` prints the SQL that an
+  /// administrator runs.
   public var migrates: Bool
 
-  /// Makes options. What is not given is as each property says.
+  /// Makes options with the default of each property.
   public init(
     schema: String = "durable", maxConnections: Int = 4, pooler: Pooler = .none, listens: Listens = .yes,
     statementTimeout: Duration = .seconds(10), migrates: Bool = true

@@ -1,6 +1,6 @@
 #if os(macOS) || os(Linux)
 extension DatabaseError {
-  /// What the client layer says.
+  /// Makes the error of an error of the client layer.
   init(_ error: PostgresError, place: String) {
     self.init(
       Code(error.code), engine: .postgres, sqlState: error.sqlState,
@@ -33,26 +33,26 @@ extension DatabaseError.Code {
       }
   }
 
-  /// That of the client layer; nil for what only the queue says.
+  /// The code of the client layer; nil for a code that only the queue uses.
   fileprivate var ofClient: PostgresError.Code? {
     self == .settingOfTheQueue ? .settingOfTheSession : PostgresError.Code(rawValue: value.rawValue)
   }
 }
 
 extension DatabaseError.Code {
-  /// Whether a connection that there was is no more.
+  /// Whether an existing connection was lost.
   var isOfLostConnection: Bool { self == .connectionLost || self == .outcomeUnknown }
 }
 
 extension DatabaseError {
-  /// The sentence, of an error of a server.
+  /// The sentence for an error of a server.
   var serverDescription: String {
     switch code.value {
     case .suspended: "The queue of \(place) is suspended (\(message)). Nothing was changed. Call resume() first."
     case .newerSchema:
       "The tables of \(place) were made by a newer version of DurableOperations (\(message)). They were left as they are. Update "
         + "this program."
-    case .cannotOpen: "The database \(place) can not hold a queue (\(message)). Make another one."
+    case .cannotOpen: "The database \(place) cannot hold a queue (\(message)). Make another one."
     default:
       PostgresError(
         code.ofClient ?? .statement, sqlState: sqlState, message: message, place: place
@@ -62,7 +62,7 @@ extension DatabaseError {
 }
 #else
 extension DatabaseError {
-  /// There are no such errors.
+  /// Other platforms have no such errors.
   var serverDescription: String { message }
 }
 #endif

@@ -1,79 +1,81 @@
 import CompositeOperationsSQLite
 public import Foundation
 
-/// The database of a queue could not do what it was asked for.
+/// An error of the database of a queue.
 ///
-/// Switch on ``code``; ``description`` names the file or the server, the cause and the remedy. Nothing that was stored before is
-/// lost: a transaction that fails leaves no trace.
+/// Switch on ``code``; ``description`` names the file or the server, the cause and the remedy.
+/// Stored jobs are not lost: a transaction that fails leaves no trace.
 public struct DatabaseError: Error, Sendable, Equatable {
-  /// What was wrong.
+  /// What went wrong.
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// Another connection held a lock for longer than ``DurableQueue/Configuration/busyTimeout``, or a statement took longer than
-    /// `statementTimeout` of the options of a server.
+    /// Another connection held a lock for longer than ``DurableQueue/Configuration/busyTimeout``,
+    /// or a statement took longer than the `statementTimeout` of a server's options.
     public static let busy = Code(value: .busy)
-    /// There is no room on the disk, of this machine or of the server, or a limit of the file's size is reached.
+    /// The disk of this machine or of the server is full, or the file has reached a size limit.
     public static let diskFull = Code(value: .diskFull)
-    /// The file, or its folder, cannot be written to, or was opened to be read only; or the role lacks a right on the server.
+    /// The file or its folder cannot be written, or was opened for reading only; or the role lacks
+    /// a right on the server.
     public static let readOnly = Code(value: .readOnly)
-    /// The file cannot be opened, or made; or the database of the server cannot hold a queue.
+    /// The file cannot be opened or made, or the database of the server cannot hold a queue.
     public static let cannotOpen = Code(value: .cannotOpen)
     /// The file is not a database.
     public static let notADatabase = Code(value: .notADatabase)
-    /// The file was to be one of a queue's, but is not there, or is another database; or the schema of the server has no tables
+    /// There is no such file, or it is another database; or the schema of the server has no tables
     /// of a queue, or older ones.
     public static let notAQueue = Code(value: .notAQueue)
-    /// The file, or what the server has stored, was damaged.
+    /// The file, or the data on the server, is damaged.
     public static let corrupt = Code(value: .corrupt)
-    /// The file, or the tables of the server, were made by a newer version of this library.
+    /// A newer version of this library made the file or the tables of the server.
     public static let newerSchema = Code(value: .newerSchema)
     /// The SQLite of this system is older than 3.35.
     public static let sqliteTooOld = Code(value: .sqliteTooOld)
-    /// The write-ahead log, the file with `-wal` at the end of its name, is not there any more, and with it what was stored since
-    /// the file was opened last. The queue goes on with what is left.
+    /// The write-ahead log, the file whose name ends in `-wal`, is missing, and with it everything
+    /// stored since the file was last opened. The queue goes on with the rest.
     public static let logLost = Code(value: .logLost)
     /// Reading or writing failed.
     public static let inputOutput = Code(value: .inputOutput)
-    /// The device is locked, and the file protected until it is not.
+    /// The device is locked, and the file is protected until it is unlocked.
     public static let deviceLocked = Code(value: .deviceLocked)
     /// The queue is suspended: see ``DurableQueue/suspend()``.
     public static let suspended = Code(value: .suspended)
-    /// A constraint of a table of yours does not hold.
+    /// A constraint of one of your tables does not hold.
     public static let constraint = Code(value: .constraint)
-    /// The statement is wrong, or something that has no code of its own.
+    /// The statement is wrong; also for errors that have no code of their own.
     public static let statement = Code(value: .statement)
-    /// The closure of a transaction began or ended a transaction itself, or used its own when it was over.
+    /// The closure of a transaction began or ended a transaction itself, or used its transaction
+    /// after the end.
     public static let transactionEnded = Code(value: .transactionEnded)
-    /// A statement inside of a transaction would have changed the connection for good: a PRAGMA with a value, or ATTACH; on a
-    /// server SET without LOCAL, PREPARE, LISTEN and their kind.
+    /// A statement in a transaction would have changed the connection for good: a PRAGMA with a
+    /// value, or ATTACH; on a server SET without LOCAL, PREPARE, LISTEN and the like.
     public static let settingOfTheQueue = Code(value: .settingOfTheQueue)
 
-    /// What was asked for needs a server, and the jobs are stored in a file.
+    /// The call needs a server, but the jobs are stored in a file.
     public static let needsServer = Code(value: .needsServer)
 
     /// The code in a word, such as `busy`.
     public var description: String { value.rawValue }
 
-    /// The connection to the server was lost. Nothing of what was asked for is stored.
+    /// The connection to the server was lost. Nothing of the call is stored.
     public static let connectionLost = Code(value: .connectionLost)
-    /// There is no connection to the server: it is not there, refuses this role, or has none left. Also that of a queue that
-    /// waits until it is back.
+    /// There is no connection to the server: it is unreachable, refuses this role, or has no
+    /// connection left. A queue also throws this while it waits for the server to return.
     public static let cannotConnect = Code(value: .cannotConnect)
-    /// The connection went while the transaction was committed: it is stored, or it is not.
+    /// The connection was lost during the commit: the transaction may or may not be stored.
     public static let outcomeUnknown = Code(value: .outcomeUnknown)
     /// libpq, the client library of PostgreSQL, is not installed.
     public static let clientLibraryMissing = Code(value: .clientLibraryMissing)
-    /// libpq is older than PostgreSQL 14's.
+    /// libpq is older than version 14.
     public static let clientLibraryTooOld = Code(value: .clientLibraryTooOld)
     /// The server is older than PostgreSQL 13.
     public static let serverTooOld = Code(value: .serverTooOld)
-    /// The server takes no changes: a standby, or one that was told so.
+    /// The server accepts no changes: it is a standby, or is set to read-only.
     public static let serverReadOnly = Code(value: .serverReadOnly)
-    /// The transaction could not be brought in line with others that ran at the same time.
+    /// The transaction was in conflict with concurrent transactions.
     public static let conflict = Code(value: .conflict)
 
-    /// What the library itself switches on, without a `default`.
+    /// The codes over which the library itself switches, without a `default`.
     enum Value: String {
       case busy, diskFull, readOnly, cannotOpen, notADatabase, notAQueue, corrupt, newerSchema, sqliteTooOld,
         logLost, inputOutput, deviceLocked, suspended, constraint, statement, transactionEnded, settingOfTheQueue,
@@ -84,33 +86,34 @@ public struct DatabaseError: Error, Sendable, Equatable {
     let value: Value
   }
 
-  /// What stores the jobs.
+  /// The kind of database that stores the jobs.
   public struct Engine: Sendable, Hashable, CustomStringConvertible {
-    /// A file of SQLite's, or its memory.
+    /// A file or memory of SQLite.
     public static let sqlite = Engine(description: "SQLite")
     /// A schema of a PostgreSQL server.
     public static let postgres = Engine(description: "PostgreSQL")
 
-    /// Its name.
+    /// The name of the engine.
     public let description: String
   }
 
-  /// What was wrong, to switch on.
+  /// What went wrong.
   public let code: Code
-  /// What stores the jobs.
+  /// The kind of database that stores the jobs.
   public let engine: Engine
-  /// SQLite's extended result code; 0 where the error is not SQLite's.
+  /// SQLite's extended result code; 0 for an error of another origin.
   public let extendedCode: Int32
-  /// The five characters by which PostgreSQL names the error; nil where it is not PostgreSQL's.
+  /// PostgreSQL's five-character code of the error; nil for an error of another origin.
   public let sqlState: String?
-  /// What SQLite says, or PostgreSQL, or the queue.
+  /// The message of SQLite, PostgreSQL or the queue.
   public let message: String
-  /// The statement that failed, if it was one.
+  /// The statement that failed, if any.
   public let sql: String?
-  /// The file, or `:memory:`; of a server the same as ``place``.
+  /// The file, or `:memory:`; for a server the same as ``place``.
   public let path: String
 
-  /// Where the jobs are stored: the file, or the server and its database, without a role or a password.
+  /// Where the jobs are stored: the file, or the server and its database, without a role or a
+  /// password.
   public var place: String { path }
 
   init(
@@ -126,17 +129,17 @@ public struct DatabaseError: Error, Sendable, Equatable {
     self.path = path
   }
 
-  /// What is told of a file that has said that there would be a log.
+  /// The error for a file whose log should exist, but is missing.
   static func logLost(_ path: String) -> DatabaseError {
     DatabaseError(.logLost, message: "there is no \(path)-wal", path: path)
   }
 
-  /// What a queue says that was opened to look at a file.
+  /// The error for a change through a queue that was opened for reading only.
   static func openedToBeRead(_ path: String) -> DatabaseError {
     DatabaseError(.readOnly, message: "its location is readOnlyFile", path: path)
   }
 
-  /// An error of SQLite's.
+  /// Makes the error for an error of SQLite.
   ///
   /// - Parameter systemCode: the system's error behind it, if there is one.
   init(resultCode: Int32, message: String, systemCode: Int32 = 0, sql: String?, path: String) {
@@ -144,10 +147,11 @@ public struct DatabaseError: Error, Sendable, Equatable {
     self.init(code, extendedCode: resultCode, message: message, sql: sql, path: path)
   }
 
-  /// `SQLITE_IOERR_SHMSIZE`, a macro that Swift does not see.
+  /// `SQLITE_IOERR_SHMSIZE`, a macro that Swift does not import.
   private static let sharedMemorySize = SQLITE_IOERR | 19 << 8
 
-  /// Whether there are devices that lock their files. Elsewhere a permission is missing.
+  /// Whether devices of this platform lock their files. On others, the cause is a missing
+  /// permission.
   private static var canBeLocked: Bool {
     #if canImport(Darwin)
     true
@@ -158,13 +162,14 @@ public struct DatabaseError: Error, Sendable, Equatable {
 
   private static func code(for resultCode: Int32, message: String, systemCode: Int32) -> Code {
     switch resultCode & 0xFF {
-    // Of a statement that may not do what it says, the message is another.
+    // A statement that is not authorized has another message.
     case SQLITE_AUTH where message != "not authorized": .deviceLocked
     case SQLITE_IOERR where systemCode == EPERM && canBeLocked: .deviceLocked
-    // SQLite calls it full where it writes into the file itself, and only for the first of the two.
+    // SQLite reports a full disk only for writes into the file itself, and only for the first of
+    // the two codes.
     case SQLITE_IOERR where systemCode == ENOSPC || systemCode == EDQUOT: .diskFull
     case SQLITE_CANTOPEN where systemCode == ENOSPC || systemCode == EDQUOT: .diskFull
-    // The index of the log could not grow, and the system's error is not always kept.
+    // The index of the log could not grow. SQLite does not always keep the system's error.
     case SQLITE_IOERR where resultCode == Self.sharedMemorySize && systemCode == 0: .diskFull
     case SQLITE_INTERRUPT: .suspended
     case SQLITE_BUSY, SQLITE_LOCKED: .busy
@@ -181,7 +186,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
 }
 
 extension DatabaseError: LocalizedError, CustomStringConvertible {
-  /// The sentence: what failed in which file, why, and what to do.
+  /// A sentence: what failed in which file, why, and what to do.
   public var description: String {
     let cause = extendedCode == 0 ? message : "\(message), SQLite code \(extendedCode)"
     let statement = sql.map { " The statement was: \($0)" } ?? ""
@@ -193,12 +198,12 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
     case .diskFull:
       "There is no room for the database \(path) (\(cause)). Free some; nothing that was stored before is lost."
     case .readOnly where extendedCode == 0:
-      "The database \(path) was opened to be read only (\(cause)). Open it with another location to change it."
+      "The database \(path) was opened for reading only (\(cause)). Open it with another location to change it."
     case .readOnly:
-      "The database \(path) can not be written to (\(cause)). Give this user the right to write the file and its "
+      "The database \(path) cannot be written to (\(cause)). Give this user the right to write the file and its "
         + "folder, where SQLite keeps its write-ahead log."
     case .cannotOpen:
-      "The database \(path) can not be opened (\(cause)). Check that it is a file, and that this user may read it and, to "
+      "The database \(path) cannot be opened (\(cause)). Check that it is a file, and that this user may read it and, to "
         + "change it, write it and its folder."
     case .notADatabase:
       "\(path) is not a database (\(cause)). It was left as it is. Give the queue another path, or move the file away."
@@ -213,8 +218,8 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
     case .sqliteTooOld:
       "The SQLite of this system is too old (\(cause)). DurableOperations needs 3.35 or newer."
     case .logLost:
-      "The write-ahead log of the database \(path) is gone (\(cause)): what was stored since it was opened last is lost. The "
-        + "queue goes on with what is left. Keep the file with -wal at its end beside it when it is moved or copied."
+      "The write-ahead log of the database \(path) is missing (\(cause)): everything stored since it was last opened is lost. The "
+        + "queue goes on with the rest. Keep the file with -wal at its end beside it when it is moved or copied."
     case .inputOutput:
       "Reading or writing the database \(path) failed (\(cause)). Check the disk." + statement
     case .deviceLocked:
@@ -234,7 +239,7 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
         + "own." + statement
     case .needsServer:
       "The jobs of \(path) are not on a server (\(cause)). Use a queue whose location is .postgres."
-    // Only of a server.
+    // Only for a server.
     case .connectionLost, .cannotConnect, .outcomeUnknown, .clientLibraryMissing, .clientLibraryTooOld, .serverTooOld,
       .serverReadOnly, .conflict:
       serverDescription + statement

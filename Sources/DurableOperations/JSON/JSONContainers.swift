@@ -1,4 +1,4 @@
-/// An object that a value encodes itself to.
+/// The object into which a value encodes itself.
 struct JSONKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let writer: JSONWriter
   let place: JSONDocument.Place
@@ -10,7 +10,8 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     writer.document.appendNull()
   }
 
-  // Inlined: the requirements of the protocol for numbers and texts are met by this, each with its type known.
+  // Inlined, since the numeric and text requirements of the protocol call this with their concrete
+  // type.
   @inline(__always)
   mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     try writer.document.beginMember(key.stringValue, of: place)
@@ -41,7 +42,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 }
 
-/// An array that a value encodes itself to.
+/// The array into which a value encodes itself.
 struct JSONUnkeyedContainer: UnkeyedEncodingContainer {
   let writer: JSONWriter
   let place: JSONDocument.Place
@@ -54,7 +55,8 @@ struct JSONUnkeyedContainer: UnkeyedEncodingContainer {
     writer.document.appendNull()
   }
 
-  // Inlined: the requirements of the protocol for numbers and texts are met by this, each with its type known.
+  // Inlined, since the numeric and text requirements of the protocol call this with their concrete
+  // type.
   @inline(__always)
   mutating func encode<T: Encodable>(_ value: T) throws {
     try writer.document.beginElement(of: place)
@@ -68,7 +70,7 @@ struct JSONUnkeyedContainer: UnkeyedEncodingContainer {
   mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nextEncoder().unkeyedContainer() }
 
   mutating func superEncoder() -> any Encoder {
-    // `JSONEncoder` counts this element only when the encoder is released.
+    // `JSONEncoder` counts this element only after it has released the encoder.
     writer.document.fail(.unusual)
     return JSONValueEncoder(writer: writer, place: .none)
   }

@@ -1,16 +1,18 @@
-/// A JSON document while values encode themselves into it: its text, and the objects and arrays that are not closed yet.
+/// A JSON document while values encode themselves into it: its text, and the objects and arrays
+/// that are still open.
 ///
-/// The text grows at its end alone, which suits nearly all types. The document fails for types that return to a container
-/// after they wrote to the one around it, or use a key twice: these need all values in memory.
+/// The text grows only at its end, which suits nearly all types. The document fails for a type that
+/// returns to a container after it wrote to the enclosing one, and for a type that uses a key
+/// twice: these need all values in memory.
 struct JSONDocument: ~Copyable {
   enum Failure: Error {
-    /// The document cannot write this. `JSONEncoder` can, or has the error to throw.
+    /// This document cannot write the value. `JSONEncoder` can, or throws the right error.
     case unusual
-    /// `JSONEncoder` refuses values as deep as this, and overflows the stack before with some.
+    /// `JSONEncoder` refuses values of this depth, and with some overflows the stack earlier.
     case tooDeep
   }
 
-  /// A value that has been begun. Its number tells it from later values at the same level.
+  /// A value that has begun. Its number distinguishes it from later values at the same level.
   struct Place {
     let level: Int
     let number: Int
@@ -22,20 +24,20 @@ struct JSONDocument: ~Copyable {
 
   private struct Value {
     let number: Int
-    /// Its key in the value around it; nil if it is the whole of that value.
+    /// Its key in the enclosing value; nil if it is the whole of that value.
     let step: (any CodingKey)?
     var kind = Kind.nothing
     /// How many elements it has.
     var count = 0
-    /// Where the text inside of it starts.
+    /// Where its content starts in the text.
     var start = 0
-    /// Where its members start among all.
+    /// The index of its first member among all members.
     var firstMember = 0
     var isSorted = true
     var hasWideKeys = false
   }
 
-  /// A member of an object by its place in the text.
+  /// A member of an object, by its place in the text.
   private struct Member {
     let start: Int
     let endOfKey: Int
@@ -46,12 +48,12 @@ struct JSONDocument: ~Copyable {
   private static let doubtfulDepth = 512
 
   private(set) var text = JSONText()
-  /// Where members are put in order.
+  /// The buffer in which members are sorted.
   private var scratch = JSONText()
   private(set) var failure: Failure?
   /// From the outermost to the innermost.
   private var values: [Value] = []
-  /// Those of all objects that are not closed yet.
+  /// The members of all objects that are still open.
   private var members: [Member] = []
   private var lastNumber = 0
   private var depth = 0
@@ -66,14 +68,14 @@ struct JSONDocument: ~Copyable {
     isDoubtful = false
   }
 
-  /// How many bytes it keeps.
+  /// How many bytes the buffers hold.
   var capacity: Int { text.capacity + scratch.capacity }
 
   mutating func fail(_ failure: Failure) {
     if self.failure != .tooDeep { self.failure = failure }
   }
 
-  /// Closes the values inside of a value. Fails if the value itself is closed.
+  /// Closes the values inside a value. Fails if the value itself is closed.
   private mutating func goTo(_ place: Place) throws(Failure) {
     if failure == nil, !isOpen(place) { fail(.unusual) }
     if let failure { throw failure }
@@ -86,7 +88,7 @@ struct JSONDocument: ~Copyable {
 
   // MARK: - Values
 
-  /// Begins a value, of any kind, inside of the last one that has been begun.
+  /// Begins a value, of any kind, inside the innermost open value.
   mutating func open(_ step: (any CodingKey)?) -> Place {
     lastNumber += 1
     values.append(Value(number: lastNumber, step: step))
@@ -116,7 +118,8 @@ struct JSONDocument: ~Copyable {
     }
   }
 
-  /// Begins the content of a value. A second time is allowed: a class shares the container of its superclass.
+  /// Begins the content of a value. A second call is allowed: a class shares the container of its
+  /// superclass.
   mutating func begin(_ kind: Kind, at place: Place) throws(Failure) {
     try goTo(place)
     guard values[place.level].kind != kind || kind == .single else { return }
@@ -137,7 +140,7 @@ struct JSONDocument: ~Copyable {
     }
   }
 
-  /// Begins the value of a member of an object: closes what was begun in the object before, and writes the key.
+  /// Begins the value of an object's member: closes the previous member and writes the key.
   mutating func beginMember(_ key: String, of place: Place) throws(Failure) {
     try goTo(place)
     if values[place.level].count > 0 { text.append(byte: UInt8(ascii: ",")) }
@@ -147,7 +150,7 @@ struct JSONDocument: ~Copyable {
     let member = Member(start: start, endOfKey: text.count)
     text.append(byte: UInt8(ascii: ":"))
     if contents.contains(.wide) { values[place.level].hasWideKeys = true }
-    // Keys are sorted by what they are, not by how they are written.
+    // Keys are sorted by their value, not by their escaped form.
     if contents.contains(.escapes) { fail(.unusual) }
     if let last = members.last, members.count > values[place.level].firstMember, !precedes(last, member) {
       values[place.level].isSorted = false
@@ -155,14 +158,15 @@ struct JSONDocument: ~Copyable {
     members.append(member)
   }
 
-  /// Begins an element of an array: closes what was begun in the array before.
+  /// Begins an element of an array: closes the previous element.
   mutating func beginElement(of place: Place) throws(Failure) {
     try goTo(place)
     if values[place.level].count > 0 { text.append(byte: UInt8(ascii: ",")) }
     values[place.level].count += 1
   }
 
-  /// Appends the value of the last member or element. Returns false if the value has to encode itself.
+  /// Appends the value of the last member or element. Returns false if the value has to encode
+  /// itself.
   @inline(__always)
   mutating func append<T>(plain value: T) throws(Failure) -> Bool {
     guard let isWritten = text.append(plain: value) else { return false }
@@ -193,7 +197,7 @@ struct JSONDocument: ~Copyable {
     text.bytes(first.key).lexicographicallyPrecedes(text.bytes(second.key))
   }
 
-  /// The members of the last object are all there: puts them into the order of their keys.
+  /// Sorts the members of the last object by key, once all are there.
   private mutating func finishMembers(of object: Value) {
     if object.hasWideKeys || !object.isSorted {
       let own = Array(members[object.firstMember...])
@@ -206,7 +210,7 @@ struct JSONDocument: ~Copyable {
   private mutating func sort(_ members: [Member], of object: Value) {
     let ends = members.dropFirst().map { $0.start - 1 } + [text.count]
     let sorted = zip(members, ends).sorted { precedes($0.0, $1.0) }
-    // Of several members with the same key the last one counts, and their containers may be one.
+    // Of several members with the same key the last one counts, and they may share one container.
     if zip(sorted, sorted.dropFirst()).contains(where: { !precedes($0.0, $1.0) }) { fail(.unusual) }
     for (member, end) in sorted {
       if scratch.count > 0 { scratch.append(byte: UInt8(ascii: ",")) }
@@ -217,7 +221,7 @@ struct JSONDocument: ~Copyable {
     scratch.cut(to: 0)
   }
 
-  /// Whether no two keys are equal texts, as “é” in one and in two characters.
+  /// Whether no two keys are equal texts, such as “é” in one and in two characters.
   private func areDifferent(_ members: [Member]) -> Bool {
     Set(members.map { String(decoding: text.bytes($0.key), as: UTF8.self) }).count == members.count
   }

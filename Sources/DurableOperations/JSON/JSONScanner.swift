@@ -1,15 +1,16 @@
 import Foundation
 
-/// Looks whether bytes are JSON.
+/// Checks whether bytes are JSON.
 struct JSONScanner {
-  /// Whether they are, in UTF-8.
+  /// Whether the bytes are JSON in UTF-8.
   static func isJSON(_ data: Data) -> Bool {
     let isPlain = data.withUnsafeBytes { bytes in
       var scanner = JSONScanner(bytes: bytes)
       return scanner.readsAll() && (!scanner.hasWideBytes || String(validating: bytes, as: UTF8.self) != nil)
     }
     if isPlain { return true }
-    // It decides what is doubtful: numbers that are too large, deep nesting, halves of characters.
+    // `JSONSerialization` decides the doubtful cases: numbers that are too large, deep nesting,
+    // lone surrogates.
     return String(validating: data, as: UTF8.self) != nil
       && (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil
   }
@@ -25,7 +26,7 @@ struct JSONScanner {
     self.bytes = bytes
   }
 
-  // All below return false if what is there is no JSON, or doubtful.
+  // All functions below return false if the text is not JSON, or is doubtful.
 
   private mutating func readsAll() -> Bool {
     guard readsValue() else { return false }

@@ -1,8 +1,8 @@
 import Foundation
 
 extension JSONText {
-  /// Appends a value whose type `JSONEncoder` writes without calling `encode(to:)`. Returns nil for other types, and false
-  /// for numbers that JSON does not have.
+  /// Appends a value whose type `JSONEncoder` writes without calling `encode(to:)`. Returns nil for
+  /// other types, and false for numbers that JSON cannot represent.
   ///
   /// Inlined: where the compiler knows the type, one branch is left.
   @inline(__always)

@@ -1,15 +1,15 @@
 import Foundation
 
-/// JSON text as it grows, in one buffer.
+/// Growing JSON text in one buffer.
 ///
-/// Not an array: an array checks with each byte that is appended whether it has to be copied first.
+/// It is no array: an array checks on each appended byte whether it has to be copied first.
 struct JSONText: ~Copyable {
-  /// What a text in quotation marks had in it.
+  /// The special characters of a quoted text.
   struct Contents: OptionSet {
     let rawValue: UInt8
-    /// Characters that are written as escapes.
+    /// Characters that JSON escapes.
     static let escapes = Contents(rawValue: 1)
-    /// Characters outside of ASCII.
+    /// Characters outside ASCII.
     static let wide = Contents(rawValue: 0x80)
   }
 
@@ -64,7 +64,7 @@ struct JSONText: ~Copyable {
 
   mutating func append(_ number: some FixedWidthInteger) {
     if number < 0 { append(byte: UInt8(ascii: "-")) }
-    // Digits come from the last to the first. 128 bits have 39 of them.
+    // Digits are produced from the last to the first. 128 bits have 39 of them.
     reserve(39)
     let first = count
     var rest = number.magnitude
@@ -78,7 +78,8 @@ struct JSONText: ~Copyable {
     digits.reverse()
   }
 
-  /// Appends the shortest number that is read as the same value. Returns false, and appends nothing, if there is none.
+  /// Appends the shortest number that reads back as the same value. Returns false, and appends
+  /// nothing, if there is none.
   mutating func append(_ number: some BinaryFloatingPoint & CustomStringConvertible) -> Bool {
     guard number.isFinite else { return false }
     append(json: number.description)
@@ -86,12 +87,12 @@ struct JSONText: ~Copyable {
     return true
   }
 
-  /// Appends a text in quotation marks, with escapes where JSON must have them, and nowhere else.
+  /// Appends a quoted text, with escapes only where JSON requires them.
   @discardableResult
   mutating func append(quoted text: String) -> Contents {
     var text = text
     return text.withUTF8 { text in
-      // Many bytes at a time: nothing depends on the one before.
+      // Many bytes at a time: no byte depends on the one before.
       let contents = text.reduce(into: UInt8(0)) { contents, byte in
         contents |= (byte < 0x20 ? 1 : 0) | (byte == ._quote ? 1 : 0) | (byte == ._backslash ? 1 : 0) | byte & 0x80
       }
@@ -138,7 +139,7 @@ struct JSONText: ~Copyable {
 
   // MARK: - Changing what is written
 
-  /// Removes what follows the first bytes.
+  /// Keeps only the first bytes.
   mutating func cut(to newCount: Int) { count = newCount }
 
   @inline(__always)

@@ -1,13 +1,17 @@
-/// Writes values as `JSONEncoder` does with `.sortedKeys` and `.withoutEscapingSlashes`, straight into one buffer.
+/// Writes values as `JSONEncoder` does with `.sortedKeys` and `.withoutEscapingSlashes`, straight
+/// into one buffer.
 ///
-/// Used on one thread at a time. A container that a value keeps writes nothing after the value has been encoded.
+/// Used on one thread at a time. A container that a value keeps writes nothing after the value has
+/// been encoded.
 final class JSONWriter {
   // Values never write while the document is being changed.
   @exclusivity(unchecked) var document = JSONDocument()
 
-  /// Writes the value of the member or element that was begun last, or the value of the whole document.
+  /// Writes the value of the member or element that was begun last, or the value of the whole
+  /// document.
   ///
-  /// - Parameter step: its key; nil for the whole document, and for the whole of the value around it.
+  /// - Parameter step: its key; nil for the whole document, and for the whole of the enclosing
+  ///   value.
   @inline(__always)
   func write<T: Encodable>(_ value: T, _ step: @autoclosure () -> (any CodingKey)?) throws {
     if try document.append(plain: value) { return }
@@ -15,7 +19,7 @@ final class JSONWriter {
     do {
       try value.encode(to: JSONValueEncoder(writer: self, place: place))
     } catch {
-      // Its text stays, so the document is spoilt even if the value around it handles the error.
+      // Its text stays, so the document is spoilt even if the enclosing value handles the error.
       document.fail(.unusual)
       throw error
     }
@@ -23,7 +27,7 @@ final class JSONWriter {
   }
 }
 
-/// What a value encodes itself to.
+/// The encoder into which a value encodes itself.
 struct JSONValueEncoder: Encoder {
   let writer: JSONWriter
   let place: JSONDocument.Place
@@ -31,7 +35,7 @@ struct JSONValueEncoder: Encoder {
   var codingPath: [any CodingKey] { writer.document.path(to: place) }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  // These cannot throw. The document has failed then, and whatever is written next throws.
+  // These cannot throw. The document has then failed, and the next write throws.
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     try? writer.document.begin(.object, at: place)
@@ -52,7 +56,8 @@ extension JSONValueEncoder: SingleValueEncodingContainer {
     writer.document.appendNull()
   }
 
-  // Inlined: the requirements of the protocol for numbers and texts are met by this, each with its type known.
+  // Inlined, since the numeric and text requirements of the protocol call this with their concrete
+  // type.
   @inline(__always)
   mutating func encode<T: Encodable>(_ value: T) throws {
     try writer.document.begin(.single, at: place)

@@ -1,6 +1,6 @@
 import CompositeOperations
 
-/// Who listens to a queue's events.
+/// The listeners of a queue's events.
 final class EventHub: Sendable {
   private struct State {
     var streams = EventFeeds<JobEvent>()
@@ -14,12 +14,12 @@ final class EventHub: Sendable {
     self.log = log
   }
 
-  /// Whether anybody listens.
+  /// Whether the program reads events.
   var isHeard: Bool { state.withLock { !$0.streams.isEmpty } }
 
   func stream(bufferingPolicy: AsyncStream<JobEvent>.Continuation.BufferingPolicy) -> AsyncStream<JobEvent> {
     let (stream, feed) = EventFeed<JobEvent>.makeStream(bufferingPolicy: bufferingPolicy)
-    // Released here, and so ended, if the queue has ended.
+    // Released here, and so finished, if the queue has ended.
     guard let number = state.withLock({ $0.isEnded ? nil : $0.streams.add(feed) }) else { return stream }
     feed.whenTerminated { [weak self] in
       let removed = self?.state.withLock { $0.streams.remove(number) }
@@ -35,7 +35,7 @@ final class EventHub: Sendable {
     for stream in streams { stream.put(event) }
   }
 
-  /// Tells something that somebody has to know of, also if nobody listens.
+  /// Reports an event to the log handler, even if no stream of events is read.
   func report(_ event: JobEvent.Content) {
     log?(JobEvent(event))
     tell(event)

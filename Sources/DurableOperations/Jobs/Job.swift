@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-/// What is to be done, as it is stored: a value with everything that the work needs.
+/// A unit of work as it is stored: a value with everything that the work needs.
 ///
 /// ```swift
 /// struct SendEmail: Job {
@@ -11,33 +11,34 @@ import Foundation
 /// }
 /// ```
 ///
-/// The value is stored as JSON. What it does when it runs is said where it is registered, with
-/// `DurableQueue.register`.
+/// The queue stores the value as JSON. The closure that `DurableQueue.register` takes says what the
+/// job does.
 public protocol Job: Codable, Sendable {
-  /// What tells jobs of this type from others in the database. Keep it when the type is renamed.
+  /// The name of this type in the database. Keep it when you rename the type.
   static var kind: String { get }
-  /// The version of the type's stored form, 1 unless you say so. Raise it when older stored values do not decode any
-  /// more, and give an `upgrade` closure where the type is registered.
+  /// The version of the type's stored form, 1 by default. Raise it when older stored values no
+  /// longer decode, and register the type with an `upgrade` closure.
   static var version: Int { get }
 }
 
 extension Job {
-  /// 1.
+  /// The default version, 1.
   public static var version: Int { 1 }
 }
 
-/// The number of a job in its database. A number is never given twice; a job that takes the place of another by its
-/// ``UniqueKey`` takes its number too.
+/// The number of a job in its database. The queue never uses a number twice; a job that replaces
+/// another by its ``UniqueKey`` keeps the other's number.
 public struct JobID: Sendable, Hashable, Comparable, Codable, RawRepresentable, CustomStringConvertible {
   /// The number, from 1.
   public let rawValue: Int64
 
-  /// A job by its number.
+  /// Makes the number of a job.
   public init(rawValue: Int64) {
     self.rawValue = rawValue
   }
 
-  /// A job that is enqueued in the same call, by its position among them, from 0: for `dependsOn`.
+  /// Returns a reference to a job of the same call, by its position in the call, from 0: for
+  /// `dependsOn`.
   ///
   /// ```swift
   /// try queue.enqueue(contentsOf: [
@@ -49,7 +50,7 @@ public struct JobID: Sendable, Hashable, Comparable, Codable, RawRepresentable, 
     JobID(rawValue: -1 - Int64(position))
   }
 
-  /// The position, if the job is one of the same call.
+  /// The position, if this refers to a job of the same call.
   var position: Int? { rawValue < 0 ? Int(-1 - rawValue) : nil }
 
   /// Whether one job was enqueued before another.

@@ -1,56 +1,56 @@
 public import Foundation
 
-/// A job cannot be enqueued, or has ended without success for a reason of the queue's.
+/// An error of the queue: a job cannot be enqueued, or has ended without success.
 ///
 /// Switch on ``code``; ``description`` is a sentence that names the job, the cause and the remedy.
 public struct JobError: Error, Sendable, Equatable {
-  /// What was wrong.
+  /// What went wrong.
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The job's stored form could not be made.
+    /// The job cannot be encoded as JSON.
     public static let notEncodable = Code(value: .notEncodable)
-    /// The job's stored form, of ``JobError/payloadSize``, is larger than
+    /// The job's stored form, of ``JobError/payloadSize`` bytes, is larger than
     /// ``DurableQueue/Configuration/maxPayloadSize``.
     public static let payloadTooLarge = Code(value: .payloadTooLarge)
     /// Another job, ``JobError/otherJob``, has its unique key.
     public static let duplicate = Code(value: .duplicate)
-    /// A prerequisite, ``JobError/otherJob``, is not stored, or is no position in the same call.
+    /// A prerequisite, ``JobError/otherJob``, is not stored, or names no position of the call.
     public static let unknownPrerequisite = Code(value: .unknownPrerequisite)
     /// Jobs of one call wait for each other; ``JobError/circle`` are their positions.
     public static let cycle = Code(value: .cycle)
-    /// A job takes the place of one that the prerequisite, ``JobError/otherJob``, waits for: the
-    /// two would wait for each other.
+    /// A job would replace another on which its own prerequisite, ``JobError/otherJob``, depends:
+    /// the two would wait for each other.
     public static let circularPrerequisite = Code(value: .circularPrerequisite)
     /// There is no such job.
     public static let unknownJob = Code(value: .unknownJob)
-    /// The job is in a state, ``JobError/state``, in which this cannot be done.
+    /// The state of the job, ``JobError/state``, does not allow the call.
     public static let wrongState = Code(value: .wrongState)
     /// An attempt took longer than its timeout, ``JobError/timeout``.
     public static let timedOut = Code(value: .timedOut)
-    /// The operation of an attempt was cancelled, though nobody cancelled the job.
+    /// The operation of an attempt was cancelled, but the job was not.
     public static let operationCancelled = Code(value: .operationCancelled)
-    /// The closure that makes the operation of an attempt gave one that has run before.
+    /// The closure that makes the operation of an attempt returned an operation that has already
+    /// run.
     public static let operationUsedBefore = Code(value: .operationUsedBefore)
     /// The stored form does not fit the registered type.
     public static let undecodable = Code(value: .undecodable)
-    /// The stored form is of a version, ``JobError/storedVersion``, that this process does not
-    /// know.
+    /// The stored form has a version, ``JobError/storedVersion``, that this process does not know.
     public static let newerVersion = Code(value: .newerVersion)
-    /// Another process was given the job, since this one did not prolong its lease in time.
+    /// Another process took the job, since this one did not renew its lease in time.
     public static let leaseLost = Code(value: .leaseLost)
-    /// The processes that ran it ended too often: ``JobError/crashCount`` times.
+    /// Too many processes ended while they ran the job: ``JobError/crashCount``.
     public static let tooManyCrashes = Code(value: .tooManyCrashes)
-    /// The processes that had claimed it were lost too often, and it cannot be told whether the job is to blame:
-    /// ``JobError/lapseCount`` times. See ``DurableQueue/Configuration/maxLapses``.
+    /// Too many processes were lost while they had claimed the job: ``JobError/lapseCount``. The
+    /// queue cannot tell whether the job is to blame. See ``DurableQueue/Configuration/maxLapses``.
     public static let tooManyLapses = Code(value: .tooManyLapses)
-    /// No process that registered its kind came within the time that ``DurableQueue/UnknownKinds``
+    /// No process registered the job's kind within the time that ``DurableQueue/UnknownKinds``
     /// allows.
     public static let unknownKind = Code(value: .unknownKind)
     /// A prerequisite, ``JobError/otherJob``, is dead, cancelled or deleted.
     public static let prerequisiteFailed = Code(value: .prerequisiteFailed)
     /// The options or the schedule of a periodic job, ``JobError/periodicJobName``, cannot be read
-    /// here, such as one in a time zone that this machine does not know.
+    /// here, for example since this machine does not know the time zone.
     public static let unreadablePeriodicJob = Code(value: .unreadablePeriodicJob)
     /// The kind is registered already.
     public static let registeredTwice = Code(value: .registeredTwice)
@@ -70,7 +70,7 @@ public struct JobError: Error, Sendable, Equatable {
     let value: Value
   }
 
-  /// What the library itself switches on, without a `default`.
+  /// The reasons over which the library itself switches, without a `default`.
   enum Reason: Equatable {
     case notEncodable
     case payloadTooLarge(size: Int, limit: Int)
@@ -100,21 +100,21 @@ public struct JobError: Error, Sendable, Equatable {
   public let id: JobID?
   /// The job's kind, if it is known.
   public let kind: String?
-  /// The error that this one comes from, as text.
-  public let underlyingDescription: String?
+  /// The text of the error behind this one.
+  public let causeDescription: String?
 
-  init(_ reason: Reason, id: JobID? = nil, kind: String? = nil, underlying: (any Error)? = nil) {
+  init(_ reason: Reason, id: JobID? = nil, kind: String? = nil, cause: (any Error)? = nil) {
     self.reason = reason
     self.id = id
     self.kind = kind
-    underlyingDescription = underlying.map { error in
+    causeDescription = cause.map { error in
       if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else { "\(error)" }
     }
   }
 }
 
 extension JobError {
-  /// What was wrong, to switch on.
+  /// What went wrong.
   public var code: Code {
     switch reason {
     case .notEncodable: .notEncodable
@@ -141,7 +141,7 @@ extension JobError {
     }
   }
 
-  /// The job that has the unique key, of ``Code/duplicate``; the prerequisite in question, of
+  /// The job that has the unique key, for ``Code/duplicate``; the prerequisite, for
   /// ``Code/unknownPrerequisite``, ``Code/circularPrerequisite`` and ``Code/prerequisiteFailed``;
   /// nil for other codes.
   public var otherJob: JobID? {
@@ -152,55 +152,55 @@ extension JobError {
     }
   }
 
-  /// The positions, in the call, of the jobs that wait for each other, of ``Code/cycle``: from one
-  /// job back to the same. Empty for other codes.
+  /// The positions, in the call, of the jobs that wait for each other, for ``Code/cycle``: from one
+  /// job back to itself. Empty for other codes.
   public var circle: [Int] {
     if case .cycle(let positions) = reason { positions } else { [] }
   }
 
-  /// The state that the job is in, of ``Code/wrongState``; nil for other codes.
+  /// The state of the job, for ``Code/wrongState``; nil for other codes.
   public var state: JobState? {
     if case .wrongState(let state) = reason { state } else { nil }
   }
 
-  /// The timeout that was over, of ``Code/timedOut``; nil for other codes.
+  /// The timeout that the attempt exceeded, for ``Code/timedOut``; nil for other codes.
   public var timeout: Duration? {
     if case .timedOut(let timeout) = reason { timeout } else { nil }
   }
 
-  /// The size of the stored form in bytes, of ``Code/payloadTooLarge``; nil for other codes.
+  /// The size of the stored form in bytes, for ``Code/payloadTooLarge``; nil for other codes.
   public var payloadSize: Int? {
     if case .payloadTooLarge(let size, _) = reason { size } else { nil }
   }
 
-  /// The size in bytes that a stored form may have, of ``Code/payloadTooLarge``; nil for other
-  /// codes.
+  /// The limit of that size in bytes, for ``Code/payloadTooLarge``; nil for other codes.
   public var payloadLimit: Int? {
     if case .payloadTooLarge(_, let limit) = reason { limit } else { nil }
   }
 
-  /// The version of the stored form, of ``Code/newerVersion``; nil for other codes.
+  /// The version of the stored form, for ``Code/newerVersion``; nil for other codes.
   public var storedVersion: Int? {
     if case .newerVersion(let stored, _) = reason { stored } else { nil }
   }
 
-  /// The newest version that this process knows, of ``Code/newerVersion``; nil for other codes.
+  /// The newest version that this process knows, for ``Code/newerVersion``; nil for other codes.
   public var knownVersion: Int? {
     if case .newerVersion(_, let known) = reason { known } else { nil }
   }
 
-  /// How many processes ended while the job ran in them, of ``Code/tooManyCrashes``; nil for other
+  /// How many processes ended while they ran the job, for ``Code/tooManyCrashes``; nil for other
   /// codes.
   public var crashCount: Int? {
     if case .tooManyCrashes(let count) = reason { count } else { nil }
   }
 
-  /// How many processes were lost while they had claimed the job, of ``Code/tooManyLapses``; nil for other codes.
+  /// How many processes were lost while they had claimed the job, for ``Code/tooManyLapses``; nil
+  /// for other codes.
   public var lapseCount: Int? {
     if case .tooManyLapses(let count) = reason { count } else { nil }
   }
 
-  /// The name of the periodic job, of ``Code/unreadablePeriodicJob``; nil for other codes.
+  /// The name of the periodic job, for ``Code/unreadablePeriodicJob``; nil for other codes.
   public var periodicJobName: String? {
     if case .unreadablePeriodicJob(let name) = reason { name } else { nil }
   }
@@ -216,15 +216,15 @@ extension JobError: LocalizedError, CustomStringConvertible {
     }
   }
 
-  /// The sentence: what is wrong with which job, and what to do.
+  /// A sentence: what is wrong with which job, and what to do.
   public var description: String {
-    let cause = underlyingDescription.map { " (\($0))" } ?? ""
+    let cause = causeDescription.map { " (\($0))" } ?? ""
     return switch reason {
     case .notEncodable:
-      "\(job) can not be stored, for it does not encode as JSON\(cause). Look at its properties: a Double that is not "
-        + "finite is the usual one."
+      "\(job) cannot be stored, since it does not encode as JSON\(cause). Check its properties: the usual cause is a "
+        + "Double that is not finite."
     case .payloadTooLarge(let size, let limit):
-      "\(job) takes \(size) bytes as JSON, more than the limit of \(limit). Store what is large in a file and its path "
+      "\(job) takes \(size) bytes as JSON, more than the limit of \(limit). Store large data in a file and its path "
         + "in the job, or raise maxPayloadSize."
     case .duplicate(let other):
       "\(job) was not enqueued: job \(other) has the same unique key. Use whenTaken: .replace if the new one is to take "
@@ -247,11 +247,11 @@ extension JobError: LocalizedError, CustomStringConvertible {
       "An attempt of \(job.lowercasedFirst) took longer than its timeout of \(timeout). Look for what it waited for, or give "
         + "it more time in its options."
     case .operationCancelled:
-      "The operation of \(job.lowercasedFirst) was cancelled by somebody else than the queue, which counts as a failed "
+      "The operation of \(job.lowercasedFirst) was cancelled by another part of the program, which counts as a failed "
         + "attempt. Use cancel(_:) of the queue to cancel a job."
     case .operationUsedBefore:
       "An attempt of \(job.lowercasedFirst) was given an operation that has run already, and an operation runs once. Make a "
-        + "new one each time in the closure that is registered."
+        + "new one each time in the registered closure."
     case .undecodable:
       "The stored form of \(job.lowercasedFirst) does not fit the registered type\(cause). It is kept as dead. Raise the "
         + "type's version, register an upgrade, and retry the job."
@@ -259,28 +259,28 @@ extension JobError: LocalizedError, CustomStringConvertible {
       "\(job) was stored by a newer program: its version is \(stored), this one knows up to \(known). It is left to newer "
         + "programs. Update this one."
     case .leaseLost:
-      "\(job) was given to another process, for this one did not prolong its lease in time. What this one still does "
-        + "is not acknowledged. Raise leaseDuration if this process is often held up for so long."
+      "\(job) was given to another process, since this one did not renew its lease in time. Its result here "
+        + "is not stored. Raise leaseDuration if this process is often held up for so long."
     case .tooManyCrashes(let count):
       "\(job) is dead: \(count) processes ended while it ran in them. Look for what ends them, repair it, and retry the job."
     case .tooManyLapses(let count):
-      "\(job) is dead: \(count) times the process that had claimed it was not heard of for longer than its lease: it stood "
+      "\(job) is dead: \(count) times the process that had claimed it was silent for longer than its lease: it stood "
         + "still, or the system ended or suspended it, as it does on phones. Call suspend() before the system suspends the "
         + "app, or raise leaseDuration or maxLapses, and retry the job."
     case .unknownKind:
       "\(job) is dead: it was due for longer than unknownKinds allows, and no process had registered its kind. Register it in "
         + "one, and retry the job."
     case .prerequisiteFailed(let other):
-      "\(job) will not run, for its prerequisite \(other) is dead, cancelled or deleted. Retry that one first, then this one; "
+      "\(job) will not run, since its prerequisite \(other) is dead, cancelled or deleted. Retry that one first, then this one; "
         + "or enqueue both anew."
     case .unreadablePeriodicJob(let name):
-      "The periodic job “\(name)” can not be read\(cause). Schedule it anew under its name, or unschedule it."
+      "The periodic job “\(name)” cannot be read\(cause). Schedule it anew under its name, or unschedule it."
     case .registeredTwice:
       "The kind “\(kind ?? "")” is registered already, with what its jobs do. Register each type once, with one kind for "
         + "each."
     case .insideTransaction:
-      "The queue was called inside of one of its own transactions, where it would wait for itself. Use what the "
-        + "closure is given."
+      "The queue was called inside one of its own transactions, where it would wait for itself. Use the "
+        + "argument of the closure."
     }
   }
 
@@ -303,9 +303,11 @@ extension String {
   fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
 }
 
-/// Throw it, or fail with it, to have the job run again later without losing an attempt. An
-/// operation of this package that fails with nothing else, such as a composite of one that does,
-/// counts too; the longest of several.
+/// An error that makes the job run again later, without costing an attempt: throw it, or fail the
+/// operation with it.
+///
+/// An operation of this package that fails with nothing else, such as a composite of snoozing
+/// operations, counts, too; the longest snooze wins.
 ///
 /// ```swift
 /// try queue.register(Poll.self) { job, context in
@@ -314,32 +316,33 @@ extension String {
 /// }
 /// ```
 public struct JobSnooze: Error, Sendable, Hashable {
-  /// How much later.
+  /// How long the job waits.
   public let duration: Duration
 
-  /// Makes one.
+  /// Makes a snooze.
   public init(for duration: Duration) {
     self.duration = duration
   }
 }
 
-/// Throw it, or fail with it, when further attempts are of no use: the job is dead, or held, at
-/// once. Also when it is among the errors that a composite, a workflow or another operation of this
-/// package fails with.
+/// An error that ends a job at once, when further attempts are of no use: throw it, or fail the
+/// operation with it. The job is dead, or held.
+///
+/// It also counts inside the error of a composite, a workflow or another operation of this package.
 public struct PermanentJobFailure: Error, Sendable {
-  /// Why.
-  public let underlying: any Error
+  /// The reason.
+  public let cause: any Error
 
-  /// Makes one from the reason.
-  public init(_ underlying: any Error) {
-    self.underlying = underlying
+  /// Makes the error from its reason.
+  public init(_ cause: any Error) {
+    self.cause = cause
   }
 }
 
 extension PermanentJobFailure: LocalizedError, CustomStringConvertible {
-  /// What the reason says.
+  /// The text of the reason.
   public var description: String {
-    (underlying as? any LocalizedError)?.errorDescription ?? String(describing: underlying)
+    (cause as? any LocalizedError)?.errorDescription ?? String(describing: cause)
   }
 
   /// The same as ``description``.

@@ -1,10 +1,10 @@
 public import CompositeOperations
 public import Foundation
 
-/// What happened to jobs in this process, in the order in which it was stored. Of what other
-/// processes did it tells nothing but that their jobs were taken over.
+/// Something that happened to jobs in this process, in the order of the store. Of other processes
+/// it reports only that their jobs were taken over.
 ///
-/// Switch on ``kind``; the other properties are what the events of some kinds carry:
+/// Switch on ``kind``; the other properties belong to some kinds:
 ///
 /// ```swift
 /// for await event in queue.events() {
@@ -15,57 +15,59 @@ public import Foundation
 /// }
 /// ```
 public struct JobEvent: Sendable, CountedEvent {
-  /// What can happen.
+  /// What happened.
   ///
   /// More kinds may come: a `switch` over them needs a `default`.
   public struct Kind: Sendable, Hashable, CustomStringConvertible {
-    /// A job was stored by this process.
+    /// This process stored a job.
     public static let enqueued = Kind(value: .enqueued)
     /// An attempt starts, numbered from 1: ``JobEvent/attempt``.
     public static let started = Kind(value: .started)
-    /// The share of the work that is done has grown to ``JobEvent/fractionCompleted``: what the
-    /// progress of the job's operation says, or ``JobContext/reportProgress(_:)``. Such an event
-    /// has no ``JobEvent/jobKind``.
+    /// The completed share of the work has grown to ``JobEvent/fractionCompleted``: by the progress
+    /// of the job's operation, or by ``JobContext/reportProgress(_:)``. Such an event has no
+    /// ``JobEvent/jobKind``.
     public static let progress = Kind(value: .progress)
     /// A job was done.
     public static let done = Kind(value: .done)
     /// An attempt failed with ``JobEvent/error``; the next starts at ``JobEvent/nextAttempt``.
     public static let failed = Kind(value: .failed)
-    /// A job put itself off until ``JobEvent/nextAttempt``.
+    /// A job snoozed until ``JobEvent/nextAttempt``.
     public static let snoozed = Kind(value: .snoozed)
-    /// A job is dead: after its last attempt or too many crashes, with its prerequisite, or for
-    /// want of a process that knows its kind. ``JobEvent/error`` says which.
+    /// A job is dead: after its last attempt or too many crashes, with its prerequisite, or since
+    /// no process knows its kind. ``JobEvent/error`` tells why.
     public static let dead = Kind(value: .dead)
     /// A job is held after its last attempt, which failed with ``JobEvent/error``.
     public static let held = Kind(value: .held)
     /// A job was cancelled: by this process, while it ran here, or with its prerequisite.
     public static let cancelled = Kind(value: .cancelled)
-    /// A job waits again, for the queue was stopped or suspended; it costs no attempt.
+    /// A job waits again, since the queue was stopped or suspended; this costs no attempt.
     public static let returned = Kind(value: .returned)
-    /// Jobs, the event's ``JobEvent/jobIDs``, were taken from a process that has ended, or was not
-    /// heard of for the length of its lease. They wait again, but for those of which ``dead`` or
-    /// ``cancelled`` is told right after.
+    /// This process took the jobs ``JobEvent/jobIDs`` from a process that has ended, or was silent
+    /// for longer than its lease. The jobs wait again, unless a ``dead`` or ``cancelled`` event
+    /// follows at once.
     public static let rescued = Kind(value: .rescued)
-    /// The operation of an attempt was cancelled, and has not ended for
-    /// ``DurableQueue/Configuration/unresponsiveAfter``. Its slot is taken until it does.
+    /// The operation of an attempt was cancelled, but has not ended within
+    /// ``DurableQueue/Configuration/unresponsiveAfter``. It keeps its slot until it ends.
     public static let unresponsive = Kind(value: .unresponsive)
-    /// ``DurableQueue/stop(grace:givingUpAfter:)`` did not wait any longer for an attempt that does not end. The job is left
-    /// to the lease of this process.
+    /// ``DurableQueue/stop(grace:givingUpAfter:)`` gave up waiting for an attempt. Another process
+    /// takes the job when the lease of this one is over.
     public static let abandoned = Kind(value: .abandoned)
-    /// What this process did of a job is not acknowledged: another was given it.
+    /// The store refused the result of a job: another process has taken the job.
     public static let leaseLost = Kind(value: .leaseLost)
-    /// There are jobs that are due, of ``JobEvent/jobKind``, which is not registered here. Told
-    /// once for each such kind.
+    /// Jobs of a kind, ``JobEvent/jobKind``, are due that this process has not registered. Reported
+    /// once for each kind.
     public static let unknownKind = Kind(value: .unknownKind)
-    /// The database did not do what the queue needs; the queue tries again. ``JobEvent/error`` is a
-    /// ``DatabaseError``.
+    /// The database failed; the queue tries again. ``JobEvent/error`` is a ``DatabaseError``.
     ///
-    /// While a server cannot be reached it is told once, until ``databaseBack``.
+    /// For an unreachable server this is reported once, until ``databaseBack``.
     public static let databaseFailed = Kind(value: .databaseFailed)
-    /// The server can be reached again. What had ended meanwhile is written now.
+    /// The server can be reached again. The queue now stores what ended in the meantime.
     public static let databaseBack = Kind(value: .databaseBack)
-    /// Claims take long on the server. Mostly that is because somebody keeps an old snapshot, as a backup or a long query does, and
-    /// what was deleted or changed since cannot be cleared away: ``JobEvent/oldSnapshot`` says who. Told once a minute at most.
+    /// Claims take long on the server. Reported at most once a minute.
+    ///
+    /// Mostly a client holds an old snapshot, as a backup or a long query does, so that the server
+    /// cannot remove the rows that were deleted or changed since. ``JobEvent/oldSnapshot`` names
+    /// the client.
     public static let databaseSlow = Kind(value: .databaseSlow)
 
     /// The kind in a word, such as `enqueued`.
@@ -79,7 +81,7 @@ public struct JobEvent: Sendable, CountedEvent {
     let value: Value
   }
 
-  /// What the library itself switches on, without a `default`.
+  /// The events over which the library itself switches, without a `default`.
   enum Content {
     case enqueued(JobID, kind: String)
     case started(JobID, kind: String, attempt: Int)
@@ -101,16 +103,17 @@ public struct JobEvent: Sendable, CountedEvent {
     case databaseSlow(OldSnapshot?)
   }
 
-  /// A snapshot of the database that somebody keeps.
+  /// A snapshot of the database that a client holds.
   public struct OldSnapshot: Sendable, Hashable {
-    /// How old it is.
+    /// The age of the snapshot.
     public let age: Duration
-    /// The number of the server's process that keeps it.
+    /// The number of the server process that holds it.
     public let serverProcess: Int
   }
 
   let content: Content
-  /// How many events the stream has dropped before this one, because they were not read in time.
+  /// How many events the stream dropped before this one, because the program did not read them in
+  /// time.
   public package(set) var droppedCount = 0
 
   init(_ content: Content) { self.content = content }
@@ -141,8 +144,7 @@ public struct JobEvent: Sendable, CountedEvent {
 }
 
 extension JobEvent {
-  /// The job that it happened to; nil for ``Kind/rescued``, ``Kind/unknownKind`` and
-  /// what the database did.
+  /// The job; nil for ``Kind/rescued``, ``Kind/unknownKind`` and the events of the database.
   public var jobID: JobID? {
     switch content {
     case .enqueued(let id, _), .started(let id, _, _), .progress(let id, _), .done(let id, _),
@@ -154,13 +156,13 @@ extension JobEvent {
     }
   }
 
-  /// All jobs that it happened to: those of ``Kind/rescued``; for other kinds ``jobID``, if there
-  /// is one.
+  /// All jobs of the event: those of ``Kind/rescued``; for other kinds ``jobID``, if there is one.
   public var jobIDs: [JobID] {
     if case .rescued(let ids) = content { ids } else { jobID.map { [$0] } ?? [] }
   }
 
-  /// The kind of the job; nil for ``Kind/progress``, ``Kind/rescued``, and what the database did.
+  /// The kind of the job; nil for ``Kind/progress``, ``Kind/rescued`` and the events of the
+  /// database.
   public var jobKind: String? {
     switch content {
     case .enqueued(_, let kind), .started(_, let kind, _), .done(_, let kind), .failed(_, let kind, _, _, _),
@@ -172,7 +174,7 @@ extension JobEvent {
     }
   }
 
-  /// The number of the attempt, from 1, of ``Kind/started`` and ``Kind/failed``; nil for other
+  /// The number of the attempt, from 1, for ``Kind/started`` and ``Kind/failed``; nil for other
   /// kinds.
   public var attempt: Int? {
     switch content {
@@ -181,13 +183,13 @@ extension JobEvent {
     }
   }
 
-  /// The share of the work that is done, from 0 to 1, of ``Kind/progress``; nil for other kinds.
+  /// The completed share of the work, from 0 to 1, for ``Kind/progress``; nil for other kinds.
   public var fractionCompleted: Double? {
     if case .progress(_, let fraction) = content { fraction } else { nil }
   }
 
-  /// What the attempt failed with, of ``Kind/failed``; why the job is ``Kind/dead`` or
-  /// ``Kind/held``; the ``DatabaseError`` of ``Kind/databaseFailed``; nil for other kinds.
+  /// The error of the attempt, for ``Kind/failed``; why the job is ``Kind/dead`` or ``Kind/held``;
+  /// the ``DatabaseError`` of ``Kind/databaseFailed``; nil for other kinds.
   public var error: (any Error)? {
     switch content {
     case .failed(_, _, _, let error, _), .dead(_, _, let error), .held(_, _, let error): error
@@ -196,12 +198,13 @@ extension JobEvent {
     }
   }
 
-  /// The oldest snapshot that somebody keeps, of ``Kind/databaseSlow``; nil for other kinds, and if nobody keeps one.
+  /// The oldest snapshot that a client holds, for ``Kind/databaseSlow``; nil for other kinds, and
+  /// if there is none.
   public var oldSnapshot: OldSnapshot? {
     if case .databaseSlow(let snapshot) = content { snapshot } else { nil }
   }
 
-  /// When the job runs again, of ``Kind/failed`` and ``Kind/snoozed``; nil for other kinds.
+  /// When the job runs again, for ``Kind/failed`` and ``Kind/snoozed``; nil for other kinds.
   public var nextAttempt: Date? {
     switch content {
     case .failed(_, _, _, _, let date), .snoozed(_, _, let date): date
@@ -221,8 +224,8 @@ extension JobEvent: CustomStringConvertible {
     case .progress(_, let fraction): details.append("\(fraction)")
     case .databaseBack: return "\(kind)"
     case .databaseSlow(let snapshot?):
-      details.append("server process \(snapshot.serverProcess) keeps a snapshot that is \(snapshot.age) old")
-    case .databaseSlow(nil): details.append("nobody keeps an old snapshot")
+      details.append("server process \(snapshot.serverProcess) holds a snapshot that is \(snapshot.age) old")
+    case .databaseSlow(nil): details.append("no client holds an old snapshot")
     case .enqueued, .started, .done, .failed, .snoozed, .dead, .held, .cancelled, .returned, .unresponsive,
       .abandoned, .leaseLost, .databaseFailed:
       break

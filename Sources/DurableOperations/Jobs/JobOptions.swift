@@ -1,39 +1,43 @@
 public import CompositeOperations
 public import Foundation
 
-/// How a job is to run.
+/// How a job runs.
 public struct JobOptions: Sendable, Hashable, Codable {
-  /// What runs first. Of jobs with the same priority the one with fewer attempts does, then the one that was enqueued
-  /// first.
+  /// Which job runs first. Of jobs with the same priority, the one with fewer attempts does, then
+  /// the one that was enqueued first.
   public var priority: JobPriority
   /// When the job may run for the first time.
   public var start: JobStart
-  /// How often the job is tried before it is dead, or held; nil for as often as it takes. At least 1.
+  /// How many attempts a job has before it is dead, or held; nil for no limit. At least 1.
   public var maxAttempts: Int?
   /// How long to wait before each further attempt; nil for ``DurableQueue/Configuration/backoff``.
   ///
-  /// Where it names no maximum that is a day, and where it names no jitter that is full. It is stored with the job, in whole
-  /// milliseconds: a fraction of one counts as a whole one, here already, and a day and full jitter are kept as not named.
+  /// The maximum is a day and the jitter is full, unless the backoff names others. The job keeps
+  /// the backoff in whole milliseconds: a fraction counts as a whole one, and this property already
+  /// reads so; a maximum of a day and full jitter read as not named.
   public var backoff: Backoff? {
     didSet { backoff = backoff?.keptWithJobs }
   }
-  /// How long an attempt may take. Its operation is cancelled then, and the attempt has failed with
-  /// ``JobError/Code/timedOut`` when the operation has ended. Nil for as long as it takes.
+  /// How long an attempt may take; nil for no limit. The queue then cancels its operation, and once
+  /// that has ended, the attempt has failed with ``JobError/Code/timedOut``.
   public var timeout: Duration?
-  /// Whether the job runs only while ``DurableQueue/Configuration/networkMonitor`` says that there is a network.
+  /// Whether the job runs only while ``DurableQueue/Configuration/networkMonitor`` reports a
+  /// network.
   public var requiresNetwork: Bool
   /// A key that no other job of the same kind may have at the same time; nil for none.
   public var uniqueKey: UniqueKey?
-  /// Jobs that must be done before this one runs: numbers of stored jobs, or ``JobID/inSameCall(_:)``.
+  /// The jobs that must be done before this one runs: numbers of stored jobs, or
+  /// ``JobID/inSameCall(_:)``.
   public var dependsOn: [JobID]
-  /// What happens to this job if one of those is dead, cancelled or deleted.
+  /// What happens to this job if a prerequisite is dead, cancelled or deleted.
   public var whenPrerequisiteFails: PrerequisiteFailure
-  /// Whether the job is held, not dead, after its last attempt.
+  /// Whether the job is held instead of dead after its last attempt.
   public var holdsAfterLastAttempt: Bool
-  /// Whether the job is held from the beginning, until somebody retries it.
+  /// Whether the job is held from the beginning, until the program retries it.
   public var startsHeld: Bool
 
-  /// Makes options. What is not given is: normal priority, at once, 20 attempts, the queue's backoff, no timeout.
+  /// Makes options. The defaults are: normal priority, at once, 20 attempts, the queue's backoff,
+  /// no timeout.
   ///
   /// Traps if `maxAttempts` is below 1, or `timeout` is not positive.
   public init(
@@ -64,7 +68,8 @@ public struct JobOptions: Sendable, Hashable, Codable {
   }
 }
 
-/// Which job runs first: the one with the larger major level, among those the one with the larger minor level.
+/// The rank of a job: the larger major level runs first, and at equal major levels the larger minor
+/// level.
 ///
 /// The figures are ZLTaskManager's.
 public struct JobPriority: Sendable, Hashable, Comparable, Codable {
@@ -79,11 +84,11 @@ public struct JobPriority: Sendable, Hashable, Comparable, Codable {
     self.minor = minor
   }
 
-  /// Before anything that nobody waits for.
+  /// Runs before all work for which no user waits.
   public static let userInitiated = JobPriority(major: 100_000_000)
-  /// The priority of a job that is not given one: 10 and 10.
+  /// The default: 10 and 10.
   public static let normal = JobPriority()
-  /// After the others.
+  /// Runs after the others.
   public static let low = JobPriority(major: 0)
 
   /// Whether a job with the left priority runs after one with the right.
@@ -96,30 +101,50 @@ public struct JobPriority: Sendable, Hashable, Comparable, Codable {
 public enum JobStart: Sendable, Hashable, Codable {
   /// As soon as there is room.
   case atOnce
-  /// So much later. A clock that is set anew does not change it.
+  /// After this delay. Setting the clock does not change it.
   case after(Duration)
-  /// When the system's clock, or that of the server, shows this.
+  /// When the system's clock, or the server's, shows this date.
   case at(Date)
 }
 
 /// A key that only one job of a kind may have while it is in certain states.
 public struct UniqueKey: Sendable, Hashable, Codable {
-  /// What happens to a job whose key is taken.
-  public enum Conflict: String, Sendable, Codable {
-    /// It is not enqueued: ``JobError/Code/duplicate``; ``JobError/otherJob`` is the job that has the key.
-    case reject
-    /// It takes the place, the number and the dependents of the one that has the key; its attempts begin anew, and it waits
-    /// for its own prerequisites alone. If that one executes, it is stored beside it, and runs after it; that one is not
-    /// tried again if it fails.
-    case replace
+  /// What happens to a new job whose key is taken.
+  public struct Conflict: RawRepresentable, Sendable, Hashable, Codable {
+    /// The new job is not enqueued: the call throws ``JobError/Code/duplicate``, and
+    /// ``JobError/otherJob`` is the job that has the key.
+    public static let reject = Conflict(value: .reject)
+    /// The new job takes the place, the number and the dependents of the job that has the key. Its
+    /// attempts start at zero, and it waits only for its own prerequisites.
+    ///
+    /// If the other job executes, the new one is stored beside it and runs after it; the other job
+    /// is not tried again if it fails.
+    public static let replace = Conflict(value: .replace)
+
+    /// The choice with a name; nil for an unknown one.
+    public init?(rawValue: String) {
+      guard let value = Value(rawValue: rawValue) else { return nil }
+      self.init(value: value)
+    }
+
+    private init(value: Value) {
+      self.value = value
+    }
+
+    /// The name of the choice, such as `reject`.
+    public var rawValue: String { value.rawValue }
+
+    enum Value: String { case reject, replace }
+
+    let value: Value
   }
 
-  /// The states in which a job keeps its key, unless you say others: all in which it can still run.
+  /// The default for ``states``: all states in which a job can still run.
   public static let unsettledStates: Set<JobState> = [.waiting, .scheduled, .blocked, .executing, .held]
 
   /// The key.
   public var value: String
-  /// What happens if it is taken.
+  /// What happens if another job has the key.
   public var conflict: Conflict
   /// The states of other jobs in which their key counts.
   public var states: Set<JobState>
@@ -134,15 +159,30 @@ public struct UniqueKey: Sendable, Hashable, Codable {
   }
 }
 
-/// What happens to a job one of whose prerequisites will not be done by itself any more.
-public enum PrerequisiteFailure: Int, Sendable, Codable {
-  /// It stays blocked, until somebody retries the prerequisite and that is done. If the prerequisite is deleted, the job
-  /// is cancelled.
-  case wait = 0
-  /// It is cancelled too.
-  case cancel = 1
-  /// It is dead too.
-  case die = 2
-  /// It runs all the same.
-  case run = 3
+/// What happens to a job when one of its prerequisites has died or was cancelled or deleted.
+public struct PrerequisiteFailure: RawRepresentable, Sendable, Hashable, Codable {
+  /// The job stays blocked until the prerequisite is retried and done. If the prerequisite is
+  /// deleted, the job is cancelled.
+  public static let wait = PrerequisiteFailure(value: .wait)
+  /// The job is cancelled, too.
+  public static let cancel = PrerequisiteFailure(value: .cancel)
+  /// The job is dead, too.
+  public static let die = PrerequisiteFailure(value: .die)
+  /// The job runs all the same.
+  public static let run = PrerequisiteFailure(value: .run)
+
+  enum Value: Int { case wait = 0, cancel, die, run }
+
+  let value: Value
+}
+
+extension PrerequisiteFailure {
+  /// The choice that is stored as a number; nil for an unknown one.
+  public init?(rawValue: Int) {
+    guard let value = Value(rawValue: rawValue) else { return nil }
+    self.init(value: value)
+  }
+
+  /// The number as which the choice is stored.
+  public var rawValue: Int { value.rawValue }
 }

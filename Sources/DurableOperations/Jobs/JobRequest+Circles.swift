@@ -1,5 +1,5 @@
 extension JobRequest {
-  /// Of jobs of one call that wait for each other none could ever run.
+  /// Throws if jobs of one call wait for each other: none of them could ever run.
   static func refuseCircles(_ jobs: [JobRequest]) throws {
     guard jobs.contains(where: { $0.options.dependsOn.contains { $0.position != nil } }) else { return }
     var prerequisites: [[Int]] = []
@@ -19,7 +19,8 @@ extension JobRequest {
     var isFinished = [Bool](repeating: false, count: prerequisites.count)
     var place = [Int?](repeating: nil, count: prerequisites.count)
     for root in prerequisites.indices where !isFinished[root] {
-      // The path to where the search is, each with how many of its prerequisites were looked at.
+      // The path of the search. Each job comes with the number of its prerequisites that were
+      // searched.
       var path = [(job: root, next: 0)]
       place[root] = 0
       while let (job, next) = path.last {

@@ -1,17 +1,18 @@
 import CompositeOperations
 import Foundation
 
-/// A job in its stored form, and how it is to run: one of several that are enqueued together.
+/// A job in its stored form, with its options, to be enqueued with others in one call.
 public struct JobRequest: Sendable {
   let kind: String
   let version: Int
   private let encoded: Result<Data, any Error>
-  /// How the job is to run.
+  /// How the job runs.
   public var options: JobOptions
-  /// The time of its schedule that a periodic job is for.
+  /// For a periodic job, the time of its schedule.
   var occurrence: Int64?
 
-  /// Makes a request of a job, and encodes the job. If that fails, the call that enqueues the request throws the error.
+  /// Makes a request and encodes the job. If encoding fails, the call that enqueues the request
+  /// throws the error.
   ///
   /// Traps if the kind is empty.
   public init<J: Job>(_ job: J, options: JobOptions = JobOptions()) {
@@ -19,7 +20,7 @@ public struct JobRequest: Sendable {
     self.init(encoding: job, options: options)
   }
 
-  /// - Parameter job: one whose kind is known to have a name.
+  /// - Parameter job: a job whose kind is not empty.
   init<J: Job>(encoding job: J, options: JobOptions) {
     kind = J.kind
     version = J.version
@@ -38,11 +39,11 @@ public struct JobRequest: Sendable {
   /// The job as JSON.
   var payload: Data {
     get throws {
-      do { return try encoded.get() } catch { throw JobError(.notEncodable, kind: kind, underlying: error) }
+      do { return try encoded.get() } catch { throw JobError(.notEncodable, kind: kind, cause: error) }
     }
   }
 
-  /// Throws if the job cannot be stored as it is. Traps if the options make no sense.
+  /// Throws if the job cannot be stored. Traps if its options make no sense.
   func check(maxPayloadSize: Int) throws {
     options.check()
     let size = try payload.count

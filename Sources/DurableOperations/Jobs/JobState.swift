@@ -8,25 +8,28 @@
 ///               └── retry ── held, dead, cancelled               │
 ///               └──────────────── claimed ───────────────────────┘
 /// ```
+///
+/// An enum, since programs switch over it: the states are part of the stored form, so a further one
+/// would be a new version of the schema.
 public enum JobState: Int, Sendable, Codable, CaseIterable, CustomStringConvertible {
-  /// Runs as soon as there is room for it.
+  /// It runs as soon as there is room.
   case waiting = 0
-  /// Waits for its time: it was enqueued for later, or its next attempt is not due yet.
+  /// It waits for its time: it was enqueued for later, or its next attempt is not due yet.
   case scheduled = 1
-  /// Waits for other jobs, its prerequisites.
+  /// It waits for other jobs, its prerequisites.
   case blocked = 2
-  /// Runs, in this process or another.
+  /// It runs, in this process or another.
   case executing = 3
-  /// Waits until somebody retries it.
+  /// It waits until the program retries it.
   case held = 4
-  /// Was cancelled.
+  /// It was cancelled.
   case cancelled = 5
-  /// Has failed for good, and waits for somebody to look at it: a dead letter.
+  /// It has failed for good: a dead letter, for an operator to look at.
   case dead = 6
-  /// Succeeded.
+  /// It succeeded.
   case done = 7
 
-  /// The state's name, as in the code.
+  /// The name of the state, as in the code.
   public var description: String {
     switch self {
     case .waiting: "waiting"
@@ -40,7 +43,7 @@ public enum JobState: Int, Sendable, Codable, CaseIterable, CustomStringConverti
     }
   }
 
-  /// The state with a name.
+  /// The state with a name; nil if there is none.
   public init?(name: String) {
     guard let state = Self.allCases.first(where: { $0.description == name }) else { return nil }
     self = state
@@ -49,6 +52,6 @@ public enum JobState: Int, Sendable, Codable, CaseIterable, CustomStringConverti
   /// The state as it is stored.
   var number: Int64 { Int64(rawValue) }
 
-  /// Whether the job neither runs nor will run by itself.
+  /// Whether the job has ended, or would run only after a retry.
   public var isSettled: Bool { self == .done || self == .dead || self == .cancelled }
 }

@@ -1,30 +1,30 @@
-/// What happens to a job, and what becomes of it.
+/// An event in the life of a job, and its result.
 ///
-/// This is what a store does, told without a database: its statements are tested against it, in every state. Who may see a job
-/// meanwhile, and which jobs an event is for, is the store's to say.
+/// This is the model of the stores, without a database: tests compare their statements with it in
+/// every state. The store decides who may see a job meanwhile, and which jobs an event is for.
 enum JobTransition: Sendable, Equatable {
   // MARK: Before it runs
 
-  /// The time is looked at.
+  /// The store looks at the time.
   case comesDue
-  /// A process takes it.
+  /// A process claims the job.
   case claimed(worker: Int64)
-  /// One of its prerequisites has ended. What it was to do if that failed is a part of it.
+  /// A prerequisite has ended. The event carries the job's own choice for a failure.
   case prerequisiteEnded(PrerequisiteEnd, failing: PrerequisiteFailure)
-  /// It has waited too long for a process that knows its kind.
+  /// The job has waited too long for a process that knows its kind.
   case givenUp
-  /// The clock was set anew, and shows so many milliseconds more than it would have.
+  /// The clock was set, and is this many milliseconds ahead of where it would be.
   case clockMoved(by: Int64)
 
   // MARK: The end of an attempt
 
-  /// The attempt that was claimed last has ended. What others have ended is ignored.
+  /// The last claimed attempt has ended. The ends of earlier ones are ignored.
   case ended(AttemptEnd)
-  /// Its process no longer waits for the attempt.
+  /// The process no longer waits for the attempt.
   case abandoned
-  /// The process goes on, and with it the attempt.
+  /// The process continues, and with it the attempt.
   case abandonedNoMore
-  /// Its process is lost.
+  /// The process is lost.
   case lost(WorkerLoss, limit: Int64?)
 
   // MARK: What users do
@@ -33,35 +33,35 @@ enum JobTransition: Sendable, Equatable {
   case retry
   case hold
   case delete
-  /// Another job with its unique key is to come after it, and waits for it.
+  /// Another job with the same unique key will run after this one and waits for it.
   case replacedWhileExecuting
 
-  /// What an attempt has come to.
+  /// The end of an attempt.
   enum AttemptEnd: Sendable, Equatable {
     case done(isKept: Bool)
-    /// It runs again, after a time or at once.
+    /// The job runs again, after a delay or at once.
     case again(after: Duration, isCharged: Bool, hasError: Bool)
-    /// It runs again as if this attempt had not been.
+    /// The job runs again as if this attempt had not happened.
     case returned
     case dead
     case held
     case cancelled(hasError: Bool)
   }
 
-  /// What becomes of a job.
+  /// The result for the job.
   enum Result: Sendable, Equatable {
     case becomes(JobLife)
     case isDeleted
-    /// It is as it was: nothing is done to a job in this state.
+    /// The job is unchanged: the event has no effect in this state.
     case isIgnored
-    /// Whoever wants it is told that a job in this state cannot.
+    /// The call fails: the state of the job does not allow it.
     case isRefused
   }
 
-  /// Whether it cannot happen to a job in this state, whatever else is known of it.
+  /// Whether the event is impossible in this state, whatever the other values of the job.
   func isRefused(in state: JobState) -> Bool { result(for: JobLife(state: state), now: 0) == .isRefused }
 
-  /// What becomes of a job that this happens to.
+  /// The result of the event for a job.
   func result(for job: JobLife, now: Int64) -> Result {
     switch self {
     case .comesDue:
@@ -124,7 +124,7 @@ enum JobTransition: Sendable, Equatable {
       }
     }
     return job.becoming { job in
-      // Of a prerequisite that is deleted nothing can come any more; another may be retried.
+      // A deleted prerequisite can no longer be done; a failed one may be retried.
       let isToFail = end == .deleted || failing != .wait
       if isToFail, job.state == .blocked || job.state == .held {
         job.settle(failing == .die ? .dead : .cancelled, at: now)
@@ -144,7 +144,8 @@ enum JobTransition: Sendable, Equatable {
     case .cancelled(let has): (state, isCharged, hasError, endsIfReplaced) = (.cancelled, false, has, false)
     case .returned: (state, isCharged, hasError, endsIfReplaced) = (.waiting, false, false, false)
     case .again(let delay, let charged, let has):
-      // No delay is no time: the job would stay behind if the clock was set back.
+      // Without a delay there is no time: otherwise the job would stay behind if the clock was set
+      // back.
       if delay > .zero { runAt = now + delay.milliseconds }
       (state, isCharged, hasError) = (runAt == nil ? .waiting : .scheduled, charged, has)
     }
@@ -176,7 +177,7 @@ enum JobTransition: Sendable, Equatable {
         job.isAlone = true
         isTooMuch = limit.map { job.crashes >= $0 } ?? false
       case .lapsed where isCharged:
-        // The second time in a row it may have been the job that ended its process.
+        // After the second loss in a row, the job may have ended its process.
         if job.lapses > 0 { job.isAlone = true }
         job.lapses += 1
         isTooMuch = limit.map { job.lapses >= $0 } ?? false
@@ -199,7 +200,7 @@ extension JobLife {
     (self.state, finishedAt) = (state, now)
   }
 
-  /// It has done what it was for: a cancel that was asked for comes too late.
+  /// The job has done its work: a cancel request comes too late.
   fileprivate mutating func succeed(at now: Int64) {
     leaveProcess()
     attempts += 1
@@ -207,13 +208,13 @@ extension JobLife {
     settle(.done, at: now)
   }
 
-  /// What was asked of the attempt has ended with it.
+  /// Clears the requests that ended with the attempt.
   fileprivate mutating func leaveProcess() {
     worker = nil
     flags.subtract([.isCancelRequested, .isAbandoned])
   }
 
-  /// With all its attempts before it.
+  /// Resets the attempts.
   fileprivate mutating func beginAnew(at now: Int64) {
     (state, runAt, finishedAt) = (blockers > 0 ? .blocked : .waiting, now, nil)
     (attempts, crashes, lapses) = (0, 0, 0)

@@ -1,16 +1,34 @@
 public import Foundation
 
-/// A process that runs jobs, or did until a while ago: what is stored of it, read when it was asked for. See
-/// `workers()` of ``DurableQueue``.
+/// A process that runs jobs, or did until recently: a snapshot of its stored state. See `workers()`
+/// of ``DurableQueue``.
 public struct JobWorker: Sendable, Hashable, Identifiable {
-  /// What is known of a process.
-  public enum Liveness: String, Sendable, Hashable {
-    /// It is there.
-    case alive
-    /// It has ended. Its jobs are taken over when another process looks around.
-    case dead
-    /// It cannot be told from here: the process is another machine's, or another container's. Its lease tells.
-    case unknown
+  /// Whether a process runs.
+  public struct Liveness: RawRepresentable, Sendable, Hashable {
+    /// The process runs.
+    public static let alive = Liveness(value: .alive)
+    /// The process has ended. Another process takes its jobs over when it next looks.
+    public static let dead = Liveness(value: .dead)
+    /// This machine cannot tell: the process belongs to another machine or container. Its lease
+    /// tells.
+    public static let unknown = Liveness(value: .unknown)
+
+    /// The choice with a name; nil for an unknown one.
+    public init?(rawValue: String) {
+      guard let value = Value(rawValue: rawValue) else { return nil }
+      self.init(value: value)
+    }
+
+    private init(value: Value) {
+      self.value = value
+    }
+
+    /// The name, such as `alive`.
+    public var rawValue: String { value.rawValue }
+
+    enum Value: String { case alive, dead, unknown }
+
+    let value: Value
   }
 
   /// A job that executes.
@@ -23,21 +41,23 @@ public struct JobWorker: Sendable, Hashable, Identifiable {
     public let startedAt: Date?
   }
 
-  /// Its number. A process that joins anew gets another one.
+  /// Its number. A process that joins again gets another one.
   public let id: Int64
-  /// The name of its machine, or of its container; nil where it could not be read, and on Apple's platforms, where the name
-  /// changes with the network.
+  /// The name of its machine or container; nil where it could not be read, and on Apple's
+  /// platforms, where the name changes with the network.
   public let hostName: String?
-  /// What its system calls it: unique on its machine, or in its container, as long as it is there.
+  /// Its process identifier: unique on its machine, or in its container, while it runs.
   public let processID: Int64
-  /// Whether the process is one of this machine's, or of this container's, since its last start.
+  /// Whether the process belongs to this machine or container, since its last start.
   public let isOnThisMachine: Bool
-  /// Whether the process is there, as far as that can be told from here.
+  /// Whether the process runs, as far as this machine can tell.
   public let liveness: Liveness
-  /// When its lease ends unless the process prolongs it, by the clock of the store: that of the server, or this machine's for a
-  /// file. The jobs of a process whose lease is over are taken over.
+  /// When its lease ends unless the process renews it, by the clock of the store: the server's, or
+  /// for a file this machine's. Other processes take over the jobs of a process whose lease is
+  /// over.
   public let leaseEnd: Date
-  /// How long its lease goes on, by the same clock when this was read; negative if the lease is over.
+  /// How long its lease still lasted when this was read, by the same clock; negative if it was
+  /// over.
   public let leaseLeft: Duration
   /// The jobs that it executes, in the order of their numbers.
   public let jobs: [RunningJob]

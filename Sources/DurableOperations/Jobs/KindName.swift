@@ -1,7 +1,7 @@
 import Foundation
 
-/// The name of a kind by its bytes, as SQLite compares names. Texts are equal for Swift that differ only in how they spell an
-/// accent.
+/// The name of a kind, compared by its bytes, as SQLite compares names. Swift takes texts for equal
+/// that only spell an accent differently.
 struct KindName: Hashable {
   let text: String
 
@@ -10,7 +10,7 @@ struct KindName: Hashable {
   }
 
   static func == (left: KindName, right: KindName) -> Bool {
-    // Byte by byte takes long, and each job of a batch is asked.
+    // A comparison byte by byte is slow, and runs for each job of a batch.
     let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
       right.text.utf8.withContiguousStorageIfAvailable { right in
         guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {

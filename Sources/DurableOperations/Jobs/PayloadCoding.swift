@@ -9,10 +9,10 @@ enum PayloadCoding {
   }
 
   private static let workplace = ThreadLocal { Workplace() }
-  /// The most that a writer may keep from one job to the next, in bytes.
+  /// The most bytes that a writer may keep from one job to the next.
   private static let largestWriter = 1 << 16
 
-  // Never changed after they were made, so that many threads can use them.
+  // Never changed after creation, so that many threads can use it.
   private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -20,11 +20,11 @@ enum PayloadCoding {
   }()
   private static let decoder = JSONDecoder()
 
-  /// Gives the bytes that ``encoder`` would give. A job that fails, or that a ``JSONWriter`` cannot write, is encoded again
-  /// by ``encoder``: for the same error, or for the bytes.
+  /// Returns the bytes that ``encoder`` would return. If a job fails, or a ``JSONWriter`` cannot
+  /// write it, ``encoder`` encodes it again: for the same error, or for the bytes.
   static func encode(_ job: some Encodable) throws -> Data {
     let workplace = workplace.current
-    // While a job is being encoded it may enqueue another.
+    // While a job is being encoded, it may enqueue another.
     var writer = workplace.writer.take() ?? JSONWriter()
     try? writer.write(job, nil)
     let result: Data? = writer.document.isComplete ? writer.document.text.data : nil

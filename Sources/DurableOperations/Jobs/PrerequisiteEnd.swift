@@ -1,4 +1,4 @@
-/// What has become of a prerequisite.
+/// How a prerequisite ended.
 enum PrerequisiteEnd {
   case done
   /// Dead or cancelled: it may be retried.

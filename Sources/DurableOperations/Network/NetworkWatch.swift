@@ -1,9 +1,9 @@
 import CompositeOperations
 
-/// What a `ReachabilityMonitor` last said, and a call when that changes.
+/// The last state that a `ReachabilityMonitor` reported, with a call on each change.
 ///
-/// Its states are idle → starting → watching → ended, or from any to ended. Until the monitor has said something, the
-/// network counts as one that cannot be reached: work that needs it waits until somebody knows.
+/// Its states are idle → starting → watching → ended, or from any to ended. Until the monitor has
+/// reported, the network counts as unreachable: work that needs it waits.
 final class NetworkWatch: Sendable {
   fileprivate enum Phase {
     case idle, starting, ended
@@ -19,15 +19,16 @@ final class NetworkWatch: Sendable {
 
   deinit { stop() }
 
-  /// Whether the network can be reached, as far as is known.
+  /// Whether the network can be reached, as far as the watch knows.
   var isOnline: Bool { state.withLock { $0.isOnline } }
 
   /// Begins to watch. Only the first call does, and none after ``stop()``.
   ///
   /// - Parameters:
-  ///   - monitor: whom to ask.
-  ///   - onChange: called with each change, in order, one call at a time, on a thread of the concurrency system; also when
-  ///     the network is reachable from the start. Released when the watch ends. It must not keep this object alive.
+  ///   - monitor: the monitor to watch.
+  ///   - onChange: called with each change, in order, one call at a time, on a thread of the
+  ///     concurrency system; also when the network is reachable from the start. Released when the
+  ///     watch ends. It must not keep this object alive.
   func start(_ monitor: any ReachabilityMonitor, onChange: @escaping @Sendable (_ isOnline: Bool) -> Void) {
     let isFirst = state.withLock { state in
       guard case .idle = state.phase else { return false }
@@ -35,7 +36,7 @@ final class NetworkWatch: Sendable {
       return true
     }
     guard isFirst else { return }
-    // Not `self`, which the watch would keep alive.
+    // Not `self`: the watch would keep it alive.
     let task = Task.detached { [state] in
       for await isOnline in monitor.reachability() where state.withLock({ $0.learn(isOnline) }) { onChange(isOnline) }
     }
@@ -47,7 +48,8 @@ final class NetworkWatch: Sendable {
     if isOver { task.cancel() }
   }
 
-  /// Ends watching, at once. A call that is under way goes on; no other begins. What was known last is kept.
+  /// Ends the watch at once. A call that is under way finishes; no other begins. The last state
+  /// stays.
   func stop() {
     let last = state.withLock { state in
       defer { state.phase = .ended }
@@ -58,7 +60,7 @@ final class NetworkWatch: Sendable {
 }
 
 extension NetworkWatch.State {
-  /// Returns whether that is news.
+  /// Returns whether the state changed.
   fileprivate mutating func learn(_ isOnline: Bool) -> Bool {
     if case .ended = phase { return false }
     guard isOnline != self.isOnline else { return false }

@@ -1,6 +1,6 @@
 import Foundation
 
-// Everything in which platforms differ about processes is in this file.
+// This file has everything in which platforms differ about processes.
 
 extension ProcessIdentity {
   static func readCurrent() -> ProcessIdentity {
@@ -10,10 +10,11 @@ extension ProcessIdentity {
       bootID: bootID(), pidNamespace: pidNamespace(), hostName: hostName(), processID: processID, startTime: startTime)
   }
 
-  /// What stands for the name of a host that has none here.
+  /// The value for a host without a name.
   static let namelessHost = "-"
 
-  /// Nothing on Darwin: there the name changes with the network, and the start of a machine has a number of its own.
+  /// Empty on Darwin: there the name changes with the network, and the start of a machine has a
+  /// number of its own.
   private static func hostName() -> String {
     #if canImport(Darwin)
     namelessHost
@@ -27,7 +28,7 @@ extension ProcessIdentity {
 }
 
 extension ProcessStatus {
-  /// What a signal that is none says: whether the id is taken. All that can be told where the rest cannot be read.
+  /// The answer to signal 0: whether the id is taken. Used where nothing else can be read.
   private static func bySignal(_ processID: pid_t) -> ProcessStatus {
     kill(processID, 0) != 0 && errno == ESRCH ? .absent : .unreadable
   }
@@ -71,7 +72,7 @@ extension ProcessIdentity {
 
   private static func pidNamespace() -> String? {
     guard let processes = ProcessStatus.destination(of: "/proc/self/ns/pid") else { return nil }
-    // Start times are counted from another moment in each time namespace. Older systems have none.
+    // Start times count from another moment in each time namespace. Older systems have none.
     return ProcessStatus.destination(of: "/proc/self/ns/time").map { "\(processes) \($0)" } ?? processes
   }
 }
@@ -94,12 +95,13 @@ extension ProcessStatus {
       }
       return stat.hasEnded ? .ended : .running(startTime: stat.startTime)
     case .failure:
-      // Other users' processes may be hidden (hidepid), which looks as if they were not there. A signal tells.
+      // The processes of other users may be hidden (hidepid), which looks as if they did not exist.
+      // A signal tells.
       return bySignal(processID)
     }
   }
 
-  /// Reads a file of `/proc`, whose size is not known before.
+  /// Reads a file of `/proc`, whose size is not known in advance.
   fileprivate static func contents(of path: String) -> Result<[UInt8], ReadError> {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return .failure(ReadError(code: errno)) }

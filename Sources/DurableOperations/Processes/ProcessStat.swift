@@ -1,4 +1,4 @@
-/// What is needed from the one line of `/proc/<pid>/stat`.
+/// The needed fields of the one line of `/proc/<pid>/stat`.
 struct ProcessStat: Equatable {
   let processID: Int64
   /// The third field: R, S, D, Z …
@@ -8,10 +8,11 @@ struct ProcessStat: Equatable {
   /// The 22nd field: when the process started, in clock ticks after the machine did.
   let startTime: Int64
 
-  /// Reads the line; nil if it is none.
+  /// Parses the line; nil if it is not one.
   init?(line: [UInt8]) {
-    // The second field is the program's name in parentheses, and may itself hold anything: parentheses, spaces, line breaks,
-    // and bytes that are no text. No later field holds a parenthesis.
+    // The second field is the program's name in parentheses, and may itself hold anything:
+    // parentheses, spaces, line breaks, and bytes that are no text. No later field has a
+    // parenthesis.
     guard let opening = line.firstIndex(of: UInt8(ascii: "(")), let closing = line.lastIndex(of: UInt8(ascii: ")")),
       opening < closing
     else { return nil }
@@ -29,11 +30,11 @@ struct ProcessStat: Equatable {
     String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
   }
 
-  /// Whether nothing of the process runs any more, though its id is still taken.
+  /// Whether nothing of the process runs any longer, though its id is still taken.
   var hasEnded: Bool {
     switch state {
     case "X", "x": true
-    // A process whose first thread has ended is shown like that too, while its other threads go on.
+    // A process whose first thread has ended looks the same while its other threads go on.
     case "Z": threadCount <= 1
     default: false
     }

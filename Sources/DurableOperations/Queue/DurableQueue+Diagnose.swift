@@ -1,11 +1,11 @@
 package import Foundation
 
 extension DurableQueue {
-  /// Looks for what keeps a queue from running well. Nothing is made or changed. On the thread of the caller.
+  /// Looks for problems of a queue, without changing anything, on the thread of the caller.
   ///
-  /// - Parameter now: what the date is on this machine.
-  /// - Returns: what was found, what needs attention first.
-  /// - Throws: ``DatabaseError`` if nothing can be seen at all.
+  /// - Parameter now: the date on this machine.
+  /// - Returns: the findings, the most urgent first.
+  /// - Throws: ``DatabaseError`` if nothing can be read at all.
   package static func diagnose(
     _ location: Location, limits: DiagnosisLimits = DiagnosisLimits(), now: () -> Date = { Date() }
   ) throws -> [Diagnosis] {

@@ -1,21 +1,22 @@
 import Foundation
 
 extension DurableQueue {
-  /// Stores a job. When this returns the job is on the disk, that of the machine or of the server, as far as
-  /// ``Configuration/durability`` says.
+  /// Stores a job. When the call returns, the job is on the disk of the machine or the server, as
+  /// far as ``Configuration/durability`` promises.
   ///
-  /// Its kind need not be registered here.
+  /// This process need not have registered the job's kind.
   ///
   /// - Returns: the job's number.
-  /// - Throws: ``JobError`` if the job cannot be stored as it is, ``DatabaseError`` if the database cannot. Nothing is
-  ///   stored then, but for a server's ``DatabaseError/Code/outcomeUnknown``: it may be.
+  /// - Throws: ``JobError`` if the job cannot be stored as it is, ``DatabaseError`` if the database
+  ///   fails. Then nothing is stored, except after a server's
+  ///   ``DatabaseError/Code/outcomeUnknown``: then the job may be.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
     try enqueue(contentsOf: [job], options: options)[0]
   }
 
-  /// Stores a job, without using the database on the thread of the caller: the form that `async` functions get. Jobs that are
-  /// stored so at the same time share a transaction.
+  /// Stores a job without blocking the thread of the caller; `async` functions call this form. Jobs
+  /// that are stored at the same time share a transaction.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
     try await enqueue(contentsOf: [job], options: options)[0]
@@ -29,13 +30,14 @@ extension DurableQueue {
     try core.enqueue(core.requests(for: jobs, options))
   }
 
-  /// Stores jobs of one type, all of them or none, without using the database on the thread of the caller.
+  /// Stores jobs of one type, all of them or none, without blocking the thread of the caller.
   @discardableResult
   public func enqueue<J: Job>(contentsOf jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
     try await core.enqueueLater(core.requests(for: jobs, options))
   }
 
-  /// Stores jobs of any types, all of them or none. They may depend on each other: see ``JobID/inSameCall(_:)``.
+  /// Stores jobs of any types, all of them or none. They may depend on each other: see
+  /// ``JobID/inSameCall(_:)``.
   ///
   /// - Returns: their numbers, in the same order.
   @discardableResult
@@ -43,7 +45,7 @@ extension DurableQueue {
     try core.enqueue(core.checked(requests))
   }
 
-  /// Stores jobs of any types, all of them or none, without using the database on the thread of the caller.
+  /// Stores jobs of any types, all of them or none, without blocking the thread of the caller.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) async throws -> [JobID] {
     try await core.enqueueLater(core.checked(requests))
@@ -51,7 +53,8 @@ extension DurableQueue {
 
   // MARK: - Transactions
 
-  /// Does something in one transaction of the queue's database, together with jobs that are stored in it.
+  /// Runs a closure in one transaction of the queue's database, together with the jobs that it
+  /// stores.
   ///
   /// ```swift
   /// try queue.transaction { db in
@@ -60,16 +63,20 @@ extension DurableQueue {
   /// }
   /// ```
   ///
-  /// Nothing of it is there if the closure throws. It must leave the queue's tables alone: in a file those whose names begin
-  /// with `durable_`, on a server those of its schema. Savepoints are allowed; what would end the transaction, or change the
-  /// connection for good, is refused.
+  /// If the closure throws, nothing of it is stored. The closure must not touch the queue's tables:
+  /// in a file those whose names begin with `durable_`, on a server those of its schema. Savepoints
+  /// are allowed; statements that would end the transaction, or change the connection for good,
+  /// throw.
   ///
-  /// Keep it short. In a file the closure has the database for itself, and the queue waits for it. On a server it has one of the
-  /// connections, and others run beside it: the transaction is READ COMMITTED, and rows that it has locked are waited for.
+  /// Keep the closure short. In a file it has the database for itself, and the queue waits for it.
+  /// On a server it has one of the connections, and other transactions run beside it: the
+  /// transaction is READ COMMITTED, and others wait for the rows that it has locked.
   ///
-  /// - Parameter body: what to do. Called once, on a thread of the database's. It must not keep what it is given.
-  /// - Throws: what the closure throws, or ``DatabaseError``. Nothing is stored then, but for a server's
-  ///   ``DatabaseError/Code/outcomeUnknown``: it may be. ``DatabaseError/Code/conflict``: call it again.
+  /// - Parameter body: the closure. Called once, on a thread of the database. It must not keep its
+  ///   argument.
+  /// - Throws: the error of the closure, or ``DatabaseError``. Then nothing is stored, except after
+  ///   a server's ``DatabaseError/Code/outcomeUnknown``: then it may be. After
+  ///   ``DatabaseError/Code/conflict``, call it again.
   @discardableResult
   public func transaction<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
     let result = try core.database.sync { try core.transact(in: $0, body) }
@@ -77,7 +84,7 @@ extension DurableQueue {
     return result
   }
 
-  /// The same, without using the database on the thread of the caller.
+  /// Does the same without blocking the thread of the caller.
   @discardableResult
   public func transaction<R: Sendable>(
     _ body: @escaping @Sendable (DatabaseTransaction) throws -> R

@@ -1,14 +1,16 @@
 import Foundation
 
 extension DurableQueue {
-  /// Gives each job as a line of JSON, in the order of their numbers: see ``JobRecord/jsonLine``. What changes in between
-  /// may be seen or not; on a server, nor may a job that is being stored.
+  /// Passes each job as a line of JSON to a closure, in the order of their numbers: see
+  /// ``JobRecord/jsonLine``. Changes during the export may or may not be seen; on a server, a job
+  /// that is being stored may be missing.
   ///
   /// - Parameters:
-  ///   - kind: only those of a kind; nil for all.
-  ///   - states: only those in one of these states; nil for all.
-  ///   - write: gets each line, without its end. On the thread of the caller. What it throws ends the export.
-  /// - Returns: how many there were.
+  ///   - kind: the kind of the jobs; nil for all.
+  ///   - states: the states of the jobs; nil for all.
+  ///   - write: receives each line, without a line end, on the thread of the caller. An error that
+  ///     it throws ends the export.
+  /// - Returns: the number of jobs.
   @discardableResult
   public func export(
     kind: String? = nil, in states: Set<JobState>? = nil, to write: (_ line: String) throws -> Void
@@ -24,9 +26,10 @@ extension DurableQueue {
     }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   ///
-  /// `write` is called where the caller is.
+  /// `write` is called in the isolation of the caller.
   @discardableResult
   public func export(
     kind: String? = nil, in states: Set<JobState>? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -35,7 +38,8 @@ extension DurableQueue {
     try await export(kind: kind, in: states) { (line: String) async throws in try write(line) }
   }
 
-  /// The same, for lines that are written with `await`. A line is made when the one before has been written.
+  /// Does the same with an `async` closure. The queue makes each line after the closure has written
+  /// the one before.
   @discardableResult
   public func export(
     kind: String? = nil, in states: Set<JobState>? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -54,9 +58,12 @@ extension DurableQueue {
 }
 
 extension JobRecord {
-  /// The record as JSON in one line, with sorted keys but for `payload`, which is last, dates as ISO 8601 in UTC, durations in
-  /// seconds, `failures` as a list of objects with `at`, `attempt` and `error`, and `payload` as the JSON that is stored, or
-  /// `payloadBase64` if that is none. What is nil, and a list of nothing, is left out.
+  /// The record as one line of JSON.
+  ///
+  /// The keys are sorted, except for `payload`, which is last. Dates are ISO 8601 in UTC, durations
+  /// are in seconds, and `failures` is a list of objects with `at`, `attempt` and `error`.
+  /// `payload` is the stored JSON; if the stored form is not JSON, the line has `payloadBase64`
+  /// instead. Nil values and empty lists are left out.
   public var jsonLine: String {
     var line = JSONLine()
     line.add("attempts", attempts)
@@ -85,7 +92,7 @@ extension JobRecord {
     line.add("uniqueKey", uniqueKey)
     line.add("unmetPrerequisites", unmetPrerequisites)
     line.add("version", version)
-    // The last one, as it is the longest.
+    // Last, since it is the longest.
     if isJSON { line.add("payload", json: payload) }
     return line.finished()
   }

@@ -1,10 +1,11 @@
 extension DurableQueue {
-  /// The kinds that have jobs, or had some, or that a program has registered. For the tool: another one may be misspelt.
+  /// The kinds that have or had jobs, or that a program has registered. The tool takes another one
+  /// for misspelt.
   package func knownKinds() throws -> [String] {
     try core.reader.sync { try $0.knownKinds() }
   }
 
-  /// How many bytes the jobs take, with all that is stored beside them.
+  /// How many bytes the jobs take, with everything that is stored beside them.
   package func storedSize() throws -> Int {
     try core.reader.sync { try $0.size() }
   }

@@ -4,24 +4,26 @@ import Foundation
 extension DurableQueue {
   // MARK: - Questions
 
-  /// A job; nil if there is none with this number.
+  /// Returns a job; nil if there is none with this number.
   public func job(_ id: JobID) throws -> JobRecord? {
     try core.reader.sync { try $0.record(id) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func job(_ id: JobID) async throws -> JobRecord? {
     try await core.reader.run { try $0.record(id) }
   }
 
-  /// Jobs in the order of their numbers, a page at a time. On a server a job may become visible after one with a larger number:
-  /// a walk through the pages may pass one that is being stored.
+  /// Returns jobs in the order of their numbers, a page at a time. On a server, a job may become
+  /// visible after one with a larger number: a walk through the pages may miss a job that is being
+  /// stored.
   ///
   /// - Parameters:
-  ///   - kind: only those of a kind; nil for all.
-  ///   - states: only those in one of these states; nil for all.
+  ///   - kind: the kind of the jobs; nil for all.
+  ///   - states: the states of the jobs; nil for all.
   ///   - last: the last job of the page before; nil for the first page.
-  ///   - limit: how many at most. Traps if it is negative.
+  ///   - limit: the maximum number of jobs. Traps if it is negative.
   public func jobs(
     kind: String? = nil, in states: Set<JobState>? = nil, after last: JobID? = nil, limit: Int = 100
   ) throws -> [JobRecord] {
@@ -29,7 +31,8 @@ extension DurableQueue {
     return try core.reader.sync { try $0.records(JobFilter(kind: kind, states: states), after: last, limit: limit) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func jobs(
     kind: String? = nil, in states: Set<JobState>? = nil, after last: JobID? = nil, limit: Int = 100
   ) async throws -> [JobRecord] {
@@ -39,26 +42,31 @@ extension DurableQueue {
     }
   }
 
-  /// The jobs of a type that have a unique key, in the order of their numbers.
+  /// Returns the jobs of a type that have a unique key, in the order of their numbers.
   public func jobs<J: Job>(_ type: J.Type, uniqueKey: String) throws -> [JobRecord] {
     try core.reader.sync { try $0.records(uniqueKey: uniqueKey, kind: J.kind) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func jobs<J: Job>(_ type: J.Type, uniqueKey: String) async throws -> [JobRecord] {
     let kind = J.kind
     return try await core.reader.run { try $0.records(uniqueKey: uniqueKey, kind: kind) }
   }
 
-  /// How many jobs there are, by kind and state. In a file it takes the same time however many there are: the numbers are kept,
-  /// and what another program has changed of the jobs is counted when the file is compacted. On a server it reads up to 100,000
-  /// jobs; if there are more, some of the numbers are estimates: see ``JobCounts/isApproximate``.
+  /// Counts the jobs by kind and state.
+  ///
+  /// In a file this takes the same time for any number of jobs: the queue keeps the numbers, and
+  /// counts changes that other programs made to the jobs when it compacts the file. On a server it
+  /// reads up to 100,000 jobs; if there are more, some of the numbers are estimates: see
+  /// ``JobCounts/isApproximate``.
   public func counts() throws -> JobCounts {
     let registered = registeredKinds
     return try core.reader.sync { try $0.counts(registered: registered) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func counts() async throws -> JobCounts {
     let registered = registeredKinds
     return try await core.reader.run { try $0.counts(registered: registered) }
@@ -66,8 +74,8 @@ extension DurableQueue {
 
   // MARK: - One job
 
-  /// Cancels a job. One that executes is asked to end, in whichever process; it is cancelled when it has, unless it
-  /// succeeds all the same. Does nothing if it is cancelled.
+  /// Cancels a job. A job that executes, in any process, is asked to end; it is cancelled once it
+  /// has ended, unless it succeeds all the same. Does nothing if the job is cancelled already.
   ///
   /// - Throws: ``JobError`` if there is no such job, or it is done or dead.
   public func cancel(_ id: JobID) throws {
@@ -75,32 +83,36 @@ extension DurableQueue {
     if state == .executing { core.cancelIsStored(of: id) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func cancel(_ id: JobID) async throws {
     let state = try await write { try $0.cancel(id) }
     if state == .executing { core.cancelIsStored(of: id) }
   }
 
-  /// Has a job that is held, dead, cancelled or scheduled run as soon as there is room, with all its attempts before it.
+  /// Makes a job that is held, dead, cancelled or scheduled run as soon as there is room, with all
+  /// its attempts before it.
   ///
-  /// It is blocked first if some of its prerequisites are not done.
+  /// The job is blocked first if some of its prerequisites are not done.
   ///
-  /// - Throws: ``JobError`` if there is no such job, it is in another state, or another job has its unique key by now.
+  /// - Throws: ``JobError`` if there is no such job, it is in another state, or another job now has
+  ///   its unique key.
   public func retry(_ id: JobID) throws {
     try write { try $0.retry(id) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func retry(_ id: JobID) async throws {
     try await write { try $0.retry(id) }
   }
 
-  /// The same for all jobs that are held, or dead. Dead ones whose unique key another has by now stay as they are. Of
-  /// several dead ones with one key the last is retried.
+  /// Retries all held, or all dead, jobs. Dead jobs whose unique key another job now has stay as
+  /// they are. Of several dead jobs with one key, the last is retried.
   ///
-  /// It is done in transactions of a thousand jobs, as is everything that is about many.
+  /// Like all calls for many jobs, this uses transactions of a thousand jobs each.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of retried jobs.
   @discardableResult
   public func retryAll(_ state: RetriableState, kind: String? = nil) throws -> Int {
     let state: JobState = state == .held ? .held : .dead
@@ -108,7 +120,8 @@ extension DurableQueue {
     return try writeInParts(ids) { store, part, _ in try store.retry(part, in: state) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   @discardableResult
   public func retryAll(_ state: RetriableState, kind: String? = nil) async throws -> Int {
     let state: JobState = state == .held ? .held : .dead
@@ -116,60 +129,64 @@ extension DurableQueue {
     return try await writeInParts(ids) { store, part, _ in try store.retry(part, in: state) }
   }
 
-  /// What `retryAll(_:kind:)` is about.
+  /// The jobs that `retryAll(_:kind:)` retries.
   public enum RetriableState: Sendable, Hashable {
-    /// Jobs that are held.
+    /// The held jobs.
     case held
-    /// Jobs that are dead.
+    /// The dead jobs.
     case dead
   }
 
-  /// Keeps a job that does not run yet from running, until it is retried.
+  /// Holds a job that does not run yet, until it is retried.
   ///
   /// - Throws: ``JobError`` if there is no such job, or it executes or has ended.
   public func hold(_ id: JobID) throws {
     try write { try $0.hold(id) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func hold(_ id: JobID) async throws {
     try await write { try $0.hold(id) }
   }
 
-  /// Changes a job's priority. Of one that executes it counts for the next attempt.
+  /// Changes a job's priority. For a job that executes, it counts for the next attempt.
   public func setPriority(_ priority: JobPriority, of id: JobID) throws {
     try write { try $0.setPriority(priority, of: id) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func setPriority(_ priority: JobPriority, of id: JobID) async throws {
     try await write { try $0.setPriority(priority, of: id) }
   }
 
   /// Changes the priority of all jobs of a kind that are not done or cancelled.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of jobs.
   @discardableResult
   public func setPriority(_ priority: JobPriority, kind: String) throws -> Int {
     try setPriority(PriorityChange(major: priority.major, minor: priority.minor), kind: kind)
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   @discardableResult
   public func setPriority(_ priority: JobPriority, kind: String) async throws -> Int {
     try await setPriority(PriorityChange(major: priority.major, minor: priority.minor), kind: kind)
   }
 
-  /// Changes the major priority of all jobs of a kind that are not done or cancelled. Their order among each other stays: the
-  /// minor priorities are as they were.
+  /// Changes the major priority of all jobs of a kind that are not done or cancelled. They keep
+  /// their minor priorities, and so their order among each other.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of jobs.
   @discardableResult
   public func setMajorPriority(_ major: Int, kind: String) throws -> Int {
     try setPriority(PriorityChange(major: major, minor: nil), kind: kind)
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   @discardableResult
   public func setMajorPriority(_ major: Int, kind: String) async throws -> Int {
     try await setPriority(PriorityChange(major: major, minor: nil), kind: kind)
@@ -187,32 +204,34 @@ extension DurableQueue {
     return try await writeInParts(ids) { store, part, _ in try store.setPriority(change, of: part) }
   }
 
-  /// Deletes a job. Those that depend on it are cancelled, or as their options say. On a full disk of this machine, see
-  /// ``Configuration/diskReserve``.
+  /// Deletes a job. Its dependents are cancelled, or follow their own options. For a full disk of
+  /// this machine, see ``Configuration/diskReserve``.
   ///
   /// - Throws: ``JobError`` if there is no such job, or it executes.
   public func delete(_ id: JobID) throws {
     try write { try $0.delete(id) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func delete(_ id: JobID) async throws {
     try await write { try $0.delete(id) }
   }
 
   // MARK: - Many
 
-  /// Cancels all jobs of a kind that have not ended. Those that execute are asked to end, in whichever process, as
-  /// `cancel(_:)` does it.
+  /// Cancels all jobs of a kind that have not ended. Jobs that execute, in any process, are asked
+  /// to end, as by `cancel(_:)`.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of jobs.
   @discardableResult
   public func cancelAll(kind: String) throws -> Int {
     let ids = try core.reader.sync { try $0.ids(JobFilter(kind: kind, states: Self.cancellable)) }
     return try writeInParts(ids) { [core] store, part, _ in try core.cancel(part, in: store) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   @discardableResult
   public func cancelAll(kind: String) async throws -> Int {
     let ids = try await core.reader.run { try $0.ids(JobFilter(kind: kind, states: Self.cancellable)) }
@@ -222,15 +241,17 @@ extension DurableQueue {
   private static let cancellable: Set<JobState> = [.waiting, .scheduled, .blocked, .held, .executing]
   private static let unstarted: Set<JobState> = [.waiting, .scheduled, .blocked, .held]
 
-  /// Deletes all jobs that do not run yet: those that wait, are scheduled, blocked, or held. What executes goes on.
+  /// Deletes all jobs that do not run yet: those that wait, or are scheduled, blocked or held.
+  /// Executing jobs go on.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of deleted jobs.
   @discardableResult
   public func deleteUnstarted(kind: String? = nil) throws -> Int {
     try deleteAll(kind: kind, in: Self.unstarted)
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   @discardableResult
   public func deleteUnstarted(kind: String? = nil) async throws -> Int {
     try await deleteAll(kind: kind, in: Self.unstarted)
@@ -243,20 +264,22 @@ extension DurableQueue {
     try deleteUnstarted(kind: kind)
   }
 
-  /// Deletes all jobs in some states but those that execute.
+  /// Deletes all jobs in some states, except those that execute.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of deleted jobs.
   @discardableResult
   public func deleteAll(kind: String? = nil, in states: Set<JobState>) throws -> Int {
     let filter = JobFilter(kind: kind, states: states.subtracting([.executing]))
-    // What depends on others goes before them: numbers are given in that order, but for those of one call.
+    // Dependents go before their prerequisites: numbers are given in that order, except within one
+    // call.
     let ids = try core.reader.sync { try $0.ids(filter) }
     return try writeInParts(ids) { store, part, failed in
       try store.delete(part, in: filter.states ?? [], failed: &failed)
     }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   @discardableResult
   public func deleteAll(kind: String? = nil, in states: Set<JobState>) async throws -> Int {
     let filter = JobFilter(kind: kind, states: states.subtracting([.executing]))
@@ -268,46 +291,51 @@ extension DurableQueue {
 
   // MARK: - Kinds
 
-  /// Keeps jobs of a kind from being claimed, in all processes, until they are resumed. It is stored. What executes goes
-  /// on, and so does a claim that another process of a server has begun.
+  /// Pauses a kind: no process claims its jobs until it is resumed. The pause is stored. Executing
+  /// jobs go on, and so does a claim that another process of a server has begun.
   public func pause(kind: String) throws {
     try core.database.sync { try $0.setPaused(true, kind: kind) }
     core.followKindRules()
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func pause(kind: String) async throws {
     try await core.database.run { try $0.setPaused(true, kind: kind) }
     core.followKindRules()
   }
 
-  /// Has jobs of a paused kind claimed again.
+  /// Lets processes claim the jobs of a paused kind again.
   public func resume(kind: String) throws {
     try core.database.sync { try $0.setPaused(false, kind: kind) }
     core.followKindRules()
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func resume(kind: String) async throws {
     try await core.database.run { try $0.setPaused(false, kind: kind) }
     core.followKindRules()
   }
 
-  /// Lets no more than so many jobs of a kind execute at once in all processes together, whatever each allows itself by the
-  /// `maxConcurrent` of its registration; nil for any number. It is stored. What executes goes on.
+  /// Limits how many jobs of a kind execute at once in all processes together, whatever
+  /// `maxConcurrent` each process has registered; nil for no limit. The limit is stored. Executing
+  /// jobs go on.
   ///
-  /// A job for which there is no room waits, and one of another kind runs in its stead. On a server the claims of limited kinds
-  /// come one after the other; where a job ends, the next one starts at once in the same process, and within milliseconds in
-  /// another one on a server, at its next look where processes share a file.
+  /// A job without room waits, and one of another kind runs in its place. On a server, the claims
+  /// of limited kinds come one after the other. When a job ends, the next one starts at once in the
+  /// same process. In another process it starts within milliseconds on a server, and at that
+  /// process's next look where processes share a file.
   ///
-  /// - Precondition: the limit is 1 or more. `pause(kind:)` is for none at all.
+  /// - Precondition: the limit is 1 or more. Use `pause(kind:)` to run none.
   public func limit(kind: String, to limit: Int?) throws {
     requireLimit(limit, kind)
     try core.database.sync { try $0.setLimit(limit, kind: kind) }
     core.followKindRules()
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func limit(kind: String, to limit: Int?) async throws {
     requireLimit(limit, kind)
     try await core.database.run { try $0.setLimit(limit, kind: kind) }
@@ -320,9 +348,11 @@ extension DurableQueue {
 
   // MARK: - Writing
 
-  /// Changes many jobs, some in each transaction, so that others come between. Returns how many.
+  /// Changes many jobs in several transactions, so that other work comes in between. Returns the
+  /// number of jobs.
   ///
-  /// - Parameter body: changes some; the last argument is what it noted of those before.
+  /// - Parameter body: changes some of the jobs; its last argument is what it noted for the ones
+  ///   before.
   private func writeInParts(
     _ ids: [JobID], _ body: @Sendable (any StoreSession, ArraySlice<JobID>, inout Set<JobID>) throws -> Int
   ) throws -> Int {
@@ -353,7 +383,7 @@ extension DurableQueue {
     stride(from: 0, to: ids.count, by: 1000).lazy.map { ids[$0..<min($0 + 1000, ids.count)] }
   }
 
-  /// Changes something, and looks for what has become due by it.
+  /// Makes a change, and then looks for jobs that it made due.
   private func write<R>(_ body: (any StoreSession) throws -> R) throws -> R {
     let result = try core.database.sync { try write(in: $0, body) }
     core.pump()

@@ -1,16 +1,16 @@
 public import Foundation
 
-/// A job that is enqueued again and again, as it is stored.
+/// A job that the queue enqueues again and again, as it is stored.
 public struct PeriodicJob: Sendable, Hashable, Identifiable {
   /// Its name.
   public let name: String
   /// The kind of the jobs.
   public let kind: String
-  /// When they are enqueued.
+  /// When the jobs are enqueued.
   public let schedule: JobSchedule
-  /// What becomes of times that passed while no queue ran.
+  /// What becomes of the times that passed while no queue ran.
   public let catchUp: JobCatchUp
-  /// When the next is due; nil if there is none.
+  /// When the next job is due; nil if there is none.
   public let nextAt: Date?
 
   /// The name.
@@ -18,18 +18,20 @@ public struct PeriodicJob: Sendable, Hashable, Identifiable {
 }
 
 extension DurableQueue {
-  /// Has a job enqueued again and again, by whichever process runs a queue on the database; never twice for the same time.
+  /// Enqueues a job again and again, by any process that runs a queue on the database; never twice
+  /// for the same time.
   ///
-  /// Call it at each launch: a name that is stored already takes the new job, options and schedule, and its next time
-  /// stays as it is if the schedule does. ``JobContext/occurrence`` tells an attempt which time it is for.
+  /// Call it at each launch: a stored name takes the new job, options and schedule, and keeps its
+  /// next time if the schedule is the same. ``JobContext/occurrence`` tells an attempt which time
+  /// it is for.
   ///
   /// - Parameters:
   ///   - job: the job.
-  ///   - name: what the periodic job is known by in the database.
-  ///   - schedule: when. The first time is after this call.
-  ///   - options: how the jobs are to run. `start` and `dependsOn` do not count. With a unique key that is rejected, a time is left out
-  ///     while the job of the one before has not ended.
-  ///   - catchUp: what becomes of times that passed while no queue ran.
+  ///   - name: the name of the periodic job in the database.
+  ///   - schedule: the times. The first one is after this call.
+  ///   - options: how the jobs run. `start` and `dependsOn` do not count. With a unique key that
+  ///     rejects, a time is skipped while the previous job has not ended.
+  ///   - catchUp: what becomes of the times that passed while no queue ran.
   public func schedule<J: Job>(
     _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
     catchUp: JobCatchUp = .latest
@@ -38,7 +40,8 @@ extension DurableQueue {
     try core.database.sync { try core.schedule(request, named: name, schedule, catchUp, in: $0) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func schedule<J: Job>(
     _ job: J, named name: String, _ schedule: JobSchedule, options: JobOptions = JobOptions(),
     catchUp: JobCatchUp = .latest
@@ -47,7 +50,7 @@ extension DurableQueue {
     try await core.database.run { [core] in try core.schedule(request, named: name, schedule, catchUp, in: $0) }
   }
 
-  /// No longer enqueues a periodic job. What was enqueued stays.
+  /// Stops enqueuing a periodic job. Jobs that were enqueued stay.
   ///
   /// - Returns: whether there was one with this name.
   @discardableResult
@@ -55,36 +58,40 @@ extension DurableQueue {
     try core.database.sync { try $0.unschedule(name) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   @discardableResult
   public func unschedule(named name: String) async throws -> Bool {
     try await core.database.run { try $0.unschedule(name) }
   }
 
-  /// The periodic jobs, in the order of their names.
+  /// Returns the periodic jobs, sorted by name.
   ///
-  /// - Throws: ``JobError/Code/unreadablePeriodicJob`` if one of them cannot be read, ``DatabaseError``.
-  ///   ``periodicJobs(onUnreadable:)`` returns the others.
+  /// - Throws: ``JobError/Code/unreadablePeriodicJob`` if one of them cannot be read, or
+  ///   ``DatabaseError``. ``periodicJobs(onUnreadable:)`` returns the others.
   public func periodicJobs() throws -> [PeriodicJob] {
     try core.reader.sync { try $0.periodicJobs() }.map { PeriodicJob(try $0.get()) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func periodicJobs() async throws -> [PeriodicJob] {
     try await core.reader.run { try $0.periodicJobs().map { PeriodicJob(try $0.get()) } }
   }
 
-  /// The periodic jobs that can be read, in the order of their names.
+  /// Returns the periodic jobs that can be read, sorted by name.
   ///
-  /// - Parameter report: gets the error of each that cannot be read, such as one whose time zone this machine does not know:
-  ///   ``JobError/Code/unreadablePeriodicJob``, with its ``JobError/periodicJobName``. On the thread of the caller.
+  /// - Parameter report: receives the error of each periodic job that cannot be read, for example
+  ///   since this machine does not know its time zone: ``JobError/Code/unreadablePeriodicJob``,
+  ///   with its ``JobError/periodicJobName``. Called on the thread of the caller.
   public func periodicJobs(onUnreadable report: (JobError) -> Void) throws -> [PeriodicJob] {
     Self.readable(try core.reader.sync { try $0.periodicJobs() }, onUnreadable: report)
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   ///
-  /// `report` is called where the caller is.
+  /// `report` is called in the isolation of the caller.
   public func periodicJobs(
     isolation: isolated (any Actor)? = #isolation, onUnreadable report: (JobError) -> Void
   ) async throws -> [PeriodicJob] {

@@ -9,12 +9,12 @@ extension DurableQueue {
     ///
     /// Its result is one row with one column: the number of the job, a `bigint`.
     public let sql: String
-    /// What stands for `$1`, `$2` and `$3`, in this order. Bind each as a text.
+    /// The values for `$1`, `$2` and `$3`, in this order. Bind each as a text.
     public let values: [String]
   }
 
-  /// Makes a statement that stores a job when you run it, in a transaction of your own, by another
-  /// client such as PostgresNIO.
+  /// Makes a statement that stores a job when another client, such as PostgresNIO, runs it in a
+  /// transaction of its own.
   ///
   /// ```swift
   /// let statement = try queue.enqueueStatement(for: SendReceipt(order: 7))
@@ -26,23 +26,23 @@ extension DurableQueue {
   /// }
   /// ```
   ///
-  /// The server is not asked here, and the thread does not wait. What the server refuses, it refuses
-  /// when you run the statement: with the SQLSTATE 23505 a unique key that is taken, with 22023 a
-  /// prerequisite that is not there or waits for this job. The transaction has failed then, as after
-  /// each error of PostgreSQL's. No event tells that the job was enqueued; a process claims it at its
+  /// This call does not contact the server and does not block. The server reports errors when you
+  /// run the statement: SQLSTATE 23505 for a unique key that is taken, 22023 for a prerequisite
+  /// that does not exist or waits for this job. The transaction has then failed, as after each
+  /// error of PostgreSQL. No event reports that the job was enqueued; a process claims it at its
   /// next look.
   ///
-  /// The statement locks the prerequisites of the job, its unique key, and a job that it replaces until
-  /// the transaction ends: keep it short. Register the kind before. Otherwise the transaction stores
-  /// the kind, and others who are the first to need it wait.
+  /// Until the transaction ends, the statement locks the prerequisites of the job, its unique key,
+  /// and a job that it replaces: keep the transaction short. Register the kind first. Otherwise the
+  /// transaction stores the kind, and other clients that need it for the first time wait.
   ///
-  /// - Throws: ``DatabaseError/Code/needsServer`` for a queue in a file; ``JobError`` if the job cannot
-  ///   be stored as it is, or names a prerequisite by its position in a call.
+  /// - Throws: ``DatabaseError/Code/needsServer`` for a queue in a file; ``JobError`` if the job
+  ///   cannot be stored as it is, or names a prerequisite by its position in a call.
   public func enqueueStatement<J: Job>(for job: J, options: JobOptions = JobOptions()) throws -> EnqueueStatement {
     try enqueueStatement(for: core.requests(for: [job], options)[0])
   }
 
-  /// The same, for a request.
+  /// Does the same for a request.
   public func enqueueStatement(for request: JobRequest) throws -> EnqueueStatement {
     let schema: String
     switch location {
@@ -61,7 +61,8 @@ extension DurableQueue {
   }
 }
 
-/// The options of a job as the function of the server takes them. What is nil is not there, but for the number of attempts.
+/// The options of a job as the function of the server takes them. Nil values are left out, except
+/// for the number of attempts.
 private struct SQLJobOptions: Encodable {
   private let version: Int
   private let options: JobOptions
@@ -69,7 +70,7 @@ private struct SQLJobOptions: Encodable {
   init(_ request: JobRequest) throws {
     version = request.version
     options = request.options
-    // There is no call that it could be of.
+    // The statement belongs to no call, so a position means nothing.
     if let position = options.dependsOn.first(where: { $0.position != nil }) {
       throw JobError(.unknownPrerequisite(position), kind: request.kind)
     }
@@ -114,7 +115,7 @@ private struct SQLJobOptions: Encodable {
 
 extension PrerequisiteFailure {
   fileprivate var name: String {
-    switch self {
+    switch value {
     case .wait: "wait"
     case .cancel: "cancel"
     case .die: "die"

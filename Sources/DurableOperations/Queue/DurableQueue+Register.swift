@@ -2,21 +2,26 @@ import CompositeOperations
 public import Foundation
 
 extension DurableQueue {
-  /// Says what jobs of a type do: an operation for each attempt. Any operation: a composite, a workflow's, your own.
+  /// Registers a type of jobs with a closure that makes an operation for each attempt: a composite,
+  /// the operation of a workflow, or any other.
   ///
-  /// The job is done when the operation succeeds. It runs again, after a delay, when the operation fails; ``JobSnooze`` and
-  /// ``PermanentJobFailure`` are treated as they say. If the queue runs, stored jobs of the kind start at once.
+  /// The job is done when the operation succeeds. When the operation fails, the job runs again
+  /// after a delay; ``JobSnooze`` and ``PermanentJobFailure`` have their own meaning. If the queue
+  /// runs, stored jobs of the kind start at once.
   ///
   /// Traps if the kind is empty, or the limit is below 1.
   ///
   /// - Parameters:
   ///   - type: the type of the jobs.
-  ///   - maxConcurrent: how many of them run at once in this process; nil for as many as the queue allows.
-  ///   - upgrade: makes the stored form of today from one of an older version of the type; nil if they decode as they are.
-  ///     Called on a worker thread. What it throws makes the job dead.
-  ///   - operation: makes the operation. Called on the worker thread that the operation will run on, once for each
-  ///     attempt. What it throws is what the attempt fails with.
-  /// - Throws: ``JobError`` if the kind is registered already, which then stays as it is; ``DatabaseError``.
+  ///   - maxConcurrent: how many of them run at once in this process; nil for as many as the queue
+  ///     allows.
+  ///   - upgrade: converts the stored form of an older version of the type to the current one; nil
+  ///     if older forms decode as they are. Called on a worker thread. If it throws, the job is
+  ///     dead.
+  ///   - operation: makes the operation. Called once for each attempt, on the worker thread that
+  ///     will run the operation. If it throws, the attempt fails with that error.
+  /// - Throws: ``JobError`` if the kind is registered already, whose registration then stays;
+  ///   ``DatabaseError``.
   public func register<J: Job>(
     _ type: J.Type, maxConcurrent: Int? = nil, upgrade: (@Sendable (Data, _ version: Int) throws -> Data)? = nil,
     operation: @escaping @Sendable (J, JobContext) throws -> Operation
@@ -26,7 +31,8 @@ extension DurableQueue {
       Registration(type, limit: checked(maxConcurrent, J.kind), upgrade: upgrade, makeOperation: operation))
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func register<J: Job>(
     _ type: J.Type, maxConcurrent: Int? = nil, upgrade: (@Sendable (Data, _ version: Int) throws -> Data)? = nil,
     operation: @escaping @Sendable (J, JobContext) throws -> Operation
@@ -36,10 +42,11 @@ extension DurableQueue {
       Registration(type, limit: checked(maxConcurrent, J.kind), upgrade: upgrade, makeOperation: operation))
   }
 
-  /// Says what jobs of a type do: an `async` closure for each attempt.
+  /// Registers a type of jobs with an `async` closure that performs each attempt.
   ///
-  /// As the other form; the closure runs in a task of its own, which is cancelled when the attempt is. A closure of several
-  /// statements none of which awaits needs its `async`, or it is taken for the other form:
+  /// This works as the other form does; the closure runs in a task of its own, which is cancelled
+  /// with the attempt. A closure of several statements without an `await` needs an explicit
+  /// `async`; otherwise the compiler takes it for the other form:
   ///
   /// ```swift
   /// try queue.register(Log.self) { entry, context async throws in
@@ -58,7 +65,8 @@ extension DurableQueue {
       })
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func register<J: Job>(
     _ type: J.Type, maxConcurrent: Int? = nil, upgrade: (@Sendable (Data, _ version: Int) throws -> Data)? = nil,
     perform: @escaping @Sendable (J, JobContext) async throws -> Void
@@ -77,8 +85,9 @@ extension DurableQueue {
     return limit ?? .max
   }
 
-  /// Forgets what jobs of a kind do: none of them is claimed here any more. What executes goes on; other processes, and what is
-  /// stored, are as they were. It may be registered again. ``waitUntilIdle()`` no longer waits for its jobs.
+  /// Removes the registration of a kind: this process claims no more of its jobs. Executing jobs go
+  /// on; other processes and stored jobs are unaffected. The kind may be registered again.
+  /// ``waitUntilIdle()`` no longer waits for its jobs.
   ///
   /// - Returns: whether it was registered.
   @discardableResult
@@ -91,7 +100,7 @@ extension DurableQueue {
       return true
     }
     guard wasRegistered else { return false }
-    // Others may have waited for a job of it that was to run alone.
+    // Other jobs may have waited for one of this kind that was to run alone.
     core.pump()
     core.database.async { [core] in core.wakeWaiters(in: $0) }
     return true
@@ -115,7 +124,7 @@ extension QueueCore {
     let isNew = withLock { storage in
       guard storage.registrations[id] == nil else { return false }
       storage.registrations[id] = registration
-      // It may have been registered before.
+      // The kind may have been registered before.
       let running = storage.executions.values.count { $0.job.kind == id }
       storage.state.register(kind: id, limit: registration.limit, running: running)
       return true

@@ -1,17 +1,19 @@
 import Foundation
 
 extension DurableQueue {
-  /// The processes that run jobs of this queue, on whichever machine, in the order in which they joined.
+  /// Returns the processes that run jobs of this queue, on all machines, in the order in which they
+  /// joined.
   ///
-  /// A process joins when it claims its first job, and leaves when it has had nothing to run for a while, or stops. One that
-  /// was killed stays until another one has taken over its jobs.
+  /// A process joins when it claims its first job. It leaves when it has had nothing to run for a
+  /// while, or stops. A process that was killed stays until another one has taken over its jobs.
   ///
-  /// - Throws: ``DatabaseError`` if the database cannot be asked.
+  /// - Throws: ``DatabaseError`` if the database cannot be read.
   public func workers() throws -> [JobWorker] {
     try core.reader.sync { try $0.workers().map(JobWorker.init) }
   }
 
-  /// The same, without using the disk on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func workers() async throws -> [JobWorker] {
     try await core.reader.run { try $0.workers().map(JobWorker.init) }
   }

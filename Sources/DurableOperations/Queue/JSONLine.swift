@@ -1,11 +1,11 @@
 import CompositeOperations
 import Foundation
 
-/// An object of JSON in one line, of which a terminal obeys nothing.
+/// A JSON object in one line, without characters that a terminal would obey.
 struct JSONLine: ~Copyable {
   private var text = JSONText()
 
-  /// Adds a member, unless its value is nil: a text, a number, or whether something is so.
+  /// Adds a member with a text, a number or a Boolean, unless the value is nil.
   @inline(__always)
   mutating func add<T>(_ name: StaticString, _ value: T?) {
     guard let value else { return }
@@ -48,7 +48,8 @@ struct JSONLine: ~Copyable {
     text.append(json: failures.isEmpty ? "[]" : "]")
   }
 
-  /// Adds JSON as it is: reading it could change its numbers. Between its tokens line ends become spaces.
+  /// Adds JSON unchanged: decoding it could change its numbers. Line ends between its tokens become
+  /// spaces.
   mutating func add(_ name: StaticString, json: Data) {
     begin(name)
     json.withUnsafeBytes { bytes in
@@ -65,7 +66,8 @@ struct JSONLine: ~Copyable {
     text.append(json: "\":")
   }
 
-  /// The object, which must have a member. What a terminal would obey is an escape: in JSON it stands in texts alone.
+  /// Returns the object, which must have a member. Characters that a terminal would obey become
+  /// escapes: in JSON they stand only in texts.
   consuming func finished() -> String {
     text.append(byte: UInt8(ascii: "}"))
     return HarmlessText.json(text.string)

@@ -1,11 +1,11 @@
 import CompositeOperations
 import Foundation
 
-/// The database of a queue, inside of a transaction. Usable until the closure that was given it returns.
+/// The database of a queue inside a transaction. Usable until the closure that received it returns.
 public final class DatabaseTransaction {
   private var transaction: (any StoreTransaction)?
   private let core: QueueCore
-  /// What was stored in it.
+  /// The jobs that were stored in it.
   private(set) var jobs: [JobRequest] = []
 
   init(_ transaction: any StoreTransaction, _ core: QueueCore) {
@@ -25,10 +25,11 @@ public final class DatabaseTransaction {
     return transaction
   }
 
-  /// Runs a statement; in a file also several, if no values are given.
+  /// Runs a statement; in a file also several, if there are no values.
   ///
-  /// On a server the statement may have `$1`, `$2` and so on in place of `?`. One that fails has ended the transaction, as
-  /// PostgreSQL has it, unless you go back to a savepoint: nothing is stored, whatever the closure makes of the error.
+  /// On a server, the statement may have `$1`, `$2` and so on in place of `?`. A statement that
+  /// fails ends the transaction, as PostgreSQL defines it, unless you go back to a savepoint:
+  /// nothing is stored, even if the closure handles the error.
   ///
   /// - Parameters:
   ///   - sql: the statement, with a `?` for each value.
@@ -40,19 +41,20 @@ public final class DatabaseTransaction {
     try execute(sql, values: values)
   }
 
-  /// The same, with the values in an array.
+  /// Does the same with the values in an array.
   @discardableResult
   public func execute(_ sql: String, values: [SQLValue]) throws -> [SQLRow] {
     try open().execute(sql, values)
   }
 
-  /// How many rows the last statement that changes something has changed.
+  /// How many rows the last changing statement changed.
   public var changeCount: Int { transaction?.changeCount ?? 0 }
 
-  /// The number of the row that was inserted last. 0 on a server: use `RETURNING`.
+  /// The number of the last inserted row. 0 on a server: use `RETURNING`.
   public var lastInsertedRowID: Int64 { transaction?.lastInsertedRowID ?? 0 }
 
-  /// Stores a job in this transaction. If it throws nothing of the job is stored, and the transaction can go on.
+  /// Stores a job in this transaction. If it throws, nothing of the job is stored, and the
+  /// transaction can go on.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
     try enqueue(contentsOf: [JobRequest(job, options: options)])[0]

@@ -1,28 +1,29 @@
 import CompositeOperations
 import Foundation
 
-/// An attempt of a job that runs in this process. What changes is guarded by the core's lock.
+/// An attempt of a job that runs in this process. The core's lock guards its mutable fields.
 final class Execution: @unchecked Sendable {  // the fields that change are touched under the lock alone
-  /// Why its operation was cancelled by the queue.
+  /// Why the queue cancelled the operation.
   enum Interruption { case cancelRequest, timeout, stop, suspension, lostLease }
 
   let number: Int
   let job: ClaimedJob
-  /// Nil if its kind was unregistered when it had just been claimed.
+  /// Nil if the kind was unregistered right after the job was claimed.
   let registration: Registration?
   var operation: Operation?
-  /// Whether its operation is being made, or was. What was interrupted before is never made.
+  /// Whether its operation was made, or is being made. An attempt that is interrupted before makes
+  /// none.
   var hasBegun = false
-  /// The slot of the user's queue that it runs in.
+  /// The slot in the user's queue in which it runs.
   var place: JobPlace?
   var timer: Timekeeper.Timer?
-  /// The first of them counts.
+  /// The first interruption; later ones do not count.
   var interruption: Interruption?
-  /// Whether it was told that its operation does not end.
+  /// Whether the queue has reported that its operation does not end.
   var isToldOf = false
-  /// Whether it was acknowledged together with writes of the user's.
+  /// Whether it was acknowledged together with writes of the user.
   var isComplete = false
-  /// Keeps the queue's core, as long as this runs: there has to be somebody who writes what becomes of it.
+  /// Keeps the queue's core alive while this runs, so that its end is written.
   var core: QueueCore?
 
   init(number: Int, job: ClaimedJob, registration: Registration?) {
@@ -35,20 +36,20 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
 
   var attempt: Int { job.attempts + 1 }
 
-  /// Notes why its operation is cancelled. False if it was before.
+  /// Notes why its operation is cancelled. Returns false if it was cancelled before.
   func interrupt(_ reason: Interruption) -> Bool {
     guard interruption == nil else { return false }
     interruption = reason
     return true
   }
 
-  /// What is written of the attempt, and told. Nil if there is nothing to write: the job is somebody else's by now.
+  /// Returns what to write and report for the attempt; nil if another process has the job by now.
   func acknowledgement(
     of outcome: Outcome<any Sendable>, interruptedBy interruption: Interruption?, now: Date, isOnline: Bool,
     delay: (Int) -> Duration
   ) -> Acknowledgement? {
     switch (outcome, interruption) {
-    // What a suspended queue has given back is somebody else's, too.
+    // Another process may have a job that a suspended queue has returned.
     case (_, .lostLease): return nil
     case (.success, _):
       var done = acknowledgement(.done, .done(job.id, kind: kindName))
@@ -81,7 +82,8 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
         .again(after: duration, isCharged: false, error: nil),
         .snoozed(job.id, kind: kindName, until: now.addingTimeInterval(duration / .seconds(1))))
     case .failed where job.requiresNetwork && !isOnline:
-      // It went while the job ran, which is no fault of the job's. It runs again when there is one.
+      // The network went away while the job ran, which is not the job's fault. It runs again when
+      // the network is back.
       return again(after: .zero, isCharged: false, error, now: now)
     case .failed where job.maxAttempts.map({ attempt < $0 }) ?? true:
       return again(after: delay(attempt), isCharged: true, error, now: now)
@@ -107,7 +109,8 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
       id: job.id, kind: kindName, claim: job.claim, attempt: attempt, result: result, event: event)
   }
 
-  /// An error as it is stored: its own sentence if it has one, and not without end.
+  /// The text of an error as it is stored: its own description if it has one, cut to a limited
+  /// length.
   private static func text(of error: any Error) -> String {
     let text = (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
     return text.count > 4000 ? "\(text.prefix(4000))…" : text

@@ -1,9 +1,10 @@
 import CompositeOperations
 public import Foundation
 
-/// What an attempt at a job knows of itself, and can do besides its work.
+/// What an attempt of a job knows about itself and can do besides its work.
 ///
-/// It may be used from any thread, as long as the attempt runs. What uses the database does so on the thread of the caller.
+/// It may be used from any thread while the attempt runs. Methods that use the database do so on
+/// the thread of the caller.
 public struct JobContext: Sendable {
   private let execution: Execution
   private let core: QueueCore
@@ -20,38 +21,44 @@ public struct JobContext: Sendable {
   public var id: JobID { execution.job.id }
   /// The job's kind.
   public var kind: String { execution.kindName }
-  /// What tells this job from all others, in this database and any other, and is the same in each of its attempts: give it
-  /// to servers, so that they can recognise what they got twice. A job that takes the place of another by its
-  /// ``UniqueKey`` has the same number, but not this.
+  /// A key that identifies this job among all jobs of this and any other database, the same in each
+  /// attempt: send it to servers, so that they recognize repeated requests. A job that replaces
+  /// another by its ``UniqueKey`` has the same number, but another key.
   public var idempotencyKey: String {
-    // The time, for a database may be put back to a copy of before, and give the same numbers again.
+    // The key contains the time: a database that is restored from an old copy gives the same
+    // numbers again.
     "\(core.identity)-\(String(execution.job.enqueuedAt, radix: 36))-\(id.rawValue)-\(execution.job.revision)"
   }
-  /// Which attempt this is, from 1. Those that were cut short by a crash, a stop or a snooze are not counted.
+  /// The number of this attempt, from 1. Attempts that a crash, a stop or a snooze cut short do not
+  /// count.
   public var attempt: Int { execution.attempt }
-  /// How many processes have ended while the job ran in them, one after the other: an attempt that ends sets it back.
+  /// How many processes in a row ended while they ran the job. An attempt that ends resets the
+  /// count.
   public var crashes: Int { execution.job.crashes }
-  /// The time of its schedule that a periodic job is for; nil for other jobs.
+  /// For a periodic job, the time of its schedule; nil for other jobs.
   public var occurrence: Date? { execution.job.occurrence }
   /// Whether the job is dead, or held, if this attempt fails.
   public var isLastAttempt: Bool { execution.job.maxAttempts.map { attempt >= $0 } ?? false }
 
-  /// Whether the attempt was asked to end: the job was cancelled, its time is over, the queue stops, or another process
-  /// has taken it over. Its operation, or task, is cancelled then too.
+  /// Whether the attempt was asked to end: the job was cancelled, its timeout is over, the queue
+  /// stops, or another process has taken the job over. Its operation, or task, is then cancelled,
+  /// too.
   public var isCancelled: Bool { core.withLock { _ in execution.interruption != nil } }
 
-  /// What this attempt, or one before it, has stored; nil if nothing is.
+  /// The checkpoint that this attempt, or an earlier one, has stored; nil if there is none.
   public var checkpoint: Data? { box.withLock { $0 } }
 
-  /// Stores how far the work has got, for the next attempt, in this process or another. It goes when the job is done.
+  /// Stores a checkpoint for the next attempt, in this process or another. The queue deletes it
+  /// when the job is done.
   ///
-  /// - Parameter data: anything; nil to forget what was stored.
-  /// - Throws: ``JobError/Code/leaseLost`` if another process was given the job, ``DatabaseError``.
+  /// - Parameter data: any data; nil to delete the checkpoint.
+  /// - Throws: ``JobError/Code/leaseLost`` if another process has taken the job, ``DatabaseError``.
   public func checkpoint(_ data: Data?) throws {
     try core.database.sync { try storeCheckpoint(data, in: $0) }
   }
 
-  /// The same, without using the database on the thread of the caller: the form that `async` functions get.
+  /// Does the same without blocking the thread of the caller on the database; `async` functions
+  /// call this form.
   public func checkpoint(_ data: Data?) async throws {
     try await core.database.run { try storeCheckpoint(data, in: $0) }
   }
@@ -62,15 +69,15 @@ public struct JobContext: Sendable {
     box.withLock { $0 = data }
   }
 
-  /// Makes sure that the job still belongs to this process, and will for a whole lease. Leases are prolonged by
-  /// themselves; call this before something that must not be done twice.
+  /// Ensures that the job still belongs to this process, and will for a whole lease. The queue
+  /// renews leases by itself; call this before work that must not be done twice.
   ///
-  /// - Throws: ``JobError/Code/leaseLost`` if another process was given the job, ``DatabaseError``.
+  /// - Throws: ``JobError/Code/leaseLost`` if another process has taken the job, ``DatabaseError``.
   public func heartbeat() throws {
     try core.database.sync { try prolongLease(in: $0) }
   }
 
-  /// The same, without using the database on the thread of the caller.
+  /// Does the same without blocking the thread of the caller.
   public func heartbeat() async throws {
     try await core.database.run { try prolongLease(in: $0) }
   }
@@ -86,14 +93,14 @@ public struct JobContext: Sendable {
 
   // MARK: - Further jobs
 
-  /// Stores a job in the same queue, as `enqueue` of ``DurableQueue`` does. A closure that is registered and
-  /// used the queue itself would keep it.
+  /// Stores a job in the same queue, as `enqueue` of ``DurableQueue`` does. Use it in registered
+  /// closures: a closure that captures the queue keeps it alive.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) throws -> JobID {
     try enqueue(contentsOf: [JobRequest(job, options: options)])[0]
   }
 
-  /// The same, without using the database on the thread of the caller.
+  /// Does the same without blocking the thread of the caller.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
     try await enqueue(contentsOf: [JobRequest(job, options: options)])[0]
@@ -105,7 +112,7 @@ public struct JobContext: Sendable {
     try core.enqueue(core.checked(requests))
   }
 
-  /// The same, without using the database on the thread of the caller.
+  /// Does the same without blocking the thread of the caller.
   @discardableResult
   public func enqueue(contentsOf requests: [JobRequest]) async throws -> [JobID] {
     try await core.enqueueLater(core.checked(requests))
@@ -113,9 +120,10 @@ public struct JobContext: Sendable {
 
   // MARK: - Progress
 
-  /// Tells those who listen to the queue's events how far the work has got. The progress of an operation is told by itself.
+  /// Reports the progress of the work to the readers of the queue's events. The queue reports the
+  /// progress of an operation by itself.
   ///
-  /// - Parameter fraction: the share that is done, from 0 to 1. What is outside is taken for the nearer end.
+  /// - Parameter fraction: the completed share, clamped to 0 to 1.
   public func reportProgress(_ fraction: Double) {
     let fraction = fraction.isNaN ? 0 : min(max(fraction, 0), 1)
     core.events.tell(.progress(id, fraction: fraction))
@@ -123,8 +131,8 @@ public struct JobContext: Sendable {
 
   // MARK: - Finishing
 
-  /// Acknowledges the job together with writes of yours, in one transaction: either both are there after a crash, or
-  /// neither. Then the job is done, however its operation ends.
+  /// Acknowledges the job together with your writes, in one transaction: after a crash, either both
+  /// are stored or neither. The job is then done, however its operation ends.
   ///
   /// ```swift
   /// try context.complete { db in
@@ -132,12 +140,13 @@ public struct JobContext: Sendable {
   /// }
   /// ```
   ///
-  /// The rules of `transaction` of ``DurableQueue`` hold. If the answer of a server to the commit is lost, this looks whether
-  /// the job has ended.
+  /// The rules of `transaction` of ``DurableQueue`` hold. If the server's answer to the commit is
+  /// lost, this call checks whether the job has ended.
   ///
-  /// - Parameter body: the writes, and jobs to be stored with them. Called once, on a thread of the database's.
-  /// - Throws: what the closure throws, ``JobError/Code/leaseLost`` if another process was given the job, and
-  ///   ``DatabaseError``. The job is not done then.
+  /// - Parameter body: the writes, and jobs to store with them. Called once, on a thread of the
+  ///   database.
+  /// - Throws: the error of the closure, ``JobError/Code/leaseLost`` if another process has taken
+  ///   the job, and ``DatabaseError``. The job is then not done.
   @discardableResult
   public func complete<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
     let result = try core.database.sync { try complete(in: $0, body) }
@@ -145,7 +154,7 @@ public struct JobContext: Sendable {
     return result
   }
 
-  /// The same, without using the database on the thread of the caller.
+  /// Does the same without blocking the thread of the caller.
   @discardableResult
   public func complete<R: Sendable>(
     _ body: @escaping @Sendable (DatabaseTransaction) throws -> R
@@ -164,7 +173,7 @@ public struct JobContext: Sendable {
     core.didEnqueue(jobs, in: store)
     core.withLock { storage in
       execution.isComplete = true
-      // What waited for it may run.
+      // Jobs that waited for this one may run.
       storage.state.workMayHaveCome()
     }
     core.lookAhead(in: store)

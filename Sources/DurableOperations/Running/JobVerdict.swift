@@ -2,7 +2,7 @@ import CompositeOperations
 
 /// What the error of an attempt means for its job.
 enum JobVerdict {
-  /// Another attempt of any program like this one would end in the same way.
+  /// Another attempt by the same program would end in the same way.
   case unreadable
   /// Another program may know its stored form.
   case leftToNewerPrograms
@@ -23,7 +23,7 @@ enum JobVerdict {
       }
     }
     if let permanent = error as? PermanentJobFailure {
-      self = .permanent(permanent.underlying)
+      self = .permanent(permanent.cause)
       return
     }
     let leaves = Self.leaves(of: error)
@@ -37,7 +37,7 @@ enum JobVerdict {
     }
   }
 
-  /// The errors that others wrap, as deep as they are.
+  /// The innermost errors, at any depth of wrapping.
   private static func leaves(of error: any Error) -> [any Error] {
     var leaves: [any Error] = []
     var open = [error]

@@ -1,5 +1,5 @@
 extension DurableQueue.Location {
-  /// Opens the place to write and to ask questions.
+  /// Opens the location for writing and for reading.
   func openStore(
     _ configuration: DurableQueue.Configuration, _ events: EventHub
   ) throws -> (writer: any StoreAccess, reader: any StoreAccess) {

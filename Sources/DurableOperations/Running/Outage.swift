@@ -1,4 +1,4 @@
-/// Whether the database can be reached. That it cannot is told once, until it can.
+/// Whether the database can be reached. An outage is reported once, until it ends.
 ///
 /// ```
 /// reachable ── fails as it does while nobody can reach it ──▶ out ── answers ──▶ reachable
@@ -7,7 +7,7 @@ struct Outage: Equatable {
   enum Cause: Equatable {
     /// The file is protected while the device is locked.
     case lockedDevice
-    /// There is no connection to a server that takes changes.
+    /// There is no connection to a server that accepts changes.
     case noServer
   }
 
@@ -15,7 +15,7 @@ struct Outage: Equatable {
   /// Changes with each outage.
   private(set) var number = 0
 
-  /// What an error says of it; nil if the database was there, and refused something.
+  /// The cause that an error stands for; nil if the database was reachable and refused a request.
   static func cause(of error: DatabaseError) -> Cause? {
     switch error.code.value {
     case .deviceLocked: .lockedDevice
@@ -25,11 +25,11 @@ struct Outage: Equatable {
   }
 
   enum Failed: Equatable {
-    /// It is to be told.
+    /// Report the failure.
     case tell
-    /// The same, and the database cannot be reached from now on.
+    /// Report the failure; the database is unreachable from now on.
     case begin(Cause)
-    /// It was told before.
+    /// The failure was reported before.
     case known
   }
 
@@ -41,10 +41,10 @@ struct Outage: Equatable {
     return .begin(cause)
   }
 
-  /// The database did what was asked of it. Returns what has ended.
+  /// Notes that the database did its work. Returns the outage that ended.
   ///
-  /// - Parameter takesChanges: whether that shows that it takes changes. A standby, which may be there before the server is
-  ///   back, only answers questions.
+  /// - Parameter takesChanges: whether this shows that it accepts changes. A standby, which may be
+  ///   there before the server is back, only answers questions.
   mutating func succeeded(takesChanges: Bool) -> Cause? {
     if cause == .noServer, !takesChanges { return nil }
     defer { cause = nil }

@@ -1,11 +1,11 @@
 import CompositeOperations
 
-/// What was seen the last time.
+/// What the last look found.
 struct PollState {
   // Dates by the store's clock.
   var leaseProlongedAt: Int64?
   var prunedAt: Int64?
-  /// When kinds that are not registered here were seen for the first time.
+  /// When this process first saw each kind that it has not registered.
   var unknownKinds: [KindName: Int64] = [:]
   var gaveUpAt: Int64?
   var leases = LeaseWatch()
@@ -13,13 +13,14 @@ struct PollState {
   var outage = Outage()
 }
 
-/// How long leases of others have been as they are, by the time that goes on whatever the date is set to.
+/// How long the leases of other processes have been unchanged, by a clock that setting the date
+/// does not affect.
 struct LeaseWatch {
   private var seen: [Int64: (until: Int64, age: Duration)] = [:]
   private var lastLook: Duration?
 
-  /// - Parameter longest: how long it is from one look to the next at most. If it was longer the machine slept, or this
-  ///   process stood still, and the others may have, too.
+  /// - Parameter longest: the longest time from one look to the next. If more time passed, the
+  ///   machine slept or this process stood still, and other processes may have, too.
   mutating func ages(of workers: [WorkerRow], at uptime: Duration, longest: Duration) -> [Int64: Duration] {
     let step = lastLook.map { min(max(uptime - $0, .zero), longest) } ?? .zero
     lastLook = uptime

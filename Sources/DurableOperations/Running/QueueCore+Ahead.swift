@@ -1,36 +1,38 @@
 import CompositeOperations
 import Foundation
 
-// The next time that there is something to do.
+// The next time at which there is something to do.
 
 extension QueueCore {
   static let pauseAfterFailure = Duration.seconds(5)
-  /// Until what others keep locked is asked for again.
+  /// The delay before the queue asks again for what other processes keep locked.
   static let pauseWhenHeldUp = Duration.milliseconds(100)
 
-  /// How long it is from one look to the next at most; nil for as long as it takes until something happens.
+  /// The longest time from one look to the next; nil for no limit.
   var longestPause: Duration? {
-    // A lease is watched, and prolonged three times before it ends.
+    // A lease is watched, and renewed three times before it ends.
     let hasLeases = withLock { $0.state.worker != nil || $0.watch.hasOtherWorkers }
     let third = hasLeases ? max(configuration.leaseDuration / 3, .milliseconds(1)) : nil
     return [configuration.pollInterval, third].compactMap { $0 }.min()
   }
 
-  /// A fifth more or less, so that processes that were started together do not go on asking together.
+  /// The pause, a fifth longer or shorter, so that processes that started together do not keep
+  /// polling together.
   ///
   /// - Parameter place: between 0 and 1.
   static func spread(_ pause: Duration, by place: Double) -> Duration { pause * 4 / 5 + pause * 2 / 5 * place }
 
-  /// A queue that polls finds what is to be deleted, or given up, anyway.
+  /// A queue that polls finds jobs to delete or to give up anyway.
   var whatIsAhead: StoreAhead.Question {
     guard configuration.pollInterval == nil else { return StoreAhead.Question() }
     var question = StoreAhead.Question()
-    if case .keep = configuration.retention { question.wantsFirstFinish = true }
-    if case .dead = configuration.unknownKinds { question.knownKinds = withLock { Set($0.registrations.keys) } }
+    if case .keep = configuration.retention.value { question.wantsFirstFinish = true }
+    if case .dead = configuration.unknownKinds.value { question.knownKinds = withLock { Set($0.registrations.keys) } }
     return question
   }
 
-  /// Sets the alarm for what becomes due before the next look, and wakes those who wait until nothing is.
+  /// Sets the alarm for what becomes due before the next look, and wakes the tasks that wait for an
+  /// idle queue.
   func lookAhead(in store: any StoreSession, isAfterLook: Bool = false) {
     lookAhead(Result { try store.ahead(whatIsAhead) }, in: store, isAfterLook: isAfterLook)
   }
@@ -41,7 +43,8 @@ extension QueueCore {
       let next = [ahead.nextDue, ahead.nextOccurrence, nextPruning(ahead), nextLookForUnknownKinds(ahead)]
       if let next = next.compactMap({ $0 }).min() {
         let delay = Duration.milliseconds(max(next.clampedDifference(to: ahead.now), 1))
-        // What is due though the queue has just looked for it others have locked, or there is more than a look takes.
+        // If jobs are due right after a look, other processes have locked them, or there are more
+        // than a look takes.
         setAlarm(in: isAfterLook && database.isPaced ? max(delay, .milliseconds(20)) : delay)
       }
     case .failure: setAlarm(in: Self.pauseAfterFailure)
@@ -49,24 +52,26 @@ extension QueueCore {
     wakeWaiters(in: store)
   }
 
-  /// When there is something to delete.
+  /// When there are jobs to delete.
   private func nextPruning(_ ahead: StoreAhead) -> Int64? {
-    guard configuration.pollInterval == nil, case .keep(let time) = configuration.retention else { return nil }
-    // Not for each job alone.
+    guard configuration.pollInterval == nil, case .keep(let time) = configuration.retention.value else { return nil }
+    // Not for each single job.
     let patience = min(time.milliseconds, .max / 4) + min(time.milliseconds / 2, 60_000)
-    // What is not deleted yet then is looked at again after a while, not at once.
+    // Jobs that are not deleted by then wait for a later look, not for one at once.
     let next = withLock { $0.watch.prunedAt }.map { min($0, .max / 4) + Self.pruneInterval(keeping: time) } ?? .min
     return ahead.firstFinish.map { max(min($0, .max / 4) + patience, next) }
   }
 
-  /// As often as half of the time that jobs are kept for, at most once a minute.
+  /// Every half of the retention, but at least a minute apart.
   static func pruneInterval(keeping duration: Duration) -> Int64 {
     min(max(duration.milliseconds / 2, 1000), 60_000)
   }
 
-  /// When jobs of a kind that nobody knows may have waited too long.
+  /// When jobs of an unknown kind may have waited too long.
   private func nextLookForUnknownKinds(_ ahead: StoreAhead) -> Int64? {
-    guard configuration.pollInterval == nil, case .dead(let after) = configuration.unknownKinds else { return nil }
+    guard configuration.pollInterval == nil, case .dead(let after) = configuration.unknownKinds.value else {
+      return nil
+    }
     let limit = after.milliseconds, patience = patienceWithUnknownKinds(limit: limit)
     let (seen, last) = withLock { ($0.watch.unknownKinds, $0.watch.gaveUpAt) }
     let earliest = last.map { $0 + Self.unknownKindsInterval(limit: limit) } ?? ahead.now
@@ -75,17 +80,17 @@ extension QueueCore {
     }.min()
   }
 
-  /// Looking for their jobs reads all that wait.
+  /// Looking for such jobs reads all waiting jobs.
   static func unknownKindsInterval(limit: Int64) -> Int64 { min(max(limit / 10, 1000), 60_000) }
 
-  /// Kinds are often registered a moment after the start.
+  /// Programs often register kinds a moment after the start.
   func patienceWithUnknownKinds(limit: Int64) -> Int64 {
     min(limit, configuration.leaseDuration.milliseconds)
   }
 
   // MARK: - The alarm
 
-  /// Has `poll` called after a time, or earlier.
+  /// Schedules a call of `poll` after a delay, or earlier.
   func setAlarm(in delay: Duration) {
     let timekeeper = clock.timekeeper
     let time = timekeeper.now + delay
@@ -102,7 +107,7 @@ extension QueueCore {
     if let replaced { timekeeper.cancel(replaced) }
     let timer = timekeeper.at(time) { [weak self] in self?.alarmRang(number) }
     let isReplaced = withLock { storage in
-      // It may have rung by now, or made room for an earlier one.
+      // The alarm may have rung by now, or an earlier one replaced it.
       guard storage.alarm?.number == number else { return true }
       storage.alarm?.timer = timer
       return false

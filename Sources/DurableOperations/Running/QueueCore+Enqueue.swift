@@ -9,7 +9,7 @@ struct PendingEnqueue: Sendable {
 }
 
 extension QueueCore {
-  /// Throws if one of them cannot be stored as it is.
+  /// Throws if one of the jobs cannot be stored.
   func checked(_ requests: [JobRequest]) throws -> [JobRequest] {
     for request in requests { try request.check(maxPayloadSize: configuration.maxPayloadSize) }
     return requests
@@ -32,7 +32,7 @@ extension QueueCore {
     return ids
   }
 
-  /// Jobs were stored. On a thread of the store's; a round has to follow.
+  /// Follows up on stored jobs. Call on a thread of the store; a round must follow.
   func didEnqueue(_ jobs: [JobRequest], in store: any StoreSession) {
     guard !jobs.isEmpty else { return }
     let isRunning = withLock { storage in
@@ -44,14 +44,15 @@ extension QueueCore {
     }
   }
 
-  /// Does something of the user's in a transaction. On a thread of the store's; a round has to follow.
+  /// Runs a closure of the user in a transaction. Call on a thread of the store; a round must
+  /// follow.
   func transact<R>(in store: any StoreSession, _ body: (DatabaseTransaction) throws -> R) throws -> R {
     let (result, jobs) = try store.transact { try use($0, body) }
     didEnqueue(jobs, in: store)
     return result
   }
 
-  /// Lends a transaction to the user, and tells which jobs were stored in it.
+  /// Lends a transaction to the user, and reports the jobs that were stored in it.
   func use<R>(
     _ transaction: any StoreTransaction, _ body: (DatabaseTransaction) throws -> R
   ) throws -> (R, stored: [JobRequest]) {
@@ -60,7 +61,7 @@ extension QueueCore {
     return (try body(transaction), transaction.jobs)
   }
 
-  /// Stores jobs on a thread of the store's: all that have come until it is their turn in one transaction.
+  /// Stores jobs on a thread of the store: all that arrive before their turn share one transaction.
   func enqueueLater(_ jobs: [JobRequest]) async throws -> [JobID] {
     let reply = Reply<[JobID]>()
     await withCheckedContinuation { continuation in

@@ -1,10 +1,10 @@
 import CompositeOperations
 import Foundation
 
-// Attempts: what the engine asks for, and tells.
+// Attempts: the requests and reports of the engine.
 
 extension QueueCore {
-  /// The engine runs the operations. It is handed the numbers of executions.
+  /// Makes the engine, which runs the operations. It receives the numbers of executions.
   func makeEngine() -> DrivenOperation<Void> {
     let driver = DrivenOperation<Void>.Driver(
       didStart: { _ in },
@@ -19,7 +19,7 @@ extension QueueCore {
     return engine
   }
 
-  /// Runs jobs that were claimed.
+  /// Runs claimed jobs.
   func run(_ executions: [Execution]) {
     guard configuration.operationQueue != nil else {
       if !executions.isEmpty { engine.run(tags: executions.map(\.number)) }
@@ -31,21 +31,22 @@ extension QueueCore {
       } else if let place = execution.place {
         place.operation.run(tags: [execution.number])
       } else {
-        // Somebody has cancelled its place meanwhile.
+        // Another part of the program has cancelled its place meanwhile.
         giveBack(execution)
       }
     }
     giveBackWhatIsHeldBack()
   }
 
-  /// Gives back what was claimed for places of the user's queue, and cannot begin because that was suspended since. Other
-  /// processes may run it, and it is charged with nothing if this one ends.
+  /// Returns jobs that were claimed for places of the user's queue, and cannot begin because that
+  /// queue was suspended since. Other processes may run them, and the end of this process costs
+  /// them nothing.
   func giveBackWhatIsHeldBack() {
     guard let queue = configuration.operationQueue, queue.isSuspended else { return }
     for execution in withLock({ $0.executions.values.filter { !$0.hasBegun } }) { giveBack(execution) }
   }
 
-  /// Gives a job back that has not begun. Returns false if it has, or was interrupted before.
+  /// Returns a job that has not begun. Returns false if it has begun, or was interrupted.
   @discardableResult
   func giveBack(_ execution: Execution) -> Bool {
     let isFirst = withLock { storage in
@@ -71,7 +72,7 @@ extension QueueCore {
     let operation: Operation
     do {
       operation = try registration.makeOperation(execution.job, JobContext(execution, of: self))
-      // What it settled with then would be taken for the outcome of this attempt.
+      // Its earlier outcome would be taken for the outcome of this attempt.
       if operation.isFinished || operation.isExecuting {
         throw JobError(.operationUsedBefore, id: execution.job.id, kind: execution.kindName)
       }
@@ -98,7 +99,7 @@ extension QueueCore {
   private func setTimeout(_ timeout: Duration, of execution: Execution) {
     let timer = clock.timekeeper.after(timeout) { [weak self] in self?.interrupt(execution, .timeout) }
     let isUnneeded = withLock { _ in
-      // One that was interrupted in between has another.
+      // An attempt that was interrupted in between has another timer.
       if execution.timer != nil { return true }
       execution.timer = timer
       return false
@@ -106,17 +107,18 @@ extension QueueCore {
     if isUnneeded { clock.timekeeper.cancel(timer) }
   }
 
-  /// Cancels the operation of an attempt, if it is under way and was not cancelled before.
+  /// Cancels the operation of an attempt, unless it has ended or was cancelled before.
   func interrupt(_ execution: Execution, _ reason: Execution.Interruption) {
     let isFirst = withLock { $0.executions[execution.number] != nil && execution.interrupt(reason) }
     if isFirst { cancel(execution) }
   }
 
-  /// Cancels the operation of an attempt that was interrupted, and tells if it does not end. What has not begun ends here.
+  /// Cancels the operation of an interrupted attempt, and reports it if it does not end. An attempt
+  /// that has not begun ends here.
   func cancel(_ execution: Execution) {
     let (hasBegun, operation) = withLock { _ in (execution.hasBegun, execution.operation) }
     guard hasBegun else {
-      // It may wait for a queue of the user's that is suspended.
+      // The place may wait for a queue of the user that is suspended.
       execution.place?.operation.cancelAll()
       ended(execution.number, .cancelled)
       return
@@ -125,7 +127,8 @@ extension QueueCore {
     watch(execution)
   }
 
-  /// Tells if an attempt that was interrupted does not end. If the queue is suspended before, that is seen to when it is resumed.
+  /// Reports an interrupted attempt that does not end. If the queue is suspended before, the
+  /// resumed queue does so.
   func watch(_ execution: Execution) {
     guard withLock({ $0.canBeToldOf(execution) }) else { return }
     let timer = clock.timekeeper.after(configuration.unresponsiveAfter) { [weak self] in
@@ -138,7 +141,7 @@ extension QueueCore {
       if isToTell { events.report(.unresponsive(execution.job.id, kind: execution.kindName)) }
     }
     let unneeded = withLock { storage -> Timekeeper.Timer? in
-      // It may have ended in between.
+      // The attempt may have ended in between.
       guard storage.canBeToldOf(execution) else { return timer }
       defer { execution.timer = timer }
       return execution.timer
@@ -146,7 +149,7 @@ extension QueueCore {
     if let unneeded { clock.timekeeper.cancel(unneeded) }
   }
 
-  /// An attempt has ended.
+  /// Handles the end of an attempt.
   func ended(_ number: Int, _ outcome: Outcome<any Sendable>) {
     let now = clock.now()
     let (execution, interruption, isComplete) = withLock { storage in
@@ -182,13 +185,13 @@ extension QueueCore {
 }
 
 extension QueueCore.Storage {
-  /// Whether it has not ended, nor been told that it does not.
+  /// Whether it still runs, and was not reported yet.
   fileprivate func canBeToldOf(_ execution: Execution) -> Bool {
     executions[execution.number] != nil && suspension == nil && !execution.isToldOf
   }
 }
 
-/// A generator whose type is not known.
+/// A type-erased generator.
 private struct AnyGenerator: RandomNumberGenerator {
   private var generator: any RandomNumberGenerator
 

@@ -1,9 +1,10 @@
 import CompositeOperations
 
-// A database that cannot be reached: what runs goes on, and what has ended is written when it is back.
+// A database that cannot be reached: running jobs go on, and the queue writes their ends when the
+// database is back.
 
 extension QueueCore {
-  /// Tells that the database did not do what is needed; once, if nobody can reach it.
+  /// Reports a failure of the database; once, if the database cannot be reached.
   func tellFailure(_ error: any Error) {
     let error = DatabaseError(any: error)
     let failed = withLock { storage in (storage.watch.outage.failed(with: error), storage.watch.outage.number) }
@@ -16,14 +17,14 @@ extension QueueCore {
     }
   }
 
-  /// The database did what was asked of it.
+  /// Notes that the database did its work.
   ///
-  /// - Parameter takesChanges: whether that shows that it takes changes.
+  /// - Parameter takesChanges: whether this shows that it accepts changes.
   func databaseAnswers(takesChanges: Bool) {
     let (ended, timer) = withLock { storage -> (Outage.Cause?, Timekeeper.Timer?) in
       let ended = storage.watch.outage.succeeded(takesChanges: takesChanges)
       guard ended == .noServer else { return (ended, nil) }
-      // The round that failed is not made to wait any longer.
+      // The failed round need not wait any longer.
       storage.state.pauseIsOver()
       storage.state.workMayHaveCome()
       storage.failuresInARow = 0
@@ -35,23 +36,25 @@ extension QueueCore {
     pump()
   }
 
-  /// Others may take over what runs here when the lease is over: they cannot ask.
+  /// Other processes may take over the jobs that run here when the lease is over: they cannot ask
+  /// this one.
   private func cancelAfterLease(_ outage: Int) {
     _ = clock.timekeeper.after(configuration.leaseDuration) { [weak self] in
       self?.interruptAll(.lostLease) { storage in
         guard storage.watch.outage.cause != nil, storage.watch.outage.number == outage else { return false }
-        // It is given back before anything else is done: if the database is back before others take it over, they never do.
+        // The jobs are returned before anything else: if the database is back before other
+        // processes take them over, none does.
         storage.owedWorker = storage.owedWorker ?? storage.state.worker
         return true
       }
     }
   }
 
-  /// How long to wait until a round that failed is begun anew.
+  /// The delay before a failed round is repeated.
   func pause(afterFailures count: Int, _ error: any Error) -> Duration {
     let longest = Duration.milliseconds(50 << min(count, 7))
     guard Outage.cause(of: DatabaseError(any: error)) == .noServer else { return longest }
-    // Many processes come back at the same time.
+    // Many processes return at the same time.
     var random = configuration.randomNumberGenerator()
     return min(longest, .seconds(5)) * Double.random(in: 0..<1, using: &random)
   }

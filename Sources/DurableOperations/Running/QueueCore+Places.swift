@@ -1,11 +1,12 @@
 import CompositeOperations
 import Foundation
 
-/// A slot of the queue that the user wants jobs to run in: an operation in it, which has a child when a job was claimed for it.
+/// A slot of the user's queue in which jobs run: an operation in that queue, which gets a child
+/// when a job was claimed for it.
 ///
-/// No queue of Foundation's says whether it has a slot free. So as many places are added to it as jobs are due, and a job
-/// is claimed when a place has been started: what is claimed can begin at once, and what waits can still be run by other
-/// processes.
+/// No queue of Foundation tells whether it has a free slot. So the core adds as many places as jobs
+/// are due, and claims a job when a place has started: a claimed job can begin at once, and other
+/// processes can still run the waiting ones.
 struct JobPlace: Sendable {
   let number: Int
   let operation: DrivenOperation<Void>
@@ -23,7 +24,7 @@ extension QueueCore {
     for number in numbers {
       let place = makePlace(number, in: queue)
       let isWanted = withLock { storage in
-        // It may have been stopped in between.
+        // The queue may have been stopped in between.
         guard storage.state.isAsked(number) else { return false }
         storage.places[number] = place
         return true
@@ -35,7 +36,7 @@ extension QueueCore {
   private func makePlace(_ number: Int, in queue: OperationQueue) -> JobPlace {
     let driver = DrivenOperation<Void>.Driver(
       didStart: { [weak self] place in
-        // The durable queue may have been stopped, or be gone.
+        // The durable queue may have been stopped or released.
         if self?.placeStarted(number) != true { place.finish() }
       },
       makeOperation: { [weak self] _, execution in self?.makeOperation(execution) },
@@ -51,15 +52,15 @@ extension QueueCore {
     return JobPlace(number: number, operation: operation)
   }
 
-  /// Returns false if it is not wanted any more.
+  /// Returns false if the place is no longer needed.
   private func placeStarted(_ number: Int) -> Bool {
     guard withLock({ $0.state.placeStarted(number) }) else { return false }
     pump()
     return true
   }
 
-  /// Somebody has cancelled what the user's queue holds. Returns whether a job runs there, which is cancelled, and ends the
-  /// place. Otherwise another one is asked for.
+  /// Handles a cancel of the user's queue. Returns whether a job runs in the place; the job is then
+  /// cancelled, and ends the place. Otherwise another place is added.
   private func placeWasCancelled(_ number: Int) -> Bool {
     let execution = withLock { storage in
       storage.state.placeWasCancelled(number)
@@ -74,7 +75,7 @@ extension QueueCore {
     return true
   }
 
-  /// Frees places that no job was claimed for.
+  /// Frees places for which no job was claimed.
   func giveBack(_ numbers: some Sequence<Int>) {
     for number in numbers { withLock { $0.places.removeValue(forKey: number) }?.giveBack() }
   }

@@ -1,10 +1,11 @@
 import CompositeOperations
 import Foundation
 
-// What a queue looks for from time to time: what other processes did, and what has become due.
+// What a queue looks for from time to time: changes by other processes, and jobs that have become
+// due.
 
 extension QueueCore {
-  /// Looks around. On a thread of the store's.
+  /// Looks around. Call on a thread of the store.
   func poll(_ store: any StoreSession) {
     let (phase, isSuspended) = withLock { ($0.state.phase, $0.suspension != nil) }
     if isSuspended { return }
@@ -15,7 +16,8 @@ extension QueueCore {
       pump()
     }
     if let seen {
-      // What is due still could not be seen to, or is for others to see to: not at once again.
+      // Jobs that are still due could not be handled, or are for other processes: do not look again
+      // at once.
       lookAhead(Result { try seen.ahead ?? store.ahead(whatIsAhead) }, in: store, isAfterLook: true)
     } else {
       wakeWaiters(in: store)
@@ -39,7 +41,7 @@ extension QueueCore {
     return seen
   }
 
-  /// Looks, and does what follows from what was seen. Each part is tried even if another fails.
+  /// Looks, and acts on what it finds. Tries each part even if another fails.
   private func failure(ofLookIn store: any StoreSession, _ seen: inout StoreLookAnswer) -> (any Error)? {
     var failure: (any Error)?
     /// Returns false if each further part would wait as long.
@@ -55,7 +57,7 @@ extension QueueCore {
     guard attempt({ try giveBackOwedJobs(in: store) }), attempt({ seen = try store.look(question) })
     else { return failure }
     failure = failure ?? seen.failure
-    // First: the store does not tell of them again, whatever becomes of the other parts.
+    // First: the store reports them only once, whatever becomes of the other parts.
     followWishes(seen)
     for part in [prolongLease, rescue, promote, enqueuePeriodicJobs, pruneNowAndThen, lookForUnknownKinds] {
       guard attempt({ try part(&seen, store) }) else { break }
@@ -81,7 +83,8 @@ extension QueueCore {
     for id in wishes.cancelRequests { interrupt(id, .cancelRequest) }
   }
 
-  /// Follows what is stored of kinds, after this process changed it: behind what is under way, which may have read it before.
+  /// Applies the stored rules of kinds after this process changed them: after work under way, which
+  /// may have read them before.
   func followKindRules() {
     database.async { [weak self] store in
       guard let self else { return }
@@ -99,24 +102,24 @@ extension QueueCore {
     }
   }
 
-  /// Cancels some jobs, in a transaction. Operations of theirs are cancelled when it has succeeded.
+  /// Cancels some jobs in a transaction. Cancels their operations once it has succeeded.
   func cancel(_ ids: ArraySlice<JobID>, in store: any StoreSession) throws -> Int {
     let (count, isAnyExecuting) = try store.cancel(ids)
     if isAnyExecuting { followCancelRequests() }
     return count
   }
 
-  /// Cancels the operations of jobs whose cancel is stored: when a round that is under way is over, for what it has claimed is not
-  /// known before.
+  /// Cancels the operations of jobs with a stored cancel request: after a round that is under way,
+  /// since its claims are not known before.
   func followCancelRequests() {
     database.async { [weak self] store in
       guard let self, let worker = withLock({ $0.state.worker }) else { return }
-      // What cannot be read the next look sees.
+      // The next look sees what cannot be read.
       for id in (try? store.cancelRequests(worker: worker)) ?? [] { interrupt(id, .cancelRequest) }
     }
   }
 
-  /// A job was asked to end. Its operation is cancelled at once if it is known by now.
+  /// Handles a stored cancel request. Cancels the job's operation at once if it is known by now.
   func cancelIsStored(of id: JobID) {
     interrupt(id, .cancelRequest)
     followCancelRequests()
@@ -140,7 +143,8 @@ extension QueueCore {
     }
     if isIdle {
       if let worker, try store.leave(worker) { withLock { $0.state.workerWasLost() } }
-      // A queue that is idle does not write, unless a job waits here that others may take for one of a kind that nobody knows.
+      // An idle queue does not write, unless a job waits here that other processes may take for one
+      // of an unknown kind.
       if try !(seen.isAnythingDue ?? store.isAnythingDue(of: kinds)) { return }
     }
     let isKept = try store.prolongLease(of: withLock { $0.state.worker }, by: lease, knowing: kinds)
@@ -195,7 +199,7 @@ extension QueueCore {
   private func pruneNowAndThen(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
     let now = seen.now
     let duration: Duration
-    switch configuration.retention {
+    switch configuration.retention.value {
     case .none: duration = .zero
     case .keep(let time): duration = time
     case .forever: return
@@ -213,7 +217,7 @@ extension QueueCore {
     goOnLater { core, store in try core.prune(in: store, keeping: time) }
   }
 
-  /// Does a further part of something long: rounds go on in between.
+  /// Does a further part of long work: rounds go on in between.
   private func goOnLater(_ part: @escaping @Sendable (QueueCore, any StoreSession) throws -> Void) {
     database.async { [weak self] store in
       guard let self, withLock({ $0.suspension == nil }) else { return }
@@ -229,7 +233,7 @@ extension QueueCore {
     guard wantsUnknownKinds else { return }
     let now = seen.now
     let known = withLock { Set($0.registrations.keys) }
-    // Not what was there when the look began if it has made something due.
+    // If the look has made something due, what was seen at its beginning is outdated.
     let kinds = try (seen.ahead?.unknownKinds ?? store.unknownKinds(besides: known)).filter { !known.contains($0.id) }
     for kind in kinds {
       let isNew = withLock { storage in
@@ -239,7 +243,7 @@ extension QueueCore {
       }
       if isNew { events.tell(.unknownKind(kind.name)) }
     }
-    guard case .dead(let after) = configuration.unknownKinds else { return }
+    guard case .dead(let after) = configuration.unknownKinds.value else { return }
     let limit = after.milliseconds
     if let last = withLock({ $0.watch.gaveUpAt }), now >= last, now - last < Self.unknownKindsInterval(limit: limit) {
       return

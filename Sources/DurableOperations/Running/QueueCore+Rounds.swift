@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-// Rounds: what has ended is written, and jobs are claimed.
+// Rounds, which write the ends of attempts and claim jobs.
 
 extension QueueCore {
   /// Begins a round, if there is something to do.
@@ -25,7 +25,8 @@ extension QueueCore {
       StoreRound(
         acknowledgements: round.acknowledgements, keepsDone: keepsDone,
         request: { [self] in request(for: round) },
-        // Not what it was when the round began: a look around in between may have found it lost.
+        // The current worker, not the one at the begin of the round: a look in between may have
+        // found it lost.
         worker: withLock { $0.state.worker }, lease: configuration.leaseDuration, isLast: round.isLast,
         ahead: round.acknowledgements.isEmpty ? nil : whatIsAhead))
     databaseAnswers(takesChanges: !answer.hasOnlyRead)
@@ -60,7 +61,8 @@ extension QueueCore {
     pump()
   }
 
-  /// What a round may claim, as it is now: kinds may have been paused since the round began, or all of it stopped.
+  /// What a round may claim at this moment: since it began, kinds may have been paused, or the
+  /// queue stopped.
   private func request(for round: RunnerState.Round) -> ClaimRequest? {
     let claimable = withLock { storage -> [(kind: Int64, limit: Int)]? in
       let (registered, paused) = (storage.registrations, storage.state.rules.paused)
@@ -68,22 +70,23 @@ extension QueueCore {
         ? round.claimable?.filter { registered[$0.kind] != nil && !paused.contains($0.kind) } : nil
     }
     guard let claimable else { return nil }
-    // The user's queue may have been suspended since it started the places: other processes may run the jobs.
+    // The user's queue may have been suspended since it started the places: other processes may run
+    // the jobs.
     let isHeldBack = configuration.operationQueue?.isSuspended == true
     return ClaimRequest(
       kinds: claimable, limit: isHeldBack ? 0 : round.limit, isOnline: network.isOnline, mayRunAlone: round.mayRunAlone,
       furtherLimit: round.furtherLimit + (isHeldBack ? round.limit : 0))
   }
 
-  /// A round that failed is begun anew after a while.
+  /// Handles a failed round: it is repeated after a delay.
   private func fail(_ round: RunnerState.Round, with error: any Error) {
     tellFailure(error)
     giveBack(round.places)
     let (delay, waiters): (Duration?, [CheckedContinuation<Void, Never>]) = withLock { storage in
       storage.failuresInARow += 1
       storage.state.roundFailed(round)
-      // Whoever stops does not wait for a disk for ever; what could not be written is
-      // written after the next start, or the jobs run again in another process.
+      // A stop does not wait for a disk for ever. What could not be written is written after the
+      // next start, or the jobs run again in another process.
       if round.isLast, storage.state.phase == .stopping, storage.failuresInARow >= 3 {
         storage.state.giveUp()
         return (nil, storage.takeStopWaiters())
@@ -91,7 +94,7 @@ extension QueueCore {
       return (pause(afterFailures: storage.failuresInARow, error), [])
     }
     for waiter in waiters { waiter.resume() }
-    // Those that were started meanwhile.
+    // The places that started meanwhile.
     giveBack(withLock { $0.state.takeUnneededPlaces() })
     guard let delay, withLock({ $0.suspension == nil }) else { return }
     let timer = clock.timekeeper.after(delay) { [self] in

@@ -25,7 +25,7 @@ extension QueueCore {
     database.listen { [weak self] in self?.heard($0) }
     database.async { [self] store in
       do {
-        // What goes on from before is waited for again.
+        // Attempts from before the start are watched again.
         try store.begin(resuming: withLock { $0.executions.isEmpty ? nil : $0.state.worker })
       } catch {
         tellFailure(error)
@@ -40,7 +40,7 @@ extension QueueCore {
     }
   }
 
-  /// Stops; the continuation is resumed when nothing runs any more.
+  /// Stops; resumes the continuation when nothing runs any longer.
   func stop(grace: Duration, patience: Duration? = nil, waiter: () -> CheckedContinuation<Void, Never>?) {
     let waiter = waiter()
     let (isStopping, places) = withLock { storage -> (Bool, [JobPlace]) in
@@ -64,7 +64,7 @@ extension QueueCore {
     pump()
   }
 
-  /// Whoever stops with less patience decides.
+  /// The stop with the least patience decides.
   private func setGrace(until end: Timekeeper.Time) {
     let timer = clock.timekeeper.at(end) { [weak self] in self?.graceIsOver() }
     let unneeded = withLock { storage -> Timekeeper.Timer? in
@@ -84,12 +84,12 @@ extension QueueCore {
       return storage.patience?.timer
     }
     if let unneeded { clock.timekeeper.cancel(unneeded) }
-    // The timer may have come before it was known.
+    // The patience may have ended before it was stored.
     if clock.timekeeper.hasPassed(end) { patienceIsOver() }
   }
 
-  /// What still runs is left to the lease, and not charged with the end of this process. When it ends after all, and this
-  /// process is still there, it is written after the next start.
+  /// Leaves what still runs to the lease; the end of this process does not count against the jobs.
+  /// If such a job ends after all while this process runs, its end is written after the next start.
   private func patienceIsOver() {
     let now = clock.timekeeper.now
     let (overtaken, abandoned, waiters) = withLock {
@@ -101,25 +101,25 @@ extension QueueCore {
       storage.state.giveUp()
       return (overtaken, storage.executions.values.sorted { $0.number < $1.number }, storage.takeStopWaiters())
     }
-    // What a start has overtaken goes on.
+    // Attempts that a start has overtaken go on.
     for waiter in overtaken { waiter.resume() }
     giveBack(withLock { $0.state.takeUnneededPlaces() })
     for execution in abandoned { events.report(.abandoned(execution.job.id, kind: execution.kindName)) }
     guard !waiters.isEmpty || !abandoned.isEmpty else { return }
-    // After a round that is under way, of which something may have ended.
+    // After a round that is under way: some of the attempts in it may have ended.
     database.async { [self] store in
       writeEnds(in: store, abandoned: abandoned)
       for waiter in waiters { waiter.resume() }
     }
   }
 
-  /// Writes what has ended, outside of a round, and what was not waited for.
+  /// Writes what has ended, outside a round, and what was abandoned.
   private func writeEnds(in store: any StoreSession, abandoned: [Execution]) {
     let acknowledgements = withLock { $0.state.takeAcknowledgements() }
     guard !acknowledgements.isEmpty || !abandoned.isEmpty else { return }
     do {
       try store.write(acknowledgements, keepsDone: keepsDone, abandoned: abandoned.map(\.job))
-      // What waited for one that has ended may run, if the queue was started again.
+      // Jobs that waited for one that has ended may run, if the queue was started again.
       withLock { $0.state.workMayHaveCome() }
     } catch {
       withLock { $0.state.putBack(acknowledgements) }
@@ -130,7 +130,7 @@ extension QueueCore {
   private func graceIsOver() {
     let isStopping = withLock { storage in
       guard storage.state.phase == .stopping else { return false }
-      // For what a round that is under way has claimed by now.
+      // For jobs that a round under way has claimed by now.
       storage.isGraceOver = true
       return true
     }
@@ -139,7 +139,7 @@ extension QueueCore {
 
   /// Cancels all operations that were not cancelled before.
   ///
-  /// - Parameter begin: what is noted at the same time; false if nothing is to be cancelled.
+  /// - Parameter begin: notes the change under the same lock; returns false to cancel nothing.
   func interruptAll(_ reason: Execution.Interruption, if begin: (inout Storage) -> Bool = { _ in true }) {
     let executions = withLock { storage in
       begin(&storage) ? storage.executions.values.filter { $0.interrupt(reason) } : []

@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-// A queue that leaves its files alone, as the app does that is suspended.
+// A suspended queue, which leaves its files alone, as the app is suspended.
 
 /// What goes on when the queue is resumed.
 struct QueueSuspension {
@@ -9,7 +9,7 @@ struct QueueSuspension {
 }
 
 extension QueueCore {
-  /// How long the last write waits for another process. The system does not give an app much time.
+  /// How long the last write waits for another process. The system gives an app little time.
   private static let lastWriteTimeout = Duration.seconds(1)
 
   func suspend() async {
@@ -22,7 +22,7 @@ extension QueueCore {
       storage.state.giveUp()
       for execution in storage.executions.values { _ = execution.interrupt(.suspension) }
       let places = storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) }
-      // Also those whose stop was overtaken: all jobs are given back.
+      // Also the timers of stops that a start has overtaken: all jobs are returned.
       let timers = storage.takeTimers()
       return (
         Array(storage.executions.values), places, timers, storage.takeStopWaiters() + storage.takeOvertakenStops()
@@ -33,13 +33,13 @@ extension QueueCore {
     giveBack(withLock { $0.state.takeUnneededPlaces() })
     await database.interrupt { [self] store in giveBackAll(in: store) }
     if reader !== database { await reader.interrupt { _ in } }
-    // Not before: what is written when a job ends would be refused.
+    // Not before: the store would refuse the end of a job.
     for execution in executions { cancel(execution) }
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Writes what has ended, and has all that runs here wait again, as if it had not been claimed. If the queue was resumed by
-  /// now, its next look or round does that.
+  /// Writes what has ended, and makes all jobs that run here wait again, as if they had not been
+  /// claimed. If the queue was resumed by now, its next look or round does that.
   private func giveBackAll(in store: any StoreSession) {
     let (acknowledgements, worker) = withLock { storage -> ([Acknowledgement], Int64?) in
       storage.suspension == nil ? ([], nil) : (storage.state.takeAcknowledgements(), storage.owedWorker)
@@ -50,21 +50,23 @@ extension QueueCore {
         of: worker, after: acknowledgements, keepsDone: keepsDone, within: Self.lastWriteTimeout)
       if let worker { withLock { $0.hasGivenBack(worker) } }
     } catch {
-      // The lease ends, and the process is there still: that is no crash either. Or the queue is resumed before.
+      // The lease ends, but the process lives, which is no crash either. Or the queue is resumed
+      // before.
       withLock { $0.state.putBack(acknowledgements) }
       events.tell(.databaseFailed(DatabaseError(any: error)))
     }
   }
 
-  /// Gives back what ran when the queue was suspended, if that was not possible then, or what was cancelled in an outage. On a
-  /// thread of the store's. A round that waits does it itself: it has ends of attempts that are to be written before.
+  /// Returns the jobs that ran when the queue was suspended, if that was impossible then, or that
+  /// were cancelled in an outage. Call on a thread of the store. A waiting round does it itself: it
+  /// has ends of attempts to write first.
   func giveBackOwedJobs(in store: any StoreSession) throws {
     if withLock({ !$0.state.isInRound }) { try giveBackOwedJobs(after: [], in: store) }
   }
 
-  /// The same at the beginning of a round, before anything is claimed.
+  /// Does the same at the beginning of a round, before it claims jobs.
   ///
-  /// - Parameter ends: those that the round is to write. None are left if they were written here.
+  /// - Parameter ends: the ends that the round would write. Empty if they were written here.
   @discardableResult
   func giveBackOwedJobs(after ends: [Acknowledgement], in store: any StoreSession) throws -> [Acknowledgement] {
     guard let worker = withLock({ $0.owedWorker }) else { return ends }
@@ -87,14 +89,14 @@ extension QueueCore {
       return (storage.suspension.take(), storage.executions.values.filter { $0.interruption != nil })
     }
     guard let suspension else { return }
-    // Their timers went with the suspension.
+    // The suspension took their timers.
     for execution in interrupted { watch(execution) }
     if suspension.isToRun { start() }
     database.async { [weak self] store in
       do {
         try self?.giveBackOwedJobs(in: store)
       } catch {
-        // What is not looked at again has a lease that ends.
+        // The lease of jobs that are not looked at again ends.
         self?.events.tell(.databaseFailed(DatabaseError(any: error)))
       }
       self?.poll(store)
@@ -103,14 +105,14 @@ extension QueueCore {
 }
 
 extension QueueCore.Storage {
-  /// The jobs of a worker of this process wait again.
+  /// Notes that the jobs of a worker of this process wait again.
   mutating func hasGivenBack(_ worker: Int64) {
     owedWorker = nil
     state.workMayHaveCome()
     if state.worker == worker { state.workerWasLost() }
   }
 
-  /// All that there are.
+  /// Takes all timers.
   mutating func takeTimers() -> [Timekeeper.Timer] {
     let ofExecutions = executions.values.compactMap { $0.timer.take() }
     return takeStopTimers()

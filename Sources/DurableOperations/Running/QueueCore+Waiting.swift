@@ -3,7 +3,7 @@ import Foundation
 
 /// A task that waits until the database shows something.
 struct DatabaseWaiter: Sendable {
-  /// Whether it does, for the kinds that are registered.
+  /// Whether it does, for the registered kinds.
   let isOver: @Sendable (any StoreSession, _ kinds: [Int64]) throws -> Bool
   let reply: Reply<Void>
   let continuation: CheckedContinuation<Void, Never>
@@ -22,7 +22,8 @@ extension QueueCore {
     try await wait { store, _ in try store.state(of: id)?.isSettled ?? true }
   }
 
-  /// Waits until the database shows something. It is asked after each change by this process, and in each look around.
+  /// Waits until the database shows something. Checks after each change by this process, and in
+  /// each look.
   private func wait(
     until isOver: @escaping @Sendable (any StoreSession, _ kinds: [Int64]) throws -> Bool
   ) async throws {
@@ -34,7 +35,7 @@ extension QueueCore {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         withLock { $0.waiters[number] = DatabaseWaiter(isOver: isOver, reply: reply, continuation: continuation) }
-        // It may have been cancelled before there was anybody to wake.
+        // The task may have been cancelled before it was registered.
         if Task.isCancelled { return endWaiting(number) }
         database.async { [self] store in
           wakeWaiters(in: store)
@@ -51,18 +52,18 @@ extension QueueCore {
     withLock { $0.waiters.removeValue(forKey: number) }?.end(.failure(CancellationError()))
   }
 
-  /// Ends the waits that are over. On a thread of the store's.
+  /// Ends the waits that are over. Call on a thread of the store.
   func wakeWaiters(in store: any StoreSession) {
-    // They are asked again when the queue is resumed.
+    // The resumed queue checks them again.
     if withLock({ $0.suspension != nil }) { return }
-    // Called after each round, mostly with nobody who waits.
+    // Runs after each round, mostly without waiters.
     let (waiters, kinds) = withLock { ($0.waiters, $0.waiters.isEmpty ? [] : Array($0.registrations.keys)) }
     for (number, waiter) in waiters {
       let result = Result { try waiter.isOver(store, kinds) }
       if case .success(false) = result { continue }
       // Suspended meanwhile.
       if case .failure(let error as DatabaseError) = result, error.code == .suspended { continue }
-      // It may have been cancelled in between.
+      // The wait may have been cancelled in between.
       withLock { $0.waiters.removeValue(forKey: number) }?.end(result.map { _ in })
     }
   }

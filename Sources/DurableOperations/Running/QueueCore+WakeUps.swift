@@ -1,10 +1,10 @@
-// What other processes say. What they do not say the next look sees.
+// Messages of other processes. The next look sees what they do not report.
 
 extension QueueCore {
-  /// Another process says that there is something to do.
+  /// Handles the message of another process that there is something to do.
   func heard(_ news: StoreNews) {
     let kinds = Set(news.lanes.map(JobLane.kind(of:)))
-    // Others may have resumed a kind: that there are jobs of one that is paused is no news.
+    // Other processes may have resumed a kind. New jobs of a paused kind are no news.
     let isIncomplete = withLock { news.isIncomplete || !kinds.isDisjoint(with: $0.state.rules.paused) }
     if isIncomplete { return database.async { [weak self] in self?.poll($0) } }
     let isForUs = withLock { storage in

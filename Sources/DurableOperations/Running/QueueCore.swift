@@ -1,7 +1,8 @@
 import CompositeOperations
 import Foundation
 
-/// What a queue is: its shell may go while jobs still run, which keep this alive.
+/// The state and the work of a queue: its shell may be released while jobs still run, which keep
+/// this alive.
 final class QueueCore: Sendable {
   struct Storage {
     var state: RunnerState
@@ -10,18 +11,18 @@ final class QueueCore: Sendable {
     /// The latest execution of each job.
     var executionNumbers: [JobID: Int] = [:]
     var lastExecution = 0
-    /// The slots of the user's queue that were asked for, or are there, by their numbers.
+    /// The slots of the user's queue that exist or were requested, by their numbers.
     var places: [Int: JobPlace] = [:]
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
     /// Stops that a start has overtaken: each waits for what ran then.
     var overtakenStops: [OvertakenStop] = []
     var waiters: [Int: DatabaseWaiter] = [:]
     var lastWaiter = 0
-    /// When what runs is told to end, and the timer for it.
+    /// When running jobs are told to end, and the timer for it.
     var grace: (end: Timekeeper.Time, timer: Timekeeper.Timer)?
-    /// When whoever stops no longer waits, and the timer for it.
+    /// When a stop gives up waiting, and the timer for it.
     var patience: (end: Timekeeper.Time, timer: Timekeeper.Timer)?
-    /// Whether what runs was told to end, and what is still claimed has to be.
+    /// Whether running jobs were told to end, and those still to be claimed must be told, too.
     var isGraceOver = false
     /// The timer is nil while it is being set.
     var alarm: (time: Timekeeper.Time, number: Int, timer: Timekeeper.Timer?)?
@@ -29,27 +30,28 @@ final class QueueCore: Sendable {
     var watch = PollState()
     var pendingEnqueues: [PendingEnqueue] = []
     var failuresInARow = 0
-    /// The timer after which a round that failed is begun anew.
+    /// The timer after which a failed round is repeated.
     var retryTimer: Timekeeper.Timer?
-    /// While it is there, no file is touched.
+    /// While it is set, the queue touches no file.
     var suspension: QueueSuspension?
-    /// The worker of this process whose jobs are still to be given back: they ran when the queue was suspended.
+    /// The worker of this process whose jobs are still to be returned: they ran when the queue was
+    /// suspended.
     var owedWorker: Int64?
   }
 
   let configuration: DurableQueue.Configuration
   /// Where the jobs are stored.
   let database: any StoreAccess
-  /// The same, for questions, at the same time if the store can do that.
+  /// The same store, for reading, in parallel if the store can do that.
   let reader: any StoreAccess
   let events: EventHub
   let network = NetworkWatch()
-  /// What tells the database from others.
+  /// The identity of the database.
   let identity: String
-  /// What was lost before this was opened, if that can be seen.
+  /// What was lost before the queue opened it, if that can be seen.
   private let loss: DatabaseError?
   private let storage: LockBox<Storage>
-  // Set once, before anybody else sees this.
+  // Set once, before another thread sees this.
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
 
   init(location: DurableQueue.Location, configuration: DurableQueue.Configuration) throws {
@@ -61,8 +63,9 @@ final class QueueCore: Sendable {
     loss = facts.loss
     if let loss { events.report(.databaseFailed(loss)) }
     var state = RunnerState(
-      maxConcurrentJobs: configuration.maxConcurrentJobs, usesPlaces: configuration.operationQueue != nil)
-    // Before the first round, for that may come before the first look around.
+      maxConcurrentOperationCount: configuration.maxConcurrentOperationCount,
+      usesPlaces: configuration.operationQueue != nil)
+    // Before the first round, which may come before the first look.
     state.setRules(facts.kindRules)
     storage = LockBox(Storage(state: state))
     engine = makeEngine()
@@ -70,14 +73,14 @@ final class QueueCore: Sendable {
   }
 
   deinit {
-    // Nothing runs any more: what runs keeps this.
+    // Nothing runs any longer: running jobs keep this alive.
     engine.settle(with: .cancelled)
     for place in withLock({ $0.places.values }) { place.operation.cancel() }
     for timer in withLock({ $0.takeTimers() }) { clock.timekeeper.cancel(timer) }
     events.end()
   }
 
-  /// Tells those who listen by now what was found when the place was opened.
+  /// Reports to the current listeners what the opening found.
   func tellOfLoss() {
     if let loss { events.tell(.databaseFailed(loss)) }
   }
@@ -88,16 +91,16 @@ final class QueueCore: Sendable {
 
   var clock: JobClock { configuration.clock }
 
-  /// Whether jobs that are done are kept for a while.
+  /// Whether done jobs are kept for a while.
   var keepsDone: Bool { configuration.retention != .none }
 }
 
-/// Somebody who waits for the end of what ran when the queue was started again.
+/// A stop that waits for the end of what ran when the queue was started again.
 struct OvertakenStop {
   let waiter: CheckedContinuation<Void, Never>
   /// The numbers of the executions.
   var running: Set<Int>
-  /// When it no longer waits, and the timer for it; nil if it waits for as long as it takes.
+  /// When it gives up waiting, and the timer for it; nil for no limit.
   let patience: (end: Timekeeper.Time, timer: Timekeeper.Timer)?
 }
 
@@ -117,7 +120,7 @@ extension QueueCore.Storage {
     return execution
   }
 
-  /// Those whose jobs have all ended.
+  /// Takes the stops whose jobs have all ended.
   mutating func takeEndedStops() -> [CheckedContinuation<Void, Never>] {
     let ended = overtakenStops.filter(\.running.isEmpty)
     overtakenStops.removeAll(where: \.running.isEmpty)
@@ -128,8 +131,8 @@ extension QueueCore.Storage {
     [grace.take()?.timer, patience.take()?.timer].compactMap { $0 }
   }
 
-  /// The queue is started again while it is being stopped: whoever stops it waits for what runs now, and for no longer than
-  /// before. Returns the timers that nobody needs.
+  /// Notes that the queue is started again while it is being stopped: the stop waits for what runs
+  /// now, and no longer than before. Returns the timers that are no longer needed.
   mutating func overtakeStops() -> [Timekeeper.Timer] {
     let running = Set(executions.keys), waiters = takeStopWaiters()
     let (patience, grace) = (patience.take(), grace.take())
@@ -137,7 +140,7 @@ extension QueueCore.Storage {
     return [grace?.timer, waiters.isEmpty ? patience?.timer : nil].compactMap { $0 }
   }
 
-  /// Those that do not wait any longer.
+  /// Takes the stops that give up waiting.
   mutating func takeOvertakenStops(at now: Timekeeper.Time) -> [CheckedContinuation<Void, Never>] {
     let isOver: (OvertakenStop) -> Bool = { $0.patience.map { $0.end <= now } ?? false }
     defer { overtakenStops.removeAll(where: isOver) }
@@ -156,7 +159,7 @@ extension QueueCore.Storage {
 }
 
 extension DatabaseError {
-  /// An error of the store's, whatever it is.
+  /// Makes an error of the store from any error.
   init(any error: any Error) {
     self = error as? DatabaseError ?? DatabaseError(.statement, message: String(describing: error), path: "")
   }

@@ -1,12 +1,12 @@
 import CompositeOperations
 import Foundation
 
-/// What is known of a kind: how a stored job becomes an operation.
+/// What is registered for a kind: how a stored job becomes an operation.
 struct Registration: Sendable {
   let kind: String
   let version: Int
   let limit: Int
-  /// Throws a `JobError` if the stored form does not fit, and whatever the user's closure throws.
+  /// Throws a `JobError` if the stored form does not fit, and any error of the user's closure.
   let makeOperation: @Sendable (ClaimedJob, JobContext) throws -> Operation
 
   init<J: Job>(
@@ -26,7 +26,7 @@ struct Registration: Sendable {
         if claimed.version < J.version, let upgrade { payload = try upgrade(payload, claimed.version) }
         job = try PayloadCoding.decode(J.self, from: payload)
       } catch {
-        throw JobError(.undecodable, id: claimed.id, kind: J.kind, underlying: error)
+        throw JobError(.undecodable, id: claimed.id, kind: J.kind, cause: error)
       }
       return try makeOperation(job, context)
     }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What a queue does with its jobs: which it may claim, which run, what has to be written. Decides; does nothing itself.
+/// The decisions of a queue: which jobs it may claim, which run, what it has to write. It has no
+/// side effects.
 ///
 /// ```
 /// idle ── start ──▶ running ── stop ──▶ stopping ── nothing runs, all is written ──▶ idle
@@ -8,10 +9,12 @@ import Foundation
 ///                      └────── start ───────┘
 /// ```
 ///
-/// The database is used in rounds, one at a time: each writes what has ended since the last, and claims as many jobs as
-/// there is room for then. So the slower the disk, the more jobs share a transaction.
+/// The queue uses the database in rounds, one at a time: each writes what has ended since the last,
+/// and claims as many jobs as there is room for then. So the slower the disk, the more jobs share a
+/// transaction.
 ///
-/// Where the jobs run in a queue of the user's, a job is claimed only for a slot there, called a place:
+/// Where the jobs run in a queue of the user, a job is claimed only for a slot there, called a
+/// place:
 ///
 /// ```
 /// asked for, as many as jobs are due ── the queue starts it ──▶ free ── a round begins ──▶ a job is claimed for it
@@ -23,7 +26,7 @@ struct RunnerState {
   struct Kind {
     let limit: Int
     var running = 0
-    /// Whether there may be a job of it to claim.
+    /// Whether there may be a job of this kind to claim.
     var mayHaveWork = true
   }
 
@@ -33,24 +36,24 @@ struct RunnerState {
   private(set) var runningCount = 0
   private var isRunningAlone = false
   private(set) var waitsToRunAlone = false
-  /// Whether something has changed since the round that is under way began: what it has seen is old.
+  /// Whether something has changed since the current round began: what it has seen is outdated.
   private var hasNews = false
   private var acknowledgements: [Acknowledgement] = []
   /// Whether a round is under way.
   private(set) var isInRound = false
-  /// Whether this process has to be taken in among, or out of, those that run jobs.
+  /// The number of this process among those that run jobs; nil while it has not joined.
   private(set) var worker: Int64?
-  /// A failed round is not begun anew before its time.
+  /// A failed round is not repeated before its time.
   private var isPausing = false
-  private let maxConcurrentJobs: Int
+  private let maxConcurrentOperationCount: Int
   /// Whether each job needs a place.
   private let usesPlaces: Bool
   private var askedPlaces: Set<Int> = []
   private var freePlaces: [Int] = []
   private var lastPlace = 0
 
-  init(maxConcurrentJobs: Int, usesPlaces: Bool = false) {
-    self.maxConcurrentJobs = maxConcurrentJobs
+  init(maxConcurrentOperationCount: Int, usesPlaces: Bool = false) {
+    self.maxConcurrentOperationCount = maxConcurrentOperationCount
     self.usesPlaces = usesPlaces
   }
 
@@ -60,25 +63,25 @@ struct RunnerState {
     /// Kinds with room for more; nil if nothing may be claimed.
     var claimable: [(kind: Int64, limit: Int)]?
     var limit: Int
-    /// How many jobs that are due are of interest beyond the limit: so many places more there may be.
+    /// How many due jobs beyond the limit are of interest: that many more places are useful.
     var furtherLimit = 0
-    /// The places that jobs are claimed for.
+    /// The places for which jobs are claimed.
     var places: [Int] = []
     var mayRunAlone: Bool
-    /// Whether the process is to be taken out.
+    /// Whether the process leaves with this round.
     var isLast: Bool
   }
 
   // MARK: - Inputs
 
-  /// - Parameter running: how many of it run already.
+  /// - Parameter running: how many of its jobs run already.
   mutating func register(kind: Int64, limit: Int, running: Int = 0) {
     kinds[kind] = Kind(limit: limit, running: running)
   }
 
   mutating func unregister(kind: Int64) {
     kinds[kind] = nil
-    // The job that waited to run alone may have been one of it.
+    // The job that waited to run alone may have been of this kind.
     workMayHaveCome()
   }
 
@@ -88,7 +91,7 @@ struct RunnerState {
     self.rules = rules
   }
 
-  /// Returns false if it runs already.
+  /// Returns false if the queue runs already.
   mutating func start() -> Bool {
     guard phase != .running else { return false }
     phase = .running
@@ -103,35 +106,36 @@ struct RunnerState {
     return true
   }
 
-  /// There may be jobs to claim: something was stored, or has become due, or was retried.
+  /// Notes that there may be jobs to claim: jobs were stored, retried, or became due.
   mutating func workMayHaveCome() {
     for id in kinds.keys { kinds[id]?.mayHaveWork = true }
-    // The one that waits may be gone; the next claim tells.
+    // The waiting job may be gone; the next claim tells.
     waitsToRunAlone = false
     hasNews = true
   }
 
-  /// A job's operation has ended.
+  /// Handles the end of a job's operation.
   mutating func ended(kind: Int64, isAlone: Bool, _ acknowledgement: Acknowledgement?) {
     runningCount -= 1
     kinds[kind]?.running -= 1
     if isAlone { isRunningAlone = false }
     if let acknowledgement { acknowledgements.append(acknowledgement) }
-    // There is room for one place more.
+    // There is room for one more place.
     if usesPlaces { workMayHaveCome() }
-    // It may have been the last one that all processes together may run.
+    // All processes together may have been at the limit of this kind.
     if rules.limits[kind] != nil { kinds[kind]?.mayHaveWork = true }
   }
 
-  /// The time to wait after a failure is over.
+  /// Ends the delay after a failure.
   mutating func pauseIsOver() { isPausing = false }
 
   // MARK: - Places
 
-  /// Whether it still waits in the queue, as far as is known.
+  /// Whether the place still waits in the queue, as far as is known.
   func isAsked(_ place: Int) -> Bool { askedPlaces.contains(place) }
 
-  /// The user's queue has started one that was asked for. False if it is not wanted any more.
+  /// Notes that the user's queue has started a place. Returns false if the place is no longer
+  /// needed.
   mutating func placeStarted(_ place: Int) -> Bool {
     guard askedPlaces.remove(place) != nil else { return false }
     freePlaces.append(place)
@@ -139,20 +143,20 @@ struct RunnerState {
     return true
   }
 
-  /// Somebody else has cancelled one that had no job.
+  /// Notes that another part of the program has cancelled a place without a job.
   mutating func placeWasCancelled(_ place: Int) {
     let wasKnown = askedPlaces.remove(place) != nil || freePlaces.contains(place)
     freePlaces.removeAll { $0 == place }
     if wasKnown { workMayHaveCome() }
   }
 
-  /// Those that wait in the queue, to be taken out of it.
+  /// Takes the places that wait in the queue, to remove them from it.
   mutating func takeAskedPlaces() -> Set<Int> {
     defer { askedPlaces = [] }
     return askedPlaces
   }
 
-  /// Those that have a slot, and nothing to do in it. After `nextRound()`.
+  /// Takes the places that have a slot, but nothing to do. Call after `nextRound()`.
   mutating func takeUnneededPlaces() -> [Int] {
     guard !isInRound, !freePlaces.isEmpty else { return [] }
     defer { freePlaces = [] }
@@ -161,7 +165,7 @@ struct RunnerState {
 
   // MARK: - Rounds
 
-  /// The next round, if there is something to do and none is under way.
+  /// Returns the next round, if there is something to do and none is under way.
   mutating func nextRound() -> Round? {
     guard !isInRound, !isPausing, phase != .idle else { return nil }
     let claimable = claimableKinds()
@@ -170,7 +174,7 @@ struct RunnerState {
     isInRound = true
     hasNews = false
     for (kind, _) in claimable ?? [] { kinds[kind]?.mayHaveWork = false }
-    let room = maxConcurrentJobs - runningCount
+    let room = maxConcurrentOperationCount - runningCount
     var round = Round(
       acknowledgements: acknowledgements, claimable: claimable, limit: room, mayRunAlone: runningCount == 0,
       isLast: isLast)
@@ -185,7 +189,7 @@ struct RunnerState {
   }
 
   private func claimableKinds() -> [(kind: Int64, limit: Int)]? {
-    guard phase == .running, !isRunningAlone, runningCount < maxConcurrentJobs else { return nil }
+    guard phase == .running, !isRunningAlone, runningCount < maxConcurrentOperationCount else { return nil }
     if waitsToRunAlone && runningCount > 0 { return nil }
     let free = kinds.compactMap { id, kind in
       kind.mayHaveWork && kind.running < kind.limit && !rules.paused.contains(id)
@@ -194,10 +198,10 @@ struct RunnerState {
     return free.isEmpty ? nil : free.sorted { $0.kind < $1.kind }
   }
 
-  /// A round has succeeded. `hasFreed`: something that it wrote made other jobs due.
+  /// Handles a successful round. `hasFreed`: its writes made other jobs due.
   ///
-  /// - Returns: the places to ask for, and those of the round that no job was claimed for. The others are for the jobs in
-  ///   their order.
+  /// - Returns: the places to request, and the places of the round for which no job was claimed.
+  ///   The other places are for the jobs in their order.
   @discardableResult
   mutating func roundSucceeded(
     _ round: Round, claim: Claim, hasFreed: Bool, worker: Int64?
@@ -217,7 +221,7 @@ struct RunnerState {
         askedPlaces.insert(lastPlace)
         asked.append(lastPlace)
       }
-      // Where there was no room for more there may be more.
+      // Where the limit was reached, there may be more.
       let isFull = claim.jobs.count >= round.limit || isRunningAlone || claim.waitsToRunAlone
       for (kind, limit) in claimable where isFull && !usesPlaces || claimed[kind, default: 0] >= limit {
         kinds[kind]?.mayHaveWork = true
@@ -228,7 +232,7 @@ struct RunnerState {
     return (asked, round.places.dropFirst(claim.jobs.count))
   }
 
-  /// A round has failed, and left no trace: what it was to write is written by a later one.
+  /// Handles a failed round, which left no trace: a later one writes its ends.
   mutating func roundFailed(_ round: Round) {
     isInRound = false
     isPausing = true
@@ -236,14 +240,14 @@ struct RunnerState {
     if round.claimable != nil { workMayHaveCome() }
   }
 
-  /// Ends though something could not be written. It is written after the next start, unless another process has taken the
-  /// jobs over by then.
+  /// Ends though something could not be written. It is written after the next start, unless another
+  /// process has taken the jobs over by then.
   mutating func giveUp() {
     phase = .idle
     isPausing = false
   }
 
-  /// What is written otherwise than by a round.
+  /// Takes what is written outside a round.
   mutating func takeAcknowledgements() -> [Acknowledgement] {
     defer { acknowledgements = [] }
     return acknowledgements
@@ -253,6 +257,6 @@ struct RunnerState {
     self.acknowledgements = acknowledgements + self.acknowledgements
   }
 
-  /// Other processes think that this one has ended: it has to be taken in anew.
+  /// Notes that other processes took this one for ended: it must join anew.
   mutating func workerWasLost() { worker = nil }
 }

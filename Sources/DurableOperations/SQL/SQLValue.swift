@@ -1,9 +1,9 @@
 public import Foundation
 
-/// A value of SQLite or PostgreSQL: what a statement is given, and what a column holds.
+/// A value of SQLite or PostgreSQL: a parameter of a statement, or the content of a column.
 ///
-/// What PostgreSQL has more types for is a ``text(_:)`` as the server prints it, such as a `numeric`, a `timestamptz` or a
-/// `uuid`; a `bool` is 1 or 0.
+/// A value of a type that only PostgreSQL has, such as a `numeric`, a `timestamptz` or a `uuid`, is
+/// a ``text(_:)`` as the server prints it; a `bool` is 1 or 0.
 ///
 /// ```swift
 /// try db.execute("INSERT INTO orders (id, total, note) VALUES (?, ?, ?)", 7, 12.5, .null)

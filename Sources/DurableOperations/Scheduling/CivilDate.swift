@@ -1,4 +1,4 @@
-/// A date of the Gregorian calendar, in pure arithmetic, and for all of time.
+/// A date of the Gregorian calendar, in pure arithmetic, for all of time.
 struct CivilDate: Equatable {
   var year: Int64
   /// From 1.
@@ -12,9 +12,10 @@ struct CivilDate: Equatable {
     self.day = day
   }
 
-  /// The date that many days after 1 January 1970.
+  /// Makes the date that many days after 1 January 1970.
   init(day number: Int64) {
-    // Years are counted from March, so that the leap day is the last of one: then a month's number gives its first day.
+    // Years count from March, so that the leap day is the last of a year: a month's number then
+    // gives its first day.
     let (era, dayOfEra) = (number + 719_468).quotientAndRemainderDown(by: 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -24,7 +25,7 @@ struct CivilDate: Equatable {
     year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
   }
 
-  /// How many days after 1 January 1970 it is.
+  /// The number of days since 1 January 1970.
   var dayNumber: Int64 {
     let (era, yearOfEra) = (month <= 2 ? year - 1 : year).quotientAndRemainderDown(by: 400)
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -43,7 +44,7 @@ struct CivilDate: Equatable {
 }
 
 extension Int64 {
-  /// Divides such that the remainder is never negative.
+  /// Divides so that the remainder is never negative.
   func quotientAndRemainderDown(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,28 +1,28 @@
 public import Foundation
 
-/// What is wrong with a cron expression, in which field, and where.
+/// An error in a cron expression, with the field and the column.
 ///
 /// ```
 /// “61” in the minute field (column 1) of “61 * * * *” is not between 0 and 59.
 /// ```
 public struct CronError: Error, Sendable, Hashable {
-  /// What was wrong.
+  /// What is wrong.
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// There are more or fewer than five fields.
     public static let wrongNumberOfFields = Code(value: .wrongNumberOfFields)
-    /// A word with an `@` is none of the known shorthands.
+    /// A word with an `@` is not a known shorthand.
     public static let unknownShorthand = Code(value: .unknownShorthand)
     /// A value is neither a number nor a name that the field knows.
     public static let notAValue = Code(value: .notAValue)
-    /// A number is not among those that the field allows.
+    /// A number is outside the range of the field.
     public static let outOfRange = Code(value: .outOfRange)
     /// A range ends before it begins.
     public static let reversedRange = Code(value: .reversedRange)
-    /// A step is not a number, or not one that makes sense in the field.
+    /// A step is not a number, or makes no sense in the field.
     public static let badStep = Code(value: .badStep)
-    /// Nothing stands between two commas, or at an end of the list.
+    /// An entry between two commas, or at an end of the list, is empty.
     public static let emptyEntry = Code(value: .emptyEntry)
     /// The days and months that the fields allow never meet, as on a 30 February.
     public static let neverOccurs = Code(value: .neverOccurs)
@@ -30,7 +30,7 @@ public struct CronError: Error, Sendable, Hashable {
     /// The code in a word, such as `wrongNumberOfFields`.
     public var description: String { value.rawValue }
 
-    /// What the library itself switches on, without a `default`.
+    /// The codes over which the library itself switches, without a `default`.
     enum Value: String {
       case wrongNumberOfFields, unknownShorthand, notAValue, outOfRange, reversedRange, badStep, emptyEntry, neverOccurs
     }
@@ -52,21 +52,21 @@ public struct CronError: Error, Sendable, Hashable {
     case dayOfWeek
   }
 
-  /// What was wrong, to switch on.
+  /// What is wrong.
   public let code: Code
-  /// The expression as it was given.
+  /// The expression as given.
   public let expression: String
-  /// The field in question; nil if it is about all of the expression.
+  /// The field in question; nil if the whole expression is.
   public let field: Field?
   /// The text in question: a part of the expression.
   public let text: String
-  /// Where that text begins, in characters from 1; one more than there are if something is missing at the end.
+  /// Where that text begins, in characters from 1; one past the end if something is missing there.
   public let column: Int
   let detail: String
 }
 
 extension CronError: LocalizedError, CustomStringConvertible {
-  /// The sentence: what is wrong where, and what is allowed.
+  /// A sentence: what is wrong where, and what is allowed.
   public var description: String {
     guard let field else { return "\(CronError.quoted(expression)) \(detail)" }
     let place = "in the \(field) field (column \(column)) of \(CronError.quoted(expression))"

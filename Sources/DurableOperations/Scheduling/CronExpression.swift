@@ -1,62 +1,69 @@
 public import Foundation
 
-/// When something happens again and again: a line of five fields, as `cron` knows it.
+/// The times of a recurring event: a line of five fields, as in `cron`.
 ///
 /// ```swift
 /// let weekdays = try CronExpression("30 8 * * MON-FRI")
 /// let next = weekdays.next(after: Date(), in: TimeZone(identifier: "Europe/Berlin")!)
 /// ```
 ///
-/// The fields are minute (0-59), hour (0-23), day of month (1-31), month (1-12 or `JAN`-`DEC`) and day of week (0-7, where
-/// 0 and 7 are Sunday, or `SUN`-`SAT`), with white space between. Each is a list, with commas, of
+/// The fields are minute (0-59), hour (0-23), day of month (1-31), month (1-12 or `JAN`-`DEC`) and
+/// day of week (0-7, where 0 and 7 are Sunday, or `SUN`-`SAT`), with white space between. Each is a
+/// list, with commas, of
 ///
 /// - `*`: every value;
 /// - `10`: one value;
 /// - `10-40`: a range, both ends included; `FRI-SUN` is one too, though Sunday is 0;
-/// - `*/5`, `10-40/5`, `5/15`: every fifth value of all or of a range, and from 5 on every fifteenth.
+/// - `*/5`, `10-40/5`, `5/15`: every fifth value of all or of a range, and from 5 on every
+///   fifteenth.
 ///
-/// `@hourly`, `@daily`, `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually` stand for the lines that one expects.
-/// Names are read in upper and lower case.
+/// `@hourly`, `@daily`, `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually` stand for the
+/// usual lines. Names may be in upper or lower case.
 ///
-/// A day has to match both the day of month and the day of week, except if neither field begins with `*`: then one of the
-/// two is enough. That is how `cron` has always done it: `0 0 13 * FRI` is every 13th and every Friday.
+/// A day has to match both the day of month and the day of week, unless neither field begins with
+/// `*`: then one of the two is enough. `cron` has always worked this way: `0 0 13 * FRI` is every
+/// 13th and every Friday.
 ///
-/// **Daylight saving.** What happens where the clock is changed depends on the hour field:
+/// **Daylight saving.** What happens at a change of the clock depends on the hour field:
 ///
-/// - If it leaves out some hours, the expression names times of the day, and each takes place once. A time that the clock
-///   skips takes place at the first instant after the gap, together with the others that do; a time that the clock shows
-///   twice takes place when it shows it first. `30 2 * * *` runs each day, at 3:00 on that when 2:00 to 3:00 is skipped.
-/// - If it has every hour (`*`, `0-23`, `*/1`), the expression follows the clock on the wall: it takes place whenever that
-///   shows a matching time. `*/15 * * * *` goes on every 15 minutes, through the skipped hour and both of the repeated ones.
-///   What only a skipped stretch of the clock would have shown does not take place.
+/// - If it leaves out some hours, the expression names times of the day, and each takes place once.
+///   A time that the clock skips takes place at the first instant after the gap, together with
+///   other skipped times; a time that the clock shows twice takes place the first time. `30 2 * *
+///   *` runs each day, at 3:00 on the day when 2:00 to 3:00 is skipped.
+/// - If it has every hour (`*`, `0-23`, `*/1`), the expression follows the clock on the wall: it
+///   takes place whenever that shows a matching time. `*/15 * * * *` runs every 15 minutes, through
+///   the skipped hour and both of the repeated ones. Times that only the skipped hour would have
+///   shown do not take place.
 ///
-/// Two expressions are equal if their fields allow the same values, however they are written. An expression encodes as
-/// the line it was made from.
+/// Two expressions are equal if their fields allow the same values, however they are written. An
+/// expression encodes as the line from which it was made.
 public struct CronExpression: Sendable {
-  /// The line as it was given, without white space around it.
+  /// The line as given, without white space around it.
   public let description: String
   let fields: CronFields
 
   /// Reads an expression.
   ///
   /// - Parameter expression: five fields, or a shorthand such as `@daily`.
-  /// - Throws: what is wrong with which field, and at which column; or that it never takes place, as on a 30 February.
+  /// - Throws: ``CronError``, with the field and the column; also if the expression never takes
+  ///   place, as on a 30 February.
   public init(_ expression: String) throws(CronError) {
     fields = try CronParser(expression).parse()
     description = expression.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// The first time after an instant at which the expression takes place; nil for instants that are in no calendar.
+  /// Returns the first time after an instant at which the expression takes place; nil for instants
+  /// outside any calendar.
   ///
-  /// Fast for rare times too: it looks at months and days, not at minutes.
+  /// Fast for rare times, too: it looks at months and days, not at minutes.
   ///
   /// - Parameters:
   ///   - instant: the instant after which to look. The result is later, never the same.
-  ///   - timeZone: the time zone whose clock the fields are about; what happens where that clock is changed is described
-  ///     above.
+  ///   - timeZone: the time zone whose clock the fields describe; see above for changes of the
+  ///     clock.
   public func next(after instant: Date, in timeZone: TimeZone) -> Date? {
     let seconds = instant.timeIntervalSince1970.rounded(.down)
-    // Far more than any calendar is good for, and far less than overflows.
+    // Far more than any calendar covers, and far less than overflows.
     guard seconds.isFinite, abs(seconds) < 1e13 else { return nil }
     let clock = WallClock(timeZone)
     let next =
@@ -72,7 +79,7 @@ extension CronExpression: Hashable, CustomStringConvertible {
     left.fields == right.fields
   }
 
-  /// Feeds the values that the fields allow.
+  /// Hashes the values that the fields allow.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(fields)
   }
@@ -81,7 +88,8 @@ extension CronExpression: Hashable, CustomStringConvertible {
 extension CronExpression: Codable {
   /// Reads an expression from its line.
   ///
-  /// - Throws: a `DecodingError` that says what is wrong with the line, with the ``CronError`` as its underlying error.
+  /// - Throws: a `DecodingError` that says what is wrong with the line, with the ``CronError`` as
+  ///   its underlying error.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     do {

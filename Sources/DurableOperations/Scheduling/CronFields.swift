@@ -13,7 +13,8 @@ struct CronFields: Sendable, Hashable {
 }
 
 extension CronFields {
-  /// The first matching time of a clock that is never changed, after `time`; in seconds since 1970 on that clock.
+  /// Returns the first matching time after `time` of a clock that never changes; in seconds since
+  /// 1970 on that clock.
   func firstMatch(after time: Int64) -> Int64? {
     let minute = time.dividedDown(by: 60) + 1
     var (day, minuteOfDay) = minute.quotientAndRemainderDown(by: 24 * 60)
@@ -37,7 +38,7 @@ extension CronFields {
 
   private func firstDay(from start: Int64) -> Int64? {
     var date = CivilDate(day: start)
-    // The calendar repeats itself after 400 years: what does not come by then never does.
+    // The calendar repeats after 400 years: a day that does not come by then never does.
     for _ in 0...(400 * 12) {
       if let day = daysMatching(inMonthOf: date).firstBit(from: date.day) {
         return date.dayNumber + day - date.day
@@ -51,7 +52,7 @@ extension CronFields {
   private func daysMatching(inMonthOf date: CivilDate) -> UInt64 {
     guard months & (1 << UInt64(date.month)) != 0 else { return 0 }
     let first = CivilDate(year: date.year, month: date.month, day: 1)
-    // The week's pattern, over and over, turned so that bit 1 is the weekday of the first.
+    // The pattern of the week, repeated and rotated so that bit 1 is the weekday of the first.
     let week = (daysOfWeek >> UInt64(first.weekday)) | (daysOfWeek << UInt64(7 - first.weekday))
     let weeks = (0..<5).reduce(into: 0 as UInt64) { $0 |= (week & 0x7F) << UInt64($1 * 7 + 1) }
     let all = ((1 << UInt64(first.lengthOfMonth)) - 1) << 1 as UInt64
@@ -60,7 +61,7 @@ extension CronFields {
 }
 
 extension UInt64 {
-  /// The lowest bit that is set, of those from `start` on.
+  /// The lowest bit that is set at or after `start`.
   fileprivate func firstBit(from start: Int64) -> Int64? {
     guard start < 64, self >> UInt64(start) != 0 else { return nil }
     return start + Int64((self >> UInt64(start)).trailingZeroBitCount)

@@ -125,7 +125,8 @@ struct CronParser {
     )
   }
 
-  /// The number that a text of nothing but digits stands for; more than any field has if it is too long.
+  /// The number of a text that has only digits; larger than any field allows if the text is too
+  /// long.
   private func number(_ text: Substring) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
     return Int(text) ?? .max

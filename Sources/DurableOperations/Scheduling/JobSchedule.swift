@@ -1,15 +1,15 @@
 import CompositeOperations
 public import Foundation
 
-/// When a periodic job is due.
+/// The times of a periodic job.
 ///
 /// ```swift
 /// let nightly = try JobSchedule.cron("30 2 * * *", timeZone: TimeZone(identifier: "Europe/Berlin")!)
 /// let quarterly = JobSchedule.interval(.seconds(15 * 60))
 /// ```
 ///
-/// A schedule is a rule and has no memory: whoever asks gets the same times, in every process and after every launch, so
-/// that several can agree who does what.
+/// A schedule is a rule without memory: it gives the same times in every process and after every
+/// launch, so that several processes agree on them.
 ///
 /// It encodes, for a database, as one of
 ///
@@ -27,36 +27,37 @@ public struct JobSchedule: Sendable, Hashable {
 
   let rule: Rule
 
-  /// The times of a cron expression, on the clock of a time zone.
+  /// Makes a schedule with the times of a cron expression, on the clock of a time zone.
   ///
   /// - Parameters:
   ///   - expression: five fields, or a shorthand such as `@daily`: see ``CronExpression``.
-  ///   - timeZone: the time zone whose clock counts. The default is that of this machine, now; name one if the schedule
-  ///     is to be the same on each machine.
+  ///   - timeZone: the time zone whose clock counts. The default is this machine's current one;
+  ///     name one if the schedule must be the same on each machine.
   /// - Throws: what is wrong with which field of the expression.
   public static func cron(_ expression: String, timeZone: TimeZone = .current) throws(CronError) -> JobSchedule {
     cron(try CronExpression(expression), timeZone: timeZone)
   }
 
-  /// The times of a cron expression, on the clock of a time zone.
+  /// Makes a schedule with the times of a cron expression, on the clock of a time zone.
   ///
   /// - Parameters:
-  ///   - expression: when.
-  ///   - timeZone: the time zone whose clock counts. The default is that of this machine, now; name one if the schedule
-  ///     is to be the same on each machine.
+  ///   - expression: the times.
+  ///   - timeZone: the time zone whose clock counts. The default is this machine's current one;
+  ///     name one if the schedule must be the same on each machine.
   public static func cron(_ expression: CronExpression, timeZone: TimeZone = .current) -> JobSchedule {
-    // A zone that follows the machine's settings would not be the same one when it is read back.
+    // A zone that follows the machine's settings would be another one when it is read back.
     JobSchedule(rule: .cron(expression, TimeZone(identifier: timeZone.identifier) ?? timeZone))
   }
 
-  /// The same time over and over: start, start + interval, start + 2 × interval and so on, without drift, whenever the jobs
-  /// run and however long they take.
+  /// Makes a schedule with a fixed interval: start, start + interval, start + 2 × interval and so
+  /// on, without drift, whenever the jobs run and however long they take.
   ///
   /// - Parameters:
-  ///   - every: the time from one to the next, in whole milliseconds: a fraction of one is left out. Traps unless it is at
-  ///     least one millisecond. Counted in real time, through every change of the clock.
-  ///   - startingAt: the first of them, in whole milliseconds too; nil for whole multiples of the interval since 1970 in
-  ///     Greenwich: an interval of 15 minutes is then each quarter of an hour, whoever asks. Traps if it is no real date.
+  ///   - every: the interval in whole milliseconds; a fraction is dropped. Traps unless it is at
+  ///     least one millisecond. It counts real time, through every change of the clock.
+  ///   - startingAt: the first time, in whole milliseconds, too; nil for whole multiples of the
+  ///     interval since 1970 in Greenwich: an interval of 15 minutes is then each quarter of an
+  ///     hour, on every machine. Traps if it is no real date.
   public static func interval(_ every: Duration, startingAt: Date? = nil) -> JobSchedule {
     require(
       every >= .milliseconds(1),
@@ -69,7 +70,7 @@ public struct JobSchedule: Sendable, Hashable {
     return JobSchedule(rule: .interval(AnchoredInterval(every: every, startingAt: startingAt)))
   }
 
-  /// The first time after an instant, or nil if there is none.
+  /// Returns the first time after an instant, or nil if there is none.
   ///
   /// - Parameter instant: the instant after which to look. The result is later, never the same.
   public func next(after instant: Date) -> Date? {
@@ -79,12 +80,12 @@ public struct JobSchedule: Sendable, Hashable {
     }
   }
 
-  /// The times after one instant, up to another, that one included.
+  /// Returns the times after one instant, up to and including another.
   ///
   /// - Parameters:
-  ///   - start: the instant after which to begin; itself left out.
+  ///   - start: the instant after which to begin; itself excluded.
   ///   - end: the last instant that counts.
-  ///   - limit: how many times there may be; the first ones are given. Traps if it is negative.
+  ///   - limit: the maximum number of times; the first ones are returned. Traps if it is negative.
   public func occurrences(after start: Date, through end: Date, limit: Int) -> [Date] {
     require(limit >= 0, "JobSchedule.occurrences was given the limit \(limit). Use zero or more.")
     var found: [Date] = []
@@ -96,13 +97,15 @@ public struct JobSchedule: Sendable, Hashable {
     return found
   }
 
-  /// The last time after one instant, up to another, that one included; found without counting through all of them.
+  /// Returns the last time after one instant, up to and including another; found without counting
+  /// through all of them.
   func lastOccurrence(after start: Date, through end: Date) -> Date? {
     guard var last = next(after: start), last <= end else { return nil }
     switch rule {
     case .interval(let interval): return interval.last(through: end)
     case .cron:
-      // The times are at least a second apart. What is after `last` and not after `end` begins nearer and nearer to it.
+      // The times are at least a second apart. The search narrows what lies after `last` and not
+      // after `end`.
       var none = end
       while none.timeIntervalSince(last) >= 1 {
         let middle = last.addingTimeInterval(none.timeIntervalSince(last) / 2)
@@ -126,8 +129,8 @@ extension JobSchedule: Codable {
 
   /// Reads a schedule from its stored form.
   ///
-  /// - Throws: a `DecodingError` that names what is wrong: with the expression, an unknown time zone, or an interval that
-  ///   is none.
+  /// - Throws: a `DecodingError` that names the fault: the expression, an unknown time zone, or an
+  ///   invalid interval.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     if container.contains(.everyMilliseconds) {

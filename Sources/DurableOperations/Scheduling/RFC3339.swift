@@ -2,8 +2,8 @@ import Foundation
 
 /// Dates as text: ISO 8601 in UTC with milliseconds, by the Gregorian calendar for all of time.
 enum RFC3339 {
-  /// `2026-02-03T04:05:06.789Z`. Dates outside of the years 1 to 9999, which only damaged rows have, are the first or the
-  /// last of them.
+  /// Returns `2026-02-03T04:05:06.789Z`. Dates outside the years 1 to 9999, which only damaged rows
+  /// have, become the first or the last of them.
   static func text(of date: Date) -> String {
     let seconds = min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799)
     let milliseconds = Int64((seconds * 1000).rounded())

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What becomes of a job after an attempt.
+/// The end of an attempt, for the store.
 struct Acknowledgement {
   enum Result {
     case done
-    /// It runs again, after a time from when this is written or at once.
+    /// The job runs again, at once or after a delay from the moment of writing.
     case again(after: Duration, isCharged: Bool, error: String?)
-    /// It runs again as if this attempt had not been.
+    /// The job runs again as if this attempt had not happened.
     case returned
     case dead(String)
     case held(String)
@@ -19,8 +19,9 @@ struct Acknowledgement {
   /// The number of the attempt, from 1.
   let attempt: Int
   let result: Result
-  /// What is told when it is written.
+  /// The event to report once it is written.
   let event: JobEvent.Content
-  /// Whether the queue has given the job back itself, so that it is no loss if it is somebody else's.
+  /// Whether the queue itself has returned the job, so that it is no loss if another process has
+  /// it.
   var isGivenBack = false
 }

@@ -1,18 +1,18 @@
 /// What may be claimed.
 struct ClaimRequest {
-  /// The kinds, each with how many of it may run more.
+  /// The kinds, each with how many more of it may run.
   var kinds: [(kind: Int64, limit: Int)]
-  /// How many jobs may run more at all.
+  /// How many more jobs may run at all.
   var limit: Int
   var isOnline: Bool
   /// Whether a job that must run alone may be claimed: nothing else runs.
   var mayRunAlone: Bool
-  /// Who claims; the store knows it when it claims.
+  /// The claiming worker; the store sets it when it claims.
   var worker: Int64 = 0
-  /// How many more are of interest: so many places more there may be.
+  /// How many more jobs are of interest: that many more places are useful.
   var furtherLimit = 0
 
-  /// What could still be claimed, if there were places, when some jobs have been.
+  /// The request for what could still be claimed, with more places, after a claim.
   func further(after claim: Claim) -> ClaimRequest {
     var further = self
     further.limit = claim.waitsToRunAlone || claim.jobs.first?.isAlone == true ? 0 : furtherLimit

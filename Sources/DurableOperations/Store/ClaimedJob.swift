@@ -1,13 +1,14 @@
 import Foundation
 
-/// A job that this process was given.
+/// A job that this process has claimed.
 struct ClaimedJob: Sendable {
   let id: JobID
   let kind: Int64
-  /// Tells this attempt from any other one of the job: what is acknowledged with an older one is refused.
+  /// Distinguishes this attempt from any other of the job: the store refuses the end of an older
+  /// one.
   let claim: Int64
   let enqueuedAt: Int64
-  /// How many jobs have taken the place of the one before them.
+  /// How many jobs in a row have replaced the one before them.
   let revision: Int64
   let attempts: Int
   let crashes: Int
@@ -23,11 +24,11 @@ struct ClaimedJob: Sendable {
   var checkpoint: Data?
 }
 
-/// What was claimed.
+/// The result of a claim.
 struct Claim {
   var jobs: [ClaimedJob] = []
-  /// A job that must run alone waits until nothing else runs.
+  /// Whether a job that must run alone waits until nothing else runs.
   var waitsToRunAlone = false
-  /// How many more could be claimed, if there were places for them.
+  /// How many more could be claimed with more places.
   var furtherJobs = 0
 }

@@ -1,17 +1,17 @@
-/// What a look at the place of a queue has found, about one subject: for the tool.
+/// A finding about one subject of a queue's database: for the tool.
 package struct Diagnosis: Sendable, Equatable {
   package enum Level: String, Sendable, CaseIterable {
-    /// Something is to be done.
+    /// An operator should act.
     case attention
-    /// It could not be seen.
+    /// It could not be read.
     case unknown
     case fine
   }
 
-  /// What was looked at, such as “dead rows”.
+  /// The subject, such as “dead rows”.
   package let subject: String
   package let level: Level
-  /// What there is, in a sentence.
+  /// The finding, as a sentence.
   package let finding: String
   /// Why it matters; nil where all is well.
   package let reason: String?
@@ -32,15 +32,15 @@ package struct Diagnosis: Sendable, Equatable {
 }
 
 extension DurableQueue {
-  /// From where on what is found needs attention.
+  /// The limits from which on a finding needs attention.
   package struct DiagnosisLimits: Sendable {
-    /// How old a snapshot is.
+    /// The age of a snapshot.
     package var snapshotAge: Duration = .seconds(60)
-    /// How many dead rows a table has at least, however large it is.
+    /// The minimum number of dead rows, however large the table is.
     package var deadRows: Int64 = 10_000
-    /// By how much the clocks of the server and of this machine differ.
+    /// The difference between the clocks of the server and of this machine.
     package var clockDifference: Duration = .seconds(2)
-    /// How many further connections the server takes.
+    /// The number of free connections of the server.
     package var freeConnections: Int64 = 10
 
     package init() {}

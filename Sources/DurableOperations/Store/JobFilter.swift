@@ -1,19 +1,19 @@
-/// Which jobs are meant.
+/// A selection of jobs.
 struct JobFilter: Sendable {
   var kind: String?
   var states: Set<JobState>?
 }
 
-/// What becomes of the priority of jobs; nil for what stays.
+/// A change of priority; nil for a level that stays.
 struct PriorityChange: Sendable {
   var major: Int
   var minor: Int?
 }
 
 extension JobFilter {
-  /// As a condition of SQL; nil if no job can be meant.
+  /// The filter as a condition of SQL; nil if no job can match.
   ///
-  /// - Parameter number: gives the number of a kind; nil if it has none.
+  /// - Parameter number: returns the number of a kind; nil if it has none.
   func condition(numberOfKind number: (String) throws -> Int64?) rethrows -> SQL? {
     var conditions: [SQL] = []
     if let kind {
@@ -30,7 +30,7 @@ extension JobFilter {
 
   /// Of several jobs with one key in a state, the last; of those without a key, each.
   ///
-  /// - Parameter jobs: the table, by the name that the statement has it under.
+  /// - Parameter jobs: the name of the table in the statement.
   static func isLastOfItsKey(in state: JobState, _ jobs: SQL, of table: SQL) -> SQL {
     """
     (unique_key IS NULL OR NOT EXISTS (

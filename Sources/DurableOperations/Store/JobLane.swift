@@ -1,5 +1,5 @@
-/// Jobs of one kind that are claimed together; each kind has four lanes. The lowest bits of a lane's number say what its jobs
-/// need, and the others are the kind.
+/// Jobs of one kind that are claimed together; each kind has four lanes. The lowest bits of a
+/// lane's number say what its jobs need; the other bits are the kind.
 enum JobLane {
   enum Bit: Int64 {
     case network = 1

@@ -1,7 +1,7 @@
-/// What is stored of kinds, and holds for all processes.
+/// The stored rules of kinds, which hold for all processes.
 struct KindRules: Equatable, Sendable {
-  /// Nothing of them is claimed.
+  /// The kinds of which nothing is claimed.
   var paused: Set<Int64> = []
-  /// How many of their jobs execute at once, at most, in all processes together.
+  /// The maximum number of their jobs that execute at once, in all processes together.
   var limits: [Int64: Int] = [:]
 }

@@ -1,21 +1,23 @@
 import Foundation
 
-/// Which times of periodic jobs took place, as runs of times that follow each other: as long as the clock only goes on and
-/// no time is left out, a periodic job has one run, however long it lives. A clock that is set adds at most one, and so does each
-/// gap: with `.latest`, the times that passed while nothing ran.
+/// The times of a periodic job that took place, as runs of consecutive times: as long as the clock
+/// only goes forward and no time is skipped, a periodic job has one run, however long it lives.
+/// Setting the clock adds at most one run, and so does each gap: with `.latest`, the times that
+/// passed while nothing ran.
 ///
-/// A time that was left out is in no run: if the clock goes back, it takes place.
+/// A skipped time is in no run: if the clock goes back, it takes place.
 struct OccurrenceRun {
   /// Both ends belong to it.
   var first: Int64
   var last: Int64
 
-  /// So many runs are remembered of each periodic job, those that grew last. Only a clock that was set more often than this
-  /// makes times take place once more.
+  /// How many runs of each periodic job are kept: those that grew last. Only if the clock was set
+  /// more often than this, times take place once more.
   static let remembered = 10_000
 
-  /// What a time makes of the runs before and after it: a run that it belongs to, and those that are parts of that now. Nil if it has
-  /// taken place before: the clock was set back, and has come here again.
+  /// Adds a time to the runs before and after it: returns the run that it belongs to, and those
+  /// that are now parts of that. Nil if the time has taken place before: the clock was set back,
+  /// and reached it again.
   static func adding(
     _ time: Int64, between before: OccurrenceRun?, and after: OccurrenceRun?, _ schedule: JobSchedule
   ) -> (grown: OccurrenceRun, joined: [OccurrenceRun])? {

@@ -28,7 +28,7 @@ extension PeriodicRow {
       catchUp: JobCatchUp(rawValue: catchUp) ?? .latest, lastAt: lastAt, nextAt: nextAt)
   }
 
-  /// The options of its jobs as they are stored. Those that say when the first one is to run are not.
+  /// The stored options of its jobs, without the time of the first one.
   static func storedOptions(of job: JobRequest) throws -> String {
     var options = job.options
     (options.start, options.dependsOn) = (.atOnce, [])
@@ -41,18 +41,19 @@ extension PeriodicRow {
     return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
-  /// The times that are due.
+  /// The due times.
   func due(at now: Int64) -> [Date] {
     let last = Date(milliseconds: lastAt), end = Date(milliseconds: now)
-    return switch catchUp {
+    return switch catchUp.value {
     case .latest: schedule.lastOccurrence(after: last, through: end).map { [$0] } ?? []
-    // What is left comes at the next look.
+    // The next look enqueues the rest.
     case .all: schedule.occurrences(after: last, through: end, limit: 1000)
     }
   }
 
-  /// The clock was set back so far that a periodic job would stay away for long. Those of a clock line are waited for if it is a
-  /// few hours; intervals go on from the new time. What took place is remembered in both cases, and does not take place again.
+  /// Whether the clock was set back so far that a periodic job would stay away for long. Times of a
+  /// cron line wait for a few hours; intervals go on from the new time. Times that took place are
+  /// remembered in both cases, and do not take place again.
   func isFarAhead(of now: Int64) -> Bool {
     switch schedule.rule {
     case .interval: lastAt > now + Self.minute
@@ -60,7 +61,7 @@ extension PeriodicRow {
     }
   }
 
-  /// By how much one that is far ahead is ahead at least.
+  /// The minimum distance of a time that is far ahead.
   static let minute: Int64 = 60_000
 
   func request(for time: Date) -> JobRequest {

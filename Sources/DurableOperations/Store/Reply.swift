@@ -1,7 +1,8 @@
 import CompositeOperations
 
-/// A result for a task that waits. It goes through a lock, and the continuations are checked ones: if a result comes before
-/// its task waits, ThreadSanitizer takes the use of that task's memory by unchecked ones for a race.
+/// A result for which a task waits. It goes through a lock and a checked continuation: if a result
+/// arrives before its task waits, ThreadSanitizer takes the use of that task's memory by an
+/// unchecked continuation for a race.
 final class Reply<Value: Sendable>: Sendable {
   private let result = LockBox<Result<Value, any Error>?>(nil)
 

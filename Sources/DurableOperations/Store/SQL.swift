@@ -1,4 +1,4 @@
-/// The text of a statement, in which states, flags and lanes stand by their names: `state = \(.waiting)`.
+/// The text of a statement, with states, flags and lanes by their names: `state = \(.waiting)`.
 struct SQL: ExpressibleByStringInterpolation, Sendable {
   let text: String
 

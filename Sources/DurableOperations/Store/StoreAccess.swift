@@ -1,35 +1,39 @@
 import Foundation
 
-/// A way to where jobs are stored. It lends sessions, each to one caller at a time.
+/// Access to the place that stores jobs. It lends sessions, each to one caller at a time.
 ///
-/// A queue has one for what is written and one for questions; for some stores they are the same.
+/// A queue has one access for writing and one for reading; for some stores they are the same.
 protocol StoreAccess: AnyObject, Sendable {
-  /// What the place is called in errors: the path of a file.
+  /// The name of the place in errors: the path of a file.
   var place: String { get }
 
-  /// Whether many processes may ask the place at the same moment: their looks are spread, and none follows another one at once.
+  /// Whether many processes may ask the place at the same moment: their looks are spread, and none
+  /// follows another at once.
   var isPaced: Bool { get }
 
-  /// Whether the place is to be left alone: what is asked of a session fails with ``DatabaseError/Code/suspended``.
+  /// Whether the place must be left alone: calls of a session fail with
+  /// ``DatabaseError/Code/suspended``.
   var isSuspended: Bool { get set }
 
   /// Uses a session on the thread of the caller, and returns when that is done.
   ///
-  /// - Throws: ``JobError/Code/insideTransaction`` inside of a transaction of the user's, which would wait for itself.
+  /// - Throws: ``JobError/Code/insideTransaction`` inside a transaction of the user, which would
+  ///   wait for itself.
   func sync<R>(_ body: (any StoreSession) throws -> R) throws -> R
 
-  /// Uses a session later, on a thread of the store's.
+  /// Uses a session later, on a thread of the store.
   func async(_ body: @escaping @Sendable (any StoreSession) -> Void)
 
-  /// Uses a session on a thread of the store's, and suspends the caller's task until that is done.
+  /// Uses a session on a thread of the store, and suspends the caller's task until that is done.
   func run<R: Sendable>(_ body: @escaping @Sendable (any StoreSession) throws -> R) async throws -> R
 
-  /// Makes running statements fail. `last` is called when all is over that was asked before; it may use
-  /// the store though it is suspended.
+  /// Makes running statements fail. `last` is called after all earlier calls; it may use the store
+  /// though it is suspended.
   func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async
 
-  /// Calls `heard` from now on, on any thread, when another process says that there is something to do. News get lost, and not all
-  /// that is to be done makes some: the next look sees it. Nothing comes from a store that others do not speak through.
+  /// Calls `heard` from now on, on any thread, when another process reports that there is something
+  /// to do. Reports may get lost, and some changes cause none: the next look sees them. A store
+  /// without messages between processes never calls it.
   func listen(_ heard: @escaping @Sendable (StoreNews) -> Void)
 }
 
@@ -39,13 +43,13 @@ extension StoreAccess {
   func listen(_ heard: @escaping @Sendable (StoreNews) -> Void) {}
 }
 
-/// What another process said.
+/// A report of another process.
 struct StoreNews: Sendable, Equatable {
   /// The lanes in which jobs became due.
   var lanes: Set<Int64> = []
   /// Whether a job that executes was asked to end.
   var hasCancelRequests = false
-  /// Whether some may have got lost: all that there is has to be looked for.
+  /// Whether reports may have been lost: look for everything.
   var isIncomplete = false
 
   var isEmpty: Bool { lanes.isEmpty && !hasCancelRequests && !isIncomplete }
@@ -57,8 +61,8 @@ struct StoreNews: Sendable, Equatable {
   }
 }
 
-/// The queues of Dispatch that stores use their sessions on.
+/// The queues of Dispatch on which stores use their sessions.
 enum StoreQueue {
-  /// Set on each of them: what stands for all of one store.
+  /// Set on each of them: identifies all queues of one store.
   static let current = DispatchSpecificKey<ObjectIdentifier>()
 }

@@ -1,33 +1,34 @@
-/// What a queue does at once: what has ended is written, and jobs are claimed.
+/// A round of a queue: it writes the ends of attempts, and claims jobs.
 struct StoreRound {
   var acknowledgements: [Acknowledgement]
-  /// Whether jobs that are done are kept.
+  /// Whether done jobs are kept.
   var keepsDone: Bool
-  /// What may be claimed; nil for nothing. Asked as late as possible: kinds may be paused, and the queue stopped, while the
-  /// round waits for other processes.
+  /// What the round may claim; nil for nothing. Called as late as possible: kinds may be paused,
+  /// and the queue stopped, while the round waits for other processes.
   var request: () -> ClaimRequest?
-  /// What other processes know this one by; nil if it was not taken in. It is taken in with the first job that it claims.
+  /// The number by which other processes know this one; nil if it has not joined. It joins with the
+  /// first job that it claims.
   var worker: Int64?
   var lease: Duration
-  /// Whether the process is to be taken out.
+  /// Whether the process leaves.
   var isLast: Bool
-  /// What to ask of what becomes due next; nil for nothing.
+  /// The questions about what becomes due next; nil for none.
   var ahead: StoreAhead.Question?
 }
 
-/// What has become of a round.
+/// The result of a round.
 struct StoreRoundAnswer {
   var claim = Claim()
   var worker: Int64?
-  /// Whether the other processes had taken this one out: what it runs is theirs.
+  /// Whether other processes had removed this one: its jobs are theirs.
   var hasLostWorker = false
-  /// Those of kinds; nil if that was not asked.
+  /// The rules of kinds; nil if they were not read.
   var rules: KindRules?
-  /// Whether something that was written made other jobs due.
+  /// Whether its writes made other jobs due.
   var hasFreed = false
-  /// Whether there was nothing to write, so that it is not known whether the store takes changes.
+  /// Whether there was nothing to write, so that it is unknown whether the store accepts changes.
   var hasOnlyRead = false
-  /// Whether all that could have been claimed was locked by others: it is to be asked for again after a while.
+  /// Whether other processes have locked all claimable jobs: ask again after a while.
   var isHeldUp = false
   var ahead: Result<StoreAhead, any Error>?
 }

@@ -1,9 +1,9 @@
 import CompositeOperationsCommandLine
 import DurableOperations
 
-/// Tells what becomes of things that are changed, and remembers what could not be.
+/// Reports the results of changes, and remembers the failures.
 struct ChangeReport {
-  /// What JSON calls the things: all of them, and one that could not be changed.
+  /// The JSON keys of the things: for all of them, and for one that could not be changed.
   struct Keys {
     let all: String
     let one: String
@@ -21,7 +21,7 @@ struct ChangeReport {
   private let command: DurableQueueCommand
   private let request: Request
   private var failures: [JSONText] = []
-  /// Why what has become of a thing could not be written. It keeps nothing from being changed.
+  /// Why a result could not be written. Changes go on all the same.
   private var outputFailure: (any Error)?
 
   init(command: DurableQueueCommand, request: Request) {
@@ -35,12 +35,12 @@ struct ChangeReport {
     return failures.isEmpty ? DurableQueueCommand.ExitStatus.good : DurableQueueCommand.ExitStatus.failed
   }
 
-  /// Changes each of some things; what is wrong with one keeps no other from being changed.
+  /// Changes each of some things; a failure of one does not stop the others.
   ///
   /// - Parameters:
-  ///   - things: what is changed.
-  ///   - keys: what JSON calls it.
-  ///   - change: changes one, and returns what has become of it, in a few words.
+  ///   - things: the things to change.
+  ///   - keys: their keys in JSON.
+  ///   - change: changes one, and returns the result in a few words.
   mutating func change<Thing: Reportable>(_ things: [Thing], keys: Keys, by change: (Thing) throws -> String) throws {
     var changed: [JSONText] = []
     for thing in things {
@@ -57,11 +57,11 @@ struct ChangeReport {
     if request.isJSON { writeJSON(count: changed.count, keys: keys, .array(changed)) }
   }
 
-  /// Tells what has become of all jobs that something says.
+  /// Reports the result for all matching jobs.
   ///
   /// - Parameters:
   ///   - count: how many there were.
-  ///   - sentence: what people read.
+  ///   - sentence: the text for people.
   mutating func tellOfAll(count: Int, sentence: String) {
     if request.isJSON {
       writeJSON(count: count, keys: .jobs, .null)
@@ -70,7 +70,7 @@ struct ChangeReport {
     }
   }
 
-  /// Tells why a thing was not changed.
+  /// Reports why a thing was not changed.
   mutating func fail(_ thing: some Reportable, _ keys: Keys, _ reason: String) {
     failures.append(.object([(keys.one, thing.json), ("error", .string(reason))]))
     command.complain(reason)
@@ -93,7 +93,7 @@ struct ChangeReport {
   }
 }
 
-/// What can be told to people and to programs: the number of a job, or a name.
+/// A thing that can be reported to people and to programs: the number of a job, or a name.
 protocol Reportable: CustomStringConvertible {
   var json: JSONText { get }
 }

@@ -2,7 +2,7 @@ import CompositeOperationsCommandLine
 import DurableOperations
 
 extension DurableQueueCommand {
-  /// Changes what is stored, as much of it as can be. Returns the exit status.
+  /// Makes as many of the changes as possible. Returns the exit status.
   func perform(_ change: Change, on queue: DurableQueue, _ request: Request) throws -> Int32 {
     var report = ChangeReport(command: self, request: request)
     switch change {
@@ -49,7 +49,7 @@ extension DurableQueueCommand {
   /// Throws if a kind may be misspelt.
   private func requireKnown(_ kind: String, in queue: DurableQueue, _ what: String) throws {
     let known = try queue.knownKinds()
-    // By its bytes, as the places compare names.
+    // By its bytes, as the databases compare names.
     if known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) { return }
     let nearest = Suggestion.nearest(to: kind, among: known)
     throw ChangeReport.Failure(
@@ -57,7 +57,7 @@ extension DurableQueueCommand {
         + (nearest.map { " Did you mean \($0)?" } ?? "") + " With --new it is \(what) before its jobs come.")
   }
 
-  /// Returns what has become of the job, in a few words.
+  /// Returns the result for the job in a few words.
   private func apply(_ change: JobChange, to id: JobID, of queue: DurableQueue) throws -> String {
     switch change {
     case .retry:
@@ -78,7 +78,7 @@ extension DurableQueueCommand {
     }
   }
 
-  /// Returns how many jobs there were, and a sentence.
+  /// Returns the number of jobs, and a sentence.
   private func apply(_ change: ChangeOfAll, to queue: DurableQueue) throws -> (count: Int, sentence: String) {
     let count: Int
     let (one, many): (String, String)

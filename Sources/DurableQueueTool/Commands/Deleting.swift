@@ -2,8 +2,8 @@ import CompositeOperationsCommandLine
 import DurableOperations
 
 extension DurableQueueCommand {
-  /// Tells what would be deleted, if only that was asked for, or asks whether it is to be deleted if there is somebody to ask.
-  /// Nothing is changed. Returns the exit status, or nil to go on.
+  /// For a dry run, prints what would be deleted; otherwise asks for confirmation on a terminal.
+  /// Changes nothing. Returns the exit status, or nil to go on.
   func considerDeleting(_ change: Change, _ request: Request) throws -> Int32? {
     guard change.deletes, request.isDryRun || !request.isConfirmed && answer != nil else { return nil }
     let queue = try request.place.look()
@@ -46,7 +46,7 @@ extension DurableQueueCommand {
     return try report.finish()
   }
 
-  /// Gives back the space that is free in a file, or at the ends of the tables of a server.
+  /// Returns the free space of a file, or at the ends of the tables of a server, to the system.
   func compact(_ queue: DurableQueue, _ request: Request) throws {
     let freed = try queue.compact()
     let bytes = try queue.storedSize()
@@ -59,7 +59,7 @@ extension DurableQueueCommand {
   }
 }
 
-/// How many jobs of which kinds and states would be deleted.
+/// The numbers of jobs that would be deleted, by kind and state.
 private struct Casualties {
   private var numbers: [(kind: String, state: JobState, count: Int)] = []
   private var isApproximate = false
@@ -103,7 +103,7 @@ private struct Casualties {
 }
 
 extension ChangeReport {
-  /// Tells of the jobs that were meant, but execute, so that they are not deleted.
+  /// Reports matching jobs that execute, and therefore are not deleted.
   mutating func failExecuting(_ change: ChangeOfAll, in queue: DurableQueue) throws {
     guard case .delete(let states, let kind) = change, states.contains(.executing) else { return }
     for job in try queue.jobs(kind: kind, in: [.executing], limit: .max) {

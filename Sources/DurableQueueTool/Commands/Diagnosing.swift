@@ -3,7 +3,7 @@ import DurableOperations
 import Foundation
 
 extension DurableQueueCommand {
-  /// What keeps a queue from running well. Returns the exit status: whether something needs attention.
+  /// Prints the problems of a queue. Returns the exit status: whether something needs attention.
   func diagnose(_ request: Request) throws -> Int32 {
     let findings = try request.place.diagnose()
     let attention = findings.count { $0.level == .attention }
@@ -19,7 +19,7 @@ extension DurableQueueCommand {
     return attention == 0 ? ExitStatus.good : ExitStatus.failed
   }
 
-  /// The level before the first of its lines.
+  /// A finding as text, with the level before its first line.
   private func text(_ finding: Diagnosis) -> String {
     let parts = [
       "\(finding.subject): \(finding.finding)", finding.reason.map { "Why: \($0)" },

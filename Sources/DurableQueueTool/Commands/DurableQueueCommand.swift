@@ -2,7 +2,7 @@ import CompositeOperationsCommandLine
 import DurableOperations
 import Foundation
 
-/// The program: reads the command line, does what it says, and tells the exit status.
+/// The program: reads the command line, executes it, and returns the exit status.
 struct DurableQueueCommand {
   enum ExitStatus {
     static let good: Int32 = 0
@@ -10,20 +10,21 @@ struct DurableQueueCommand {
     static let usage = UsageError.exitStatus
   }
 
-  /// How many characters a line may have; nil for as many as it takes.
+  /// The maximum number of characters of a line; nil for no limit.
   var width: Int?
-  /// The time that ages are told at.
+  /// The time from which ages are computed.
   var now = Date()
-  /// Where the usual place is named.
+  /// The environment, which may name the default place.
   var environment: [String: String] = [:]
-  /// Takes what was asked for.
+  /// Receives the output.
   var output: (String) throws -> Void
-  /// Takes complaints, and questions.
+  /// Receives errors and questions.
   var errors: (String) -> Void
-  /// Waits for the line that answers a question, without its end; nil for the end of the input. Nil where nobody can be asked.
+  /// Waits for the line that answers a question, without its end; nil for the end of the input. Nil
+  /// where no user can answer.
   var answer: (() -> String?)?
 
-  /// Does what arguments, without the name of the program, say. Returns the exit status.
+  /// Executes arguments, given without the name of the program. Returns the exit status.
   func run(_ arguments: [String]) -> Int32 {
     do {
       switch try OptionParser.parse(arguments, environment: environment) {
@@ -39,7 +40,7 @@ struct DurableQueueCommand {
       case .run(let request): return try run(request)
       }
     } catch let failure as StandardStream.Failure where failure.isBrokenPipe {
-      // Whoever read has seen enough.
+      // The reader has seen enough.
       return ExitStatus.good
     } catch let error as UsageError {
       complain("\(error.problem) \(error.remedy)")
@@ -71,7 +72,8 @@ struct DurableQueueCommand {
     return ExitStatus.good
   }
 
-  /// In one line, that no terminal obeys: names and errors of jobs may be anything.
+  /// Prints an error on one line, without characters that a terminal obeys: names and errors of
+  /// jobs may be anything.
   func complain(_ text: String) {
     errors("durable-queue: \(Wording.plain(text))\n")
   }

@@ -3,7 +3,7 @@ import DurableOperations
 import Foundation
 
 extension DurableQueueCommand {
-  /// Jobs, a page of them.
+  /// Lists a page of jobs.
   func list(_ page: Page, of queue: DurableQueue, _ request: Request) throws {
     if request.isJSON { return try listJSON(page, of: queue) }
     let limit = page.limit ?? Page.inATable
@@ -22,7 +22,7 @@ extension DurableQueueCommand {
     try output("There are more: --after \(last.id.rawValue) shows the next.\n")
   }
 
-  /// One array of all, written page by page.
+  /// Writes one array of all jobs, page by page.
   private func listJSON(_ page: Page, of queue: DurableQueue) throws {
     var last = page.after, left = page.limit ?? .max
     var separator = "["
@@ -35,7 +35,7 @@ extension DurableQueueCommand {
     try output(separator == "[" ? "[]\n" : "]\n")
   }
 
-  /// A table whose lines are not longer than they may be.
+  /// A table with lines of limited width.
   func fitted(_ table: Table) -> String {
     guard let width else { return table.text }
     return table.text.split(separator: "\n").map { Wording.shortened(String($0), to: width) + "\n" }.joined()
@@ -51,7 +51,7 @@ extension DurableQueueCommand {
     ]
   }
 
-  /// The time that says most about a job in its state.
+  /// The most informative time of a job in its state.
   private func when(_ job: JobRecord) -> String {
     func age(_ date: Date?) -> String { date.map { Wording.age(of: $0, at: now) } ?? "" }
     return switch job.state {
@@ -62,7 +62,7 @@ extension DurableQueueCommand {
     }
   }
 
-  /// A kind without jobs may be misspelt.
+  /// Prints a hint if a kind without jobs may be misspelt.
   func hint(_ kind: String?, in queue: DurableQueue) throws {
     guard let kind else { return }
     let known = try queue.counts().kinds.map(\.kind)
@@ -73,6 +73,6 @@ extension DurableQueueCommand {
 }
 
 extension JobPriority {
-  /// As the command line takes it.
+  /// The form of the command line.
   var text: String { minor == JobPriority.normal.minor ? "\(major)" : "\(major),\(minor)" }
 }

@@ -3,7 +3,7 @@ import DurableOperations
 import Foundation
 
 extension DurableQueueCommand {
-  /// The jobs that are enqueued again and again. Returns the exit status: one that cannot be read hides no other.
+  /// Lists the periodic jobs. Returns the exit status: one that cannot be read hides no other.
   func periodic(of queue: DurableQueue, _ request: Request) throws -> Int32 {
     var status = ExitStatus.good
     let jobs = try queue.periodicJobs { error in
@@ -40,7 +40,7 @@ extension DurableQueueCommand {
     ]
   }
 
-  /// What to tell of a name that no periodic job has.
+  /// The failure for a name that no periodic job has.
   func unknownPeriodicJob(_ name: String, in queue: DurableQueue) -> ChangeReport.Failure {
     let names = (try? queue.periodicJobs { _ in }.map(\.name)) ?? []
     let nearest = Suggestion.nearest(to: name, among: names)
@@ -50,7 +50,7 @@ extension DurableQueueCommand {
   }
 }
 
-/// A schedule, taken apart: its form in a database tells what the type keeps to itself.
+/// A schedule in parts: its stored form has what the type keeps to itself.
 private struct StoredSchedule: Codable {
   private let cron: String?
   private let timeZone: String?
@@ -78,7 +78,7 @@ private struct StoredSchedule: Codable {
     return .object(pairs)
   }
 
-  /// In the largest unit that leaves nothing over: nobody shall take 90 seconds for a minute.
+  /// In the largest unit without a remainder, so that 90 seconds are not read as a minute.
   private static func span(_ milliseconds: Int64) -> String {
     let units: [(Int64, String)] = [(86_400_000, "days"), (3_600_000, "h"), (60_000, "min"), (1000, "s")]
     for (length, unit) in units where milliseconds.isMultiple(of: length) {

@@ -1,7 +1,7 @@
 import DurableOperations
 
 extension SchemaScript {
-  /// All of it, for `psql`.
+  /// The whole script, for `psql`.
   var text: String {
     get throws {
       #if os(macOS) || os(Linux)

@@ -3,7 +3,7 @@ import DurableOperations
 import Foundation
 
 extension DurableQueueCommand {
-  /// All that is known of jobs. Returns the exit status.
+  /// Shows everything about jobs. Returns the exit status.
   func show(_ ids: [JobID], of queue: DurableQueue, _ request: Request) throws -> Int32 {
     let jobs = try ids.compactMap { try queue.job($0) }
     if request.isJSON {
@@ -51,7 +51,8 @@ extension DurableQueueCommand {
     return table.text + "  " + Wording.plain(text ?? job.payload.base64EncodedString()) + "\n"
   }
 
-  /// Such as “#3, #5”. A job may wait for thousands: then only the first ones, and how many more.
+  /// Such as “#3, #5”. A job may wait for thousands: then only the first ones, and the number of
+  /// the others.
   private func prerequisites(of job: JobRecord) -> String {
     let shown = job.prerequisites.prefix(20).map(\.description).joined(separator: ", ")
     let more = job.unmetPrerequisites - min(job.prerequisites.count, 20)
@@ -59,12 +60,12 @@ extension DurableQueueCommand {
     return more > 0 ? "\(shown) and \(Wording.count(more, "other"))" : shown
   }
 
-  /// What is stored of a job, if it is text.
+  /// The stored form of a job, if it is text.
   private func payloadText(_ job: JobRecord) -> String? {
     String(validating: job.payload, as: UTF8.self)
   }
 
-  /// All jobs that are meant, each in a line.
+  /// Exports all matching jobs, each on a line.
   func export(_ filter: Filter, of queue: DurableQueue) throws {
     var lines = ""
     let count = try queue.export(kind: filter.kind, in: filter.states) { line in

@@ -3,7 +3,7 @@ import DurableOperations
 import Foundation
 
 extension DurableQueueCommand {
-  /// How many jobs there are.
+  /// Prints the numbers of jobs.
   func statistics(of queue: DurableQueue, _ request: Request) throws {
     let counts = try queue.counts()
     let bytes = try queue.storedSize()

@@ -1,6 +1,6 @@
 import CompositeOperations
 
-/// JSON whose keys stand in the order in which they are given.
+/// JSON that keeps the order of its keys.
 enum JSONText: Sendable, ExpressibleByDictionaryLiteral {
   case null
   case bool(Bool)
@@ -8,14 +8,14 @@ enum JSONText: Sendable, ExpressibleByDictionaryLiteral {
   case string(String)
   case array([JSONText])
   case object([(String, JSONText)])
-  /// Text that is JSON already, in one line.
+  /// Text that already is JSON, on one line.
   case verbatim(String)
 
   init(dictionaryLiteral elements: (String, JSONText)...) { self = .object(elements) }
 
   init(_ value: Int) { self = .integer(Int64(value)) }
 
-  /// In one line.
+  /// The JSON on one line.
   var text: String {
     var text = ""
     write(to: &text)

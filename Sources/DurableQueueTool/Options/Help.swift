@@ -1,27 +1,27 @@
 import CompositeOperationsCommandLine
 import DurableOperations
 
-/// What `--help` prints.
+/// The text of `--help`.
 enum Help {
   static var text: String {
     var verbs = Table(indentation: "  ")
     for verb in Verb.allCases { verbs.add(verb.rawValue, verb.summary) }
     return """
-      durable-queue: looks at the jobs of a durable queue, and manages them.
+      durable-queue: shows and manages the jobs of a durable queue.
 
       usage: durable-queue COMMAND PLACE [arguments] [options]
 
       PLACE is the database file of a queue, or the URL of a PostgreSQL server: postgresql://app@db.example.org/shop. The
-      programs that run its jobs may go on meanwhile. Their kinds need not be known here. A place without a queue is an
-      error; none is made.
+      programs that run its jobs may go on meanwhile. This tool needs to know nothing about their kinds. A place without a
+      queue is an error; the tool makes none.
 
       - stands for the place that $DURABLE_QUEUE names. Where no other word follows, it can be left out, too. The tables on a
-      server are in the schema durable, unless --schema says another one. A password is best kept in ~/.pgpass or
-      $PGPASSWORD: others may see a command line. What is printed never has it.
+      server are in the schema durable, unless --schema names another one. Keep passwords in ~/.pgpass or $PGPASSWORD:
+      other users may see a command line. The output never shows a password.
 
       commands:
       \(verbs.text)
-      `durable-queue COMMAND --help` tells the arguments and options of a command, `durable-queue --version` the version.
+      `durable-queue COMMAND --help` shows the arguments and options of a command, `durable-queue --version` the version.
 
       \(exitStatus)
       """
@@ -51,9 +51,9 @@ enum Help {
 
   private static let exitStatus = """
     exit status:
-      0   all was done
-      1   something could not be done: there is no such job, it is in another state, or the place can not be used; or
-          you were asked, and the answer was no; or doctor has found something that needs attention
+      0   success
+      1   something could not be done: there is no such job, it is in another state, or the place cannot be used; or
+          the answer to a question was no; or doctor has found something that needs attention
       64  the command line is wrong
 
     """
@@ -71,37 +71,37 @@ enum Help {
     switch option {
     case "--kind" where verb == .priority: "all jobs of this kind"
     case "--kind": "only jobs of this kind"
-    case "--state": "only jobs in this state; several together with commas, or with several of these"
+    case "--state": "only jobs in this state; for several states use commas, or repeat the option"
     case "--limit": "how many at most (default: \(Page.inATable); with --json all)"
-    case "--after": "only jobs with a larger number: the last one of the page before"
-    case "--dry-run": "tell what would be deleted, and delete nothing"
+    case "--after": "only jobs with a larger number: give the last one of the page before"
+    case "--dry-run": "print what would be deleted, and delete nothing"
     case "--yes": "do not ask"
     case "--new": "also kinds that the queue does not know yet"
     case "--all": "jobs of all kinds"
     case "--schema": "the schema of the tables on a server (default: \(QueuePlace.usualSchema))"
-    case "--print": "print the SQL; nothing else is done"
-    case "--role": "who is to use the tables: what that needs is granted"
-    case "--all-dead": "all jobs that are dead"
-    case "--all-held": "all jobs that are held"
-    case "--json" where verb == .export: "makes no difference: JSON is what it prints"
+    case "--print": "print the SQL, and do nothing else"
+    case "--role": "the role that uses the tables: grants it its rights"
+    case "--all-dead": "all dead jobs"
+    case "--all-held": "all held jobs"
+    case "--json" where verb == .export: "no effect: the output is JSON anyway"
     case "--json": "print JSON, for programs"
     default: "print this"
     }
   }
 
-  /// The keys of what is printed as JSON.
+  /// The keys of the JSON output.
   private static func keys(_ verb: Verb) -> String? {
     switch verb {
     case .list, .show, .export:
       """
       JSON: an object for each job, \(verb == .export ? "in a line" : "in an array"); the keys are sorted, the payload is last.
-      Always there are
+      Always present are
         id, kind, state, majorPriority, minorPriority, attempts, crashes, lapses, holdsAfterLastAttempt, requiresNetwork,
         unmetPrerequisites, cancelRequested, version, enqueuedAt, and either payload (as it is stored, if that is JSON)
         or payloadBase64.
-      There if they are known are
+      Present if known are
         maxAttempts, lastError, failures (of each attempt: at, attempt, error), runAt, startedAt, finishedAt,
-        timeout (seconds), uniqueKey, prerequisites (the numbers of those that it waits for), checkpointSize (bytes).
+        timeout (seconds), uniqueKey, prerequisites (the numbers of the jobs it waits for), checkpointSize (bytes).
       Times are in ISO 8601, in UTC.
 
       """

@@ -2,14 +2,14 @@ import CompositeOperationsCommandLine
 import Foundation
 
 extension OptionParser {
-  /// The variable of the environment that names the place which is used where none is given.
+  /// The environment variable that names the default place.
   static let variable = "DURABLE_QUEUE"
 
-  /// Where the queue is that a command is about.
+  /// Returns the place of the queue that a command uses.
   ///
   /// - Parameters:
-  ///   - word: the first word behind the command; nil if there is none.
-  ///   - schema: what `--schema` says.
+  ///   - word: the first word after the command; nil if there is none.
+  ///   - schema: the value of `--schema`.
   ///   - usual: the place that the environment names.
   static func place(
     _ word: String?, schema: String?, usual: String?, verb: Verb
@@ -22,7 +22,7 @@ extension OptionParser {
         throw UsageError(problem: "\(problem), and $\(variable) is not set.", remedy: "For example: \(example)")
       }
       return try place(usual, schema: schema)
-    // A script has forgotten something, and does not mean another place.
+    // A script has forgotten an argument, and does not mean another place.
     case "":
       throw UsageError(
         problem: "The place that was given to \(verb.rawValue) is empty.", remedy: "For example: \(example)")
@@ -35,7 +35,7 @@ extension OptionParser {
       let scheme = parts.1.lowercased()
       guard ["postgresql", "postgres"].contains(scheme) else {
         throw UsageError(
-          problem: "A place can not begin with \(parts.0).",
+          problem: "A place cannot begin with \(parts.0).",
           remedy: "Give the path of a file, or the URL of a server, for example: postgresql://app@db.example.org/shop")
       }
       return .server(url: scheme + word.dropFirst(parts.1.count), schema: schema ?? QueuePlace.usualSchema)
@@ -53,7 +53,7 @@ extension OptionParser {
     return .file(word)
   }
 
-  /// What an option says that names something of a server's.
+  /// The value of an option that names something of a server.
   static func name(_ option: String, in arguments: Arguments) throws(UsageError) -> String? {
     guard let name = arguments.value(option) else { return nil }
     let isPlain = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

@@ -3,7 +3,7 @@ import DurableOperations
 import Foundation
 
 extension OptionParser {
-  /// What `--kind` says. Of several the last would count, and the others would be left out without a word.
+  /// The value of `--kind`. Given several times, only the last would count, and silently.
   func kind() throws(UsageError) -> String? {
     guard arguments.values("--kind").count < 2 else {
       throw wrong("--kind was given \(arguments.values("--kind").count) times.", "Run it once for each kind")
@@ -11,7 +11,7 @@ extension OptionParser {
     return arguments.value("--kind")
   }
 
-  /// What `--state` says; nil if it was not given.
+  /// The value of `--state`; nil if it was not given.
   func states() throws(UsageError) -> Set<JobState>? {
     guard arguments.has("--state") else { return nil }
     var states: Set<JobState> = []
@@ -68,7 +68,7 @@ extension OptionParser {
     return ids
   }
 
-  /// A number, as it is or as it is shown, with a sign before it.
+  /// The number of a job, with or without a # before it.
   static func id(_ text: String) -> JobID? {
     guard let number = Int64(text.hasPrefix("#") ? text.dropFirst() : text[...]), number > 0 else { return nil }
     return JobID(rawValue: number)
@@ -88,7 +88,7 @@ extension OptionParser {
     return try names(of: "kind")
   }
 
-  /// The words behind the place, each once.
+  /// The words after the place, each once.
   func names(of thing: String) throws(UsageError) -> [String] {
     guard !words.isEmpty else { throw wrong("No \(thing) was given.", remedyForNone("Name one or more")) }
     var names: [String] = []
@@ -96,12 +96,12 @@ extension OptionParser {
     return names
   }
 
-  /// The single word may have been meant for something else than the place.
+  /// The single word may have been meant for something other than the place.
   private func remedyForNone(_ remedy: String) -> String {
     hasUsualPlace ? "\(remedy) behind the place, which is - for the one in $\(Self.variable)" : remedy
   }
 
-  /// - Parameter example: what follows the command; nil for the one of its help.
+  /// - Parameter example: what follows the command; nil for the example of its help.
   func wrong(_ problem: String, _ remedy: String, example: String? = nil) -> UsageError {
     UsageError(
       problem: problem,

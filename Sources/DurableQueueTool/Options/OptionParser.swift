@@ -4,18 +4,18 @@ import DurableOperations
 /// Reads the command line.
 struct OptionParser {
   let verb: Verb
-  /// Without passwords, so that nothing that is told of them shows one.
+  /// Without passwords, so that no message shows one.
   let arguments: Arguments
-  /// The words behind the place.
+  /// The words after the place.
   let words: ArraySlice<String>
   /// Whether the environment names a place.
   var hasUsualPlace = false
 
-  /// What a command line asks for.
+  /// Parses a command line.
   ///
   /// - Parameters:
   ///   - given: the arguments, without the name of the program.
-  ///   - environment: may name the place that is used where none is given.
+  ///   - environment: may name the default place.
   static func parse(_ given: [String], environment: [String: String] = [:]) throws(UsageError) -> Invocation {
     let arguments = given.map(HiddenPassword.hiding)
     guard let first = arguments.first else {
@@ -33,7 +33,7 @@ struct OptionParser {
     let schema = try name("--schema", in: parsed)
     guard verb != .schema else { return .printSchema(try schemaScript(parsed, schema ?? QueuePlace.usualSchema)) }
     let usual = environment[variable]
-    // What opens it needs all of it.
+    // Opening the place needs the whole URL.
     let word = parsed.words.first.map { word in arguments.firstIndex(of: word).map { given[$0] } ?? word }
     let place = try place(word, schema: schema, usual: usual, verb: verb)
     let parser = OptionParser(

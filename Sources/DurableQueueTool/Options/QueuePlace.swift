@@ -2,10 +2,11 @@ import CompositeOperationsCommandLine
 import DurableOperations
 import Foundation
 
-/// Where a queue is. It is opened where it is: a tool that looks at queues makes none.
+/// The place of a queue. It must exist: the tool makes no queues.
 enum QueuePlace: Equatable, Sendable {
   case file(String)
-  /// A schema of a PostgreSQL server. The URL may hold a password, and is never shown: see ``title``.
+  /// A schema of a PostgreSQL server. The URL may hold a password, and is never shown: see
+  /// ``title``.
   case server(url: String, schema: String)
 
   struct Failure: Error, CustomStringConvertible {
@@ -14,7 +15,7 @@ enum QueuePlace: Equatable, Sendable {
 
   static let usualSchema = "durable"
 
-  /// Opens it to change what is stored. A file of an older version is brought up to date.
+  /// Opens it for changes. Migrates a file of an older version.
   func open() throws -> DurableQueue {
     switch self {
     case .file(let path): try DurableQueue(location: .existingFile(try Self.url(path)))
@@ -22,11 +23,11 @@ enum QueuePlace: Equatable, Sendable {
     }
   }
 
-  /// Opens it to look at it. A file stays as it is, and may be one that this user may only read.
+  /// Opens it for reading. A file stays as it is, and may be one that this user may only read.
   func look() throws -> DurableQueue {
     switch self {
     case .file(let path): try DurableQueue(location: .readOnlyFile(try Self.url(path)))
-    // There is no other way to look at a server. What looks sends nothing that writes.
+    // A server can only be opened in this way. The reading commands send nothing that writes.
     case .server: try open()
     }
   }
@@ -39,7 +40,7 @@ enum QueuePlace: Equatable, Sendable {
     #endif
   }
 
-  /// What keeps it from running well. Nothing is changed.
+  /// Looks for its problems. Changes nothing.
   func diagnose() throws -> [Diagnosis] {
     switch self {
     case .file(let path): try DurableQueue.diagnose(.readOnlyFile(try Self.url(path)))
@@ -56,7 +57,8 @@ enum QueuePlace: Equatable, Sendable {
   }
 
   #if os(macOS) || os(Linux)
-  /// Nothing is prepared and nothing set for a session, so that a pooler may stand between: one look at a time is not faster otherwise.
+  /// Prepares nothing and sets nothing for a session, so that a pooler may stand between: for one
+  /// look at a time, nothing else is faster.
   static func options(_ schema: String) -> PostgresOptions {
     PostgresOptions(
       schema: schema, maxConnections: 2, pooler: .transaction, listens: .no, statementTimeout: .seconds(60),
@@ -80,7 +82,8 @@ enum QueuePlace: Equatable, Sendable {
 
   // MARK: - Showing
 
-  /// What it is called: the file as it was written, or the server and its database, without a role and a password.
+  /// Its name: the file as it was written, or the server and its database, without a role and a
+  /// password.
   var title: String {
     switch self {
     case .file(let path): path
@@ -89,7 +92,7 @@ enum QueuePlace: Equatable, Sendable {
     }
   }
 
-  /// What it is called in JSON.
+  /// Its name in JSON.
   var json: [(String, JSONText)] {
     switch self {
     case .file(let path): [("file", .string(path))]

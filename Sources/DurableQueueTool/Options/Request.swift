@@ -1,22 +1,22 @@
 import DurableOperations
 
-/// What a command line asks for.
+/// The meaning of a command line.
 enum Invocation: Equatable, Sendable {
-  /// The help for a verb; nil for all of it.
+  /// The help for a verb; nil for all verbs.
   case help(Verb?)
   case version
   case printSchema(SchemaScript)
   case run(Request)
 }
 
-/// SQL that makes the tables of a queue.
+/// A request for the SQL that makes the tables of a queue.
 struct SchemaScript: Equatable, Sendable {
   var schema: String
-  /// Who is to use them; nil for nobody yet.
+  /// The role that will use them; nil for none yet.
   var role: String?
 }
 
-/// Something to be done with a queue.
+/// A request for a queue.
 struct Request: Equatable, Sendable {
   var place: QueuePlace
   /// The command as it was written.
@@ -24,9 +24,9 @@ struct Request: Equatable, Sendable {
   var action: Action
   /// Whether programs read the output.
   var isJSON = false
-  /// Whether what would be deleted is only told.
+  /// Whether to print only what would be deleted.
   var isDryRun = false
-  /// Whether nobody is to be asked before something is deleted.
+  /// Whether to delete without a question.
   var isConfirmed = false
 }
 
@@ -42,13 +42,13 @@ enum Action: Equatable, Sendable {
   case change(Change)
 }
 
-/// Which jobs are meant.
+/// A selection of jobs.
 struct Filter: Equatable, Sendable {
   var kind: String?
   var states: Set<JobState>?
 }
 
-/// A part of those that are meant.
+/// A part of a selection.
 struct Page: Equatable, Sendable {
   var filter = Filter()
   var after: JobID?
@@ -58,7 +58,7 @@ struct Page: Equatable, Sendable {
   static let inATable = 50
 }
 
-/// Something that changes what is stored.
+/// A change of stored jobs.
 enum Change: Equatable, Sendable {
   case jobs([JobID], JobChange)
   case all(ChangeOfAll)
@@ -70,17 +70,17 @@ enum Change: Equatable, Sendable {
   case unschedule(names: [String])
 }
 
-/// What becomes of a job.
+/// A change of one job.
 enum JobChange: Equatable, Sendable {
   case retry, cancel, hold, delete
   case priority(JobPriority)
 }
 
-/// What becomes of all jobs in a state, or of a kind.
+/// A change of all jobs in a state, or of a kind.
 enum ChangeOfAll: Equatable, Sendable {
   case retry(DurableQueue.RetriableState, kind: String?)
   case delete(Set<JobState>, kind: String?)
-  /// - minor: nil for that which each of them has.
+  /// - minor: nil to keep that of each job.
   case priority(major: Int, minor: Int?, kind: String)
   case drain(kind: String?)
 
@@ -94,7 +94,7 @@ enum ChangeOfAll: Equatable, Sendable {
 }
 
 extension Change {
-  /// Whether jobs are lost by it.
+  /// Whether it deletes jobs.
   var deletes: Bool {
     switch self {
     case .jobs(_, let change): change == .delete
@@ -105,7 +105,7 @@ extension Change {
 }
 
 extension ChangeOfAll {
-  /// The jobs in these states are lost by it.
+  /// The states of the jobs that it deletes.
   var deletedStates: Set<JobState> {
     switch self {
     case .delete(let states, _): states.subtracting([.executing])

@@ -1,15 +1,15 @@
 import CompositeOperationsCommandLine
 
-/// What the tool can do: the first word of its arguments.
+/// A command of the tool: the first word of its arguments.
 enum Verb: String, CaseIterable, Sendable {
   case list, show, stats, retry, cancel, hold, delete, priority, pause, resume, limit, drain, periodic, unschedule,
     export,
     compact, workers, doctor, schema
 
-  /// Whether it is about a queue that is there.
+  /// Whether it needs an existing queue.
   var takesPlace: Bool { self != .schema }
 
-  /// What stands behind the place, in each of its forms.
+  /// What follows the place, in each of its forms.
   var usage: [String] {
     switch self {
     case .list: ["[--kind KIND] [--state STATE]… [--limit N] [--after ID] [--json]"]
@@ -29,102 +29,102 @@ enum Verb: String, CaseIterable, Sendable {
     }
   }
 
-  /// What it does, in a line.
+  /// What it does, on one line.
   var summary: String {
     switch self {
     case .list: "show jobs in a table, in the order of their numbers"
-    case .show: "show all that is known of jobs, with what is stored of them"
+    case .show: "show everything about jobs, with their stored form"
     case .stats: "count the jobs, by kind and state"
-    case .retry: "have held, dead, cancelled or scheduled jobs run as soon as there is room"
-    case .cancel: "cancel jobs; one that executes is asked to end, in whichever process"
+    case .retry: "make held, dead, cancelled or scheduled jobs run as soon as there is room"
+    case .cancel: "cancel jobs; an executing job is asked to end, in any process"
     case .hold: "keep jobs that do not run yet from running, until they are retried"
     case .delete: "delete jobs that do not execute, for good: they are lost"
     case .priority: "change the priority of jobs; the larger runs first"
     case .pause: "keep jobs of a kind from starting, in all processes, until it is resumed"
-    case .resume: "have jobs of a paused kind start again"
-    case .limit: "let no more than so many jobs of a kind execute at once, in all processes together"
+    case .resume: "let jobs of a paused kind start again"
+    case .limit: "limit how many jobs of a kind execute at once, in all processes together"
     case .drain: "delete all jobs that do not run yet, of a kind or of all, for good: they are lost"
-    case .periodic: "show the jobs that are enqueued again and again, and when next"
-    case .unschedule: "have periodic jobs not enqueued any more; what was enqueued stays"
-    case .export: "print jobs as JSON, each in a line"
-    case .compact: "give the space back that deleted jobs have left free in the file, or on the server"
+    case .periodic: "show the periodic jobs, with their next times"
+    case .unschedule: "stop enqueuing periodic jobs; jobs that were enqueued stay"
+    case .export: "print jobs as JSON, one on each line"
+    case .compact: "return the space that deleted jobs left free in the file, or on the server, to the system"
     case .workers: "show the processes that run jobs: on which machines, until when, and which jobs"
-    case .doctor: "look for what keeps the queue from running well, and say what to do about it"
+    case .doctor: "look for problems of the queue, and say what to do about them"
     case .schema: "print the SQL that makes the tables on a server, for an administrator"
     }
   }
 
-  /// What one should know before; nil if the summary says it all.
+  /// What a user should know first; nil if the summary says it all.
   var note: String? {
     switch self {
     case .delete:
       """
-      What is deleted can not be brought back; `durable-queue export` prints it before. Jobs that execute stay: cancel
-      them first. Jobs that wait for a deleted one are cancelled, or as their options say.
+      Deleted jobs cannot be brought back: print them first with `durable-queue export`. Executing jobs stay: cancel
+      them first. Jobs that wait for a deleted one are cancelled, or follow their options.
 
       """ + Self.questionNote
     case .priority:
       """
-      With --kind it is changed for all jobs of the kind but those that are done or cancelled. If MINOR is left out
-      there, each keeps its own: their order among each other stays.
+      With --kind it changes all jobs of the kind that are not done or cancelled. Without MINOR each of them keeps its own:
+      their order among each other stays.
 
       """
     case .drain:
       """
-      It deletes what is waiting, scheduled, blocked or held. That can not be brought back; `durable-queue export` prints
-      it before. What executes goes on, and what is cancelled, dead or done stays.
+      It deletes waiting, scheduled, blocked and held jobs. They cannot be brought back: print them first with
+      `durable-queue export`. Executing jobs go on, and cancelled, dead and done jobs stay.
 
       """ + Self.questionNote
     case .pause, .limit:
       """
-      A kind is known that has or had jobs, or that a program has registered. Another one may be misspelt, and is refused
-      without --new.
+      The queue knows a kind that has or had jobs, or that a program has registered. Another one may be misspelt, and needs
+      --new.
 
       """
     case .periodic:
       """
-      One that can not be read is named on the standard error output, the others are shown, and the exit status is 1.
+      It names unreadable ones on standard error, shows the others, and exits with status 1.
 
       """
     case .unschedule:
       """
-      A program that schedules a job of the same name when it starts has it enqueued again.
+      A program that schedules a job of the same name when it starts enqueues it again.
 
       """
     case .compact:
       """
-      A file is written anew, with room for a copy of what is left in its folder and in that for temporary files. All jobs
-      stay. Until it is done no program can store or start jobs; what runs goes on. If a program is in the midst of a
-      transaction for longer than some seconds, it is not compacted, and the exit status is 1.
-      On a server it is VACUUM (ANALYZE), by the owner of the tables. Nobody waits for it, and it gives back what is free
-      at their ends; the rest is used for further jobs.
+      It rewrites a file, which needs space for a copy of the remaining data in its folder and in that for temporary files.
+      All jobs stay. Until it is done no program can store or start jobs; running jobs go on. If a program is in a
+      transaction for longer than some seconds, the file is not compacted, and the exit status is 1.
+      On a server it is VACUUM (ANALYZE), by the owner of the tables. No program waits for it. It returns the free space
+      at the ends of the tables; the rest is used for further jobs.
 
       """
     case .list, .show, .stats, .export:
       """
-      A file stays as it is, so the right to read it is enough.
+      A file stays as it is, so read permission is enough.
 
       """
     case .workers:
       """
-      A process that has had nothing to run for a while is not among them. Of one on this machine it is told whether it is
-      there, of others that is unknown: their leases tell. What belongs to a process whose lease is over is taken over by
-      the others. A file stays as it is.
+      It leaves out processes that have had nothing to run for a while. Whether a process is alive is known only on this
+      machine; for others, their leases tell. Other processes take over the jobs of a process whose lease is over. A file
+      stays as it is.
 
       """
     case .doctor:
       """
-      Of a server it looks at the tables and the rights of the role, the plans of the statements, old snapshots, dead rows,
-      autovacuum, connections, clocks, settings, and whether a pooler stands between; of a file at its pages, its log and
-      its tables. Nothing is changed. Other sessions' ages are seen with GRANT pg_read_all_stats. The exit status is 1 if
+      On a server it checks the tables and the rights of the role, the plans of the statements, old snapshots, dead rows,
+      autovacuum, connections, clocks, settings, and whether there is a pooler; in a file its pages, its log and its
+      tables. It changes nothing. GRANT pg_read_all_stats shows it the ages of other sessions. The exit status is 1 if
       something needs attention.
 
       """
     case .schema:
       """
-      For queues that open with PostgresOptions.migrates = false, as their role may make no tables. Run it with psql, in a
-      schema without tables, as the role that is to own them. With --role it grants ROLE what it needs; without, these GRANTs
-      stand at its end as a comment. The tool connects to nothing here.
+      For queues with PostgresOptions.migrates = false, whose role may make no tables. Run the SQL with psql, in a schema
+      without tables, as the role that will own them. With --role it grants ROLE its rights; without, it ends with these
+      GRANTs as a comment. The tool connects to nothing here.
 
       """
     case .retry, .cancel, .hold, .resume: nil
@@ -132,9 +132,9 @@ enum Verb: String, CaseIterable, Sendable {
   }
 
   private static let questionNote = """
-    On a terminal it tells how many jobs that would be, of which kinds and states, and asks; all but y and yes means no,
-    and the exit status is 1 then. Jobs that have come meanwhile are deleted with the others. Where the standard input or
-    the standard error output is no terminal it does not ask: a script has nobody to answer, and says what it wants.
+    On a terminal it shows how many jobs that would be, of which kinds and states, and asks; any answer but y or yes means
+    no, with the exit status 1. Jobs that arrive meanwhile are deleted with the others. If standard input or standard
+    error is no terminal, it does not ask: a script means what it says.
 
     """
 
@@ -155,7 +155,7 @@ enum Verb: String, CaseIterable, Sendable {
     }
   }
 
-  /// The options that it knows, each with an example of its value.
+  /// Its options, each with an example of its value.
   var options: Arguments.Options {
     switch self {
     case .list:

@@ -1,4 +1,4 @@
-/// Which release of the package this is: the newest one that `CHANGELOG.md` names.
+/// The release of the package: the newest one that `CHANGELOG.md` names.
 enum Version {
   static let current = "0.1.0"
 }

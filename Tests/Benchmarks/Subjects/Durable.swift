@@ -77,7 +77,7 @@ final class Durable: Sendable {
     (self.folder, self.mode, self.location) = (folder, mode, location)
     var configuration = DurableQueue.Configuration()
     configuration.durability = mode
-    configuration.maxConcurrentJobs = 2 * size
+    configuration.maxConcurrentOperationCount = 2 * size
     queues = try (0..<workers).map { _ in try DurableQueue(location: location, configuration: configuration) }
     // The tables, with a kind whose lane is 4.
     try DurableQueue(location: other, configuration: configuration).register(Letter.self) { _, _ in emptyOperation() }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// A `switch` that names all values and has a `default` is one without a warning, so these would not build if they were
-/// enumerations, where a new value breaks every client's `switch`.
+/// A `switch` that names all values and has a `default` compiles without a warning. These tests
+/// would not build if the types were enums, where a new value breaks every client's `switch`.
 @Suite("Codes and kinds that may grow", .timeLimit(.minutes(30))) struct GrowingValuesTests {
   @Test func jobErrorCodes_areSwitchedOverWithADefault() {
     let all: [JobError.Code] = [

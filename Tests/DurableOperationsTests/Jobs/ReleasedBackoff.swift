@@ -1,6 +1,7 @@
 import CompositeOperations
 
-/// The backoff of jobs as version 0.1.0 reads it from its stored form, and the delays that it gives.
+/// The backoff of jobs as version 0.1.0 reads it from its stored form, and the delays that it
+/// gives.
 ///
 /// Not to be changed: there are files, and programs, of that version.
 struct ReleasedBackoff {

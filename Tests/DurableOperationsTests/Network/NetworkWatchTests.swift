@@ -16,7 +16,7 @@ struct NetworkWatchTests {
     return watch
   }
 
-  @Test("Before anybody knows, the network counts as one that can not be reached")
+  @Test("Until the monitor has reported, the network counts as unreachable")
   func beforeStart_isOffline() {
     #expect(!NetworkWatch().isOnline)
   }
@@ -89,7 +89,7 @@ struct NetworkWatchTests {
     withExtendedLifetime(watch) {}
   }
 
-  @Test("Stopped while it starts, it leaves nobody watching", arguments: 0..<50)
+  @Test("Stopped while it starts, it leaves no watch behind", arguments: 0..<50)
   func stop_whileStarting(round: Int) async {
     let watch = NetworkWatch()
     async let start: Void = watch.start(network) { _ in }
@@ -98,7 +98,8 @@ struct NetworkWatchTests {
     await network.wait(forWatchers: 0)
   }
 
-  /// Ends when there is nothing left: after the task that held it has been torn down, which is a moment later.
+  /// Ends when there is nothing left: after the task that held it has been torn down, which is a
+  /// moment later.
   private func becomesNil<Object: AnyObject>(_ object: () -> Object?) async {
     await until(object() == nil)
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// What users of other job queues suffer from, by the numbers of the list of pains.
+/// Problems that users of other job queues report, by the numbers of the list of pains.
 @Suite(.timeLimit(.minutes(30))) struct PainTests {
   @Test("13: a job of an unknown kind is parked, and runs when its kind is known")
   func pain13() async throws {

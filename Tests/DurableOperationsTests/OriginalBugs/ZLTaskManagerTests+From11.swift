@@ -51,7 +51,7 @@ extension ZLTaskManagerTests {
   }
 
   @Test(
-    "13: a kind nobody makes operations of stays waiting; what is no JSON is a typed error", arguments: Engine.available
+    "13: jobs of an unregistered kind wait; a payload that is not JSON is a typed error", arguments: Engine.available
   )
   func bug13(on engine: Engine) async throws {
     struct Odd: Job {
@@ -95,7 +95,7 @@ extension ZLTaskManagerTests {
   @Test("18: a kind's limit leaves room for the others", arguments: Engine.available)
   func bug18(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
-    configuration.maxConcurrentJobs = 4
+    configuration.maxConcurrentOperationCount = 4
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let never = Gate(), seen = EventRecorder<String>()
     try await queue.register(Count.self, maxConcurrent: 3) { _, _ async throws in try await never.waitUnlessCancelled()
@@ -115,7 +115,7 @@ extension ZLTaskManagerTests {
   func bug19(on engine: Engine) async throws {
     let shift = Contested()
     var configuration = DurableQueue.Configuration()
-    configuration.maxConcurrentJobs = 1
+    configuration.maxConcurrentOperationCount = 1
     let origin = Date(timeIntervalSince1970: 1_800_000_000)
     configuration.clock = JobClock(ManualClock(), now: { origin.addingTimeInterval(-shift.next()) })
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)

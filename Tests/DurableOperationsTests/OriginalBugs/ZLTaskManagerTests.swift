@@ -6,9 +6,9 @@ import Testing
 
 @testable import DurableOperations
 
-/// What ZLTaskManager does wrong, by the numbers of the list of its bugs, and what happens here. Those that are left out
-/// can not be written down here at all: unguarded flags (14), names (17). Its network that goes while a job runs (6) is in
-/// `NetworkJobTests`.
+/// The bugs of ZLTaskManager, by the numbers of their list, and what happens here. The missing ones
+/// cannot be written down here at all: unguarded flags (14), names (17). Its network that goes away
+/// while a job runs (6) is in `NetworkJobTests`.
 @Suite(.timeLimit(.minutes(30))) struct ZLTaskManagerTests {
   @Test("1: registering starts work, and so does retrying", arguments: Engine.available)
   func bug1(on engine: Engine) async throws {

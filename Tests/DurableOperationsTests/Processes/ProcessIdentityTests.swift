@@ -33,7 +33,7 @@ struct ProcessIdentityTests {
     #expect(identity.liveness() == .dead)
   }
 
-  @Test("A killed process is dead before anybody has fetched its status")
+  @Test("A killed process is dead before its parent has read its status")
   func zombie_isDead() async throws {
     let child = try Child()
     let identity = try child.identity()
@@ -62,7 +62,7 @@ struct ProcessIdentityTests {
     #expect(gone.liveness() == .dead)
   }
 
-  @Test("Of another boot, namespace or host nobody knows, dead or not")
+  @Test("A process of another boot, namespace or host is of unknown liveness")
   func strangers_areUnknown() {
     for isGone in [false, true] {
       var process = own
@@ -96,7 +96,7 @@ struct ProcessIdentityTests {
     }
   }
 
-  @Test("Another user's process is alive, or nobody may know, but never dead")
+  @Test("Another user's process is alive or unknown, but never dead")
   func firstProcess_isNotDead() {
     var first = own
     first.processID = 1

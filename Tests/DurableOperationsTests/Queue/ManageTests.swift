@@ -141,7 +141,7 @@ import Testing
 
   @Test(arguments: Engine.available) func priorityChanged_decidesWhatRunsNext(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
-    configuration.maxConcurrentJobs = 1
+    configuration.maxConcurrentOperationCount = 1
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let seen = EventRecorder<String>()
     try await queue.register(Count.self) { job, _ in BlockOperation { seen.record("\(job.number)") } }
@@ -237,7 +237,8 @@ import Testing
     #expect(throws: TestFailure()) { try queue.export { _ in throw TestFailure() } }
   }
 
-  /// The form that `async` functions get: where they are, and each line when the one before is written.
+  /// The form that `async` functions get: where they are, and each line when the one before is
+  /// written.
   @MainActor @Test(arguments: Engine.available) func exported_byAnAsyncFunction(on engine: Engine) async throws {
     let queue = try DurableQueue(location: engine.location())
     try await queue.enqueue(contentsOf: (0..<1200).map { Count(number: $0) })

@@ -4,7 +4,7 @@ import DurableOperations
 import Foundation
 import Testing
 
-/// Mistakes of the programmer's end the program, with a sentence that says what to do.
+/// Mistakes of the programmer end the program, with a message that says what to do.
 @Suite(.timeLimit(.minutes(30))) struct MisuseTests {
   private func expect(_ result: ExitTest.Result?, says text: String) {
     let error = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
@@ -36,9 +36,9 @@ import Testing
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         var configuration = DurableQueue.Configuration()
-        configuration.maxConcurrentJobs = 0
+        configuration.maxConcurrentOperationCount = 0
         _ = try DurableQueue(location: .memory, configuration: configuration)
-      }, says: "maxConcurrentJobs is 0")
+      }, says: "maxConcurrentOperationCount is 0")
   }
 
   @Test func noLease() async {

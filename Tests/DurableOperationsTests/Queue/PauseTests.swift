@@ -27,7 +27,7 @@ import Testing
       let id: JobID
       do {
         let queue = try DurableQueue.patient(file)
-        // A kind that nobody has registered yet.
+        // A kind that is not registered yet.
         try await queue.pause(kind: "count")
         id = try await queue.enqueue(Count(number: 1))
       }

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: Engine.available) func interval_isEnqueuedAtEachOfItsTimes(on engine: Engine) async throws {
-    let harness = try Harness(engine.location()) { $0.maxConcurrentJobs = 1 }
+    let harness = try Harness(engine.location()) { $0.maxConcurrentOperationCount = 1 }
     let seen = try runner(harness)
     harness.queue.start()
     try await harness.queue.schedule(
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: Engine.available) func cron_isEnqueuedAtEachOfItsTimes(on engine: Engine) async throws {
-    let harness = try Harness(engine.location()) { $0.maxConcurrentJobs = 1 }
+    let harness = try Harness(engine.location()) { $0.maxConcurrentOperationCount = 1 }
     let seen = try runner(harness)
     harness.queue.start()
     // The start is 08:00 in Greenwich.
@@ -172,7 +172,7 @@ import Testing
       await harness.clock.waitForSleeper()
       harness.clock.advance(by: .seconds(61))
       await told.wait(forCount: 1)
-      // Nobody may write any more.
+      // No process may write from here on.
       let other = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
       try other.execute("BEGIN IMMEDIATE")
       for _ in 0..<20 {

@@ -46,7 +46,7 @@ import Testing
   {
     let harness = try Harness(engine.location()) {
       $0.pollInterval = nil
-      $0.maxConcurrentJobs = 4
+      $0.maxConcurrentOperationCount = 4
     }
     let queue = harness.queue, began = EventRecorder<Int>(), released = Gate()
     try await queue.register(Count.self) { job, _ async throws in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct TransactionTests {
   /// DUR-20: would not compile without a warning.
-  @Test func result_thatNobodyWants_isNoWarning() throws {
+  @Test func result_discarded_isNoWarning() throws {
     let queue = try DurableQueue(location: .memory)
     try queue.transaction { try $0.execute("CREATE TABLE mine (a)") }
   }

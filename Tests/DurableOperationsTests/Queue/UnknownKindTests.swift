@@ -5,7 +5,7 @@ import Testing
 @testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(30))) struct UnknownKindTests {
-  @Test(arguments: Engine.available) func left_untilSomebodyRegistersIt(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func left_untilItsKindIsRegistered(on engine: Engine) async throws {
     let harness = try Harness(engine.location())
     let events = harness.queue.events()
     let id = try await harness.queue.enqueue(Send(text: "x"))

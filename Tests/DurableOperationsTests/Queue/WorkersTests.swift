@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// What a queue tells of the processes that run its jobs.
+/// What a queue reports about the processes that run its jobs.
 @Suite(.timeLimit(.minutes(30))) struct WorkersTests {
   @Test(arguments: Engine.available) func queueWithoutWork_hasNoWorkers(on engine: Engine) async throws {
     let queue = try DurableQueue(location: engine.location())
@@ -48,7 +48,7 @@ import Testing
 
   private func blockingWorkers(of queue: DurableQueue) throws -> [JobWorker] { try queue.workers() }
 
-  /// As processes of other machines, and of ones that were killed, have left them.
+  /// The rows that processes of other machines, and killed ones, have left.
   @Test(arguments: Engine.available) func workersOfOthers_areToldWithWhatIsKnownOfThem(on engine: Engine) async throws {
     let location = try engine.location()
     let harness = try Harness(location)

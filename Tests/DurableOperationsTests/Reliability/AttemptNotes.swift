@@ -1,6 +1,7 @@
 import Foundation
 
-/// What several processes have noted in one file, in the order in which they did it: see `AttemptLog` of the program.
+/// What several processes have noted in one file, in the order in which they did it: see
+/// `AttemptLog` of the program.
 struct AttemptNotes {
   struct Note: Hashable {
     /// `E` stored, `S` an attempt starts, `F` it has finished, `D` it was acknowledged.
@@ -31,8 +32,8 @@ struct AttemptNotes {
     }
   }
 
-  /// Attempts that started while another attempt at the same job went on: its process has noted something later, so it was
-  /// alive.
+  /// Attempts that started while another attempt at the same job went on: its process has noted
+  /// something later, so it was alive.
   func startsWhileRunning() -> [Note] {
     var lastNote: [String: Int] = [:]
     for (index, note) in notes.enumerated() { lastNote[note.run] = index }

@@ -264,7 +264,7 @@ import Testing
     }
   }
 
-  @Test("A lease that is shorter than the time between two looks is prolonged in time")
+  @Test("A lease that is shorter than the poll interval is renewed in time")
   func shortLease_isProlonged() async throws {
     try await withDatabaseFile { file in
       let setting = Setting()

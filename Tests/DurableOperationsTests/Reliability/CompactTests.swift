@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// A file becomes smaller when it is told to, and nothing is lost by it.
+/// A file shrinks on request, and nothing is lost.
 @Suite(.timeLimit(.minutes(30))) struct CompactTests {
   private func size(_ file: URL) -> Int {
     ["", "-wal"].reduce(0) { sum, end in

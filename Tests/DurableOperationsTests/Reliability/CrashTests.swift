@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct CrashTests {
   @Test("One job that traps among 1,000, eight at once: 999 are done, it is dead")
-  func trappingJob_takesNobodyAlong() async throws {
+  func trappingJob_harmsNoOtherJob() async throws {
     try await withDatabaseFile { file in
       let log = file.deletingLastPathComponent().appending(path: "attempts.log")
       let arguments = ["log=\(log.path)", "concurrent=8", "crashes=3", "durability=normal"]

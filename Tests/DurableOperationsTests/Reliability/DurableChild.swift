@@ -5,7 +5,8 @@ import TestSupport
 
 @testable import DurableOperations
 
-/// The program with a queue, as a process of its own, which is told what to do by lines, and tells what it did.
+/// The program with a queue, as a separate process that reads commands from lines, and prints what
+/// it did.
 ///
 /// Not Foundation's `Process`: hundreds of them are started and killed at once here.
 final class DurableChild: Sendable {
@@ -27,7 +28,8 @@ final class DurableChild: Sendable {
     try self.init(file, arguments: arguments)
   }
 
-  /// - Parameter wrapper: what starts the program, with its path and arguments behind; nothing for itself.
+  /// - Parameter wrapper: what starts the program, with its path and arguments behind; nothing for
+  ///   itself.
   convenience init(_ file: URL, arguments: [String], wrapper: [String] = []) throws {
     try self.init(arguments: ["file=\(file.path)"] + arguments, wrapper: wrapper)
   }
@@ -151,7 +153,8 @@ final class DurableChild: Sendable {
 
   func signal(_ number: Int32) { kill(processID, number) }
 
-  /// Has it stand still where it has nothing of the file locked: otherwise nobody else could go on either.
+  /// Stops it at a moment when it has no lock on the file: otherwise no other process could go on
+  /// either.
   func standStill(outsideOfTransactionsOf file: URL) async throws {
     let inspection = try Inspection(file, busyTimeout: .zero)
     while true {
@@ -181,8 +184,8 @@ final class DurableChild: Sendable {
     #endif
   }
 
-  /// Waits until it has ended, and all that it printed was read. Returns the signal that ended it, or its status as a
-  /// negative number.
+  /// Waits until it has ended, and all that it printed was read. Returns the signal that ended it,
+  /// or its status as a negative number.
   @discardableResult
   func end() async -> Int32 {
     await hasEnded.wait()
@@ -196,7 +199,7 @@ final class DurableChild: Sendable {
     return await end()
   }
 
-  /// Has it end by itself.
+  /// Makes it end by itself.
   func exit() async {
     tell("exit")
     await end()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// A disk, a file, or another program that does not do what the queue needs.
+/// A disk, a file, or another program that fails the queue.
 @Suite(.timeLimit(.minutes(30))) struct FaultTests {
   #if os(macOS) || os(Linux)
   @Test("A file that may not grow: a typed error, nothing is lost, and all goes on when there is room")
@@ -215,7 +215,7 @@ import Testing
       let queue = try DurableQueue.patient(file)
       try await queue.enqueue(contentsOf: (1...jobs).map { Count(number: $0) })
     }
-    // The connections are closed when nobody uses the queue any more; then the log goes.
+    // The last user of the queue closes the connections; then the log is removed.
     await until(Self.names(beside: file) == [file.lastPathComponent])
   }
 

@@ -71,7 +71,8 @@ struct FullDiskTests {
 }
 
 private enum SmallDisk {
-  /// Mounts a small disk at the first argument, runs the second there, and becomes the program that the others say.
+  /// Mounts a small disk at the first argument, runs the second there, and becomes the program that
+  /// the others say.
   private static let script = """
     exec unshare --map-root-user --mount sh -c \
       'mount -t tmpfs -o size=4m none "$1" && eval "$2" && shift 2 && exec "$@"' sh "$@"

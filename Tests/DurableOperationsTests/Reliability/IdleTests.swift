@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// DUR-13: what a queue does that has nothing to do.
+/// DUR-13: the work of an idle queue.
 @Suite(.timeLimit(.minutes(30))) struct IdleTests {
   @Test func idleQueue_writesNothing() async throws {
     try await withDatabaseFile { file in
@@ -34,7 +34,7 @@ import Testing
   }
 
   #if os(macOS) || os(Linux)
-  /// Also if somebody listens to its events, and would be told of kinds that nobody knows.
+  /// Also if the program reads its events, which would report unknown kinds.
   @Test(.needsPostgres) func idleQueue_onAServer_asksOnceALook() async throws {
     let schema = try await TestSchema(), proxy = try PostgresProxy(to: schema.server.port), clock = ManualClock()
     var options = schema.options(), configuration = DurableQueue.Configuration()

@@ -93,7 +93,7 @@ private final class KillRound: Sendable {
       ])
   }
 
-  /// Has one process after the other killed, as long as there are kills left.
+  /// Kills one process after the other, until no kills are left.
   func killAgainAndAgain(_ kills: Int) async {
     while let number = next(kills) {
       do {
@@ -132,7 +132,8 @@ private final class KillRound: Sendable {
     noteDone(look.ids(in: .done), number)
   }
 
-  /// Whoever did it had noted its start before. So a start that is noted after this is one too many.
+  /// The process that ran the job had noted its start before. So a start that is noted after this
+  /// is one too many.
   private func noteDone(_ done: Set<Int64>, _ number: Int) {
     let new = noted.withLock { noted in
       defer { noted.formUnion(done) }
@@ -142,7 +143,7 @@ private final class KillRound: Sendable {
     let descriptor = open(log.path, O_WRONLY | O_APPEND)
     defer { close(descriptor) }
     if descriptor >= 0, write(descriptor, lines, lines.count) != lines.count {
-      fail(number, "the log can not be written")
+      fail(number, "the log cannot be written")
     }
   }
 

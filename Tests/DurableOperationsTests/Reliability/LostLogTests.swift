@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// DUR-3: what was stored last is in the log alone. If that is lost, somebody is told.
+/// DUR-3: the last writes are only in the log. If the log is lost, the queue reports that.
 @Suite(.timeLimit(.minutes(30))) struct LostLogTests {
   /// Opens a file, and returns what was reported of it.
   private func opened(_ file: URL) throws -> (queue: DurableQueue, reported: [String]) {

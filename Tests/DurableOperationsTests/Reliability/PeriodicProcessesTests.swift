@@ -28,7 +28,8 @@ import Testing
     func end() { close(file) }
   }
 
-  /// A jump of years begins the periodic job anew, so which times there have to be is known only without them.
+  /// A jump of years begins the periodic job anew, so which times there have to be is known only
+  /// without them.
   @Test(
     "Clocks that are set, locks that are held and processes that stand still: each time is enqueued once, and none is left out",
     arguments: [true, false])
@@ -59,7 +60,7 @@ import Testing
         case 1 where jumpsOverYears && step % 7 == 0:
           // The many times in between are not all caught up with: that would be millions.
           await children[0].tell("unschedule", until: "did unschedule")
-          // Never to where it was before: a time long ago, which nobody remembers, would come again.
+          // Never to an earlier date: a forgotten time from long ago would come again.
           jumps += 1
           shift = (Bool.random(using: &generator) ? 10 : -10) * year + jumps * 86_400
           date.set(shift)
@@ -78,7 +79,8 @@ import Testing
           Fault.lasts(1...150, using: &generator)
           child.signal(SIGCONT)
         default:
-          // Until something happens. What was before the date was set back does not happen again, so it has to go on.
+          // Until something happens. What was before the date was set back does not happen again,
+          // so it has to go on.
           let before = try enqueued()
           while try enqueued() == before {
             shift += 0.5
@@ -95,7 +97,8 @@ import Testing
         """)
       #expect(twice.isEmpty, "\(twice.prefix(5).map(\.values))")
       if !jumpsOverYears {
-        // A time that the clock has not come to again may still be missing; so it comes to all of them.
+        // A time that the clock has not come to again may still be missing; so it comes to all of
+        // them.
         let caughtUp = "occurrence IS NOT NULL AND CAST(payload AS TEXT) NOT LIKE '%latest%'"
         func lastTime() throws -> Int64 {
           try inspection.numbers("SELECT coalesce(max(occurrence), 0) FROM durable_jobs WHERE \(caughtUp)")[0]

@@ -41,7 +41,7 @@ import Testing
         #expect(databaseErrorCode(change) == .readOnly, "\(number)")
       }
       await #expect { try await queue.enqueue(Count(number: 2)) } throws: {
-        ($0 as? DatabaseError)?.code == .readOnly && "\($0)".contains("opened to be read only")
+        ($0 as? DatabaseError)?.code == .readOnly && "\($0)".contains("opened for reading only")
       }
       #expect(try Data(contentsOf: file) == before)
       #expect(try names(beside: file) == [file.lastPathComponent])
@@ -102,7 +102,7 @@ import Testing
   }
 
   /// As `VACUUM INTO` makes a copy.
-  @Test func copyWithoutALog_isRead_andKeepsNobodyFromWriting() async throws {
+  @Test func copyWithoutALog_isRead_andBlocksNoWriter() async throws {
     try await withDatabaseFile { file in
       let id = try await makeQuiet(file)
       let copy = file.deletingLastPathComponent().appendingPathComponent("copy.sqlite")

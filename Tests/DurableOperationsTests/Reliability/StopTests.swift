@@ -71,7 +71,7 @@ import Testing
     }
     await until(harness.queue.core.withLock({ $0.state.phase }) == .stopping)
     harness.queue.start()
-    // It runs jobs again, and whoever stopped it still waits.
+    // It runs jobs again, and the stop still waits.
     try await harness.queue.enqueue(Count(number: 2))
     await started.wait(for: 2)
     #expect(!stopped.isOpen)
@@ -80,7 +80,7 @@ import Testing
     await harness.queue.stop()
   }
 
-  /// A queue that executes a job which takes no notice of its cancel.
+  /// A queue that executes a job which ignores its cancellation.
   private func executing(on engine: Engine) async throws -> (Harness, NeverFinishingOperation<Void>) {
     let harness = try Harness(engine.location())
     let operation = NeverFinishingOperation<Void>(holdsOn: true)

@@ -181,7 +181,8 @@ import Testing
       queue.start()
       let count = 300
       try await queue.enqueue(contentsOf: (0..<count).map { Count(number: $0) })
-      // As long as nothing runs in between, it is given more time: how much that takes is the machine's.
+      // As long as nothing runs in between, it is given more time: how much that takes is the
+      // machine's.
       var (pause, before) = (50, 0)
       while Set(runs.events).count < count, !Task.isCancelled {
         await queue.suspend()
@@ -288,7 +289,7 @@ import Testing
   }
 
   /// APL-6
-  @Test func leaseOfAProcessThatNobodyCanAsk_runsOut_isNoCrash() throws {
+  @Test func leaseOfAnUnreachableProcess_runsOut_isNoCrash() throws {
     let reported = EventRecorder<JobError?>()
     let harness = try StoreHarness { reported.record($0.error as? JobError) }
     let id = try harness.enqueue()

@@ -111,7 +111,7 @@ import Testing
   }
   #endif
 
-  @Test(arguments: Engine.available) func jobThatDied_isToldOf_thoughNobodyListens(on engine: Engine) async throws {
+  @Test(arguments: Engine.available) func jobThatDied_isReported_thoughNoStreamIsRead(on engine: Engine) async throws {
     let told = EventRecorder<String>()
     let harness = try Harness(engine.location()) { $0.logHandler = { told.record($0.description) } }
     try await harness.queue.register(Count.self) { _, _ async throws in throw TestFailure() }

@@ -6,7 +6,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// What an attempt is given besides the job, and gives back besides success: keys, further jobs, progress, wrapped errors.
+/// What an attempt receives besides the job, and returns besides success: keys, further jobs,
+/// progress, wrapped errors.
 @Suite(.timeLimit(.minutes(30))) struct ContextTests {
   @Test(arguments: Engine.available) func idempotencyKey_isThatOfTheJobInEachAttempt_andOfNoOther(on engine: Engine)
     async throws

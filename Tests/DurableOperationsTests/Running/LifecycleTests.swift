@@ -138,7 +138,8 @@ import Testing
       let other = try DurableQueue(location: .file(file), configuration: configuration)
       let rescues = other.events()
       other.start()
-      // The machine may have slept, and this process have woken first: not before a third of the lease.
+      // The machine may have slept, and this process have woken first: not before a third of the
+      // lease.
       let looking = Task {
         while !Task.isCancelled {
           await clock.waitForSleeper()
@@ -150,7 +151,7 @@ import Testing
       looking.cancel()
       #expect(clock.now.offset >= .seconds(20))
       await other.stop()
-      let next = try await harness.queue.enqueue(Send(text: "claimed by nobody's worker"))
+      let next = try await harness.queue.enqueue(Send(text: "claimed by no worker"))
       await harness.wait(for: .done, of: id)
       await harness.wait(for: .done, of: next)
       // The process is there, so the job has not ended it.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// Processes that share a server do not all look at it at the same moments.
+/// Processes that share a server do not all look at it at the same time.
 struct LookSpreadTests {
   @Test(arguments: [(0, 8), (0.5, 10), (1, 12)] as [(Double, Int)])
   func pause_isAFifthLessOrMore(_ place: Double, _ seconds: Int) {

@@ -5,7 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Random jobs, failures, cancels, pauses and prerequisites; what has become of each is what a simple model says.
+/// Random jobs, failures, cancels, pauses and prerequisites; the end of each job matches a simple
+/// model.
 @Suite(.timeLimit(.minutes(30))) struct RandomTests {
   private enum Plan: Int, CaseIterable { case succeed, failOnce, failAlways, failForGood, snooze, fail2Hold }
 
@@ -14,7 +15,7 @@ import Testing
   {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     var configuration = DurableQueue.Configuration()
-    configuration.maxConcurrentJobs = Int.random(in: 1...6, using: &random)
+    configuration.maxConcurrentOperationCount = Int.random(in: 1...6, using: &random)
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let snoozed = Locked<Set<Int>>([]), runs = Locked<[Int: Int]>([:])
     try await queue.register(Count.self, maxConcurrent: Bool.random(using: &random) ? 2 : nil) {

@@ -145,7 +145,7 @@ import Testing
 
   @Test(arguments: Engine.available) func priorities_runInTheirOrder(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
-    configuration.maxConcurrentJobs = 1
+    configuration.maxConcurrentOperationCount = 1
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let seen = EventRecorder<Int>()
     try await queue.register(Count.self) { job, _ in BlockOperation { seen.record(job.number) } }
@@ -161,7 +161,7 @@ import Testing
 
   @Test(arguments: Engine.available) func kindWithALimit_neverRunsMoreAtOnce(on engine: Engine) async throws {
     var configuration = DurableQueue.Configuration()
-    configuration.maxConcurrentJobs = 8
+    configuration.maxConcurrentOperationCount = 8
     let queue = try DurableQueue(location: engine.location(), configuration: configuration)
     let running = Peak()
     try await queue.register(Count.self, maxConcurrent: 2) { _, _ async throws in
@@ -192,7 +192,7 @@ import Testing
     let id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
     try await harness.queue.waitUntilIdle()
     #expect(try await harness.queue.job(id)?.state == .dead)
-    #expect(try await harness.queue.job(id)?.lastError?.contains("cancelled by somebody else") == true)
+    #expect(try await harness.queue.job(id)?.lastError?.contains("cancelled by another part of the program") == true)
     await harness.queue.stop()
   }
 

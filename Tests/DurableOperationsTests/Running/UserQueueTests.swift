@@ -6,7 +6,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// DUR-2: jobs whose operations run in a queue of the user's are claimed when it has a slot for them.
+/// DUR-2: jobs whose operations run in a queue of the user are claimed when that queue has a slot
+/// for them.
 @Suite(.timeLimit(.minutes(30))) struct UserQueueTests {
   private func harness(_ queue: OperationQueue, _ location: DurableQueue.Location) throws -> Harness {
     try Harness(location) { $0.operationQueue = queue }
@@ -131,7 +132,8 @@ import Testing
     let operations = SuspendedBehindTheBack(looks: looks)
     let harness = try Harness(engine.location(listens: false)) {
       $0.operationQueue = operations
-      // Otherwise there would be a further round, with a look of its own, when it says that there is a network.
+      // Otherwise there would be a further round, with a look of its own, when it says that there
+      // is a network.
       $0.networkMonitor = ManualReachabilityMonitor(isReachable: false)
     }
     try await harness.queue.register(Count.self) { _, _ in
@@ -323,7 +325,7 @@ import Testing
   /// Whatever comes in whatever order: no more jobs than places, and in the end no place is held.
   @Test(arguments: 0..<20) func anyOrderOfEvents_claimsNoMoreThanThereArePlaces(seed: Int) throws {
     var generator = SeededRandomNumberGenerator(seed: UInt64(seed))
-    var state = RunnerState(maxConcurrentJobs: 3, usesPlaces: true)
+    var state = RunnerState(maxConcurrentOperationCount: 3, usesPlaces: true)
     state.register(kind: 1, limit: .max)
     var due = 0, running = 0, asked: [Int] = [], held = 0
     var round: RunnerState.Round?
@@ -404,7 +406,8 @@ import Testing
   }
 }
 
-/// A queue that is suspended in the moment in which a durable queue with a place in it has looked whether it is.
+/// A queue that is suspended right after a durable queue with a place in it has checked whether it
+/// is.
 private final class SuspendedBehindTheBack: OperationQueue, @unchecked Sendable {  // what is its own is behind a lock
   /// So often the durable queue is told that it is not suspended.
   let looksLeft: LockBox<Int>

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Compares with a walk from minute to minute, and from day to day, which knows nothing of how the expression searches.
+/// Compares with a walk from minute to minute, and from day to day, which knows nothing of how the
+/// expression searches.
 @Suite("Random cron expressions", .timeLimit(.minutes(30)))
 struct CronRandomTests {
   @Test(

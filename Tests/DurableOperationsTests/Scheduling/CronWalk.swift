@@ -64,7 +64,8 @@ struct Walk {
     self.timeZone = timeZone
   }
 
-  /// An instant, of the years from 2008 to 2026, at which the clock of a zone is changed; to the minute.
+  /// An instant, of the years from 2008 to 2026, at which the clock of a zone is changed; to the
+  /// minute.
   static func someChange(of timeZone: TimeZone, _ random: inout SeededRandomNumberGenerator) -> Int? {
     func offset(_ instant: Int) -> Int { timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant))) }
     var changes: [Int] = []
@@ -77,7 +78,8 @@ struct Walk {
 
   func times(after start: Int, through end: Int) -> [Int] {
     var found: [Int] = []
-    // The latest time that the clock has shown; what it shows again, or skips, is told by that. Begun early enough.
+    // The latest time that the clock has shown; what it shows again, or skips, is told by that.
+    // Begun early enough.
     var shown = Int.min
     for instant in stride(from: (start / 60 - 26 * 60) * 60, through: end, by: 60) {
       let time = instant + timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant)))

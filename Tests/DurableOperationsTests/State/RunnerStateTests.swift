@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct RunnerStateTests {
   private func state(_ kinds: [Int64: Int] = [1: .max], width: Int = 4) -> Runner {
-    var state = RunnerState(maxConcurrentJobs: width)
+    var state = RunnerState(maxConcurrentOperationCount: width)
     for (kind, limit) in kinds { state.register(kind: kind, limit: limit) }
     return Runner(state)
   }
@@ -98,7 +98,7 @@ import Testing
     state.workMayHaveCome()
     state.roundSucceeded(round, claim: Claim(waitsToRunAlone: true), hasFreed: false, worker: 7)
     #expect(state.nextRound() != nil)
-    // Unless somebody does something, it waits.
+    // It waits until something changes.
     state.roundSucceeded(round, claim: Claim(waitsToRunAlone: true), hasFreed: false, worker: 7)
     #expect(state.nextRound() == nil)
   }
@@ -219,13 +219,13 @@ import Testing
     round = try #require(state.nextRound())
     state.roundSucceeded(round, claim: Claim(waitsToRunAlone: true), hasFreed: false, worker: 7)
     #expect(state.nextRound() == nil)
-    // It was cancelled, or another process has it: nobody knows before the next claim.
+    // It was cancelled, or another process has it: only the next claim tells.
     state.workMayHaveCome()
     #expect(state.nextRound()?.claimable?.map(\.kind) == [1])
   }
 }
 
-/// A state that expectations can call: they can not change a value.
+/// A state that expectations can call: they cannot change a value.
 private final class Runner {
   private var state: RunnerState
 

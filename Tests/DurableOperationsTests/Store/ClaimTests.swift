@@ -166,7 +166,8 @@ import Testing
     #expect(try harness.end(id, .done))
   }
 
-  /// A process that was thought to be lost got its job again, and both attempts end before the next round.
+  /// A process that was taken for lost got its job again, and both attempts end before the next
+  /// round.
   @Test(arguments: Engine.available, [(true, true), (true, false), (false, true), (false, false)])
   func twoAttemptsOfOneJob_endInOneRound_theLastOneCounts(
     on engine: Engine, _ areDone: (first: Bool, last: Bool)

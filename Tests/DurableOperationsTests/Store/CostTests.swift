@@ -3,7 +3,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// What is asked of the database costs the same, however much is stored that it is not about.
+/// A question to the database costs the same, however much unrelated data is stored.
 @Suite(.timeLimit(.minutes(30))) struct CostTests {
   // MARK: - Claims
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// DUR-18: how many jobs there are is kept, and right whatever is done.
+/// DUR-18: the database keeps the numbers of jobs, and they are right after every change.
 @Suite(.timeLimit(.minutes(30))) struct CountTests {
   // MARK: - Time
 
@@ -61,7 +61,7 @@ import Testing
         #expect(try await queue.counts()["a"]?.states == [.waiting: round])
         #expect(try stored())
       }
-      // It cannot be there any more when the machine was started again.
+      // It can no longer be there after a restart of the machine.
       let inspection = try Inspection(file)
       try inspection.connection.execute("DELETE FROM durable_counts")
       try queue.core.database.withSQLite { try $0.recountAfterUpgrade(in: "another start") }

@@ -5,8 +5,9 @@ import Testing
 
 @testable import DurableOperations
 
-/// The life of a job as a value, and what each store does against it: what can happen to a stored job, in every state. That it is
-/// replaced where it is, or given prerequisites, is for the tests of these.
+/// The life of a job as a value, and what each store does against it: what can happen to a stored
+/// job, in every state. That it is replaced where it is, or given prerequisites, is for the tests
+/// of these.
 @Suite(.timeLimit(.minutes(30))) struct JobTransitionTests {
   private static let now: Int64 = 1_800_000_000_000
   private static let worker: Int64 = 7

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// What is done to many jobs, when others change them in between.
+/// Changes of many jobs, while other processes change them in between.
 @Suite(.timeLimit(.minutes(30))) struct ManyTests {
   private let states: Set<JobState> = [.waiting, .scheduled, .blocked, .held]
 

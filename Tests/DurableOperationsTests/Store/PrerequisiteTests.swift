@@ -222,7 +222,8 @@ import Testing
       let graph = (0..<count).map { _ in
         (0..<Int.random(in: 0...2, using: &generator)).map { _ in Int.random(in: 0..<count, using: &generator) }
       }
-      // What has no prerequisites left is taken away until nothing changes: what stays are circles and what follows them.
+      // What has no prerequisites left is taken away until nothing changes: what stays are circles
+      // and what follows them.
       var left = Set(graph.indices)
       while let next = left.first(where: { job in graph[job].allSatisfy { !left.contains($0) } }) { left.remove(next) }
       let circle = JobRequest.circle(in: graph)

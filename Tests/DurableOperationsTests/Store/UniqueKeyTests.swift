@@ -141,7 +141,7 @@ import Testing
     #expect(try harness.claimed() == [new])
     try harness.end(new, .done)
     #expect(try harness.state(dependent) == .waiting)
-    // Whoever retries it wants it all the same.
+    // A retry wants it all the same.
     try harness.session { try $0.retry(old) }
     #expect(try harness.claimed() == [old])
     try harness.end(old, .again(after: .zero, isCharged: true, error: "no network"))

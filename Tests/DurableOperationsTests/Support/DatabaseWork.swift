@@ -3,8 +3,8 @@ import CompositeOperationsSQLite
 @testable import DurableOperations
 
 extension StoreHarness {
-  /// How much the database does: the instructions of its machine, some ten for each row that it looks at, some hundred
-  /// for one that it changes. The same each time, unlike the time it takes.
+  /// How much the database does: the instructions of its machine, some ten for each row that it
+  /// looks at, some hundred for one that it changes. The same each time, unlike the time it takes.
   func work(_ body: () throws -> Void) rethrows -> Int {
     let counter = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     counter.initialize(to: 0)

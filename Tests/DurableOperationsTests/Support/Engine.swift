@@ -27,7 +27,8 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
 
   /// A place that nothing else uses: in memory, or a schema of the server of this process.
   ///
-  /// - Parameter listens: whether a queue hears of others' jobs. It looks around when it begins to, whenever that is.
+  /// - Parameter listens: whether a queue hears of others' jobs. It looks around when it begins to,
+  ///   whenever that is.
   func location(listens: Bool = true) throws -> DurableQueue.Location {
     switch self {
     case .sqlite: return .memory

@@ -66,7 +66,7 @@ extension DurableQueue {
     return try DurableQueue(location: .file(file), configuration: configuration)
   }
 
-  /// Waits until somebody waits for something that the database is to show.
+  /// Waits until a task waits for the database to show something.
   func hasWaiter() async {
     await until(!core.withLock { $0.waiters.isEmpty })
   }

@@ -4,7 +4,7 @@ import Foundation
 
 @testable import DurableOperations
 
-/// A store whose jobs nobody runs but the test, by way of what a queue asks of any store.
+/// A store whose jobs only the test runs, through the calls that a queue makes to any store.
 final class StoreHarness {
   let engine: Engine
   let access: any StoreAccess
@@ -32,8 +32,8 @@ final class StoreHarness {
     worker = try takeIn()
   }
 
-  /// The date, in milliseconds, which only the test changes. Time goes by until a later one, and the clock is set back to an
-  /// earlier one.
+  /// The date, in milliseconds, which only the test changes. Time goes by until a later one, and
+  /// the clock is set back to an earlier one.
   var now: Int64 {
     get { date.withLock { $0 } }
     set {
@@ -105,7 +105,8 @@ final class StoreHarness {
     return answer.claim
   }
 
-  /// Writes how the attempt of a job that was claimed last has ended. Returns whether it does not execute any more.
+  /// Writes the end of the attempt of the job that was claimed last. Returns whether the job no
+  /// longer executes.
   @discardableResult
   func end(_ id: JobID, _ result: Acknowledgement.Result, keepsDone: Bool = true) throws -> Bool {
     let claim = try number("SELECT claim FROM \(engine.table("jobs")) WHERE id = ?", .integer(id.rawValue)) ?? 0
@@ -120,7 +121,7 @@ final class StoreHarness {
     try end(id, result, keepsDone: keepsDone)
   }
 
-  /// Has this process lost, as another one sees it. Returns whether jobs were taken from it.
+  /// Makes another process take this one for lost. Returns whether jobs were taken from it.
   @discardableResult
   func lose(_ loss: WorkerLoss, maxCrashes: Int? = nil, maxLapses: Int? = nil) throws -> Bool {
     let until = try number("SELECT lease_until FROM \(engine.table("workers")) WHERE id = ?", .integer(worker))

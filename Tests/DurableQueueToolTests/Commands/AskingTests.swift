@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-/// What deletes asks before, if there is somebody to ask.
+/// The question before deleting, on a terminal.
 @Suite(.timeLimit(.minutes(30))) struct AskingTests {
   private func tool(_ arguments: [String], answer: String?) -> (ran: Ran, questions: Int) {
     let ran = Locked(Ran(status: -1)), questions = Locked(0)
@@ -112,7 +112,7 @@ import Testing
 
   // MARK: - The executable
 
-  /// Runs the tool with a terminal that somebody has typed a line on, and returns what stands there then.
+  /// Runs the tool on a terminal with a typed line, and returns the screen.
   private func onATerminal(_ arguments: [String], typed line: String) async throws -> (status: Int32, screen: String) {
     let terminal = try PseudoTerminal()
     let process = Process(), ended = Gate()

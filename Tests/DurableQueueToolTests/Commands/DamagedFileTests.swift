@@ -6,14 +6,14 @@ import Testing
 
 @testable import DurableQueueTool
 
-/// Whatever is in a file, and whatever it is: looking at it says so, and never ends with a trap.
+/// Whatever a file is and contains, reading commands report it, and never trap.
 @Suite(.timeLimit(.minutes(30))) struct DamagedFileTests {
   private static let commands = [
     ["list"], ["list", "--state", "waiting,dead", "--kind", "mail"], ["stats"], ["stats", "--json"], ["periodic"],
     ["periodic", "--json"], ["export"], ["show", "1", "2", "3", "4", "5", "6", "7"],
   ]
 
-  /// Runs all that looks at a file. Returns what those have said that failed.
+  /// Runs all commands that read a file. Returns the errors of those that failed.
   @discardableResult
   private func look(at path: String, _ comment: String = "") -> [String] {
     Self.commands.compactMap { command in
@@ -46,7 +46,7 @@ import Testing
     return sample
   }
 
-  /// The bytes of a file that nobody has open.
+  /// The bytes of a file that no program has open.
   private func bytes(of sample: Sample) async throws -> [UInt8] {
     await until(!FileManager.default.fileExists(atPath: sample.path + "-wal"))
     return try bytes(sample.path)
@@ -54,7 +54,7 @@ import Testing
 
   private func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
 
-  /// Changes some bytes, mostly those that the others of their page hang on.
+  /// Changes some bytes, mostly those on which the rest of their page depends.
   private func damage(_ bytes: inout [UInt8], _ random: inout SeededRandomNumberGenerator) {
     let start = random.chance(50) ? 4096 * random.number(0...bytes.count / 4096 - 1) : 0
     for _ in 0..<random.number(1...8) {
@@ -91,7 +91,7 @@ import Testing
     withExtendedLifetime(queue) {}
   }
 
-  /// SQLite gives rows then whose numbers begin anew: page after page of a list, without an end.
+  /// SQLite then returns rows whose numbers begin anew: page after page of a list, without an end.
   @Test func pageThatSaysMoreRowsThanItHas_isAnErrorAtMost() async throws {
     let sample = try await sample()
     let good = try await bytes(of: sample)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-/// Whatever stands in the tables: what changes jobs, and a queue that runs them, meets an error at most.
+/// Whatever the tables contain, changing commands and running queues meet at most an error.
 @Suite(.timeLimit(.minutes(30))) struct DamagedValuesTests {
   private struct Probe: Job {
     static let kind = "probe"
@@ -24,7 +24,7 @@ import Testing
     ["delete", "--state", "done", "--yes"], ["compact"],
   ]
 
-  /// A file with rows in all tables: one of its jobs is executed by a process that is not heard of.
+  /// A file with rows in all tables: a silent process executes one of its jobs.
   private func sample() async throws -> (sample: Sample, file: Data) {
     let (sample, _) = try await Sample.withJobs()
     try await fill(sample)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// Runs the jobs of a file until one that comes last is done, or the queue says that it can not.
+  /// Runs the jobs of a file until the last one is done, or the queue reports that it cannot.
   private func run(_ file: URL) async throws {
     var configuration = DurableQueue.Configuration()
     configuration.durability = .normal

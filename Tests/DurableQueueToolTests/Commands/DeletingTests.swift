@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-/// What deletes many jobs at once.
+/// Commands that delete many jobs at once.
 @Suite(.timeLimit(.minutes(30))) struct DeletingTests {
   @Test func drain_thatIsNotToldWhich_deletesNothing() async throws {
     let (sample, ids) = try await Sample.withJobs()

@@ -83,7 +83,8 @@ import Testing
   @Test func fileInAnotherJournalMode_needsAttention() async throws {
     let (sample, _) = try await Sample.withJobs()
     await until(!FileManager.default.fileExists(atPath: sample.path + "-wal"))
-    // Byte 18 and 19 of the header say how the file is written and read: 1 without a log, 2 with one.
+    // Byte 18 and 19 of the header say how the file is written and read: 1 without a log, 2 with
+    // one.
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: sample.path))
     try file.seek(toOffset: 18)
     try file.write(contentsOf: Data([1, 1]))

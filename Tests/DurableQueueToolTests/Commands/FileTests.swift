@@ -34,7 +34,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: sample.folder.path).count == 1)
   }
 
-  @Test func databaseOfSomebodyElse_isAnError_andStaysAsItIs() throws {
+  @Test func databaseOfAnotherProgram_isAnError_andStaysAsItIs() throws {
     let sample = try Sample()
     try makeNotes(sample)
     let file = URL(fileURLWithPath: sample.path)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-/// Commands that look at a file leave it as it is, and need the right to read alone.
+/// Commands that only read leave a file as it is, and need only read permission.
 @Suite(.timeLimit(.minutes(30))) struct LookingOnlyTests {
   private static let commands = [
     ["list"], ["list", "--json"], ["show", "3"], ["stats"], ["periodic"], ["export"], ["drain", "--all", "--dry-run"],
@@ -61,8 +61,8 @@ import Testing
     withExtendedLifetime(queue) {}
   }
 
-  /// As a process leaves it that was killed.
-  @Test func fileWithALogThatNobodyHasOpen_isSeenWithIt_andStaysAsItIs() async throws {
+  /// As a killed process leaves it.
+  @Test func unusedFileWithALog_isReadWithIt_andStaysAsItIs() async throws {
     let (sample, _) = try await Sample.withJobs()
     let queue = try sample.queue()
     let id = try await queue.enqueue(Mail(to: "in the log"))
@@ -93,7 +93,7 @@ import Testing
   private static let setpriv = "/usr/bin/setpriv"
 
   /// The superuser may write everywhere, so another user has to look.
-  private func lookAsNobody(_ arguments: [String]) async throws -> (status: Int32, text: String) {
+  private func lookAsAnotherUser(_ arguments: [String]) async throws -> (status: Int32, text: String) {
     let process = Process()
     let output = Pipe(), ended = Gate()
     process.executableURL = URL(fileURLWithPath: Self.setpriv)
@@ -124,13 +124,13 @@ import Testing
     try setMode(0o555, of: sample.folder.path)
     let live = try Snapshot(sample.folder, isLive: true)
     for command in Self.commands {
-      let ran = try await lookAsNobody([executable, command[0], sample.path] + command.dropFirst())
+      let ran = try await lookAsAnotherUser([executable, command[0], sample.path] + command.dropFirst())
       #expect(ran.status == 0, "\(command) \(ran)")
     }
-    #expect(try await lookAsNobody([executable, "export", sample.path]).text.contains("in the log"))
+    #expect(try await lookAsAnotherUser([executable, "export", sample.path]).text.contains("in the log"))
     #expect(try Snapshot(sample.folder, isLive: true) == live)
 
-    // A copy with its log, but not the file that SQLite finds its way in that with.
+    // A copy with its log, but without the index that SQLite reads it by.
     let copy = try Sample()
     for end in ["", "-wal"] {
       try FileManager.default.copyItem(atPath: sample.path + end, toPath: copy.path + end)
@@ -138,7 +138,7 @@ import Testing
     }
     try setMode(0o555, of: copy.folder.path)
     let before = try Snapshot(copy.folder)
-    let refused = try await lookAsNobody([executable, "list", copy.path])
+    let refused = try await lookAsAnotherUser([executable, "list", copy.path])
     #expect(refused.status == 1)
     #expect(refused.text.contains(copy.path + "-shm") && refused.text.contains("Look at a copy"), "\(refused.text)")
     #expect(try Snapshot(copy.folder) == before)
@@ -146,11 +146,11 @@ import Testing
     let quiet = try await quietSample()
     try setMode(0o444, of: quiet.path)
     try setMode(0o555, of: quiet.folder.path)
-    #expect(try await lookAsNobody([executable, "stats", quiet.path]).status == 0)
-    let change = try await lookAsNobody([executable, "hold", quiet.path, "3"])
-    #expect(change.status == 1 && change.text.contains("can not be written to"), "\(change.text)")
+    #expect(try await lookAsAnotherUser([executable, "stats", quiet.path]).status == 0)
+    let change = try await lookAsAnotherUser([executable, "hold", quiet.path, "3"])
+    #expect(change.status == 1 && change.text.contains("cannot be written to"), "\(change.text)")
     try setMode(0o000, of: quiet.path)
-    let secret = try await lookAsNobody([executable, "stats", quiet.path])
+    let secret = try await lookAsAnotherUser([executable, "stats", quiet.path])
     #expect(secret.status == 1 && secret.text.contains("this user may read it"), "\(secret.text)")
     withExtendedLifetime(queue) {}
   }

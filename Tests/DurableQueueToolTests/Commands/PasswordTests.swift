@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-/// A password that a URL says is never shown.
+/// The password of a URL is never shown.
 @Suite(.timeLimit(.minutes(30)), .enabled(if: PostgresServer.isAvailable)) struct PasswordTests {
   private let secrets = [PostgresServer.password, PostgresServer.password.replacing(" ", with: "%20"), "sesame"]
 
@@ -21,7 +21,7 @@ import Testing
     try await queue.enqueue(contentsOf: (0..<8).map { Mail(to: "\($0)") })
     try await queue.schedule(Mail(to: "all"), named: "nightly", .interval(.seconds(3600)))
     let words = Array(verb.exampleWords.dropFirst()) + ["--schema", sample.schema]
-    // Those that come last change nothing any more.
+    // The last arguments have no effect here.
     let forms = [words + ["--json"], words]
     for arguments in forms.map({ [verb.rawValue, sample.guardedURL] + $0 }) {
       let ran = tool(arguments)

@@ -96,7 +96,7 @@ import Testing
     #expect(ran.status == 1)
     #expect(
       ran.errors.hasPrefix(
-        "durable-queue: \(sample.path): The periodic job “often” can not be read (The time zone “Middle/Earth”"),
+        "durable-queue: \(sample.path): The periodic job “often” cannot be read (The time zone “Middle/Earth”"),
       "\(ran.errors)")
     // DUR-14: it hides no other.
     #expect(ran.lines.map { $0.prefix(5) } == ["name ", "night", "some ", "there"])

@@ -42,7 +42,7 @@ import Testing
 
   @Test func script_makesTheTables_forARoleThatMayMakeNone() async throws {
     let server = try await PostgresServer.shared
-    // A name that has to be quoted.
+    // A name that must be quoted.
     let (schema, role) = ("The \"jobs\" \(server.uniqueNumber())", "app \(server.uniqueNumber())")
     try server.query("CREATE ROLE \"\(role)\" LOGIN")
     let ran = tool("schema", "--print", "--schema", schema, "--role", role)

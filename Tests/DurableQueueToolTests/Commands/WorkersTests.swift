@@ -64,7 +64,7 @@ import Testing
     #expect(sample.run("workers").output == "No process runs jobs.\n")
   }
 
-  /// Of other machines, and one that was killed.
+  /// Workers of other machines, and of a killed process.
   @Test(.enabled(if: PostgresServer.isAvailable)) func workersOfOthers_areShownWithWhatIsKnown() async throws {
     let sample = try await ServerSample()
     try sample.server.query(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableQueueTool
 
-/// Which queue a command line is about.
+/// The queue that a command line means.
 @Suite(.timeLimit(.minutes(30))) struct PlaceTests {
   private func place(_ arguments: String..., usual: String? = nil) throws -> QueuePlace? {
     let environment = usual.map { ["DURABLE_QUEUE": $0] } ?? [:]

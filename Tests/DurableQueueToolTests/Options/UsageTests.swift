@@ -18,7 +18,7 @@ import Testing
     ),
     (["list", "-"], "- stands for the place in $DURABLE_QUEUE, and $DURABLE_QUEUE is not set. For example: "),
     (["list", ""], "The place that was given to list is empty."),
-    (["list", "mysql://app@db/shop"], "A place can not begin with mysql://. Give the path of a file, or the URL of a"),
+    (["list", "mysql://app@db/shop"], "A place cannot begin with mysql://. Give the path of a file, or the URL of a"),
     (
       ["list", "host=db dbname=shop"],
       "“host=db dbname=shop” is no file. Give a server as a URL, for example: postgresql:"
@@ -154,7 +154,7 @@ import Testing
 
   @Test(arguments: [Verb.drain, .delete]) func helpOfWhatDeletes_saysThatItIsLost(_ verb: Verb) {
     #expect(tool(verb.rawValue, "--help").output.contains("lost"))
-    #expect(tool(verb.rawValue, "--help").output.contains("can not be brought back"))
+    #expect(tool(verb.rawValue, "--help").output.contains("cannot be brought back"))
   }
 
   @Test func examplesOfTheHelp_areRight() throws {

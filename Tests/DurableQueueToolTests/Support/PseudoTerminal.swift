@@ -1,7 +1,7 @@
 #if os(macOS) || os(Linux)
 import Foundation
 
-// Glibc has them, but its module shows them to nobody.
+// Glibc has them, but its module does not export them.
 @_silgen_name("posix_openpt") private func openTerminal(_ flags: Int32) -> Int32
 @_silgen_name("grantpt") private func grantTerminal(_ master: Int32) -> Int32
 @_silgen_name("unlockpt") private func unlockTerminal(_ master: Int32) -> Int32
@@ -36,7 +36,7 @@ final class PseudoTerminal: Sendable {
     }
   }
 
-  /// All that was written until now, by whoever typed, too.
+  /// Everything written so far, by the program and by the user.
   func screen() -> String {
     var screen: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 4096)

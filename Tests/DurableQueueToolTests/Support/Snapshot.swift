@@ -1,14 +1,14 @@
 import Foundation
 
-/// What is in a folder: to see that nothing of it was changed.
+/// The content of a folder, to check that nothing changed.
 struct Snapshot: Equatable {
   private var contents: [String: Data] = [:]
   private var dates: [String: Date] = [:]
 
   var names: Set<String> { Set(contents.keys) }
 
-  /// - Parameter isLive: whether a program uses the queue in the folder. The file with `-shm` at its end is where those who read
-  ///   say so.
+  /// - Parameter isLive: whether a program uses the queue in the folder. Readers register in the
+  ///   file with `-shm` at its end.
   init(_ folder: URL, isLive: Bool = false) throws {
     // The reserve is none of the files that are looked at.
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasSuffix("-reserve") {

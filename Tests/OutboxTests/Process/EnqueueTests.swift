@@ -18,7 +18,8 @@ import Testing
 
   @Test func fileOfTheLargestSize_isStored_andALargerOneIsTold() async throws {
     let folder = try TemporaryFolder(["letters/a.txt": "a"])
-    // Nothing takes more room as JSON: the characters for three of these bytes are four slashes, which are escaped.
+    // Nothing takes more room as JSON: the characters for three of these bytes are four slashes,
+    // which are escaped.
     let largest = Data(repeating: 0xFF, count: Message.largestContent)
     try largest.write(to: URL(fileURLWithPath: folder.path + "/letters/largest"))
     try (largest + Data([0])).write(to: URL(fileURLWithPath: folder.path + "/letters/larger"))
@@ -49,7 +50,7 @@ import Testing
     let result = try await Program.run("enqueue", "letters", in: folder)
     #expect(result.status == 1)
     #expect(result.lines == ["2 messages stored."])
-    #expect(result.errors.hasPrefix("Outbox: nothing can not be read: "), "\(result.errors)")
+    #expect(result.errors.hasPrefix("Outbox: nothing cannot be read: "), "\(result.errors)")
     #expect(result.errors.count { $0 == "\n" } == 1)
   }
 

@@ -21,7 +21,8 @@ import Testing
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }
 
-  /// Stores the letters, but is killed at some moment before that is done, or soon after. Either all are there, or none.
+  /// Stores the letters, but is killed before that is done, or soon after. Either all are stored,
+  /// or none.
   private func enqueueAndKill(
     _ folder: TemporaryFolder, after delay: Duration, _ place: Place, on engine: Engine
   ) async throws {
@@ -36,7 +37,7 @@ import Testing
     #expect(isStored || isEmpty, "\(status)")
     let again = try await Program.run("enqueue", "letters", at: place, in: folder)
     let (stored, known) = ("40 messages stored.", "0 messages stored, 40 were there already.")
-    // A server goes on for a moment with what a process has sent that is gone: it may have committed after the look.
+    // A server continues with what a killed process has sent: it may have committed after the look.
     let possible = isStored ? [known] : engine == .postgres ? [stored, known] : [stored]
     #expect(again.lines.count == 1 && possible.contains(again.lines.first ?? ""), "\(again) after \(status)")
   }
@@ -49,7 +50,8 @@ import Testing
     var random = SeededRandomNumberGenerator(seed: seed)
     let folder = try TemporaryFolder.withLetters(40)
     let other = try await engine.place("other.sqlite", in: folder)
-    // Kills are spread over what `enqueue` takes here when nobody disturbs it, and over some more of `run`.
+    // Kills are spread over the time that `enqueue` takes here undisturbed, and over some more of
+    // `run`.
     let start = ContinuousClock.now
     let undisturbed = try await Program.run("enqueue", "letters", at: other, in: folder)
     // Not what it takes to be told of its end where many tests run at once.
@@ -65,7 +67,7 @@ import Testing
     for round in 0..<Self.kills {
       let run = try Program(["run", "--server", server.url, "--pace", "0.02"], at: place, in: folder)
       if round % 4 == 2 {
-        // The server too may be killed; it comes back.
+        // The server may be killed, too; it returns.
         let port = server.port
         await server.program.kill(after: time * Double.random(in: 0...3, using: &random))
         _ = try await server.program.result()
@@ -84,7 +86,7 @@ import Testing
     let accepted = arrivals.filter { !$0.isDuplicate }
     #expect(accepted.map(\.name).sorted() == (1...40).map { "\($0).txt" }.sorted())
     #expect(Set(accepted.map(\.id)).count == 40)
-    // What came again has the id and the content of one that was there.
+    // A repeated message has the id and the content of a known one.
     let known = Dictionary(uniqueKeysWithValues: accepted.map { ($0.id, $0.checksum) })
     let duplicates = arrivals.filter(\.isDuplicate)
     for duplicate in duplicates { #expect(known[duplicate.id] == duplicate.checksum) }
@@ -93,7 +95,7 @@ import Testing
       sentence.hasPrefix(
         "The server has 40 messages, each once; \(duplicates.isEmpty ? "none" : "\(duplicates.count)") "))
 
-    // What was acknowledged is never sent again, and never stored anew.
+    // An acknowledged message is never sent again, and never stored anew.
     let again = try await Program.run("run", "--server", server.url, at: place, in: folder)
     #expect(again.lines.prefix(2) == ["Nothing to be sent to \(server.url)", "40 messages: 40 sent."])
     #expect(try self.arrivals(in: folder).count == arrivals.count)
@@ -111,7 +113,7 @@ import Testing
     let server = try await Server(in: folder)
     _ = try await Program.run("enqueue", "letters", at: place, in: folder)
     let arguments = ["run", "--server", server.url, "--pace", "0.05"]
-    // One at a time, so that much is left for the others.
+    // One at a time, so that enough is left for the others.
     let lasting = try Program(arguments + ["--width", "1"], at: place, in: folder)
     for _ in 0..<Self.kills {
       let run = try Program(arguments, at: place, in: folder)
@@ -119,7 +121,7 @@ import Testing
       await run.kill(after: .milliseconds(100) * Double.random(in: 0...1, using: &random))
       _ = try await run.result()
     }
-    // It ends by itself only when nothing is left that a killed process had.
+    // It ends by itself only when no message of a killed process is left.
     let last = try await lasting.result()
     #expect(last.status == 0)
     #expect(last.errors == "")
@@ -128,7 +130,8 @@ import Testing
     let accepted = arrivals.filter { !$0.isDuplicate }
     #expect(accepted.map(\.name).sorted() == (1...120).map { "\($0).txt" }.sorted())
     #expect(Set(accepted.map(\.id)).count == 120)
-    // What came again was under way in a process that was killed: the run that goes on sends nothing twice itself.
+    // Repeated messages were under way in a killed process: the continuing run sends nothing twice
+    // itself.
     let own = last.lines.filter { $0.contains("  sent") }.compactMap { $0.split(separator: " ").first }
     #expect(Set(own).count == own.count, "\(own)")
     _ = try await server.stop()
@@ -156,7 +159,7 @@ import Testing
     #expect(second.status == 0)
     let sentence = try #require(second.lines.first { $0.hasPrefix("#31 digest  goes on after ") })
     let count = try #require(Int(sentence.split(separator: " ")[5]))
-    // One more may have been noted than was told.
+    // One more may be in the checkpoint than was printed.
     #expect(count >= done.count && count <= done.count + 2)
     #expect(Set(second.lines).isDisjoint(with: done))
     #expect(second.lines.count { $0.hasPrefix("#31 digest  read ") } == 30 - count)

@@ -34,7 +34,7 @@ import Testing
     let notes = [
       "1 message is held: durable-queue retry \(place.words) --all-held has it sent too",
       "2 messages are cancelled: durable-queue retry \(place.words) ID… has them sent after all",
-      "1 digest can not be sent before messages that are held",
+      "1 digest cannot be sent before messages that are held",
     ]
     let run = try await Program.run("run", "--server", server.url, at: place, in: folder)
     #expect(run.status == 1)

@@ -75,7 +75,7 @@ import Testing
       #expect(result.status == 0 && result.errors == "", "\(result)")
       expectNoPassword(result)
     }
-    // Nobody listens: they are sent again and again, until it is asked to end.
+    // No server listens: the messages are sent again and again, until the program should end.
     let run = try Program(["run", "--server", "http://127.0.0.1:9"] + options, in: folder)
     await run.wait(forLines: 1, with: "will be sent again")
     run.send(SIGTERM)
@@ -102,7 +102,7 @@ import Testing
     for run in runs {
       let result = try await run.result()
       #expect(result.status == 0 && result.errors == "", "\(result)")
-      // Each ends when all messages are sent, whoever has sent them.
+      // Each ends when all messages are sent, by any process.
       #expect(result.lines.contains("60 messages: 60 sent."))
       sent += result.lines.filter { $0.hasSuffix("  sent") }
     }
@@ -121,7 +121,7 @@ import Testing
       let run = try Program(["run", "--server", server.url("").description, "--width", "2"] + options, in: folder)
       await server.requests.wait(forCount: 2)
       try await postgres.stop()
-      // What is under way ends while nobody can note that.
+      // Running messages end while that cannot be stored.
       gate.open()
       await run.wait(forLines: 2, with: "  sent")
       try await postgres.start()
@@ -142,7 +142,8 @@ import Testing
       server.route("/messages", HTTPAnswer.retryLater(status: 503, after: "3600"))
       let run = try Program(["run", "--server", server.url("").description] + options, in: folder)
       await run.wait(forLines: 2, with: "put off")
-      // Several times: it looks once in a second whether there is more to do, and that is to meet one of them.
+      // Several times: it looks once a second whether there is more to do, and some look must meet
+      // an outage.
       for round in 1...3 {
         try await postgres.stop()
         await run.wait(forComplaints: round)

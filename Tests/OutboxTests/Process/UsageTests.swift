@@ -49,7 +49,7 @@ import Testing
     (["run", "--server", "http://127.0.0.1:9", "--database", "x"], "There is no database x."),
     (["status", "--database", "a.txt"], "a.txt is not a database"),
     (["status", "--database", "empty"], "empty is no database of messages. If it should be one, `enqueue` was killed"),
-    (["serve", "--log", "nowhere/log"], "The log nowhere/log can not be made."),
+    (["serve", "--log", "nowhere/log"], "The log nowhere/log cannot be made."),
   ])
   func whatCanNotBeUsed_isTold(_ arguments: [String], _ problem: String) async throws {
     let folder = try TemporaryFolder(["a.txt": "This is no database, but a text.", "empty": ""])

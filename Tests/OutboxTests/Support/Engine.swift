@@ -19,7 +19,8 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
     }
   }
 
-  /// A place for messages that nothing else uses: a file of a folder, or a schema of the server of this process.
+  /// A place for messages that nothing else uses: a file of a folder, or a schema of the server of
+  /// this process.
   ///
   /// - Parameter file: its name. Without one it is the file that Outbox takes anyway.
   func place(_ file: String? = nil, in folder: TemporaryFolder) async throws -> Place {

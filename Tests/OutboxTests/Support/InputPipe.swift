@@ -1,6 +1,7 @@
 import Foundation
 
-/// A pipe into which nothing is written: its end tells that this process has ended, or does not want to go on.
+/// A pipe into which nothing is written: its end shows that this process has ended, or wants the
+/// other to end.
 ///
 /// As with ``LinePipe``, no other process inherits it.
 final class InputPipe: Sendable {

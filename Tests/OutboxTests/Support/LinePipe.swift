@@ -1,8 +1,9 @@
 import Foundation
 
-/// A pipe that tells each line that is written into it.
+/// A pipe that reports each line that is written into it.
 ///
-/// No other process inherits it: a server that was started meanwhile would keep the end from coming.
+/// No other process inherits it: a server that was started meanwhile would keep the end from
+/// coming.
 struct LinePipe {
   struct Failure: Error {
     let code: Int32
@@ -11,11 +12,12 @@ struct LinePipe {
   /// Where to write. To be closed when the process has it.
   let input: FileHandle
 
-  /// Makes a pipe, with a name: one without is inherited by whoever is started before it can be marked.
+  /// Makes a pipe with a name: a process that starts before a nameless one can be marked would
+  /// inherit it.
   ///
   /// - Parameters:
-  ///   - path: where the name is. There must be nothing yet.
-  ///   - tell: gets each line, and nil at the end. One call at a time.
+  ///   - path: the path of the name. It must not exist yet.
+  ///   - tell: receives each line, and nil at the end. One call at a time.
   init(path: String, _ tell: @escaping @Sendable (String?) -> Void) throws(Failure) {
     guard mkfifo(path, 0o600) == 0 else { throw Failure(code: errno) }
     // Without waiting for a writer, which comes next.

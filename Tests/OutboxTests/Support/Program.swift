@@ -33,7 +33,7 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
     let pipe = "pipe-\(UUID().uuidString)"
     process.executableURL = try BuiltExecutable.url(of: "Outbox")
     input = try InputPipe(path: folder.path + "/input-" + pipe)
-    // When the tests are aborted, what they have started ends too.
+    // When the tests are aborted, the programs that they started end, too.
     let runsOn = ["run", "serve"].contains(arguments.first) && !arguments.contains("--help")
     process.arguments = arguments + (place?.options ?? []) + (runsOn ? ["--until-input-ends"] : [])
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
@@ -70,7 +70,7 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
     }
   }
 
-  /// Waits until it has printed so many lines with a text in them, or has ended.
+  /// Waits until it has printed this many lines with a text in them, or has ended.
   func wait(forLines count: Int, with text: String = "") async {
     await events.wait { events in
       events.last == .end
@@ -81,7 +81,7 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
     }
   }
 
-  /// Waits until it has complained so many times, or has ended.
+  /// Waits until it has printed this many errors, or has ended.
   func wait(forComplaints count: Int) async {
     await complaints.wait { $0.last == .end || $0.count >= count }
   }
@@ -90,7 +90,7 @@ final class Program: @unchecked Sendable {  // `process` is only asked for its n
     Foundation.kill(process.processIdentifier, signal)
   }
 
-  /// Kills it at a time that has nothing to do with what it does, unless it has ended by then.
+  /// Kills it after a time that is independent of its work, unless it has ended by then.
   func kill(after delay: Duration) async {
     let isOver = Gate()
     let (seconds, attoseconds) = delay.components

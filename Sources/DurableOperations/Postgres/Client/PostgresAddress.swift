@@ -2,15 +2,16 @@
 import CompositeOperationsPostgres
 import Foundation
 
-/// What libpq reads in a URL: enough to name the server, and to keep passwords out of messages.
+/// The parts of a URL as libpq reads them: enough to name the server, and to keep passwords out of
+/// messages.
 struct PostgresAddress: Sendable {
   /// For messages, without the role and its password.
   let place: String
-  /// One for each host; a single one without a name is the server of this machine.
+  /// One entry for each host; a single one without a name is the server of this machine.
   let hosts: [Host]
-  /// What must not be shown.
+  /// Texts that messages must not show.
   private let secrets: [String]
-  /// Only where the URL, or the environment, says it.
+  /// Set only if the URL or the environment gives it.
   let connectTimeout: Duration?
 
   struct Host: Equatable, Sendable {
@@ -55,7 +56,7 @@ struct PostgresAddress: Sendable {
       func value(_ list: [String]) -> String? {
         list.indices.contains(index) && !list[index].isEmpty ? list[index] : nil
       }
-      // One port is that of all hosts.
+      // A single port holds for all hosts.
       return Host(name: value(names), address: value(addresses), port: ports.count == 1 ? ports[0] : value(ports))
     }
     let shown = hosts.map { host in
@@ -67,8 +68,8 @@ struct PostgresAddress: Sendable {
       .flatMap { $0 > 0 ? .seconds($0) : nil }
   }
 
-  /// Whether libpq takes a part of a password for a host or a database, which are shown: the user ends at the first @, unless a / comes
-  /// before it.
+  /// Whether libpq takes part of a password for a host or a database, which messages show: the user
+  /// ends at the first @, unless a / comes before it.
   private static func isMisread(_ url: String) -> Bool {
     guard let scheme = url.firstRange(of: "://") else { return false }
     let rest = url[scheme.upperBound...]
@@ -81,12 +82,12 @@ struct PostgresAddress: Sendable {
     return rest[at...].dropFirst().prefix { $0 != "/" && $0 != "?" }.contains("@")
   }
 
-  /// A message without passwords, in one line.
+  /// A message on one line, without passwords.
   func shown(_ message: String) -> String {
     Self.hiding(secrets, in: Self.line(message))
   }
 
-  /// Libpq writes some messages in several lines, and indents all but the first.
+  /// Joins the lines of a message. Libpq indents all but the first.
   private static func line(_ text: String) -> String {
     text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
   }
@@ -95,7 +96,7 @@ struct PostgresAddress: Sendable {
     secrets.reduce(text) { $0.replacing($1, with: "********") }
   }
 
-  /// What libpq could not read it quotes, and that may be the password.
+  /// Removes quotations: libpq quotes what it could not read, which may be the password.
   private static func withoutQuotations(_ text: String) -> String {
     let line = line(text)
     guard let first = line.firstIndex(of: "\""), let last = line.lastIndex(of: "\""), first < last else { return line }

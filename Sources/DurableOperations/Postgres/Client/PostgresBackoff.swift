@@ -1,10 +1,10 @@
 #if os(macOS) || os(Linux)
-/// How long to wait before the next attempt to connect: at most 50 ms, twice as much after each failure, up to 5 s. The whole of it
-/// is left to chance, so that many processes do not come back at once.
+/// The delay before the next attempt to connect: at most 50 ms, doubled after each failure, up to 5
+/// s. The whole delay is random, so that many processes do not return at once.
 struct PostgresBackoff: Sendable {
   private static let first = Duration.milliseconds(50)
   private static let last = Duration.seconds(5)
-  /// At most this long is waited next.
+  /// The maximum of the next delay.
   private(set) var limit = first
 
   mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
@@ -12,7 +12,7 @@ struct PostgresBackoff: Sendable {
     return limit * Double.random(in: 0..<1, using: &generator)
   }
 
-  /// An attempt has succeeded.
+  /// Notes that an attempt has succeeded.
   mutating func reset() { limit = Self.first }
 }
 #endif

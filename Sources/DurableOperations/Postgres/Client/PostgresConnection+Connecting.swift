@@ -3,7 +3,7 @@ import CompositeOperationsPostgres
 import Foundation
 
 extension PostgresConnection {
-  /// Connects, and waits for it on the thread of the caller: looking up names blocks it, whatever comes then.
+  /// Connects, and blocks the thread of the caller: looking up names would block it anyway.
   static func connect(
     _ configuration: PostgresConfiguration, library: PostgresLibrary? = nil,
     environment: [String: String] = ProcessInfo.processInfo.environment
@@ -18,7 +18,8 @@ extension PostgresConnection {
         try connection.prepareSession()
         return connection
       case .silent(let host, let message):
-        // `PQconnectPoll` would wait for this host for ever; those behind it are asked anew.
+        // `PQconnectPoll` would wait for this host for ever; the next attempt starts with the hosts
+        // behind it.
         hosts = hosts.dropFirst(max(host, 0) + 1)
         if !hosts.isEmpty { continue }
         throw PostgresError(.cannotConnect, message: message, place: address.place)
@@ -26,7 +27,7 @@ extension PostgresConnection {
     }
   }
 
-  /// Refuses a server that is too old, and sets what holds for the session.
+  /// Refuses a server that is too old, and sets the settings of the session.
   private func prepareSession() throws(PostgresError) {
     let version = serverVersion
     guard version >= PostgresConfiguration.oldestServer else {
@@ -37,7 +38,7 @@ extension PostgresConnection {
   }
 }
 
-/// One attempt to connect to the first of some hosts that can be reached.
+/// One attempt to connect to the first reachable host of some.
 private struct Attempt {
   enum End {
     case connected(PostgresConnection)
@@ -61,7 +62,7 @@ private struct Attempt {
     self.library = library
     self.hosts = hosts
     timeout = address.connectTimeout ?? configuration.connectTimeout
-    // What stands before the URL gives way to it, what stands behind it does not.
+    // Parameters before the URL give way to it; those after it do not.
     var parameters = configuration.defaults(environment: environment)
     parameters.append(("dbname", configuration.url))
     parameters += PostgresConfiguration.overrides
@@ -83,7 +84,7 @@ private struct Attempt {
     defer { if isOwner { functions.finish(handle) } }
     _ = functions.setNoticeReceiver(handle, composite_operations_postgres_ignore_notice, nil)
     var (deadline, place) = (PostgresDeadline(after: timeout), "")
-    // Writing comes first, whatever the state.
+    // Writing comes first, in any state.
     var next = Int32(2)
     while true {
       if functions.status(handle) == 1 { throw failure(library.errorMessage(handle)) }
@@ -94,7 +95,7 @@ private struct Attempt {
           PostgresConnection(handle, library: library, configuration: configuration, address: address))
       case 1, 2:
         let current = Self.place(handle, functions)
-        // Each host has its time.
+        // Each host has its own time limit.
         if current != place { (deadline, place) = (PostgresDeadline(after: timeout), current) }
         guard deadline.wait(for: next == 1 ? POLLIN : POLLOUT, at: functions.socket(handle)) else {
           return .silent(number(of: handle), "the server did not answer within \(timeout)")
@@ -121,7 +122,7 @@ private struct Attempt {
     return [host, port].map { $0.map { String(cString: $0) } ?? "" }.joined(separator: ":")
   }
 
-  /// Which of the hosts libpq is at.
+  /// The index of the host that libpq is at.
   private func number(of handle: OpaquePointer) -> Int {
     let functions = library.functions
     let host = functions.host(handle).map { String(cString: $0) }

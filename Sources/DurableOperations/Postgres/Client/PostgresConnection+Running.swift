@@ -2,9 +2,9 @@
 import Foundation
 
 extension PostgresConnection {
-  /// Sends a pipeline, and waits for its results on the thread of the caller.
+  /// Sends a pipeline, and blocks the thread of the caller until its results arrive.
   ///
-  /// - Parameter timeout: at most how long; that of the configuration unless given.
+  /// - Parameter timeout: the time limit; by default the configuration's.
   /// - Returns: the results of the statements, in their order.
   @discardableResult
   func run(_ pipeline: PostgresPipeline, timeout: Duration? = nil) throws(PostgresError) -> [PostgresResult] {
@@ -31,9 +31,10 @@ extension PostgresConnection {
     try run(PostgresPipeline(boundary, statement))[0]
   }
 
-  /// Does something in one transaction. What it throws rolls it back.
+  /// Runs a closure in one transaction. An error that it throws rolls the transaction back.
   ///
-  /// - Parameter settings: a statement such as ``PostgresStatement/settingLocally(_:name:)``, to be run first.
+  /// - Parameter settings: a statement such as ``PostgresStatement/settingLocally(_:name:)``, to be
+  ///   run first.
   @discardableResult
   func transaction<R>(
     settings: PostgresStatement? = nil, _ body: (PostgresConnection) throws -> R
@@ -51,7 +52,7 @@ extension PostgresConnection {
     }
   }
 
-  /// Ends a transaction that is open. If that fails the connection is of no use any more.
+  /// Ends an open transaction. If that fails, the connection is unusable.
   func rollBack() { rollBack(until: PostgresDeadline(after: configuration.statementTimeout)) }
 
   private func rollBack(until deadline: PostgresDeadline) {
@@ -70,7 +71,7 @@ extension PostgresConnection {
         exchange.giveUp(after: deadline.duration)
         break
       }
-      // While sending, what is not there is no end: reading finds nothing.
+      // While sending, nothing to read is no end of the connection.
       wait = exchange.advance(isReadable: true)
     }
     guard let end = exchange.end else { preconditionFailure("A pipeline ended without results") }

@@ -2,26 +2,27 @@
 import CompositeOperationsPostgres
 import Foundation
 
-/// A session of a server: the one wrapper around the functions of libpq that send and receive.
+/// A session of a server: the only wrapper around the libpq functions that send and receive.
 ///
-/// One thread at a time uses it: the one that borrowed it from the pool, or the queue of its ``PostgresSocket``.
+/// One thread at a time uses it: the one that borrowed it from the pool, or the queue of its
+/// ``PostgresSocket``.
 final class PostgresConnection: @unchecked Sendable {  // used by one thread at a time, which the pool sees to
   let library: PostgresLibrary
   let handle: OpaquePointer
   let configuration: PostgresConfiguration
   let address: PostgresAddress
-  /// The descriptor, which stays the same once the connection is made.
+  /// The descriptor, which stays the same once the connection is established.
   let descriptor: Int32
   /// The statements that the server has prepared under their names.
   var preparedNames: Set<String> = []
-  /// Whether it must not be used any more: what comes from the server may be the answer to something else.
+  /// Whether the connection is unusable: an answer of the server may belong to another request.
   private(set) var isBroken = false
   private let canceller: PostgresCanceller
   private var isClosed = false
   /// Made by the first pipeline that waits without a thread.
   private var socketIfMade: PostgresSocket?
 
-  /// Takes over a connection that was made.
+  /// Takes over an established connection.
   init(
     _ handle: OpaquePointer, library: PostgresLibrary, configuration: PostgresConfiguration, address: PostgresAddress
   ) {
@@ -38,22 +39,23 @@ final class PostgresConnection: @unchecked Sendable {  // used by one thread at 
     close()
   }
 
-  /// Ends the session. Nothing can be done with it afterwards.
+  /// Ends the session. The connection cannot be used afterwards.
   func close() {
     if isClosed { return }
     isClosed = true
     isBroken = true
     let (library, finish) = (library, UInt(bitPattern: handle))
     let end: @Sendable () -> Void = { library.functions.finish(OpaquePointer(bitPattern: finish)) }
-    // A socket that is watched must not be closed.
+    // A watched socket must not be closed.
     if let socketIfMade { socketIfMade.close(then: end) } else { end() }
     socketIfMade = nil
   }
 
-  /// Says that it must not be used any more.
+  /// Marks the connection as unusable.
   func markBroken() { isBroken = true }
 
-  /// What waits for the server without a thread. From the first use on its queue uses the connection, while it waits.
+  /// Waits for the server without a thread. From its first use, its queue uses the connection while
+  /// it waits.
   var socket: PostgresSocket {
     if let socketIfMade { return socketIfMade }
     let socket = PostgresSocket(self)
@@ -67,7 +69,7 @@ final class PostgresConnection: @unchecked Sendable {  // used by one thread at 
     case idle, active, inTransaction, failed, unknown
   }
 
-  /// What the server said last.
+  /// The state that the server reported last.
   var transactionState: TransactionState {
     TransactionState(rawValue: library.functions.transactionStatus(handle)) ?? .unknown
   }
@@ -85,10 +87,11 @@ final class PostgresConnection: @unchecked Sendable {  // used by one thread at 
     library.functions.parameterStatus(handle, name).map { String(cString: $0) }
   }
 
-  /// Whether it can be used: nothing says that the server has ended the session meanwhile. For one that does nothing.
+  /// Whether the connection can be used: nothing shows that the server has ended the session. For
+  /// an idle connection.
   func isAlive() -> Bool {
-    // What comes to a session that asked nothing is nearly always its end, and of that the last words come first. Otherwise it
-    // is a setting that an administrator has changed, and a new session costs little.
+    // Data on an idle session is nearly always its end, whose last words come first. Otherwise an
+    // administrator has changed a setting, and a new session costs little.
     if !isBroken, transactionState == .idle, !PostgresDeadline.isReadable(descriptor) { return true }
     isBroken = true
     return false
@@ -96,7 +99,7 @@ final class PostgresConnection: @unchecked Sendable {  // used by one thread at 
 
   // MARK: - Errors
 
-  /// Why the connection does not go on.
+  /// Makes the error for a lost connection.
   func lost(_ code: PostgresError.Code, _ message: String? = nil) -> PostgresError {
     isBroken = true
     let text = message ?? library.errorMessage(handle)
@@ -105,12 +108,13 @@ final class PostgresConnection: @unchecked Sendable {  // used by one thread at 
 
   // MARK: - Cancelling
 
-  /// Asks the server to end what it does for this connection. From any thread; it waits until the server has taken notice. What
-  /// runs fails with ``PostgresError/Code/busy``, unless it is over.
+  /// Asks the server to cancel the current work of this connection. From any thread; it waits until
+  /// the server has received the request. Running work fails with ``PostgresError/Code/busy``,
+  /// unless it has ended.
   func interrupt() { canceller.cancel() }
 }
 
-/// The right to cancel what a session does.
+/// Cancels the work of a session.
 private final class PostgresCanceller: Sendable {
   // Libpq allows it from any thread.
   private nonisolated(unsafe) let handle: OpaquePointer?

@@ -2,7 +2,8 @@
 import Foundation
 
 extension PostgresConnectionPool {
-  /// Uses a connection on the thread of the caller, which is blocked until one is free and until the server has answered.
+  /// Uses a connection on the thread of the caller, which is blocked until one is free and until
+  /// the server has answered.
   @discardableResult
   func sync<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
     let connection = try borrowNow()
@@ -20,21 +21,21 @@ extension PostgresConnectionPool {
     }
   }
 
-  /// Uses a connection on a queue of Dispatch, and suspends the task until that is done, also one that is cancelled: what
-  /// it is about may have to be written all the same.
+  /// Uses a connection on a queue of Dispatch, and suspends the task until that is done, even if
+  /// the task is cancelled: the work may have to be written all the same.
   @discardableResult
   func run<R: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> R) async throws -> R {
     try await lend { connection, reply in
       self.working.async {
         let result = Result { try body(connection) }
-        // Before the task goes on: it finds the connection free.
+        // Before the task goes on, so that it finds the connection free.
         self.giveBack(connection)
         reply.give(result)
       }
     }
   }
 
-  /// The same, with another connection in the place of one that breaks meanwhile.
+  /// Does the same, and replaces a connection that breaks meanwhile.
   func runLending<R: Sendable>(_ body: @escaping @Sendable (PostgresLoan) throws -> R) async throws -> R {
     try await lend { connection, reply in
       self.working.async {
@@ -46,7 +47,7 @@ extension PostgresConnectionPool {
     }
   }
 
-  /// Sends one pipeline, and suspends the task until it is answered. No thread waits meanwhile.
+  /// Sends one pipeline, and suspends the task until it is answered. Blocks no thread.
   @discardableResult
   func send(_ pipeline: PostgresPipeline, timeout: Duration? = nil) async throws -> [PostgresResult] {
     let timeout = timeout ?? configuration.statementTimeout
@@ -58,7 +59,7 @@ extension PostgresConnectionPool {
     }
   }
 
-  /// Sends one pipeline, some time soon, of which nobody wants to know what becomes.
+  /// Sends one pipeline soon, and ignores its result.
   func send(_ pipeline: PostgresPipeline) {
     let timeout = configuration.statementTimeout
     borrow { result in
@@ -67,8 +68,8 @@ extension PostgresConnectionPool {
     }
   }
 
-  /// Has something begin as soon as there is a connection: not when the task goes on, for all threads of tasks may be blocked by
-  /// callers of ``sync(_:)`` who wait for this very connection.
+  /// Begins work as soon as there is a connection, and not when the task goes on: all threads for
+  /// tasks may be blocked by callers of ``sync(_:)`` that wait for this very connection.
   private func lend<R: Sendable>(
     _ begin: @escaping @Sendable (PostgresConnection, PostgresReply<R>) -> Void
   ) async throws -> R {
@@ -82,7 +83,7 @@ extension PostgresConnectionPool {
     return try await reply.value()
   }
 
-  /// A connection, as soon as there is one. Blocks the thread of the caller until then.
+  /// Returns a connection as soon as there is one. Blocks the thread of the caller until then.
   func borrowNow() throws -> PostgresConnection { try borrowIdle() ?? borrowBlocking() }
 
   private func borrowBlocking() throws -> PostgresConnection {
@@ -92,7 +93,7 @@ extension PostgresConnectionPool {
   }
 }
 
-/// A connection that is lent, and another one in its place when it breaks. Used by one thread at a time.
+/// A borrowed connection, replaced when it breaks. Used by one thread at a time.
 final class PostgresLoan {
   private let pool: PostgresConnectionPool
   private var lent: PostgresConnection?
@@ -102,8 +103,9 @@ final class PostgresLoan {
     self.pool = pool
   }
 
-  /// One that is in order, as far as is known. Those whose connections break at once must not wait for each other: what is broken
-  /// is given back before another one is asked for.
+  /// Returns a connection that is usable, as far as is known. Loans whose connections break at the
+  /// same time must not wait for each other: a broken connection goes back before the loan asks for
+  /// another one.
   func connection() throws -> PostgresConnection {
     if let lent, !lent.isBroken { return lent }
     end()

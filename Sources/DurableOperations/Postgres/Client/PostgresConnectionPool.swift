@@ -2,10 +2,11 @@
 import CompositeOperations
 import Foundation
 
-/// Connections to one server, which are lent to one at a time. Those who find none free wait in the order in which they came.
+/// A pool of connections to one server. Each has one borrower at a time. Borrowers that find none
+/// free wait in the order of their arrival.
 ///
-/// Connecting, and what `async` code does, happens on queues of Dispatch; no thread waits for a free connection but those of
-/// callers of ``sync(_:)``.
+/// Connecting, and the work of `async` code, happens on queues of Dispatch; only callers of
+/// ``sync(_:)`` block a thread while they wait for a connection.
 final class PostgresConnectionPool: Sendable {
   typealias Connect = @Sendable () -> Result<PostgresConnection, PostgresError>
   typealias Waiter = @Sendable (Result<PostgresConnection, any Error>) -> Void
@@ -16,7 +17,7 @@ final class PostgresConnectionPool: Sendable {
   private let backoff = LockBox(PostgresBackoff())
   private let connect: Connect
   private let connecting = DispatchQueue(label: "DurableOperations.postgres.connecting", qos: .userInitiated)
-  /// Not more than there are connections run on it at once.
+  /// It runs at most as many work items at once as there are connections.
   let working = DispatchQueue(
     label: "DurableOperations.postgres.working", qos: .userInitiated, attributes: .concurrent)
 
@@ -33,7 +34,7 @@ final class PostgresConnectionPool: Sendable {
     close()
   }
 
-  /// Ends all sessions: those in use when they are given back. Those who wait are told.
+  /// Ends all sessions; those in use end when they are returned. Waiting borrowers get an error.
   func close() {
     let (connections, waiters) = state.withLock { $0.close() }
     for connection in connections { connection.close() }
@@ -42,7 +43,7 @@ final class PostgresConnectionPool: Sendable {
 
   // MARK: - Borrowing
 
-  /// Calls `waiter` with a connection, when there is one; at once, on this thread, if one is free.
+  /// Calls `waiter` with a connection once there is one; at once, on this thread, if one is free.
   func borrow(_ waiter: @escaping Waiter) {
     while true {
       switch state.withLock({ $0.ask(waiter) }) {
@@ -60,7 +61,7 @@ final class PostgresConnectionPool: Sendable {
     }
   }
 
-  /// A free connection at once, if there is one. No waiter has to be made for it.
+  /// Returns a free connection, if there is one. This needs no waiter.
   func borrowIdle() -> PostgresConnection? {
     while let connection = state.withLock({ $0.takeIdle() }) {
       if connection.isAlive() { return connection }
@@ -69,9 +70,9 @@ final class PostgresConnectionPool: Sendable {
     return nil
   }
 
-  /// Ends the loan of a connection. One that is not in order is replaced when it is needed.
+  /// Returns a borrowed connection. The pool replaces a broken one when it is needed.
   func giveBack(_ connection: PostgresConnection) {
-    // A transaction that its user left open.
+    // The borrower left a transaction open.
     connection.rollBack()
     guard !connection.isBroken else { return discard(connection) }
     settle(state.withLock { $0.giveBack(connection) }, connection)
@@ -109,12 +110,12 @@ final class PostgresConnectionPool: Sendable {
       backoff.withLock { $0.reset() }
       settle(state.withLock { $0.connected(connection) }, connection)
     case .failure(let error):
-      // In a box: a value without size has no address, which ThreadSanitizer reads all the same.
+      // In a box: a value without size has no address, but ThreadSanitizer reads it all the same.
       var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
       let pause = backoff.withLock { $0.next(using: &generator) }
       let (told, next) = state.withLock { $0.failed(next: .now + pause) }
       if let next { begin(next) }
-      // Whatever the attempt met, there is no connection.
+      // Whatever the reason, there is no connection.
       for waiter in told { waiter(.failure(Self.cannotConnect(error))) }
     }
   }

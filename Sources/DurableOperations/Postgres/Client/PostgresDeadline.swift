@@ -4,12 +4,12 @@ import Foundation
 /// The moment at which waiting for the server ends.
 struct PostgresDeadline {
   let end: ContinuousClock.Instant
-  /// What was waited for at most.
+  /// The whole time limit.
   let duration: Duration
 
   init(after duration: Duration) {
     self.duration = duration
-    // Beyond a day is as good as never, and cannot overflow.
+    // More than a day is as good as never, and cannot overflow.
     end = .now + min(duration, .seconds(86_400))
   }
 
@@ -17,27 +17,28 @@ struct PostgresDeadline {
 
   var hasPassed: Bool { left <= .zero }
 
-  /// What is left, for `poll`: rounded up, so that it does not return before the deadline.
+  /// The remaining time for `poll`, rounded up, so that it does not return before the deadline.
   var milliseconds: Int32 {
     let (seconds, attoseconds) = max(left, .zero).components
     return Int32(clamping: seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
   }
 
-  /// Waits on the thread of the caller until a socket is ready. Returns false when the deadline has passed before.
+  /// Blocks the thread of the caller until a socket is ready. Returns false if the deadline passes
+  /// before.
   func wait(for events: Int32, at descriptor: Int32) -> Bool {
     while true {
       let milliseconds = milliseconds
       let count = Self.poll(descriptor, events, milliseconds)
-      // An error of the socket is found by reading from it.
+      // Reading from the socket finds its error.
       if count > 0 || (count < 0 && errno != EINTR) { return true }
       if milliseconds == 0 { return false }
     }
   }
 
-  /// Waits on the thread of the caller, and for nothing.
+  /// Blocks the thread of the caller for a while.
   static func pause(for duration: Duration) { _ = PostgresDeadline(after: duration).wait(for: 0, at: -1) }
 
-  /// Whether there is something to read, or an end.
+  /// Whether there is something to read, or the connection ended.
   static func isReadable(_ descriptor: Int32) -> Bool { poll(descriptor, POLLIN, 0) != 0 }
 
   private static func poll(_ descriptor: Int32, _ events: Int32, _ milliseconds: Int32) -> Int32 {

@@ -1,6 +1,6 @@
 #if os(macOS) || os(Linux)
 extension PostgresError: CustomStringConvertible {
-  /// The sentence: what failed where, why, and what to do.
+  /// A sentence: what failed where, why, and what to do.
   var description: String {
     let statement = sql.map { " The statement was: \($0)" } ?? ""
     return "\(subject) (\(cause)). \(remedy)\(statement)"
@@ -16,11 +16,11 @@ extension PostgresError: CustomStringConvertible {
     case .clientLibraryMissing: "There is no client library of PostgreSQL"
     case .clientLibraryTooOld: "The client library of PostgreSQL is too old"
     case .serverTooOld: "The server of \(place) is too old"
-    case .serverReadOnly: "The server of \(place) takes no changes"
+    case .serverReadOnly: "The server of \(place) accepts no changes"
     case .conflict: "Transactions of \(place) were in conflict"
     case .busy: "A statement in \(place) took too long, or waited too long for a lock"
     case .diskFull: "There is no room for \(place)"
-    case .readOnly: "This role has no right to do what it was to do in \(place)"
+    case .readOnly: "This role lacks a right in \(place)"
     case .constraint: "A constraint of \(place) does not hold"
     case .corrupt: "\(place.prefix(1).uppercased())\(place.dropFirst()) is damaged"
     case .notAQueue: "\(place.prefix(1).uppercased())\(place.dropFirst()) has no queue"
@@ -42,17 +42,17 @@ extension PostgresError: CustomStringConvertible {
     case .connectionLost: "Nothing of it is stored. Try again."
     case .cannotConnect: "Check the address, the role and its password, and that the server runs."
     case .outcomeUnknown:
-      "It may be stored, or not. Look whether it is, or repeat it in a way that does no harm, as with a unique key."
+      "It may be stored, or not. Check whether it is, or repeat it in a way that does no harm, such as with a unique key."
     case .clientLibraryMissing: "Install libpq5 (Debian, Ubuntu), libpq (Fedora, Alpine, Homebrew)."
-    case .clientLibraryTooOld: "Install the one of PostgreSQL 14, or a newer one."
+    case .clientLibraryTooOld: "Install that of PostgreSQL 14 or newer."
     case .serverTooOld: "PostgreSQL 13 or newer is needed."
     case .serverReadOnly: "Connect to the primary server."
     case .conflict: "Nothing of it is stored. Repeat the transaction."
     case .busy: "Nothing of it is stored. Try again, raise the timeout, or look for a transaction that is kept open."
     case .diskFull: "Free some; nothing that was stored before is lost."
-    case .readOnly: "Grant the role what it needs."
+    case .readOnly: "Grant the role that right."
     case .constraint: "Nothing of the transaction is stored; check the values."
-    case .corrupt: "Stop what uses it, keep a copy, and recover it from a backup."
+    case .corrupt: "Stop all programs that use it, keep a copy, and recover it from a backup."
     case .notAQueue: "Check the database and the schema."
     case .transactionEnded: "Leave BEGIN, COMMIT and ROLLBACK to the queue."
     case .settingOfTheSession: "Use SET LOCAL, or a connection of your own."

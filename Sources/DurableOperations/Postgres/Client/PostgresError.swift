@@ -1,34 +1,34 @@
 #if os(macOS) || os(Linux)
-/// What the client layer says of what failed. The store makes a ``DatabaseError`` of it.
+/// An error of the client layer. The store turns it into a ``DatabaseError``.
 struct PostgresError: Error, Sendable, Equatable {
   enum Code: String, Sendable, CaseIterable {
-    /// There was a connection, and is none any more. Nothing of what was asked for is stored.
+    /// The connection was lost. Nothing of the request is stored.
     case connectionLost
-    /// There is no connection, and the attempt to make one failed.
+    /// There is no connection, and connecting failed.
     case cannotConnect
-    /// The connection went after COMMIT was sent, and before its answer came.
+    /// The connection was lost after COMMIT was sent, and before its answer arrived.
     case outcomeUnknown
     case clientLibraryMissing, clientLibraryTooOld, serverTooOld
-    /// A standby, or a server that was told to write nothing.
+    /// A standby, or a server that is set to read-only.
     case serverReadOnly
-    /// A deadlock, or a transaction that could not be serialised.
+    /// A deadlock, or a transaction that could not be serialized.
     case conflict
     case busy, diskFull, readOnly, constraint, corrupt, notAQueue
-    /// A statement of the user's would have begun or ended a transaction.
+    /// A statement of the user would have begun or ended a transaction.
     case transactionEnded
-    /// A statement of the user's would have changed the session for good.
+    /// A statement of the user would have changed the session for good.
     case settingOfTheSession
     case statement
   }
 
   let code: Code
-  /// The five letters of PostgreSQL's that name the error; nil where it is not the server's.
+  /// PostgreSQL's five-character code of the error; nil for an error of another origin.
   var sqlState: String?
-  /// What the server says, libpq, or this library.
+  /// The message of the server, libpq or this library.
   let message: String
   /// The server's DETAIL and HINT.
   var details: String?
-  /// The statement that failed, if it was one.
+  /// The statement that failed, if any.
   var sql: String?
   /// The server and the database; nil where there is none yet.
   var place: String?
@@ -45,7 +45,7 @@ struct PostgresError: Error, Sendable, Equatable {
     self.place = place
   }
 
-  /// Whether the server has no session of the connection any more, or is about to end it.
+  /// Whether the server no longer has a session for the connection, or is about to end it.
   var endsConnection: Bool {
     switch code {
     case .connectionLost, .cannotConnect, .outcomeUnknown: true
@@ -55,7 +55,7 @@ struct PostgresError: Error, Sendable, Equatable {
 }
 
 extension PostgresError.Code {
-  /// The code for what the server says.
+  /// The code for an SQLSTATE of the server.
   init(sqlState: String) {
     self =
       switch sqlState {

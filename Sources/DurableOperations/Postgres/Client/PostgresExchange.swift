@@ -2,10 +2,10 @@
 import CompositeOperationsPostgres
 import Foundation
 
-/// A pipeline on its way: sends it, and takes its results, without ever waiting. Those who wait call ``advance(isReadable:)``
-/// when the socket is ready.
+/// A pipeline under way: sends it and receives its results, without ever waiting. The owner calls
+/// ``advance(isReadable:)`` when the socket is ready.
 struct PostgresExchange {
-  /// What is waited for.
+  /// What to wait for.
   struct Wait: Equatable {
     var writes: Bool
   }
@@ -18,7 +18,7 @@ struct PostgresExchange {
 
   private enum Phase {
     case beginning
-    /// COMMIT waits until what stands before it is sent.
+    /// COMMIT waits until the statements before it are sent.
     case sendingStatements
     case sendingAll
     case receiving
@@ -27,17 +27,18 @@ struct PostgresExchange {
   private let connection: PostgresConnection
   private let pipeline: PostgresPipeline
   private var phase = Phase.beginning
-  /// What was sent, in its order, and how much of it was answered.
+  /// The sent items, in order; `position` tells how many are answered.
   private var items: [Item] = []
   private var position = 0
   private var namesOnTheWay: Set<String> = []
   private var hasSentCommit = false
   private var results: [PostgresResult] = []
   private var failure: PostgresError?
-  /// What came of it, when it is over.
+  /// The outcome, once it is over.
   private(set) var end: Result<[PostgresResult], PostgresError>?
 
-  /// More than this is sent before COMMIT is, so that a connection that breaks meanwhile surely committed nothing.
+  /// If more than this is sent, COMMIT waits until it is gone: a connection that breaks meanwhile
+  /// surely committed nothing.
   private static let mostAtOnce = 16_384
 
   init(_ pipeline: PostgresPipeline, on connection: PostgresConnection) {
@@ -47,15 +48,15 @@ struct PostgresExchange {
 
   private var functions: CompositeOperationsPostgresFunctions { connection.library.functions }
 
-  /// Goes on as far as it can without waiting.
+  /// Advances as far as possible without waiting.
   ///
-  /// - Parameter isReadable: whether something came, or the connection ended.
-  /// - Returns: what to wait for; nil when it is over.
+  /// - Parameter isReadable: whether data arrived, or the connection ended.
+  /// - Returns: what to wait for; nil when the exchange is over.
   mutating func advance(isReadable: Bool) -> Wait? {
     if end != nil { return nil }
     do throws(PostgresError) {
       if phase == .beginning { try begin() }
-      // What the server has answered must be taken while there is more to send: it stops reading until it is.
+      // Answers must be read while there is more to send: the server stops reading until they are.
       let isLost = isReadable && functions.consumeInput(connection.handle) == 0
       if phase == .sendingStatements {
         guard try flush() else { return Wait(writes: true) }
@@ -74,7 +75,7 @@ struct PostgresExchange {
     }
   }
 
-  /// The time is over.
+  /// Ends the exchange after its time limit.
   mutating func giveUp(after duration: Duration) {
     if end == nil { end = .failure(lost("the server did not answer within \(duration)")) }
   }
@@ -98,7 +99,7 @@ struct PostgresExchange {
   }
 
   private mutating func commit() throws(PostgresError) {
-    // From here on it may reach the server.
+    // From here on, COMMIT may reach the server.
     hasSentCommit = true
     if pipeline.boundary.commits { try send(.commit, 0..<0, as: .boundary(.commit)) }
     guard functions.pipelineSync(connection.handle) == 1 else { throw lost() }
@@ -130,7 +131,7 @@ struct PostgresExchange {
     items.append(item)
   }
 
-  /// Whether everything is sent.
+  /// Returns whether everything is sent.
   private func flush() throws(PostgresError) -> Bool {
     switch functions.flush(connection.handle) {
     case 0: return true
@@ -141,7 +142,7 @@ struct PostgresExchange {
 
   // MARK: - Receiving
 
-  /// Takes the results that are there. Returns whether all are.
+  /// Receives the available results. Returns whether all have arrived.
   private mutating func receive(isLost: Bool) throws(PostgresError) -> Bool {
     while functions.isBusy(connection.handle) == 0 {
       guard let handle = functions.getResult(connection.handle) else {
@@ -158,7 +159,7 @@ struct PostgresExchange {
         finish()
         return true
       case 0, 1, 2: take(result)
-      // Not run, because of another.
+      // Not run, because another statement failed.
       case 11: break
       case 7:
         let error = error(in: result)
@@ -176,7 +177,7 @@ struct PostgresExchange {
     }
     if isLost {
       if hasCommitted {
-        // Only that the server is ready for more did not come.
+        // Only the server's report that it is ready did not arrive.
         connection.markBroken()
         finish()
         return true
@@ -200,7 +201,7 @@ struct PostgresExchange {
     case .preparation(let name): connection.preparedNames.insert(name)
     case .statement: results.append(result)
     case .boundary:
-      // The server says so where a statement had ended the transaction.
+      // The server says so if a statement had ended the transaction.
       if position == items.count - 1, pipeline.boundary.commits, result.command == "ROLLBACK" {
         failure = failure ?? error(.transactionEnded, "it was rolled back")
       }
@@ -213,13 +214,12 @@ struct PostgresExchange {
     end = failure.map { .failure($0) } ?? .success(results)
   }
 
-  /// Whether the last of what was sent has its answer, and that is no error.
+  /// Whether the last item has its answer, which is no error.
   private var hasCommitted: Bool { failure == nil && position >= items.count && pipeline.boundary.commits }
 
   // MARK: - Errors
 
-  /// Whether an error is the answer to something that stands before COMMIT: the server sends its answers in their order, so that
-  /// COMMIT was not run.
+  /// Whether an error answers an item before COMMIT: answers come in order, so COMMIT was not run.
   private var isAnswered: Bool { !hasSentCommit || position < items.count - 1 }
 
   private func error(_ code: PostgresError.Code, _ message: String) -> PostgresError {
@@ -230,7 +230,7 @@ struct PostgresExchange {
     func field(_ name: Character) -> String? {
       functions.resultErrorField(result.handle, Int32(name.asciiValue!)).map { String(cString: $0) }
     }
-    // What libpq itself says of the end of the connection has no state.
+    // Libpq's own errors about the end of the connection have no SQLSTATE.
     guard let state = field("C") else { return lostByAnswer(result) }
     let isLast = ["FATAL", "PANIC"].contains(field("V") ?? "")
     let details = [field("D"), field("H")].compactMap(\.self)
@@ -254,14 +254,15 @@ struct PostgresExchange {
     lost(functions.resultErrorMessage(result.handle).map { String(cString: $0) })
   }
 
-  /// The connection is of no use any more.
+  /// Marks the connection as unusable, and makes the error.
   private func lost(_ message: String? = nil) -> PostgresError {
     let error = connection.lost(.connectionLost, message)
-    // What failed before has undone the rest.
+    // An earlier failure has undone the rest.
     return failure ?? uncertain(error)
   }
 
-  /// The same error, where the server may have committed without that it could say so.
+  /// The same error, or ``PostgresError/Code/outcomeUnknown`` if the server may have committed
+  /// without being able to say so.
   private func uncertain(_ error: PostgresError) -> PostgresError {
     guard hasSentCommit, pipeline.boundary.mayCommit else { return error }
     return PostgresError(

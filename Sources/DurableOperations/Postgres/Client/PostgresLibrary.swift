@@ -2,15 +2,15 @@
 import CompositeOperationsPostgres
 import Foundation
 
-/// libpq, opened when the first connection is made: programs that use SQLite never load it.
+/// libpq, opened for the first connection: programs that use SQLite never load it.
 final class PostgresLibrary: @unchecked Sendable {  // pointers to functions, which never change
   let functions: CompositeOperationsPostgresFunctions
   /// The path or the name under which it was found.
   let path: String
 
-  /// The first that has `PQpipelineSync`.
+  /// The first version that has `PQpipelineSync`.
   static let oldest: Int32 = 140_000
-  /// The variable that names the one to use.
+  /// The environment variable that names the library to use.
   static let variable = "DURABLE_LIBPQ"
 
   private init(_ functions: CompositeOperationsPostgresFunctions, path: String) {
@@ -26,7 +26,7 @@ final class PostgresLibrary: @unchecked Sendable {  // pointers to functions, wh
   private static let opened = open(
     asked: ProcessInfo.processInfo.environment[variable], candidates: candidates)
 
-  /// The text that a connection has for what failed last.
+  /// The text of a connection's last error.
   func errorMessage(_ connection: OpaquePointer) -> String { text(functions.errorMessage(connection)) }
 
   /// A text of libpq's; empty where there is none.
@@ -35,8 +35,8 @@ final class PostgresLibrary: @unchecked Sendable {  // pointers to functions, wh
   /// The number of its version, such as 150018.
   var version: Int32 { functions.libVersion() }
 
-  /// Opens the one that was asked for, and that alone: a mistyped path must not become another library. Else the first of the
-  /// candidates that can be used.
+  /// Opens the library that was asked for, and only that one: a mistyped path must not open another
+  /// library. Otherwise the first usable candidate.
   static func open(
     asked: String?, candidates: [String], oldest: Int32 = oldest
   ) -> Result<PostgresLibrary, PostgresError> {
@@ -58,11 +58,11 @@ final class PostgresLibrary: @unchecked Sendable {  // pointers to functions, wh
         isTooOld ? .clientLibraryTooOld : .clientLibraryMissing, message: source + reasons.joined(separator: "; ")))
   }
 
-  /// Where it may be, the likeliest first.
+  /// The possible paths, the likeliest first.
   static var candidates: [String] {
     #if os(macOS)
     let folders = ["/opt/homebrew", "/usr/local"].flatMap { prefix in
-      // Homebrew keeps libpq out of its common folder, for PostgreSQL brings its own.
+      // Homebrew keeps libpq out of its common folder, since PostgreSQL brings its own.
       ["\(prefix)/opt/libpq/lib"] + versions.map { "\(prefix)/opt/postgresql@\($0)/lib/postgresql" }
         + versions.map { "\(prefix)/lib/postgresql@\($0)" } + ["\(prefix)/lib"]
     }

@@ -3,13 +3,13 @@ import CompositeOperations
 import CompositeOperationsPostgres
 import Foundation
 
-/// Hears the notifications of a channel on a connection of its own. No thread waits for them.
+/// Receives the notifications of a channel on a connection of its own. Blocks no thread.
 final class PostgresListener: Sendable {
-  /// What the listener tells, each on its queue.
+  /// The callbacks of a listener, each called on its queue.
   struct Handlers: Sendable {
-    /// The text of a notification. The own ones are left out.
+    /// Receives the text of a notification. Those of this connection are left out.
     var heard: @Sendable (String) -> Void
-    /// The connection is over. Told once, and not after ``PostgresListener/close()``.
+    /// Receives the end of the connection. Called once, and not after ``PostgresListener/close()``.
     var lost: @Sendable (PostgresError) -> Void
   }
 
@@ -27,12 +27,13 @@ final class PostgresListener: Sendable {
 
   private let handlers: Handlers
   private let state: LockBox<State>
-  /// That of the connection.
+  /// The socket of the connection.
   private let socket: PostgresSocket
   /// The number of the server's process, which names the sender of a notification.
   let serverProcess: Int32
 
-  /// Connects, and listens to a channel. Blocks the thread of the caller until it does: call it on a queue of Dispatch.
+  /// Connects, and listens to a channel. Blocks the thread of the caller until then: call it on a
+  /// queue of Dispatch.
   init(_ configuration: PostgresConfiguration, channel: String, handlers: Handlers) throws(PostgresError) {
     let connection = try PostgresConnection.connect(configuration)
     let listen = PostgresStatement("LISTEN \(PostgresStatement.identifier(channel))")
@@ -49,14 +50,16 @@ final class PostgresListener: Sendable {
     close()
   }
 
-  /// Ends the session. Nothing is told any more, but for what a handler is about to be told now.
+  /// Ends the session. No handler is called afterwards, except for a call that is about to begin
+  /// now.
   func close() {
     guard let connection = state.withLock({ $0.end() }) else { return }
     // Its queue may be using it.
     socket.queue.async { connection.close() }
   }
 
-  /// Sends a pipeline on the connection, as one that notifies others does. `completion` is called on the queue of the listener.
+  /// Sends a pipeline on the connection, such as a notification. `completion` is called on the
+  /// queue of the listener.
   func send(_ pipeline: PostgresPipeline, completion: @escaping PostgresSocket.Completion) {
     let connection: PostgresConnection? = state.withLock {
       if case .listening(let connection) = $0 { connection } else { nil }
@@ -68,7 +71,7 @@ final class PostgresListener: Sendable {
       pipeline, on: connection, timeout: connection.configuration.statementTimeout, completion: completion)
   }
 
-  /// On the queue of the socket. Returns false when the connection is over.
+  /// Call on the queue of the socket. Returns false when the connection is over.
   private func takeNotifications() -> Bool {
     let listening: PostgresConnection? = state.withLock {
       if case .listening(let connection) = $0 { connection } else { nil }
@@ -82,7 +85,7 @@ final class PostgresListener: Sendable {
         guard notification.pointee.sender != serverProcess else { continue }
         handlers.heard(notification.pointee.payload.map { String(cString: $0) } ?? "")
       }
-      // The end of a connection is told once: all that stands before it is read now.
+      // The end of a connection is reported once, so everything before it is read now.
       guard !isOver, PostgresDeadline.isReadable(connection.descriptor) else { break }
       isOver = functions.consumeInput(handle) == 0 || functions.status(handle) != 0
     }

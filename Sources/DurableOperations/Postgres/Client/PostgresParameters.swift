@@ -1,8 +1,8 @@
 #if os(macOS) || os(Linux)
 import Foundation
 
-/// The values of the statements of a pipeline, one behind the other, in the form in which they are sent. No value becomes a
-/// string on its way.
+/// The values of the statements of a pipeline, one after the other, in the form in which they are
+/// sent. No value becomes a string on its way.
 struct PostgresParameters: Sendable {
   struct Parameter: Sendable {
     /// Where its bytes begin; nil for NULL.
@@ -12,7 +12,7 @@ struct PostgresParameters: Sendable {
     let isBinary: Bool
   }
 
-  /// What holds no value, so that there is something to point at.
+  /// Begins with a byte of no value, so that there is something to point at.
   private(set) var bytes: [UInt8] = [0]
   private(set) var list: [Parameter] = []
 
@@ -37,7 +37,7 @@ struct PostgresParameters: Sendable {
     append(value, as: .boolean) { $0.bytes.append($1 ? 1 : 0) }
   }
 
-  /// - Throws: for U+0000, which PostgreSQL has no place for in a text.
+  /// - Throws: for U+0000, which a text of PostgreSQL cannot hold.
   mutating func bind(_ value: String?, as type: PostgresType = .text) throws(PostgresError) {
     var failure: PostgresError?
     append(value, as: type) { parameters, text in
@@ -46,12 +46,12 @@ struct PostgresParameters: Sendable {
     if let failure { throw failure }
   }
 
-  /// - Parameter type: `bytea`, or one whose text the bytes are.
+  /// - Parameter type: `bytea`, or a type whose text form the bytes are.
   mutating func bind(_ value: Data?, as type: PostgresType = .bytes) {
     append(value, as: type) { $0.bytes.append(contentsOf: $1) }
   }
 
-  /// A value of the user's, whose type the server infers from where it stands.
+  /// Binds a value of the user. The server infers its type from its place in the statement.
   mutating func bind(_ value: SQLValue) throws(PostgresError) {
     switch value {
     case .null: append(nil as Int?, as: .inferred) { _, _ in }
@@ -109,7 +109,7 @@ struct PostgresParameters: Sendable {
   @inline(__always)
   private mutating func append(bigEndian value: some FixedWidthInteger) {
     var shift = value.bitWidth
-    // Byte by byte: a sequence of so few bytes takes ten times as long.
+    // Byte by byte: a sequence for so few bytes takes ten times as long.
     while shift > 0 {
       shift -= 8
       bytes.append(UInt8(truncatingIfNeeded: value >> shift))
@@ -123,7 +123,7 @@ struct PostgresParameters: Sendable {
     throw PostgresError(.statement, message: "a text has a character U+0000, which PostgreSQL cannot store")
   }
 
-  /// In the form of text, which ends with a zero byte.
+  /// Appends a text form, which ends with a zero byte.
   private mutating func appendText(_ text: String) throws(PostgresError) {
     let start = bytes.count
     try append(text)
@@ -131,7 +131,8 @@ struct PostgresParameters: Sendable {
     bytes.append(0)
   }
 
-  /// The header of an array with one dimension: whether there are NULLs, the type, how many, and that the first has the number 1.
+  /// Appends the header of an array with one dimension: whether it has NULLs, the type, the count,
+  /// and the lower bound 1.
   private mutating func appendArray<Value>(
     _ values: [Value], of type: PostgresType, hasNulls: Bool, _ body: (inout PostgresParameters, Value) -> Void
   ) {
@@ -160,13 +161,13 @@ struct PostgresParameters: Sendable {
     }
   }
 
-  /// The length of the element that begins here is -1.
+  /// Sets the length of the element that begins here to -1.
   private mutating func markNull() {
     for index in bytes.count - 4..<bytes.count { bytes[index] = 0xFF }
   }
 
   private mutating func setCount(at place: Int) {
-    // A NULL, which has none.
+    // A NULL has no length.
     guard bytes[place] != 0xFF else { return }
     let length = count(since: place + 4)
     withUnsafeBytes(of: length.bigEndian) { for index in 0..<4 { bytes[place + index] = $0[index] } }

@@ -1,24 +1,25 @@
 #if os(macOS) || os(Linux)
-/// Statements that are sent at once: one round trip, however many there are. If one fails, those behind it are not run.
+/// Statements that are sent at once, in one round trip. If one fails, the server skips those behind
+/// it.
 struct PostgresPipeline: Sendable {
-  /// What it has to do with a transaction.
+  /// How the pipeline relates to a transaction.
   enum Boundary: Sendable {
-    /// It is one: BEGIN, the statements, COMMIT.
+    /// It is a transaction: BEGIN, the statements, COMMIT.
     case transaction
-    /// It begins one, and leaves it open.
+    /// It begins a transaction, and leaves it open.
     case opening
-    /// It belongs to one that is open.
+    /// It belongs to an open transaction.
     case inside
-    /// It ends one that is open, by COMMIT.
+    /// It ends an open transaction, by COMMIT.
     case closing
-    /// Neither BEGIN nor COMMIT is sent: the server makes one transaction of what comes at once.
+    /// It has neither BEGIN nor COMMIT: the server makes one transaction of the whole pipeline.
     case implicit
-    /// The same for statements that change nothing: when the connection is lost, there is nothing to know.
+    /// The same for statements that change nothing: a lost connection leaves nothing uncertain.
     case reading
 
     var begins: Bool { self == .transaction || self == .opening }
     var commits: Bool { self == .transaction || self == .closing }
-    /// Whether what has no answer may be stored.
+    /// Whether statements without an answer may be stored.
     var mayCommit: Bool { commits || self == .implicit }
     /// Whether a failure ends the transaction, so that the connection can be used for another one.
     var rollsBack: Bool { self != .inside }
@@ -26,7 +27,7 @@ struct PostgresPipeline: Sendable {
 
   struct Entry: Sendable {
     let statement: PostgresStatement
-    /// Which of the values are its own.
+    /// The range of its own values.
     let parameters: Range<Int>
   }
 
@@ -44,7 +45,7 @@ struct PostgresPipeline: Sendable {
     add(statement)
   }
 
-  /// A pipeline of one statement; `bind` gives its values, in their order.
+  /// A pipeline of one statement; `bind` binds its values, in their order.
   init<Failure>(
     _ boundary: Boundary, _ statement: PostgresStatement, _ bind: (inout PostgresParameters) throws(Failure) -> Void
   ) throws(Failure) {
@@ -56,7 +57,7 @@ struct PostgresPipeline: Sendable {
   @discardableResult
   mutating func add(_ statement: PostgresStatement) -> Int { add(statement) { _ in } }
 
-  /// Adds a statement; `bind` gives its values, in their order.
+  /// Adds a statement; `bind` binds its values, in their order.
   ///
   /// - Returns: the position of its result.
   @discardableResult
@@ -69,7 +70,7 @@ struct PostgresPipeline: Sendable {
     return entries.count - 1
   }
 
-  /// The same with other statements that take the same values.
+  /// The same pipeline with other statements that take the same values.
   func mapStatements(_ transform: (Int, PostgresStatement) -> PostgresStatement) -> PostgresPipeline {
     var copy = self
     copy.entries = entries.enumerated().map { index, entry in

@@ -1,18 +1,19 @@
 #if os(macOS) || os(Linux)
-/// What a pool knows: who waits, what is free, and whether an attempt to connect is under way, of which there is one at a time.
-/// It does nothing by itself: the pool does what it is told, once the lock is dropped.
+/// The state of a pool: the waiting borrowers, the free connections, and whether an attempt to
+/// connect is under way, of which there is one at a time. It has no side effects: the pool acts on
+/// its results once the lock is dropped.
 struct PostgresPoolState<Connection, Waiter> {
   typealias Instant = ContinuousClock.Instant
 
   let limit: Int
-  /// The one that was used last is the next to be lent.
+  /// The connection that was used last is lent next.
   private(set) var idle: [Connection] = []
   /// How many are in use.
   private(set) var lent = 0
-  /// In the order in which they came. None of them waits while a connection is free.
+  /// In the order of arrival. No borrower waits while a connection is free.
   private(set) var waiting: [Waiter] = []
   private(set) var isConnecting = false
-  /// When the next attempt may begin, after one that failed.
+  /// When the next attempt may begin after a failure.
   private(set) var notBefore: Instant?
   private(set) var isClosed = false
 
@@ -21,7 +22,7 @@ struct PostgresPoolState<Connection, Waiter> {
     self.limit = limit
   }
 
-  /// When an attempt to connect is to begin.
+  /// When to begin an attempt to connect.
   enum Connecting: Equatable {
     case now
     case at(Instant)
@@ -29,7 +30,7 @@ struct PostgresPoolState<Connection, Waiter> {
 
   // MARK: - Borrowing
 
-  /// A free connection is wanted by one who does not wait; nil if there is none.
+  /// Takes a free connection for a borrower that does not wait; nil if there is none.
   mutating func takeIdle() -> Connection? {
     guard let connection = idle.popLast() else { return nil }
     lent += 1
@@ -38,7 +39,7 @@ struct PostgresPoolState<Connection, Waiter> {
 
   enum Asked {
     case lend(Connection)
-    /// It waits; perhaps an attempt is to begin.
+    /// The borrower waits; the pool may have to begin an attempt.
     case wait(Connecting?)
     case refuse
   }
@@ -60,7 +61,7 @@ struct PostgresPoolState<Connection, Waiter> {
 
   enum Freed {
     case keep
-    /// Perhaps more of those who wait need an attempt.
+    /// Lends; the pool may have to begin an attempt for other borrowers.
     case lend(Waiter, Connecting?)
     case close
   }
@@ -71,9 +72,10 @@ struct PostgresPoolState<Connection, Waiter> {
     return free(connection)
   }
 
-  /// An attempt failed. Returns those who are told so, and whether the next one is to begin for others.
+  /// Notes a failed attempt. Returns the borrowers that get the error, and whether the next attempt
+  /// begins for others.
   ///
-  /// While connections are in use those who wait can still get one of them.
+  /// While connections are in use, waiting borrowers can still get one of them.
   mutating func failed(next: Instant) -> (told: [Waiter], Connecting?) {
     isConnecting = false
     notBefore = next
@@ -89,7 +91,7 @@ struct PostgresPoolState<Connection, Waiter> {
     return free(connection)
   }
 
-  /// One that was lent is of no use any more. Returns whether an attempt is to begin.
+  /// Notes that a borrowed connection is unusable. Returns whether to begin an attempt.
   mutating func discard() -> Connecting? {
     lent -= 1
     return nextAttempt()
@@ -105,7 +107,7 @@ struct PostgresPoolState<Connection, Waiter> {
     return .lend(waiting.removeFirst(), nextAttempt())
   }
 
-  /// No connection is lent any more. Returns what is to be closed, and who waits in vain.
+  /// Ends lending. Returns the connections to close, and the borrowers that wait in vain.
   mutating func close() -> (connections: [Connection], waiters: [Waiter]) {
     isClosed = true
     defer { (idle, waiting) = ([], []) }

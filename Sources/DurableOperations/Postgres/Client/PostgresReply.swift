@@ -2,7 +2,7 @@
 import CompositeOperations
 import Foundation
 
-/// A result that one waits for: a thread, or a task. It comes once, before or after the wait begins.
+/// A result for which a thread or a task waits. It arrives once, before or after the wait begins.
 final class PostgresReply<Value: Sendable>: Sendable {
   private enum State {
     case empty
@@ -18,7 +18,7 @@ final class PostgresReply<Value: Sendable>: Sendable {
   }
 
   deinit {
-    // A group that somebody has entered must not go.
+    // A group that was entered must not be released.
     if case .given = state.withLock({ $0 }) { return }
     thread.leave()
   }
@@ -39,13 +39,13 @@ final class PostgresReply<Value: Sendable>: Sendable {
     waiter?.resume()
   }
 
-  /// Blocks the thread of the caller.
+  /// Blocks the thread of the caller until the result arrives.
   func wait() throws -> Value {
     thread.wait()
     return try take()
   }
 
-  /// Suspends the task.
+  /// Suspends the task until the result arrives.
   func value() async throws -> Value {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in

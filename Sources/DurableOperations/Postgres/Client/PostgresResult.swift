@@ -2,7 +2,7 @@
 import CompositeOperationsPostgres
 import Foundation
 
-/// What a statement gave.
+/// The result of a statement.
 final class PostgresResult: @unchecked Sendable {  // read only once it is there
   let handle: OpaquePointer
   let library: PostgresLibrary
@@ -27,7 +27,7 @@ final class PostgresResult: @unchecked Sendable {  // read only once it is there
     (0..<Int32(columnCount)).map { library.text(library.functions.fname(handle, $0)) }
   }
 
-  /// How many rows were changed, or are there.
+  /// How many rows the statement changed or returned.
   var changes: Int { Int(library.text(library.functions.cmdTuples(handle))) ?? 0 }
 
   /// The command, such as “INSERT 0 1”.

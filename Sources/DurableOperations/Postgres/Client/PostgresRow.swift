@@ -30,7 +30,7 @@ struct PostgresRow {
 
   func data(_ column: Int32) -> Data? { bytes(column).map { Data($0) } }
 
-  /// An array of whole numbers; nil for NULL. What is NULL inside of it is 0.
+  /// An array of whole numbers; nil for NULL. NULL elements are 0.
   func integers(_ column: Int32) -> [Int64]? { elements(column) { $0.map(Self.integer(in:)) ?? 0 } }
 
   func texts(_ column: Int32) -> [String?]? {
@@ -39,10 +39,10 @@ struct PostgresRow {
 
   func isNull(_ column: Int32) -> Bool { result.library.functions.getisnull(result.handle, index, column) == 1 }
 
-  /// Nil for NULL. They belong to the result.
+  /// The bytes of a value; nil for NULL. They belong to the result.
   func bytes(_ column: Int32) -> UnsafeRawBufferPointer? {
     let functions = result.library.functions
-    // Without a look whether the row and the column are there libpq writes a notice, and says NULL.
+    // Without a check of the row and the column, libpq would write a notice and return NULL.
     if functions.getisnull(result.handle, index, column) == 1 {
       precondition(column >= 0 && column < result.columnCount, "The column \(column) of \(result.columnCount) is read")
       return nil
@@ -63,7 +63,7 @@ struct PostgresRow {
     }
   }
 
-  /// As `PostgresParameters` writes them.
+  /// In the form in which `PostgresParameters` writes them.
   private func elements<R>(_ column: Int32, _ body: (UnsafeRawBufferPointer?) -> R) -> [R]? {
     guard let bytes = bytes(column) else { return nil }
     func number(at place: Int) -> Int { Int(bytes.loadUnaligned(fromByteOffset: place, as: Int32.self).bigEndian) }

@@ -1,13 +1,14 @@
 #if os(macOS) || os(Linux)
 import Foundation
 
-/// Waits for the server without a thread. While it does, its queue alone uses the connection.
+/// Waits for the server without a thread. While it does, only its queue uses the connection.
 ///
-/// The sources are made once, and suspended between two pipelines, when the connection may be used by a thread that waits itself.
+/// The sources are made once, and suspended between two pipelines, when a thread that waits by
+/// itself may use the connection.
 final class PostgresSocket: @unchecked Sendable {  // everything is used on the queue alone
   typealias Completion = @Sendable (Result<[PostgresResult], PostgresError>) -> Void
 
-  /// A pipeline, and who waits for it.
+  /// A pipeline with its completion.
   private struct Work {
     var exchange: PostgresExchange
     let connection: PostgresConnection
@@ -24,7 +25,8 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
   private var waiting: [() -> Void] = []
   private var timerEnd: ContinuousClock.Instant?
   private var isClosed = false
-  /// Called when something came that is no answer, or after one; false when the connection is over.
+  /// Called when unrequested data arrives, or after an answer; returns false when the connection is
+  /// over.
   private var hear: (() -> Bool)?
 
   init(_ connection: PostgresConnection) {
@@ -33,7 +35,7 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
 
   /// Sends a pipeline. `completion` is called on the queue, with the results of the statements.
   ///
-  /// - Parameter connection: the one of this socket, which is kept until then.
+  /// - Parameter connection: the connection of this socket, which is kept until then.
   func run(
     _ pipeline: PostgresPipeline, on connection: PostgresConnection, timeout: Duration,
     completion: @escaping Completion
@@ -47,10 +49,10 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
     }
   }
 
-  /// Watches what comes without having been asked for.
+  /// Watches for unrequested data.
   ///
-  /// - Parameter hear: called at once, and after whatever comes; returns false when the connection is over, and is not called
-  ///   again then.
+  /// - Parameter hear: called at once, and whenever data arrives; returns false when the connection
+  ///   is over, and is not called again then.
   func listen(_ hear: @escaping @Sendable () -> Bool) {
     queue.async { [self] in
       self.hear = hear
@@ -58,7 +60,8 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
     }
   }
 
-  /// Stops watching. `end` is called when the system watches no more, so that the descriptor can be closed.
+  /// Stops watching. `end` is called when the system no longer watches, so that the descriptor can
+  /// be closed.
   func close(then end: @escaping @Sendable () -> Void) {
     queue.async { [self] in
       isClosed = true
@@ -77,7 +80,7 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
   // MARK: - On the queue
 
   private func begin(_ work: Work) {
-    // The listener sends while it may still wait for the answer to what it sent before.
+    // The listener sends while it may still wait for the previous answer.
     if self.work != nil { return waiting.append { self.begin(work) } }
     if isClosed {
       return work.completion(.failure(PostgresError(.connectionLost, message: "the connection was closed")))
@@ -89,7 +92,7 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
 
   private func goOn(isReadable: Bool) {
     while let wait = work?.exchange.advance(isReadable: isReadable) {
-      // The end of a connection is told once. What stands before it is read until there is nothing left.
+      // The end of a connection is reported once, so everything before it is read first.
       if isReadable, PostgresDeadline.isReadable(descriptor) { continue }
       readerOn()
       if wait.writes { writerOn() } else { writer?.off() }
@@ -115,7 +118,7 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
           }))
     }
     if hear == nil || connection.isBroken { reader?.off() }
-    // Who waits may give the connection to another thread.
+    // The completion may hand the connection to another thread.
     work.completion(end)
     if !waiting.isEmpty { waiting.removeFirst()() }
     if self.work == nil, let hear { listenOn(again: hear()) }
@@ -159,7 +162,7 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
     writer?.on()
   }
 
-  /// One timer for many pipelines: nearly all are over long before.
+  /// One timer for many pipelines: nearly all are over long before it fires.
   private func setTimer(_ deadline: PostgresDeadline) {
     if let timerEnd, timerEnd <= deadline.end { return }
     let end = deadline.end
@@ -200,7 +203,7 @@ private final class SwitchedSource {
 
   func cancel(_ end: @escaping @Sendable () -> Void) {
     source.setCancelHandler(handler: end)
-    // One that is suspended is never cancelled, and must not be released.
+    // A suspended source is never cancelled, and must not be released.
     on()
     source.cancel()
   }

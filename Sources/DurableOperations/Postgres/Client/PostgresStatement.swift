@@ -1,21 +1,22 @@
 #if os(macOS) || os(Linux)
 /// A statement, with `$1`, `$2`, … for its values.
 struct PostgresStatement: Sendable {
-  /// In which form its rows come.
+  /// The form in which its rows arrive.
   enum Form: Sendable {
-    /// As the server keeps them: numbers are neither printed nor parsed.
+    /// As the server keeps them: no number is printed or parsed.
     case binary
-    /// As text, for columns whose types are not known before.
+    /// As text, for columns whose types are not known in advance.
     case text
   }
 
-  /// Under which it is prepared once for each connection. Nil for one that is parsed each time: it is rare, or its plan must
-  /// not be kept.
+  /// The name under which each connection prepares it once. Nil for a statement that is parsed each
+  /// time: it is rare, or its plan must not be kept.
   let name: String?
   let sql: String
   let form: Form
 
-  /// - Parameter name: unique among the statements of the process; two of one name must be the same, types of values included.
+  /// - Parameter name: unique among the statements of the process; two of one name must be the
+  ///   same, including the types of their values.
   init(_ sql: String, name: String? = nil, form: Form = .binary) {
     self.name = name
     self.sql = sql
@@ -27,7 +28,7 @@ struct PostgresStatement: Sendable {
   static let commit = PostgresStatement("COMMIT", name: "composite_operations_commit")
   static let rollback = PostgresStatement("ROLLBACK")
 
-  /// A statement that changes settings until the transaction ends, as `SET LOCAL` does each of them.
+  /// A statement that changes settings until the transaction ends, as several `SET LOCAL` do.
   static func settingLocally(_ settings: [(name: String, value: String)], name: String? = nil) -> PostgresStatement {
     setting(settings, isLocal: true, name: name)
   }
@@ -39,7 +40,7 @@ struct PostgresStatement: Sendable {
     return PostgresStatement("SELECT \(calls.joined(separator: ", "))", name: name)
   }
 
-  /// A text as a constant of SQL, whatever the settings for backslashes are.
+  /// A text as a constant of SQL, whatever the settings for backslashes.
   static func quoted(_ text: String) -> String {
     let doubled = text.replacing("'", with: "''")
     return doubled.contains("\\") ? "E'\(doubled.replacing("\\", with: "\\\\"))'" : "'\(doubled)'"

@@ -1,21 +1,22 @@
 #if os(macOS) || os(Linux)
-/// Makes a statement of the user's ready for the server: `?` becomes `$1`, `$2`, …, and what would begin or end the transaction, or
-/// change the session for good, is refused.
+/// Prepares a statement of the user for the server: turns `?` into `$1`, `$2`, …, and refuses what
+/// would begin or end the transaction, or change the session for good.
 ///
-/// What functions do, such as `set_config` and `pg_advisory_lock`, is not seen.
+/// It does not see what functions do, such as `set_config` and `pg_advisory_lock`.
 struct PostgresStatementCheck {
   /// The statement, with `$n` for its values.
   private(set) var sql = ""
   /// How many values it needs.
   private(set) var parameterCount = 0
 
-  /// - Throws: `.transactionEnded`, `.settingOfTheSession`, or `.statement` for none, or more than one.
+  /// - Throws: `.transactionEnded`, `.settingOfTheSession`, or `.statement` for no statement or
+  ///   several.
   init(_ sql: String) throws(PostgresError) {
     guard !sql.utf8.contains(0) else {
       throw PostgresError(.statement, message: "it has a character U+0000, which PostgreSQL cannot take", sql: sql)
     }
     let tokens = PostgresTokens(sql)
-    // One that counts its values itself may use `?` as an operator.
+    // A statement with numbered parameters may use `?` as an operator.
     let isNumbered = tokens.contains { if case .parameter = $0 { true } else { false } }
     var (bytes, count, words, isOver) = ([UInt8](), 0, [String](), false)
     bytes.reserveCapacity(sql.utf8.count + 8)
@@ -36,13 +37,13 @@ struct PostgresStatementCheck {
         count = max(count, number)
         bytes += text
       case .semicolon:
-        // Before the first word it ends nothing.
+        // Before the first word, a semicolon ends nothing.
         if !words.isEmpty { isOver = true }
       case .word(let text):
         if isAtWords, words.count < 8 { words.append(String(decoding: text, as: UTF8.self).uppercased()) }
         bytes += text
       case .other(let text):
-        // Words count up to the first that is none.
+        // Words count up to the first token that is none.
         isAtWords = false
         if words.isEmpty { words = ["("] }
         bytes += text
@@ -67,7 +68,7 @@ struct PostgresStatementCheck {
     let first = words[0]
     switch first {
     case "ROLLBACK":
-      // To a savepoint, which the transaction stays open at: ROLLBACK [WORK | TRANSACTION] TO …
+      // ROLLBACK [WORK | TRANSACTION] TO a savepoint leaves the transaction open.
       let next = words.dropFirst().first { $0 != "WORK" && $0 != "TRANSACTION" }
       return next == "TO" ? nil : (.transactionEnded, "it has a ROLLBACK")
     case "PREPARE" where words.dropFirst().first != "TRANSACTION":

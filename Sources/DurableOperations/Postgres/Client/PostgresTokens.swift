@@ -1,6 +1,6 @@
 #if os(macOS) || os(Linux)
-/// The parts of a statement, as far as they matter where its parameters are looked for. As in PostgreSQL comments are nested, and
-/// `standard_conforming_strings` is on.
+/// The tokens of a statement, as far as they matter for finding its parameters. As in PostgreSQL,
+/// comments nest, and `standard_conforming_strings` is on.
 struct PostgresTokens: Sequence, IteratorProtocol {
   enum Token: Equatable {
     /// Blanks and comments.
@@ -81,8 +81,8 @@ struct PostgresTokens: Sequence, IteratorProtocol {
     return .word(bytes[start..<place])
   }
 
-  /// From the quotation mark on. One that is doubled belongs to the text. Without an end it goes to the end of the statement,
-  /// which the server refuses.
+  /// Skips a quoted text. A doubled quotation mark belongs to it. Without an end it reaches to the
+  /// end of the statement, which the server refuses.
   private mutating func skipQuoted(escapes: Bool) {
     let mark = bytes[place]
     place += 1

@@ -1,9 +1,9 @@
 #if os(macOS) || os(Linux)
-/// A type of PostgreSQL's, by the number that it has in every database.
+/// A type of PostgreSQL, by the number that it has in every database.
 struct PostgresType: Equatable, Sendable {
   let number: UInt32
 
-  /// The server finds out which.
+  /// The server infers the type.
   static let inferred = PostgresType(number: 0)
   static let boolean = PostgresType(number: 16)
   static let bytes = PostgresType(number: 17)
@@ -16,7 +16,7 @@ struct PostgresType: Equatable, Sendable {
   static let shortReal = PostgresType(number: 700)
   static let real = PostgresType(number: 701)
 
-  /// The type of arrays of them.
+  /// The type of arrays of this type.
   var array: PostgresType {
     switch self {
     case .boolean: PostgresType(number: 1000)

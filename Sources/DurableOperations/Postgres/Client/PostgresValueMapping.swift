@@ -2,10 +2,10 @@
 import CompositeOperationsPostgres
 import Foundation
 
-/// What the rows of the user's statements hold, by the types of their columns. Those come as text, for it is not known before what
-/// they are.
+/// Converts the rows of the user's statements by the types of their columns. They arrive as text,
+/// since the types are not known in advance.
 enum PostgresValueMapping {
-  /// The rows of a result in the form of text.
+  /// The rows of a result in text form.
   static func rows(_ result: PostgresResult) -> [SQLRow] {
     let (columns, types) = (result.columnNames, types(of: result))
     return result.map { SQLRow(columns: columns, values: values($0, types)) }
@@ -25,7 +25,7 @@ enum PostgresValueMapping {
     types.indices.map { value(row.text(Int32($0)), of: types[$0]) }
   }
 
-  /// - Parameter text: what the server printed; nil for NULL.
+  /// - Parameter text: the server's text; nil for NULL.
   static func value(_ text: String?, of type: PostgresType) -> SQLValue {
     guard let text else { return .null }
     return switch type {
@@ -37,7 +37,8 @@ enum PostgresValueMapping {
     }
   }
 
-  /// What `bytea_output` makes of bytes: “\x00ff”, or with `escape` the characters themselves, “\\” and “\377”.
+  /// Decodes a text of `bytea_output`: “\x00ff”, or with `escape` the characters themselves, “\\”
+  /// and “\377”.
   private static func bytes(_ text: String) -> Data {
     let text = Array(text.utf8)
     func digit(_ character: UInt8) -> UInt8 { UInt8(Character(UnicodeScalar(character)).hexDigitValue ?? 0) }

@@ -2,19 +2,19 @@
 import Foundation
 
 extension PostgresDoctor {
-  /// What there is of dead rows in a table of the queue's.
+  /// The dead rows of a table of the queue.
   struct Table: Equatable {
     var name: String
     var live: Int64
     var dead: Int64
-    /// From how many on autovacuum cleans it up.
+    /// The number of dead rows that triggers autovacuum.
     var trigger: Int64
     /// Nil for never.
     var lastVacuum: Date?
     /// Whether autovacuum may clean it up.
     var isVacuumed = true
 
-    /// Whether autovacuum has had its time, several times over.
+    /// Whether autovacuum has had enough time, several times over.
     func isLate(_ least: Int64) -> Bool { dead >= max(least, trigger.multipliedReportingOverflow(by: 4).partialValue) }
   }
 

@@ -2,7 +2,8 @@
 import Foundation
 
 extension PostgresDoctor {
-  /// How the server would run what each round consists of, and whether the indexes that it needs are there.
+  /// Checks how the server would run the statements of a round, and whether the indexes that it
+  /// needs exist.
   func plans() throws -> [Diagnosis] {
     let found = try indexes() + scans()
     return found.isEmpty ? [.fine("plans", "Claims and acknowledgements are run by indexes.")] : found
@@ -62,9 +63,9 @@ extension PostgresDoctor {
 }
 
 extension PostgresPipeline {
-  /// The same statements, of which the server tells how it would run them, and does not.
+  /// The same statements, which the server explains without running them.
   ///
-  /// - Parameter first: the first one that it tells of; those before are run.
+  /// - Parameter first: the first statement to explain; those before it are run.
   func explained(from first: Int) -> PostgresPipeline {
     mapStatements { position, statement in
       position < first ? statement : PostgresStatement("EXPLAIN (COSTS OFF) \(statement.sql)")

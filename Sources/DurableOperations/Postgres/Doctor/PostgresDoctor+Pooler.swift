@@ -1,7 +1,8 @@
 #if os(macOS) || os(Linux)
 extension PostgresDoctor {
-  /// A session is told which process of the server serves it when it is made, and each of its transactions can ask. While another
-  /// session has a transaction open, a pooler that shares its sessions of the server gives this one another of them.
+  /// Checks for a pooler that shares sessions of the server. A session is told its server process
+  /// when it begins, and each of its transactions can ask for it. While another session has a
+  /// transaction open, such a pooler gives this one another process.
   func pooler() throws -> [Diagnosis] {
     let (first, second) = (try another(), try another())
     defer {
@@ -38,8 +39,8 @@ extension PostgresDoctor {
   }
 
   /// - Parameters:
-  ///   - processes: which ones of the server have served the transactions of a session.
-  ///   - told: the one that the session was told of.
+  ///   - processes: the server processes that have served the transactions of a session.
+  ///   - told: the server process that the session was told.
   static func pooler(_ processes: [Int64], told: Int64) -> Diagnosis {
     if Set(processes).count > 1 {
       return .attention(

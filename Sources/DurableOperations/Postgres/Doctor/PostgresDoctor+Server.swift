@@ -26,7 +26,7 @@ extension PostgresDoctor {
     return found
   }
 
-  /// Settings that lose what was stored.
+  /// Checks for settings that lose stored data.
   func settings() throws -> [Diagnosis] {
     let row = try ask(
       "SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')"
@@ -52,7 +52,8 @@ extension PostgresDoctor {
     return found.isEmpty ? [.fine("settings", "What is committed is on the disk.")] : found
   }
 
-  /// The time of the answer is between that of the question and that of its arrival.
+  /// Compares the clocks. The server's time lies between the question and the arrival of the
+  /// answer.
   func clocks() throws -> [Diagnosis] {
     let asked = now().milliseconds
     let server = try ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint").row(0).integer(0)
@@ -92,7 +93,7 @@ extension PostgresDoctor {
     return [Self.connections(of: all.filter { $0.1 >= 0 }, atLeast: limits.freeConnections)]
   }
 
-  /// - Parameter limits: who allows how many, and how many of them are used.
+  /// - Parameter limits: each limit, with the number of used connections.
   static func connections(of limits: [(name: String, limit: Int64, used: Int64)], atLeast: Int64) -> Diagnosis {
     guard let tightest = limits.min(by: { $0.limit - $0.used < $1.limit - $1.used }) else {
       return .fine("connections", "Nothing limits how many connections there are.")

@@ -5,14 +5,14 @@ extension PostgresDoctor {
     dead.
     """
 
-  /// What keeps old versions of rows from being cleaned up.
+  /// Checks what keeps the server from removing old versions of rows.
   func snapshots() throws -> [Diagnosis] {
     let found = try sessions() + preparedTransactions() + slots()
     guard found.isEmpty else { return found }
     return [.fine("snapshots", "No snapshot is kept for longer than \(limits.snapshotAge.components.seconds) s.")]
   }
 
-  /// Sessions of this database, and standbys. What VACUUM keeps for itself keeps no other.
+  /// Checks the sessions of this database, and standbys. The snapshot of a VACUUM keeps nothing.
   private func sessions() throws -> [Diagnosis] {
     let rows = try ask(
       """
@@ -30,7 +30,7 @@ extension PostgresDoctor {
     }.compactMap(\.self)
   }
 
-  /// From here on a snapshot whose age is not known is taken for an old one.
+  /// From here on, a snapshot of unknown age is taken for an old one.
   private static let manyTransactions: Int64 = 10_000
 
   /// - Parameters:
@@ -79,7 +79,7 @@ extension PostgresDoctor {
         "The replication slot \(name), which is \(row.bool(1) ? "" : "not ")in use, keeps what is \(row.integer(2)) transactions old.",
         why: Self.why,
         remedy:
-          "Let its standby catch up, or, if there is none any more: SELECT pg_drop_replication_slot(\(PostgresStatement.quoted(name)));"
+          "Let its standby catch up, or, if there is none left: SELECT pg_drop_replication_slot(\(PostgresStatement.quoted(name)));"
       )
     }
   }

@@ -7,7 +7,7 @@ extension PostgresDoctor {
       ? "durable-queue schema --print" : "durable-queue schema --print --schema \(schemaName)"
   }
 
-  /// Whether the schema has a table that a queue's has.
+  /// Whether the schema has a table of a queue.
   func hasTables() throws -> Bool {
     try askOfSchema(
       "SELECT 1 FROM pg_class AS c WHERE relnamespace = \(namespace) AND relname = 'jobs' AND relkind = 'r'"
@@ -46,7 +46,7 @@ extension PostgresDoctor {
     return [.fine("tables", "The tables are of version \(version), the newest.")]
   }
 
-  /// What this role may not do, and has to.
+  /// Checks for rights that this role needs and lacks.
   func rights() throws -> [Diagnosis] {
     var missing = try askOfSchema(
       "SELECT 1 FROM pg_namespace WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')"

@@ -1,8 +1,8 @@
 #if os(macOS) || os(Linux)
 import Foundation
 
-/// Looks for what keeps a queue on a server from running well. Nothing is made or changed, and nothing set for the session, which may
-/// be a pooler's.
+/// Looks for problems of a queue on a server. It changes nothing, and sets nothing for the session,
+/// which may be a pooler's.
 struct PostgresDoctor {
   let connection: PostgresConnection
   let store: PostgresStore
@@ -33,7 +33,7 @@ struct PostgresDoctor {
 
   private func diagnose() throws -> [Diagnosis] {
     var found: [Diagnosis] = []
-    /// What cannot be seen hides nothing else.
+    /// Reports a subject that cannot be read as unknown, so that it hides nothing else.
     func look(at subject: String, _ body: () throws -> [Diagnosis]) throws {
       do {
         found += try body()

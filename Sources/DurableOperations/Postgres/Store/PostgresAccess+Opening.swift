@@ -3,9 +3,9 @@ import CompositeOperations
 import Foundation
 
 extension PostgresAccess {
-  /// Connects, and makes the tables if they are not there. On the thread of the caller.
+  /// Connects, and makes the tables if they do not exist. Blocks the thread of the caller.
   ///
-  /// - Parameter mustExist: whether nothing is to be made.
+  /// - Parameter mustExist: whether to make nothing.
   static func open(
     _ url: String, _ options: PostgresOptions, mustExist: Bool, _ configuration: DurableQueue.Configuration,
     _ events: EventHub
@@ -16,7 +16,8 @@ extension PostgresAccess {
     connecting.isPooled = options.pooler == .transaction
     connecting.settings =
       PostgresStore.sessionSettings(options, configuration) + [
-        // A server that waits for the rest of a transaction holds its locks: it must notice that nobody sends it.
+        // A server that waits for the rest of a transaction holds its locks: keepalives tell it
+        // that the client is gone.
         ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
       ]
     do {
@@ -35,7 +36,7 @@ extension PostgresAccess {
   }
 }
 
-/// Brings the tables of a schema up to date.
+/// Migrates the tables of a schema.
 struct PostgresMigration {
   private let connection: PostgresConnection
   private let name: String
@@ -93,7 +94,7 @@ struct PostgresMigration {
       path: place)
   }
 
-  /// All steps that are missing, or none. Others that begin at the same time wait.
+  /// Runs all missing steps, or none. Other migrations that begin at the same time wait.
   func migrate() throws {
     if let version = try storedVersion() {
       try refuseNewer(version)
@@ -112,16 +113,16 @@ struct PostgresMigration {
         }
       }
       let lock = PostgresStatement.quoted("durable migrations \(name)")
-      // Others may have many steps to go.
+      // Other migrations may have many steps to go.
       try execute("SELECT pg_catalog.set_config('lock_timeout', '60000', true)")
-      // One that stands still meanwhile must not keep all others from starting.
+      // A process that stands still meanwhile must not keep all others from starting.
       try execute("SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '30000', true)")
       try execute("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(\(lock), 0))")
       let version = try storedVersion() ?? 0
       try refuseNewer(version)
       if version == steps.count { return }
       if version == 0 {
-        // A role that may not make schemas may use one that is there.
+        // A role that may not make schemas may use an existing one.
         let isThere = try connection.run(
           .inside, PostgresStatement("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1")
         ) { parameters throws(PostgresError) in try parameters.bind(name) }
@@ -140,7 +141,8 @@ struct PostgresMigration {
 
 /// Several statements in one text, such as the steps of a migration.
 enum PostgresScript {
-  /// Cuts at semicolons at the end of a line, but not inside of a function, which stands between two `$$`.
+  /// Cuts at semicolons at the end of a line, but not inside a function, which stands between two
+  /// `$$`.
   static func statements(in script: String) -> [String] {
     var (statements, lines, isInside) = ([String](), [Substring](), false)
     for line in script.split(separator: "\n") {

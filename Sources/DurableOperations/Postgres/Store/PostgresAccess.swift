@@ -2,7 +2,7 @@
 import CompositeOperations
 import Foundation
 
-/// A queue's way to a server: rounds and looks one after the other, everything else beside them.
+/// A queue's access to a server: rounds and looks one after the other, everything else in parallel.
 final class PostgresAccess: StoreAccess {
   let store: PostgresStore
   /// For rounds and looks.
@@ -19,7 +19,7 @@ final class PostgresAccess: StoreAccess {
 
   var place: String { store.place }
 
-  /// A test that has a clock of its own says when it is time.
+  /// A test with its own clock decides when it is time.
   var isPaced: Bool { store.configuration.clock.isMachines }
 
   func sync<R>(_ body: (any StoreSession) throws -> R) throws -> R {
@@ -58,7 +58,7 @@ final class PostgresAccess: StoreAccess {
 
   func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async {
     await withCheckedContinuation { continuation in
-      // The server is asked to end what runs, which takes a connection of its own.
+      // The server is asked to cancel running work, which takes a connection of its own.
       DispatchQueue.global(qos: .userInitiated).async { [self] in
         store.interrupt()
         queue.async { [self] in

@@ -1,18 +1,18 @@
 #if os(macOS) || os(Linux)
 import CompositeOperations
 
-/// The questions for what becomes due next, as a part of a pipeline, and their answers.
+/// The questions about what becomes due next, as part of a pipeline, and their answers.
 struct PostgresAhead {
   private(set) var answer = StoreAhead()
   /// When the last periodic job was due; nil if there is none.
   private(set) var lastOccurrence: Int64?
-  /// Whether it is a standby.
+  /// Whether the server is a standby.
   private(set) var takesNoChanges = false
 
   private let store: PostgresStore
-  /// From where scheduled jobs are read.
+  /// The time from which scheduled jobs are read.
   private let start: Int64
-  /// Whether what is read moves the cursor.
+  /// Whether reading moves the cursor.
   private let movesCursor: Bool
   private var places = Places()
 
@@ -60,7 +60,7 @@ struct PostgresAhead {
     }
   }
 
-  /// Takes the answers out of the results of the pipeline.
+  /// Takes the answers from the results of the pipeline.
   mutating func take(_ results: [PostgresResult]) {
     let first = results[places.now].row(0)
     (answer.now, takesNoChanges) = (first.integer(0), first.bool(1))

@@ -1,9 +1,10 @@
 #if os(macOS) || os(Linux)
-/// Where the next claim of each lane begins: at its front as long as that is fast, else where the jobs begin that may still wait.
+/// Where the next claim of each lane begins: at the front of the lane as long as that is fast,
+/// otherwise at the first job that may still wait.
 ///
-/// While anybody keeps an old snapshot, entries of jobs that were claimed stay at the front of the index, and each claim from
-/// there passes all of them. What this process makes due itself moves the beginning back to it; what others do is seen from the
-/// front, at each look.
+/// While a client holds an old snapshot, entries of claimed jobs stay at the front of the index,
+/// and each claim from there passes all of them. When this process makes a job due, the beginning
+/// moves back to it; changes by other processes are seen from the front, at each look.
 struct PostgresClaimCursors {
   /// A place in the order of the jobs of a lane.
   struct Key: Hashable, Comparable {
@@ -35,29 +36,29 @@ struct PostgresClaimCursors {
     }
   }
 
-  /// From here on somebody should know of it.
+  /// From here on, an operator should know.
   static let tooSlow = Duration.milliseconds(50)
-  /// So often at most.
+  /// The minimum time between two reports.
   private static let patience = Duration.seconds(60)
 
-  /// What a claim gave.
+  /// The result of a claim.
   struct Claimed {
-    /// Those that it was about.
+    /// The lanes of the claim.
     var lanes: [Int64]
     /// The last job of each lane.
     var last: [Int64: Key]
-    /// Lanes that hold no further job.
+    /// Lanes without further jobs.
     var exhausted: Set<Int64>
     var duration: Duration
     /// Whether it began at their fronts.
     var isFromFront: Bool
   }
 
-  /// From here on a claim is slow.
+  /// From here on, a claim is slow.
   private let slow: Duration
-  /// Of lanes whose front is not to be read.
+  /// For lanes whose front is not read.
   private var keys: [Int64: Key] = [:]
-  /// What became due while a claim is under way.
+  /// The places of jobs that became due during a claim.
   private var freed: [Int64: Key] = [:]
   private(set) var isSlow = false
   private var lastFromFront: ContinuousClock.Instant?
@@ -68,7 +69,7 @@ struct PostgresClaimCursors {
     self.slow = slow
   }
 
-  /// A claim begins. Returns whether at the fronts of its lanes.
+  /// Begins a claim. Returns whether it starts at the fronts of its lanes.
   mutating func begin(at now: ContinuousClock.Instant, every interval: Duration) -> Bool {
     freed = [:]
     guard beginsAtFront(at: now, every: interval) else { return false }
@@ -76,7 +77,7 @@ struct PostgresClaimCursors {
     return true
   }
 
-  /// Whether a claim would.
+  /// Whether a claim would start at the fronts.
   func beginsAtFront(at now: ContinuousClock.Instant, every interval: Duration) -> Bool {
     guard isSlow, let lastFromFront else { return true }
     return now - lastFromFront >= interval
@@ -84,7 +85,7 @@ struct PostgresClaimCursors {
 
   func key(of lane: Int64) -> Key { isSlow ? keys[lane] ?? .first : .first }
 
-  /// A claim is over.
+  /// Ends a claim.
   mutating func claimed(_ claimed: Claimed) {
     if claimed.isFromFront {
       (isSlow, isTooSlow) = (claimed.duration >= slow, claimed.duration >= Self.tooSlow)
@@ -97,20 +98,20 @@ struct PostgresClaimCursors {
     free(freed)
   }
 
-  /// Whether it is to be told now that claims are too slow.
+  /// Whether to report now that claims are too slow.
   mutating func isToBeTold(at now: ContinuousClock.Instant) -> Bool {
     guard isTooSlow, lastTold.map({ now - $0 >= Self.patience }) ?? true else { return false }
     lastTold = now
     return true
   }
 
-  /// Jobs have become due, in each lane from a place on.
+  /// Notes that jobs have become due, in each lane from a place on.
   mutating func free(_ jobs: [Int64: Key]) {
     freed.merge(jobs, uniquingKeysWith: min)
     for (lane, key) in jobs { keys[lane] = keys[lane].map { min($0, key) } }
   }
 
-  /// Others may have made something due.
+  /// Notes that other processes may have made jobs due.
   mutating func workHasCome() { lastFromFront = nil }
 }
 #endif

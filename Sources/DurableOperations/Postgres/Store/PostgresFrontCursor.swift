@@ -1,11 +1,11 @@
 #if os(macOS) || os(Linux)
-/// Where an index of times is read from: its front as long as that is fast, else the time before which nothing was seen, and its
-/// front once a minute.
+/// Where to begin reading an index of times: at its front as long as that is fast; otherwise at the
+/// time before which nothing was seen, and at the front once a minute.
 ///
-/// While anybody keeps an old snapshot, entries of jobs that had their turn stay at the front. What is written later has a later
-/// time, unless its transaction took long.
+/// While a client holds an old snapshot, entries of handled jobs stay at the front. Entries that
+/// are written later have a later time, unless their transaction took long.
 struct PostgresFrontCursor {
-  /// How long what stands before the cursor may stay unseen.
+  /// How long entries before the cursor may stay unseen.
   static let pause = Duration.seconds(60)
 
   /// From here on, reading the front is slow.
@@ -18,17 +18,17 @@ struct PostgresFrontCursor {
     self.slow = slow
   }
 
-  /// Reading begins. Returns the time to begin at.
+  /// Begins reading. Returns the time to begin at.
   mutating func begin(at now: ContinuousClock.Instant) -> Int64 {
     if isSlow, let lastFromFront, now - lastFromFront < Self.pause { return reached }
     lastFromFront = now
     return .min
   }
 
-  /// The same, for what is not measured.
+  /// The same, for reading without measuring.
   var start: Int64 { isSlow ? reached : .min }
 
-  /// Reading is over, and found nothing before a time.
+  /// Ends reading, which found nothing before a time.
   mutating func read(from start: Int64, to time: Int64, took duration: Duration) {
     if start == .min { isSlow = duration >= slow }
     reached = time

@@ -1,5 +1,5 @@
 #if os(macOS) || os(Linux)
-// How jobs are stored that have a key or prerequisites, and those of other programs.
+// How the server stores jobs with a key or prerequisites, and jobs of other programs.
 
 extension PostgresFunctions {
   /// Stores a job without its prerequisites. `problem`: 1 if its key is taken, by `other`.
@@ -72,8 +72,9 @@ extension PostgresFunctions {
     """
   }
 
-  /// Has a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this one. Otherwise the rows are those
-  /// of `prerequisites_ended`: one of them may have failed long ago.
+  /// Makes a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this
+  /// job. Otherwise the rows are those of `prerequisites_ended`: a prerequisite may have failed
+  /// long ago.
   static func blockJob(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).block_job(of_job bigint, prerequisites bigint[], of_failing bigint, moment bigint)
@@ -127,7 +128,7 @@ extension PostgresFunctions {
 
   // MARK: - For other programs
 
-  /// Stores a job in the transaction of whoever calls it.
+  /// Stores a job in the transaction of the caller.
   static func enqueue(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).enqueue(kind text, payload json, options jsonb DEFAULT '{}') RETURNS bigint

@@ -1,13 +1,14 @@
 #if os(macOS) || os(Linux)
-/// What the server does with several statements that depend on each other: a round trip for all of them, and the same for those
-/// who enqueue jobs by SQL.
+/// The functions that run several dependent statements on the server: in one round trip for the
+/// queue, and the same way for programs that enqueue jobs by SQL.
 ///
-/// Jobs are looked up by their numbers, one by one or by an array of them, and their states by subqueries that give one value:
-/// joins, and `EXISTS`, which may become one, or a table in memory, read all jobs if the plan was made while there were few.
+/// Jobs are looked up by their numbers, one by one or by an array of them, and their states by
+/// subqueries that return one value. Joins, `EXISTS`, which may become a join, and a table in
+/// memory read all jobs if the plan was made while there were few.
 ///
-/// Each statement in a function sees what was committed before it began, so a decision comes after the lock that it needs. Locks
-/// are taken in one order everywhere: the number of a round, unique keys, prerequisites, the job itself, dependents; each by
-/// number.
+/// Each statement in a function sees what was committed before it began, so a decision comes after
+/// the lock that it needs. Locks are taken in one order everywhere: the number of a round, unique
+/// keys, prerequisites, the job itself, dependents; each by number.
 enum PostgresFunctions {
   static func all(_ schema: SQL) -> SQL {
     """
@@ -26,8 +27,8 @@ enum PostgresFunctions {
     """
   }
 
-  /// With settings of its own: plans are kept for the session, and the first call may come from anybody's, with whatever
-  /// settings, on an empty table.
+  /// The functions have settings of their own: plans are kept for the session, and the first call
+  /// may come from any session, with any settings, on an empty table.
   static let language: SQL = {
     let settings: [SQL] = PostgresStore.plans.map { "SET \(SQL(stringLiteral: $0)) = off" }
     return "LANGUAGE plpgsql \(SQL(stringLiteral: settings.map(\.text).joined(separator: " ")))"
@@ -35,8 +36,8 @@ enum PostgresFunctions {
 
   // MARK: - Time and rounds
 
-  /// Stable, so that indices serve what is compared with it. A function in SQL would be parsed and planned with each statement:
-  /// the server puts none that calls a volatile one in place of the call.
+  /// Stable, so that comparisons with it use indexes. The server would parse and plan a function in
+  /// SQL with each statement: it inlines none that calls a volatile one.
   private static func time(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).now_ms() RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE AS
@@ -44,7 +45,7 @@ enum PostgresFunctions {
     """
   }
 
-  /// Takes the number of a round, and prolongs the lease when a third of it has gone by.
+  /// Takes the number of a round, and renews the lease when a third of it has gone by.
   private static func rounds(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).begin_round(
@@ -65,8 +66,9 @@ enum PostgresFunctions {
 
   // MARK: - Prerequisites
 
-  /// Lets dependents go on, or fail, and theirs in turn. `how`: 0 for done, 1 for failed, 2 for deleted; `only_dependent`: the
-  /// one that is meant, or null. Returns what was changed: those that failed with the prerequisite that they failed with.
+  /// Lets dependents go on, or fail, and theirs in turn. `how`: 0 for done, 1 for failed, 2 for
+  /// deleted; `only_dependent`: the dependent in question, or null. Returns the changed jobs:
+  /// failed ones with the prerequisite that they failed with.
   private static func prerequisitesEnded(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).prerequisites_ended(ended bigint[], how int, only_dependent bigint, moment bigint)
@@ -137,7 +139,7 @@ enum PostgresFunctions {
     """
   }
 
-  /// The sentence of `JobError`, with the number of the prerequisite.
+  /// The text of `JobError`, with the number of the prerequisite.
   private static var prerequisiteFailed: SQL {
     let number = JobID(rawValue: .max)
     let sentence = JobError(.prerequisiteFailed(number)).description
@@ -145,7 +147,8 @@ enum PostgresFunctions {
     return "replace(\(SQL(stringLiteral: text)), '\(number.rawValue)', hit.prerequisite::text)"
   }
 
-  /// After attempts have ended, or jobs were cancelled or given up: what was kept for them goes, and their dependents are told.
+  /// After the end of attempts, or of jobs that were cancelled or given up: deletes what was kept
+  /// for them, and updates their dependents.
   private static func attemptsEnded(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).attempts_ended(ids bigint[], moment bigint)
@@ -193,7 +196,7 @@ enum PostgresFunctions {
 
   // MARK: - Deleting
 
-  /// Deletes jobs that nothing waits for.
+  /// Deletes jobs without dependents.
   private static func removeJobs(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).remove_jobs(ids bigint[]) RETURNS void \(language) AS $$
@@ -206,8 +209,8 @@ enum PostgresFunctions {
     """
   }
 
-  /// Deletes those that are in one of the states, or that have failed because others were deleted. Returns each that was deleted,
-  /// and each dependent that was changed.
+  /// Deletes jobs that are in one of the states, or that have failed because others were deleted.
+  /// Returns each deleted job, and each dependent that was changed.
   private static func deleteJobs(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).delete_jobs(ids bigint[], states bigint[], failed bigint[], moment bigint)
@@ -238,8 +241,8 @@ enum PostgresFunctions {
     """
   }
 
-  /// Deletes a batch of jobs that ended before a time, but for those that others wait for: somebody may retry them. Returns
-  /// whether there may be more, and up to which time there are no others.
+  /// Deletes a batch of jobs that ended before a time, except those with dependents: they may be
+  /// retried. Returns whether there may be more, and up to which time there are no others.
   private static func prune(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).prune(finished_from bigint, finished_before bigint, most int)
@@ -265,8 +268,8 @@ enum PostgresFunctions {
 
   // MARK: - Retrying
 
-  /// Has a job run at once, with all its attempts before it, if it is in one of the states. `problem`: 1 if another has its key;
-  /// 2 if it is in another state, or is not there.
+  /// Makes a job run at once, with all its attempts before it, if it is in one of the states.
+  /// `problem`: 1 if another job has its key; 2 if it is in another state, or does not exist.
   private static func retryJob(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).retry_job(of_job bigint, states bigint[], moment bigint)
@@ -299,12 +302,13 @@ enum PostgresFunctions {
 
   // MARK: - Workers
 
-  /// Takes the jobs from a worker, which is one no more: they wait again. `how`: 0 if it crashed, 1 if its lease ran out, 2 if it
-  /// stood still; `expected`: its lease as it was seen, null for a worker that is no more. Returns nothing if a round of it is
-  /// under way, if it has come back, or if somebody else was faster.
+  /// Takes the jobs of a lost worker, which then wait again. `how`: 0 if it crashed, 1 if its lease
+  /// ran out, 2 if it stood still; `expected`: its lease as it was seen, null for a worker that is
+  /// gone. Returns nothing if a round of it is under way, if it has come back, or if another
+  /// process was faster.
   ///
-  /// Nobody waits for it: what a transaction of the worker's has locked is taken later, when that has ended. The worker counts
-  /// rounds no more, and stays until then.
+  /// It waits for no lock: jobs that a transaction of the worker has locked are taken later, when
+  /// that has ended. The worker counts no more rounds, and stays until then.
   private static func rescue(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).rescue(of_worker bigint, expected bigint, how int, most bigint, moment bigint)
@@ -351,7 +355,7 @@ enum PostgresFunctions {
 
   /// The name of the schema as a text.
   static func name(_ schema: SQL) -> SQL {
-    // It is quoted, as a name is: without the quotes, and with those inside of it once.
+    // Unquotes the name: removes the outer quotes, and halves those inside.
     let name = schema.text.dropFirst().dropLast().replacing("\"\"", with: "\"")
     return SQL(stringLiteral: PostgresStatement.quoted(String(name)))
   }

@@ -2,7 +2,8 @@
 import CompositeOperations
 import Foundation
 
-/// Listens to a channel, and again when the connection was lost. It never gives up, until it is closed.
+/// Listens to a channel, and reconnects when the connection was lost. It gives up only when it is
+/// closed.
 ///
 /// ```
 /// off ── begin ──▶ connecting ── connected ──▶ listening ── lost ──▶ pausing ── the pause is over ──▶ connecting
@@ -35,7 +36,7 @@ final class PostgresListening: Sendable {
     self.channel = channel
   }
 
-  /// Begins to listen; if it does already, others hear from now on.
+  /// Begins to listen; if it listens already, replaces the handler.
   func begin(_ heard: @escaping Heard) {
     let isFirst = state.withLock { state in
       state.heard = heard
@@ -55,7 +56,7 @@ final class PostgresListening: Sendable {
     listener?.close()
   }
 
-  /// Sends a pipeline on the connection that listens. False if there is none.
+  /// Sends a pipeline on the listening connection. Returns false if there is none.
   func send(_ pipeline: PostgresPipeline) -> Bool {
     let listener: PostgresListener? = state.withLock { state in
       if case .listening(let listener) = state.phase { listener } else { nil }
@@ -80,7 +81,7 @@ final class PostgresListening: Sendable {
         return true
       }
       guard isWanted else { return listener.close() }
-      // What was said before nobody has heard.
+      // Notifications before this moment were lost.
       tell(StoreNews(isIncomplete: true))
     } catch {
       pause()

@@ -1,8 +1,9 @@
 #if os(macOS) || os(Linux)
 extension DurableQueue {
-  /// The SQL that makes the tables of a queue, for an administrator, with what a role needs to use them.
+  /// Returns the SQL that makes the tables of a queue, for an administrator, with the rights that a
+  /// role needs to use them.
   ///
-  /// - Parameter role: who is to use them; nil for a comment that says what any role needs.
+  /// - Parameter role: the role that uses them; nil for a comment that says what any role needs.
   package static func schemaScript(schema: String, role: String?) -> String {
     let grants = PostgresMigration.grants(schema: schema, role: role ?? "app")
     return """
@@ -17,7 +18,7 @@ extension DurableQueue {
 }
 
 extension PostgresMigration {
-  /// What makes the tables, all of it or nothing.
+  /// The SQL that makes the tables, all of it or nothing.
   static func script(schema name: String) -> String {
     let schema = SQL(stringLiteral: PostgresStatement.identifier(name))
     let steps = PostgresSchema.migrations(schema)
@@ -31,7 +32,7 @@ extension PostgresMigration {
       """
   }
 
-  /// What a role needs that uses the tables, and may make none.
+  /// The rights of a role that uses the tables, and may make none.
   static func grants(schema: String, role: String) -> [String] {
     let (schema, role) = (PostgresStatement.identifier(schema), PostgresStatement.identifier(role))
     return [

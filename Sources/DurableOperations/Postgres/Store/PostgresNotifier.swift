@@ -2,18 +2,19 @@
 import CompositeOperations
 import Foundation
 
-/// Tells other processes what they could do, and hears what they say.
+/// Tells other processes what they could do, and receives their messages.
 ///
-/// After a commit, not inside of the transaction: those that notify are committed one at a time in the whole server.
+/// It notifies after a commit, not inside the transaction: the whole server commits notifying
+/// transactions one at a time.
 final class PostgresNotifier: Sendable {
   private let channel: String
   private let pool: PostgresConnectionPool
-  /// Nil if nothing is heard.
+  /// Nil if nothing is received.
   private let listening: PostgresListening?
   private let state = LockBox(PostgresNotifierState())
   private let queue = DispatchQueue(label: "DurableOperations.postgres.notifier", qos: .userInitiated)
 
-  /// So long news wait for others.
+  /// How long news wait for others.
   private static let pause = DispatchTimeInterval.milliseconds(20)
 
   /// - Parameter listener: where to listen; nil for nowhere.
@@ -27,7 +28,7 @@ final class PostgresNotifier: Sendable {
 
   func close() { listening?.close() }
 
-  /// Tells news, some time soon. If that fails the others see it at their next looks.
+  /// Sends news soon. If that fails, the other processes see the change at their next looks.
   func notify(_ news: StoreNews) {
     if let now = state.withLock({ $0.add(news) }) { send(now) }
   }

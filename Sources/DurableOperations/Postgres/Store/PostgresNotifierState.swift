@@ -1,5 +1,6 @@
 #if os(macOS) || os(Linux)
-/// What is to be told to other processes: at once if nothing was told lately, else when a moment has gone by, together.
+/// The news for other processes: sent at once if none was sent recently, otherwise together after a
+/// moment.
 ///
 /// ```
 /// quiet ── news ──▶ pausing ── the pause is over ──▶ quiet, or, if there were news, they are sent ──▶ pausing
@@ -12,7 +13,7 @@ struct PostgresNotifierState {
 
   private var phase = Phase.quiet
 
-  /// Returns what is to be sent now; a pause begins then.
+  /// Adds news. Returns what to send now; a pause begins then.
   mutating func add(_ news: StoreNews) -> StoreNews? {
     guard !news.isEmpty else { return nil }
     switch phase {
@@ -26,7 +27,7 @@ struct PostgresNotifierState {
     }
   }
 
-  /// The same, when a pause is over.
+  /// Ends a pause. Returns what to send now.
   mutating func pauseIsOver() -> StoreNews? {
     guard case .pausing(let waiting) = phase, !waiting.isEmpty else {
       phase = .quiet
@@ -37,7 +38,8 @@ struct PostgresNotifierState {
   }
 }
 
-/// News as a notification says them: the numbers of lanes, and `cancel`, or `*` if there is no room for that.
+/// News in the form of a notification: the numbers of lanes, and `cancel`, or `*` if there is no
+/// room for that.
 extension StoreNews {
   /// A notification has less than 8,000 bytes.
   private static let longest = 7900
@@ -56,7 +58,7 @@ extension StoreNews {
       } else if word == "cancel" {
         hasCancelRequests = true
       } else {
-        // What a newer version says, or somebody else.
+        // From a newer version, or another program.
         isIncomplete = true
       }
     }

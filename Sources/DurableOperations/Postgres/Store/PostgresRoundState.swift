@@ -1,15 +1,17 @@
 #if os(macOS) || os(Linux)
-/// The rounds of this process, which are numbered: when the answer to a COMMIT is lost, the number tells whether it was written.
+/// The numbered rounds of this process: when the answer to a COMMIT is lost, the number tells
+/// whether the round was written.
 ///
 /// ```
 /// counted ── a round is sent ──▶ answered ──▶ counted
 ///                  └── the answer is lost ──▶ unsure ── the number was asked ──▶ counted
 /// ```
 ///
-/// What was written the queue may hear of late: a round fails as well if something breaks behind it. Until a round succeeds, what it
-/// claimed and acknowledged is kept here, and the next one hands it over instead of doing it again.
+/// The queue may learn late that a round was written: a round also fails if something breaks after
+/// its commit. Until a round succeeds, this keeps what it claimed and acknowledged, and the next
+/// one reports it instead of doing it again.
 struct PostgresRoundState {
-  /// What counts the rounds of a worker.
+  /// The counter of a worker's rounds.
   struct Counter: Equatable {
     let worker: Int64
     var epoch: Int64
@@ -22,31 +24,32 @@ struct PostgresRoundState {
     let acknowledgements: [Acknowledgement]
   }
 
-  /// That of the worker that this process is; nil if it is none.
+  /// The counter of this process's worker; nil if it has none.
   private(set) var counter: Counter?
   private(set) var unsure: Unsure?
-  /// What rounds have claimed, and the queue was not told.
+  /// Jobs that rounds have claimed, and of which the queue does not know yet.
   private(set) var found: [ClaimedJob] = []
-  /// Those of them that have a checkpoint.
+  /// The claimed jobs that have a checkpoint.
   private(set) var withCheckpoint: Set<JobID> = []
   /// Whether such a round may have made other jobs due.
   private(set) var hasFreed = false
-  /// What rounds have written, with the numbers of the claims, and the queue still thinks to be unwritten.
+  /// Ends that rounds have written, with the numbers of the claims, while the queue still takes
+  /// them for unwritten.
   private var written: [JobID: Int64] = [:]
-  /// What this process was given and has not acknowledged, with the number of the claim: all else that is its own by the database
-  /// was claimed by a round whose answer was lost.
+  /// Jobs that this process received and has not acknowledged, with the number of the claim. Any
+  /// other job that the database assigns to it was claimed by a round whose answer was lost.
   private(set) var held: [JobID: Int64] = [:]
 
   // MARK: - The worker
 
-  /// A worker was taken in.
+  /// Notes a new worker.
   mutating func begin(_ worker: Int64) {
     counter = Counter(worker: worker, epoch: 0, number: 0)
     (held, unsure) = ([:], nil)
     forgetFound()
   }
 
-  /// The worker is no more: what it was given is somebody else's.
+  /// Notes that the worker is gone: its jobs belong to other processes.
   mutating func end(_ worker: Int64) {
     if unsure?.counter.worker == worker { unsure = nil }
     guard counter?.worker == worker else { return }
@@ -54,26 +57,26 @@ struct PostgresRoundState {
     forgetFound()
   }
 
-  /// The others have taken this process out.
+  /// Notes that other processes have removed this one.
   mutating func workerWasLost() {
     if let counter { end(counter.worker) }
   }
 
   // MARK: - Rounds
 
-  /// The answer of a round came.
+  /// Notes the answer of a round.
   mutating func answered(_ jobs: [ClaimedJob], withCheckpoint: Set<JobID>, acknowledged ends: [Acknowledgement]) {
     counter?.number += 1
     note(jobs, withCheckpoint, ends)
   }
 
-  /// The answer of a round was lost.
+  /// Notes that the answer of a round was lost.
   mutating func lost(_ ends: [Acknowledgement]) {
     guard let counter else { return }
     unsure = Unsure(counter: counter, acknowledgements: ends)
   }
 
-  /// The round that was lost was not written, and cannot come any more.
+  /// Notes that the lost round was not written, and can no longer be.
   mutating func settled(epoch: Int64, number: Int64) {
     guard let unsure else { return }
     self.unsure = nil
@@ -81,21 +84,22 @@ struct PostgresRoundState {
     counter = Counter(worker: unsure.counter.worker, epoch: epoch, number: number)
   }
 
-  /// The round that was lost was written, and these jobs are the process's own.
+  /// Notes that the lost round was written, and that these jobs belong to this process.
   ///
-  /// - Parameter known: what was held before they were read. A call beside rounds may have ended one since.
+  /// - Parameter known: the jobs that were held before these were read. A call beside rounds may
+  ///   have ended one since.
   mutating func settled(
     epoch: Int64, number: Int64, own: [ClaimedJob], withCheckpoint: Set<JobID>, known: [JobID: Int64]
   ) {
     let ends = unsure?.acknowledgements ?? []
     settled(epoch: epoch, number: number)
-    // What it acknowledged it may have claimed again, with another number.
+    // The round may have claimed a job again that it acknowledged, with another number.
     release(ends)
     note(own.filter { known[$0.id] != $0.claim }, withCheckpoint, ends)
     if !ends.isEmpty { hasFreed = true }
   }
 
-  /// The worker of the round that was lost is no more; these the round had written before.
+  /// Notes that the worker of the lost round is gone; the round had written these ends before.
   mutating func settledWithoutWorker(written ends: [Acknowledgement]) {
     guard let unsure else { return }
     for end in ends { written[end.id] = end.claim }
@@ -104,18 +108,18 @@ struct PostgresRoundState {
 
   // MARK: - What the queue is told
 
-  /// Those that no round has written.
+  /// The ends that no round has written.
   func unwritten(_ ends: [Acknowledgement]) -> [Acknowledgement] {
     written.isEmpty ? ends : ends.filter { written[$0.id] != $0.claim }
   }
 
-  /// The queue knows what was claimed, and that these are written.
+  /// Notes that the queue knows the claimed jobs, and that these ends are written.
   mutating func delivered(_ ends: [Acknowledgement]) {
     forgetWritten(ends)
     forgetFound()
   }
 
-  /// Some were written otherwise than by a round.
+  /// Notes ends that were written outside a round.
   mutating func acknowledged(_ ends: [Acknowledgement]) {
     release(ends)
     forgetWritten(ends)

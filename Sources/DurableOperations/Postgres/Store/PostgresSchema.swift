@@ -1,13 +1,15 @@
 #if os(macOS) || os(Linux)
-/// The tables of a queue on a server, in a schema of their own. They are SQLite's, but for how many jobs there are, which is
-/// counted when somebody asks, and for what SQLite keeps of its file.
+/// The tables of a queue on a server, in a schema of their own. They are SQLite's, except for the
+/// counts of jobs, which are made on request, and for what SQLite keeps about its file.
 ///
-/// States are those of `JobState`, `flags` those of `JobFlags`, `failing` is that of `PrerequisiteFailure`, and lanes are those of
-/// `JobLane`. Times are milliseconds since 1970, by the server's clock.
+/// States are those of `JobState`, `flags` those of `JobFlags`, `failing` is that of
+/// `PrerequisiteFailure`, and lanes are those of `JobLane`. Times are milliseconds since 1970, by
+/// the server's clock.
 enum PostgresSchema {
-  /// The steps from an empty schema to the tables of today. What was released is never changed: a further step is added. So numbers
-  /// stand here for states, flags and lanes, whatever becomes of their names. A function that changes gets another name, for
-  /// programs of an older version go on calling the one that they know.
+  /// The steps from an empty schema to the current tables. A released step never changes: changes
+  /// are added as a further step. So numbers stand here for states, flags and lanes, independent of
+  /// their names. A function that changes gets another name, since programs of an older version
+  /// call the one that they know.
   ///
   /// - Parameter schema: the name, quoted.
   static func migrations(_ schema: SQL) -> [String] {

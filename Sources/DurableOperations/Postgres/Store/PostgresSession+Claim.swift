@@ -2,7 +2,7 @@
 import CompositeOperations
 import Foundation
 
-/// A claim as a statement, and what it gave.
+/// The statement of a claim, and its result.
 struct PostgresClaim {
   let request: ClaimRequest
   private let store: PostgresStore
@@ -17,7 +17,7 @@ struct PostgresClaim {
 
   private var schema: SQL { store.schema }
 
-  /// The lanes that may be claimed from, each with the room of its kind.
+  /// The lanes to claim from, each with the room of its kind.
   static func lanes(of request: ClaimRequest) -> [(lane: Int64, room: Int64)] {
     let networks = request.isOnline ? [0, JobLane.Bit.network.rawValue] : [0]
     return request.kinds.filter { $0.limit > 0 }.flatMap { kind in
@@ -27,12 +27,12 @@ struct PostgresClaim {
     }
   }
 
-  /// - Parameter worker: whose the jobs are to be.
+  /// - Parameter worker: the new owner of the jobs.
   mutating func add(to pipeline: inout PostgresPipeline, worker: Int64) {
     positions.begin = pipeline.add(store.clock)
     let limited = store.state.withLock(\.limitedKinds).intersection(request.kinds.map(\.kind)).sorted()
     if !limited.isEmpty {
-      // A statement of its own: what it waits for is seen by the next one.
+      // A statement of its own: the next one sees what this one waited for.
       pipeline.add(store.statement("lock_limits", Self.locking(schema))) { $0.bind(limited) }
     }
     positions.claim = pipeline.add(store.statement("claim", Self.statement(schema))) { parameters in
@@ -46,7 +46,7 @@ struct PostgresClaim {
     positions.end = pipeline.add(store.clock)
   }
 
-  /// Parameters 1 to 6: lanes, their rooms, and where to begin in each.
+  /// Binds parameters 1 to 6: lanes, their rooms, and where to begin in each.
   static func bind(
     _ lanes: [(lane: Int64, room: Int64)], fromFront: Bool, in store: PostgresStore,
     to parameters: inout PostgresParameters
@@ -69,7 +69,7 @@ struct PostgresClaim {
 
   private static let order: SQL = "(~major), (~minor), attempts, id"
 
-  /// Those of a lane from its key on.
+  /// The waiting jobs of a lane from its key on.
   private static func waiting(_ schema: SQL) -> SQL {
     """
     FROM \(schema).jobs WHERE state = \(.waiting) AND lane = l.lane AND (\(order)) >= (l.rank, l.subrank, l.attempts, l.id)
@@ -81,14 +81,15 @@ struct PostgresClaim {
     AS l (lane, room, rank, subrank, attempts, id)
     """
 
-  /// So that each claim sees what the others have claimed of them.
+  /// Locks the limited kinds, so that each claim sees what the others have claimed of them.
   private static func locking(_ schema: SQL) -> SQL {
     "SELECT id FROM \(schema).kinds WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE"
   }
 
-  /// The lanes of kinds that are not paused, with the room that is left where a kind has a limit over all processes.
+  /// The lanes of kinds that are not paused, with the remaining room of kinds with a limit over all
+  /// processes.
   ///
-  /// - Parameter condition: which of those with a limit have room at all.
+  /// - Parameter condition: which limited kinds have room at all.
   private static func open(_ schema: SQL, where condition: SQL) -> SQL {
     """
     SELECT l.lane, coalesce((
@@ -102,9 +103,9 @@ struct PostgresClaim {
     """
   }
 
-  /// How many of each lane are among the first is found out without locks; then exactly those are locked, so no row is locked
-  /// that is not taken. While a job waits that must run alone nothing else is claimed. Each row says how many were meant, and
-  /// whether such a one waits.
+  /// First finds out without locks how many of each lane are among the first; then locks exactly
+  /// those, so that no row is locked that is not taken. While a job waits that must run alone,
+  /// nothing else is claimed. Each row says how many jobs were meant, and whether such a job waits.
   private static func statement(_ schema: SQL) -> SQL {
     let ofLane: SQL = "\(waiting(schema)) ORDER BY \(order)"
     return """
@@ -138,7 +139,8 @@ struct PostgresClaim {
       """
   }
 
-  /// How many jobs could be claimed, without claiming them, and whether one waits that must run alone.
+  /// Counts how many jobs could be claimed, without claiming them, and tells whether one waits that
+  /// must run alone.
   static func count(_ schema: SQL) -> SQL {
     """
     WITH lanes AS MATERIALIZED (
@@ -157,9 +159,9 @@ struct PostgresClaim {
 
   struct Answer {
     var claim = Claim()
-    /// Whether somebody else was faster with one that was meant.
+    /// Whether another process was faster with a job that was meant.
     var wasOvertaken = false
-    /// Those that have a checkpoint, by their positions.
+    /// The positions of the jobs that have a checkpoint.
     var withCheckpoint: [Int] = []
   }
 
@@ -176,7 +178,7 @@ struct PostgresClaim {
       let flags = JobFlags(rawValue: row.integer(12))
       jobs.append((row.integer(3), key, job, flags.contains(.hasCheckpoint)))
     }
-    // In which order rows are returned is not promised.
+    // The server does not promise the order of returned rows.
     jobs.sort { $0.key < $1.key }
     answer.claim.jobs = jobs.map(\.job)
     answer.withCheckpoint = jobs.indices.filter { jobs[$0].hasCheckpoint }
@@ -191,7 +193,7 @@ struct PostgresClaim {
     return answer
   }
 
-  /// Where there was room for more.
+  /// The lanes that had room for more.
   private func exhaustedLanes(_ jobs: [ClaimedJob]) -> Set<Int64> {
     guard jobs.count < request.limit else { return [] }
     let limited = store.state.withLock(\.limitedKinds)
@@ -224,7 +226,7 @@ struct PostgresClaim {
     JobFlags(rawValue: row.integer(first + 10)).contains(.hasCheckpoint)
   }
 
-  /// What `job(_:from:)` reads, of jobs that a worker executes.
+  /// The columns that `job(_:from:)` reads, for jobs that a worker executes.
   static func executing(_ schema: SQL) -> SQL {
     "SELECT \(columns) FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 ORDER BY \(order)"
   }

@@ -2,12 +2,13 @@
 import Foundation
 
 extension PostgresSession {
-  /// Others go on meanwhile: it is `VACUUM`, which gives back what is free at the ends of the tables.
+  /// Runs `VACUUM`, which returns the free space at the ends of the tables. Other clients go on
+  /// meanwhile.
   func compact(worker: Int64?, lease: Duration) throws -> Int {
     try requireOwner()
     let before = try size()
     do {
-      // A connection of its own: it takes long, and the time limit of its session is gone.
+      // Its own connection: it takes long, and runs without the time limit of its session.
       let connection = try PostgresConnection.connect(configuration)
       defer { connection.close() }
       if store.options.pooler == .none { try connection.run(.reading, PostgresStatement("SET statement_timeout = 0")) }
@@ -21,7 +22,7 @@ extension PostgresSession {
     return max(before - (try size()), 0)
   }
 
-  /// For other roles the server skips the tables, and reports a success.
+  /// For other roles, the server skips the tables and reports a success.
   private func requireOwner() throws {
     let mayVacuum = try question(
       """
@@ -36,7 +37,7 @@ extension PostgresSession {
     }
   }
 
-  /// The tables, with their indexes.
+  /// The size of the tables, with their indexes.
   func size() throws -> Int {
     try question(
       """

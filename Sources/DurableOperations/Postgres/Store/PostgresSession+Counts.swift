@@ -1,12 +1,13 @@
 #if os(macOS) || os(Linux)
 import CompositeOperations
 
-// How many jobs there are. A server does not keep that number: transactions that change it would wait for each other.
+// The numbers of jobs. A server does not keep them: transactions that change them would wait for
+// each other.
 
 extension PostgresSession {
-  /// Up to here all jobs are counted.
+  /// Up to this number all jobs are counted.
   private static let mostOfAll = 100_000
-  /// Above, those of a state are counted up to here.
+  /// Above it, the jobs of a state are counted up to this number.
   private static let mostOfState = 20_000
   /// How many pages of the table are read instead of all.
   private static let pagesOfSample = 1000.0
@@ -38,9 +39,10 @@ extension PostgresSession {
     return states
   }
 
-  /// States with few jobs are counted, the others are estimated by some pages of the table. All of it is of one moment.
+  /// Counts states with few jobs, and estimates the others from some pages of the table, all at one
+  /// moment.
   ///
-  /// - Parameter pages: how many the table has.
+  /// - Parameter pages: the number of pages of the table.
   func approximateCounts(pages: Double) throws -> (states: [Int64: [JobState: Int]], isApproximate: Bool) {
     let share = min(Self.pagesOfSample / max(pages, 1), 1)
     var counted: [JobState: [Int64: Int]] = [:], seen = counted
@@ -59,7 +61,7 @@ extension PostgresSession {
     var (states, isApproximate) = ([Int64: [JobState: Int]](), false)
     for state in JobState.allCases {
       var numbers = counted[state] ?? [:]
-      // Those that are done stand in one index with those that were cancelled.
+      // Done jobs share an index with cancelled ones.
       if state == .done ? !isComplete(.done, .cancelled) : !isComplete(state) {
         isApproximate = true
         numbers.merge(seen[state] ?? [:]) { max($0, $1) }
@@ -69,7 +71,8 @@ extension PostgresSession {
     return (states, isApproximate)
   }
 
-  /// How many jobs there may be, and how many pages they take. As long as the server has not counted them, a page has 30.
+  /// Estimates the number of jobs and of their pages. As long as the server has not counted them, a
+  /// page has 30.
   private static let sizeOfJobs: SQL =
     """
     SELECT CASE WHEN reltuples < 0 OR relpages = 0 THEN pages * 30 ELSE reltuples / relpages * pages END::bigint, pages

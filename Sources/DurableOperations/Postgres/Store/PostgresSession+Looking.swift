@@ -5,9 +5,9 @@ import Foundation
 extension PostgresSession {
   /// One round trip.
   func look(_ question: StoreLook) throws -> StoreLookAnswer {
-    // A round that failed may have taken the process in without that the queue knows.
+    // A failed round may have added the process without the queue knowing.
     let own = [question.worker, store.numbers.withLock { $0.counter?.worker }]
-    // The front is read by the claim that follows.
+    // The claim that follows reads the front.
     let isSlow = store.cursors.withLock(\.isSlow)
     var ahead = PostgresAhead(store, movesCursor: true)
     var position: [String: Int] = [:]
@@ -36,14 +36,14 @@ extension PostgresSession {
     func result(_ name: String) -> PostgresResult? { position[name].map { results[$0] } }
     var answer = StoreLookAnswer()
     ahead.take(results)
-    // It can be read, and yet is away for a queue.
+    // A standby can be read, but is unavailable for a queue.
     if ahead.takesNoChanges {
       throw DatabaseError(
         PostgresError(.serverReadOnly, sqlState: "25006", message: "it is a standby"), place: store.place)
     }
     answer.now = ahead.answer.now
     answer.nextDue = ahead.answer.nextDue
-    // Or their clock was set back since the last one.
+    // Or the server's clock was set back since the last one.
     answer.arePeriodicJobsDue =
       ahead.answer.nextOccurrence.map { $0 <= answer.now } ?? false
       || ahead.lastOccurrence.map { $0 > answer.now + PeriodicRow.minute } ?? false
@@ -61,7 +61,7 @@ extension PostgresSession {
     return answer
   }
 
-  /// Tells of claims that were too slow since the last look.
+  /// Reports claims that were too slow since the last look.
   func lookIsOver() {
     guard store.cursors.withLock({ $0.isToBeTold(at: .now) }) else { return }
     let oldest = try? read(
@@ -104,7 +104,7 @@ extension PostgresSession {
 
   /// Whether a job of one of these kinds executes anywhere, or is due.
   func isBusy(with kinds: [Int64]) throws -> Bool {
-    // One statement: a job that goes from one state to another meanwhile is in one of them.
+    // One statement: a job that changes its state meanwhile is in one of them.
     try read(
       "is_busy",
       """
@@ -139,7 +139,7 @@ extension PostgresSession {
     try read("unknown_kinds", Self.unknownKinds(schema)) { $0.bind(Array(known)) }.map(Self.unknownKind)
   }
 
-  /// Kinds with jobs that are due, and that are not among some.
+  /// Kinds that have due jobs and are not among some.
   static func unknownKinds(_ schema: SQL) -> SQL {
     """
     SELECT id, name, known_at FROM \(schema).kinds WHERE id <> ALL($1::bigint[]) AND EXISTS (

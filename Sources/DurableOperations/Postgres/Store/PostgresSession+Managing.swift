@@ -15,7 +15,7 @@ extension PostgresSession {
 
   func retry(_ id: JobID) throws {
     try transaction { work in
-      // Not locked: the unique key comes first.
+      // Not locked: the lock of the unique key comes first.
       let known = try work.run("state", Self.stateOf(schema)) { $0.bind(id.rawValue) }.first { $0.integer(0) }
       guard let known else { throw JobError(.unknownJob, id: id) }
       let state = JobState(rawValue: Int(clamping: known)) ?? .dead
@@ -65,7 +65,7 @@ extension PostgresSession {
   func retriable(_ state: JobState, kind: String?) throws -> [JobID] {
     let filter = JobFilter(kind: kind, states: [state])
     guard state != .held else { return try ids(filter) }
-    // If no other has it by now.
+    // Unless another job has the key by now.
     return try ids(filter, and: JobFilter.isLastOfItsKey(in: state, "jobs", of: "\(schema).jobs"))
   }
 
@@ -138,7 +138,7 @@ extension PostgresSession {
         $0.bind(number)
         $0.bind(limit.map(Int64.init))
       }
-      // Processes that do not know of it claim nothing of the kind.
+      // Processes that do not know the kind claim nothing of it.
       work.mayHaveChangedRules = true
     }
   }
@@ -149,7 +149,7 @@ extension PostgresSession {
     "SELECT id, paused, max_concurrent FROM \(schema).kinds WHERE paused OR max_concurrent IS NOT NULL"
   }
 
-  /// Notes them, too: claims lock the kinds that have a limit.
+  /// Reads the rules and notes them, too: claims lock the kinds that have a limit.
   func rules(_ result: PostgresResult) -> KindRules {
     var rules = KindRules()
     result.forEachRow { row in
@@ -187,14 +187,14 @@ extension PostgresWork {
       uniquingKeysWith: { $1 })
   }
 
-  /// The state of a job that must be there, and in one to which that can happen.
+  /// The state of a job, which must exist and allow the transition.
   func state(of id: JobID, before transition: JobTransition) throws -> JobState {
     guard let state = try states(of: [id])[id] else { throw JobError(.unknownJob, id: id) }
     if transition.isRefused(in: state) { throw JobError(.wrongState(state), id: id) }
     return state
   }
 
-  /// Those that execute are asked to end, and cancelled then.
+  /// Jobs that execute are asked to end, and are cancelled then.
   func cancel(_ states: [JobID: JobState]) throws {
     let executing = states.filter { $0.value == .executing }.keys.sorted()
     if !executing.isEmpty {
@@ -222,7 +222,8 @@ extension PostgresWork {
     try prerequisitesEnded(others)
   }
 
-  /// Dependents of what was cancelled are told. What was kept for it stays: it may be retried.
+  /// Updates the dependents of cancelled jobs. What was kept for a cancelled job stays: it may be
+  /// retried.
   private func prerequisitesEnded(_ ids: [JobID]) throws {
     try tellDependents(
       run(
@@ -234,7 +235,8 @@ extension PostgresWork {
       }, from: 0)
   }
 
-  /// Has jobs run at once. For each in order: 1 if another has its key, 2 if it is in none of the states.
+  /// Makes jobs run at once. Returns, for each in order: 1 if another job has its key, 2 if it is
+  /// in none of the states.
   func retry(_ ids: [JobID], in states: [JobState]) throws -> [(problem: Int64?, other: JobID)] {
     let statement = statement("retry", "SELECT problem, other FROM \(schema).retry_job($1, $2, $3)")
     let results = try run { pipeline in
@@ -253,7 +255,8 @@ extension PostgresWork {
     return results.map { ($0.row(0).optionalInteger(0), JobID(rawValue: $0.row(0).integer(1))) }
   }
 
-  /// Deletes those that are still in one of the states, or have failed because others were deleted. Returns how many.
+  /// Deletes the jobs that are still in one of the states, or have failed because others were
+  /// deleted. Returns the number of deleted jobs.
   func delete(_ ids: [JobID], in states: Set<JobState>, failed: inout Set<JobID>) throws -> Int {
     let rows = try run(
       "delete_jobs",

@@ -2,13 +2,14 @@
 import CompositeOperations
 import Foundation
 
-// The numbers of rounds: what is written with one is found out when the answer to its COMMIT is lost.
+// The numbers of rounds: when the answer to a COMMIT is lost, the number tells what was written.
 
 extension PostgresSession {
   // MARK: - The worker
 
-  /// Takes the process in among those that run jobs: in a transaction of its own, so that its number is known whatever happens to
-  /// the first round. One too many does no harm: it has no jobs, and goes when its lease is over.
+  /// Adds the process to those that run jobs, in a transaction of its own, so that its number is
+  /// known whatever happens to the first round. An extra worker does no harm: it has no jobs, and
+  /// goes when its lease is over.
   func takeIn(lease: Duration) throws {
     let identity = store.configuration.processIdentity
     let worker = try transaction(isRepeatable: true) { work in
@@ -36,17 +37,17 @@ extension PostgresSession {
     store.numbers.withLock { $0.begin(worker) }
   }
 
-  /// Takes the process out, if it is in.
+  /// Removes the process, if it was added.
   func takeOut() throws {
     guard let worker = store.numbers.withLock({ $0.counter?.worker }) else { return }
     try betweenRounds(of: worker) { try $0.remove(worker) }
     store.numbers.withLock { $0.end(worker) }
   }
 
-  /// Does something in a transaction that has the number of a worker locked, and may be repeated.
+  /// Runs a closure in a transaction that has locked the number of a worker, and may be repeated.
   ///
-  /// An old session may hold it: a server that received half of a transaction waits for the rest, however long that takes. So it is
-  /// ended if it takes long.
+  /// An old session may hold the lock: a server that received half of a transaction waits for the
+  /// rest for ever. So this ends a session that takes long.
   func betweenRounds<R>(of worker: Int64, _ body: (PostgresWork) throws -> R) throws -> R {
     var hasLocked = false
     func attempt() throws -> R {
@@ -76,9 +77,10 @@ extension PostgresSession {
 
   // MARK: - Numbered transactions
 
-  /// Does something in a transaction that begins with ``beginningOfRound``, and writes the ends of attempts. What it has to tell is
-  /// the caller's to tell. If the answer is lost that is noted, and ``settleRounds()`` finds out what has become of it; also if
-  /// nothing can have been stored, for the server may keep what it has received.
+  /// Runs a closure in a transaction that begins with ``beginningOfRound``, and writes the ends of
+  /// attempts. The caller reports its events. If the answer is lost, the state notes that, and
+  /// ``settleRounds()`` finds out the outcome; also if nothing can have been stored, since the
+  /// server may keep what it has received.
   func numbered<R>(_ ends: [Acknowledgement], _ body: (PostgresWork) throws -> R) throws -> R {
     do {
       return try withoutConflicts(tells: false, body)
@@ -103,11 +105,12 @@ extension PostgresSession {
 
   // MARK: - Lost answers
 
-  /// Asks for the number of a round whose answer was lost, and sees to it that it cannot come later.
+  /// Asks for the number of a round whose answer was lost, and ensures that the round cannot be
+  /// written later.
   func settleRounds() throws {
     guard let unsure = store.numbers.withLock({ $0.unsure }) else { return }
     guard let (epoch, number) = try raiseEpoch(of: unsure.counter.worker) else {
-      // The others have taken this process out since. What it wrote before is seen by the jobs.
+      // Other processes have removed this one since. The jobs show what it wrote before.
       let written = try written(of: unsure.acknowledgements)
       store.numbers.withLock { $0.settledWithoutWorker(written: written) }
       return store.events.tell(all: written.map(\.event))
@@ -127,11 +130,11 @@ extension PostgresSession {
         withCheckpoint: Set(jobs.filter(\.hasCheckpoint).map(\.job.id)), known: known)
     }
     store.events.tell(all: told)
-    // What has become due by it others may run.
+    // Other processes may run the jobs that it made due.
     if !unsure.acknowledgements.isEmpty { store.notifier.notify(StoreNews(isIncomplete: true)) }
   }
 
-  /// Nil if the worker is no more.
+  /// Nil if the worker is gone.
   private func raiseEpoch(of worker: Int64) throws -> (epoch: Int64, number: Int64)? {
     try betweenRounds(of: worker) { work in
       try work.run(
@@ -140,10 +143,11 @@ extension PostgresSession {
     }
   }
 
-  /// Ends the session that has a worker, or the number of its rounds, locked. The server knows which: its transaction stands in the
-  /// row. The number of a process would be that of another session by the time it is needed.
+  /// Ends the session that has locked a worker, or the number of its rounds. The row names the
+  /// transaction. The number of a server process would belong to another session by the time it is
+  /// needed.
   ///
-  /// - Parameter age: for how long its transaction must have been open.
+  /// - Parameter age: the minimum age of its transaction.
   func endSession(holding worker: Int64, openFor age: Duration) throws {
     _ = try read(
       "end_session",
@@ -163,19 +167,19 @@ extension PostgresSession {
     }
   }
 
-  /// The events of a round whose answer was lost. What it told of dependents is not known any more.
+  /// The events of a round whose answer was lost. Its events about dependents are lost.
   private func whatBecame(of ends: [Acknowledgement]) throws -> [JobEvent.Content] {
     let jobs = try states(of: ends)
     return ends.compactMap { end in
       guard let job = jobs[end.id] else { return end.event }
       if job.claim == end.claim, job.state == .cancelled { return .cancelled(end.id, kind: end.kind) }
-      // One that was to end, and was claimed once more, was somebody else's before.
+      // A job that was claimed once more after it was to end belonged to another process before.
       guard job.claim > end.claim, end.lastState != nil else { return end.event }
       return end.isGivenBack ? nil : .leaseLost(end.id, kind: end.kind)
     }
   }
 
-  /// Those that jobs show to be written.
+  /// The ends that are written, as the jobs show.
   private func written(of ends: [Acknowledgement]) throws -> [Acknowledgement] {
     let jobs = try states(of: ends)
     return ends.filter { end in
@@ -196,7 +200,7 @@ extension PostgresSession {
 }
 
 extension Acknowledgement {
-  /// In which state the job is afterwards, if it does not run again by itself.
+  /// The state of the job afterwards, if it does not run again by itself.
   fileprivate var lastState: JobState? {
     switch result {
     case .again, .returned: nil

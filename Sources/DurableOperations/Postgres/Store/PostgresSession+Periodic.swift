@@ -28,7 +28,7 @@ extension PostgresSession {
     }
   }
 
-  /// The next time of a periodic job stays as it is if its schedule does.
+  /// A periodic job keeps its next time if its schedule is unchanged.
   private static func scheduling(_ schema: SQL) -> SQL {
     """
     INSERT INTO \(schema).periodic AS old (name, kind, version, payload, options, schedule, catch_up, last_at, next_at)
@@ -55,7 +55,7 @@ extension PostgresSession {
       PostgresWork.periodicRow)
   }
 
-  /// No process is the one that does it: each takes those that no other has locked.
+  /// No process is responsible: each takes the periodic jobs that no other has locked.
   func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
     // Kinds get their numbers in transactions of their own.
     for row in try periodicJobs() { if case .success(let row) = row { _ = try kindNumber(row.kind) } }
@@ -85,11 +85,12 @@ extension PostgresWork {
           payload: row.data(3) ?? Data(), options: row.text(4) ?? "", schedule: row.text(5) ?? "",
           catchUp: row.text(6) ?? "", lastAt: row.integer(7), nextAt: row.optionalInteger(8)))
     } catch {
-      return .failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), underlying: error))
+      return .failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), cause: error))
     }
   }
 
-  /// Has periodic jobs go on from now though their last time is yet to come: the server's clock was set back.
+  /// Makes periodic jobs go on from now though their last time is in the future: the server's clock
+  /// was set back.
   fileprivate func bringBackPeriodicJobs() throws {
     let now = try now()
     let ahead = try run(
@@ -122,7 +123,8 @@ extension PostgresWork {
         unreadable = error
         continue
       }
-      // Another process has just given it to another kind, whose number is not known here: the next look asks for it.
+      // Another process has just given the name to another kind, whose number is not known here:
+      // the next look asks for it.
       guard store.state.withLock({ $0.kindNumbers[KindName(row.kind)] }) != nil else { continue }
       let times = row.due(at: now)
       for time in times where try takesPlace(row.name, row.schedule, at: time.milliseconds) {
@@ -132,7 +134,7 @@ extension PostgresWork {
           _ = try enqueue([job])
           enqueued.append(job)
         } catch let error as JobError {
-          // The one before has its key still: this one is left out.
+          // The previous job still has its key: this time is skipped.
           guard error.code == .duplicate else { throw error }
           try run("rollback_to", "ROLLBACK TO SAVEPOINT composite_operations")
         }
@@ -145,7 +147,8 @@ extension PostgresWork {
 
   // MARK: - What took place
 
-  /// Notes that a time takes place. False if it has before. See `SQLiteStore.takesPlace(_:_:at:)`.
+  /// Notes that a time takes place. Returns false if it has before. See
+  /// `SQLiteStore.takesPlace(_:_:at:)`.
   private func takesPlace(_ name: String, _ schedule: JobSchedule, at time: Int64) throws -> Bool {
     func run(_ statement: String, _ sql: SQL) throws -> OccurrenceRun? {
       try self.run(statement, sql) {

@@ -37,7 +37,7 @@ extension PostgresSession {
       })
   }
 
-  /// One statement, so that workers and jobs are of one moment.
+  /// One statement, so that workers and jobs belong to one moment.
   func workers() throws -> [StoredWorker] {
     var workers: [StoredWorker] = []
     try read(
@@ -60,7 +60,7 @@ extension PostgresSession {
     return workers
   }
 
-  /// Nil if no job can be meant.
+  /// Nil if no job can match.
   func condition(_ filter: JobFilter) throws -> SQL? { try filter.condition(numberOfKind: knownKindNumber) }
 
   // MARK: - Records

@@ -2,10 +2,12 @@
 import CompositeOperations
 import Foundation
 
-// A round is one transaction, and mostly one round trip: its number, what has ended, and what is claimed.
+// A round is one transaction, and mostly one round trip: its number, the ends of attempts, and the
+// claim.
 
 extension PostgresSession {
-  /// Tried once more on another connection if one breaks: what became of the first attempt is found out then.
+  /// Runs a round; once more on another connection if one breaks: then the second attempt finds out
+  /// what became of the first.
   func round(_ round: StoreRound) throws -> StoreRoundAnswer {
     do {
       return try attempt(round)
@@ -20,17 +22,18 @@ extension PostgresSession {
     do {
       try perform(round, &answer)
     } catch let error as DatabaseError where error.sqlState == "DQ001" {
-      // The others have taken this process out. What it has not written goes with the first round of its next worker.
+      // Other processes have removed this one. What it has not written goes with the first round of
+      // its next worker.
       store.numbers.withLock { $0.workerWasLost() }
       try perform(round, &answer)
     }
-    // Behind this nothing may fail: the queue would claim anew what it was given.
+    // Nothing after this may fail: the queue would claim anew what it was given.
     let worker = store.numbers.withLock { numbers in
       numbers.delivered(round.acknowledgements)
       return numbers.counter?.worker
     }
     answer.worker = worker
-    // A round that failed may have taken the process in without that the queue knows.
+    // A failed round may have added the process without the queue knowing.
     answer.hasLostWorker = round.worker != nil && round.worker != worker && !(round.isLast && worker == nil)
     answer.ahead = round.ahead.map { question in Result { try ahead(question) } }
     return answer
@@ -39,15 +42,16 @@ extension PostgresSession {
   private func perform(_ round: StoreRound, _ answer: inout StoreRoundAnswer) throws {
     let (ends, hasFound) = store.numbers.withLock { ($0.unwritten(round.acknowledgements), !$0.found.isEmpty) }
     let request = round.request().flatMap { $0.kinds.isEmpty ? nil : $0 }
-    // What was claimed before may be as much as there is room for. The next round does the rest.
+    // Earlier claims may already fill the room. The next round does the rest.
     var claims = !hasFound && request.map { $0.limit > 0 } ?? false
     if claims, let request, store.numbers.withLock({ $0.counter == nil }), ends.isEmpty {
-      // One that has nothing to do is not taken in: a queue that is idle does not write.
+      // A process without work is not added: an idle queue does not write.
       let (count, waits) = try countClaimable(request)
       answer.claim.waitsToRunAlone = waits && !request.mayRunAlone
       claims = count > 0
     }
-    // What an earlier round has claimed is told only if this process still is the worker that has it.
+    // Claims of an earlier round are reported only if this process is still the worker that has the
+    // jobs.
     answer.hasOnlyRead = !claims && ends.isEmpty && !hasFound
     if !answer.hasOnlyRead {
       if store.numbers.withLock({ $0.counter == nil }) { try takeIn(lease: round.lease) }
@@ -62,7 +66,7 @@ extension PostgresSession {
     if round.isLast, found.0.isEmpty { try takeOut() }
   }
 
-  /// Sends a round. If its answer is lost the next one finds out what has become of it.
+  /// Sends a round. If its answer is lost, the next round finds out the outcome.
   private func send(
     _ ends: [Acknowledgement], keepsDone: Bool, _ request: ClaimRequest?, lease: Duration,
     _ answer: inout StoreRoundAnswer
@@ -79,7 +83,7 @@ extension PostgresSession {
         }
         return (batch, claim, results, work)
       } catch {
-        // What was to be claimed from the front was not.
+        // The claim from the front did not happen.
         store.cursors.withLock { $0.workHasCome() }
         throw error
       }
@@ -91,12 +95,13 @@ extension PostgresSession {
         jobs, withCheckpoint: Set((claimed?.withCheckpoint ?? []).map { jobs[$0].id }), acknowledged: ends)
     }
     answer.claim.waitsToRunAlone = claimed?.claim.waitsToRunAlone ?? false
-    // The connection is somebody else's by now.
+    // The connection belongs to another borrower by now.
     if !ends.isEmpty { work.tellOf(batch, results) { (try? kindName($0)) ?? "" } }
     work.tellAll()
     if work.hasFreedJobs { answer.hasFreed = true }
     if claimed?.wasOvertaken == true {
-      // Others claim as well, and the next round finds what is left; but not what stays locked. A test says when it is time.
+      // Other processes claim as well, and the next round finds the rest; but not what stays
+      // locked. A test decides when it is time.
       if jobs.isEmpty, store.configuration.clock.isMachines { answer.isHeldUp = true } else { answer.hasFreed = true }
     }
   }
@@ -112,7 +117,7 @@ extension PostgresSession {
     }
   }
 
-  /// How many jobs could be claimed, and whether one waits that must run alone.
+  /// Counts how many jobs could be claimed, and tells whether one waits that must run alone.
   private func countClaimable(_ request: ClaimRequest) throws -> (count: Int, waits: Bool) {
     let lanes = PostgresClaim.lanes(of: request)
     guard !lanes.isEmpty, request.limit > 0 else { return (0, false) }

@@ -38,7 +38,7 @@ extension PostgresSession {
   ) throws {
     if !ends.isEmpty { try write(ends, keepsDone: keepsDone, within: patience) }
     guard let worker else { return }
-    // Not in one transaction: one that takes the process out has no number that could be asked for.
+    // Not in one transaction: one that removes the process has no number that could be asked for.
     try settleRounds()
     try betweenRounds(of: worker) { work in
       if let patience { try work.wait(for: patience) }
@@ -64,10 +64,10 @@ extension PostgresSession {
     store.numbers.withLock { $0.end(worker) }
   }
 
-  /// Writes ends of attempts, with the number of a round: if the answer is lost they are not written again. Tried once more on
-  /// another connection if one breaks.
+  /// Writes the ends of attempts with the number of a round: if the answer is lost, they are not
+  /// written again. Tried once more on another connection if one breaks.
   ///
-  /// - Parameter more: what else is done in the transaction.
+  /// - Parameter more: further work in the transaction.
   private func write(
     _ ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?,
     more: (PostgresWork) throws -> Void = { _ in }
@@ -101,7 +101,8 @@ extension PostgresSession {
     do {
       work = try write()
     } catch let error as DatabaseError where error.sqlState == "DQ001" {
-      // The others have taken this process out. What is still its own is told by the numbers of the claims.
+      // Other processes have removed this one. The numbers of the claims tell which jobs are still
+      // its own.
       store.numbers.withLock { $0.workerWasLost() }
       work = try write()
     }
@@ -165,13 +166,13 @@ extension PostgresSession {
 }
 
 extension PostgresWork {
-  /// The process runs nothing any more.
+  /// Removes the worker of a process that runs nothing any longer.
   func remove(_ worker: Int64) throws {
     try run("remove_rounds", "DELETE FROM \(schema).rounds WHERE worker = $1") { $0.bind(worker) }
     try run("remove_worker", "DELETE FROM \(schema).workers WHERE id = $1") { $0.bind(worker) }
   }
 
-  /// How long this transaction waits for a lock of others.
+  /// Sets how long this transaction waits for the locks of others.
   func wait(for patience: Duration) throws {
     try run { try store.add(waitFor: patience, to: &$0) }
   }

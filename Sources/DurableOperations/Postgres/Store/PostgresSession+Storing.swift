@@ -17,10 +17,10 @@ extension PostgresSession {
       }
       return try transaction { work in try batches.map { .success(try work.enqueue($0)) } }
     } catch let error as DatabaseError where error.code != .statement && error.code != .constraint {
-      // Each of them alone would meet the same.
+      // Each of them alone would meet the same error.
       throw error
     } catch  where batches.count > 1 {
-      // One of them may be wrong; it must not take the others along.
+      // One batch may be wrong; it must not fail the others.
       return batches.map { batch in Result { try transaction { try $0.enqueue(batch) } } }
     }
   }
@@ -70,14 +70,15 @@ extension PostgresSession {
         guard job.claim == end.claim else { return .somebodyElses }
         return job.state == .executing ? .unwritten : keepsDone && job.state == .done ? .written : .somebodyElses
       }
-      // Only a process that has lost its worker has lost the job, so that another one may have deleted it.
+      // Only a process that has lost its worker has lost the job, so that another process may have
+      // deleted it.
       guard !keepsDone, isHeld, let worker else { return .unknown }
       let isThere = try work.run("is_worker", "SELECT 1 FROM \(schema).rounds WHERE worker = $1") { $0.bind(worker) }
       return isThere.count == 1 ? .written : .unknown
     }
   }
 
-  /// The closure runs once, whatever happens.
+  /// Runs the closure once, whatever happens.
   private func transact<R>(
     beginningWith end: Acknowledgement?, keepsDone: Bool, _ body: (any StoreTransaction) throws -> R
   ) throws -> (result: R, work: PostgresWork) {
@@ -103,11 +104,11 @@ extension PostgresSession {
 /// Rolls a transaction back.
 private struct NoLongerOurs: Error {}
 
-/// A transaction of the user's on a server.
+/// A transaction of the user on a server.
 final class PostgresTransaction: StoreTransaction {
   private let work: PostgresWork
   private let pool: PostgresConnectionPool
-  /// Savepoints of the user's may have taken back what was enqueued.
+  /// Savepoints of the user may have undone an enqueue.
   private(set) var hasRunStatements = false
   private(set) var changeCount = 0
 
@@ -116,7 +117,7 @@ final class PostgresTransaction: StoreTransaction {
     self.pool = pool
   }
 
-  /// Rows have no numbers that the server gives: `RETURNING` tells what was inserted.
+  /// Rows have no numbers from the server: use `RETURNING`.
   var lastInsertedRowID: Int64 { 0 }
 
   func requireOpen() throws {
@@ -168,7 +169,7 @@ final class PostgresTransaction: StoreTransaction {
     }
   }
 
-  /// Statements of the user's may have taken back a part of what was done.
+  /// Forgets what statements of the user may have undone.
   func forgetWhatWasTakenBack() throws {
     guard work.eventCount > 0 else { return }
     let ids = work.events.compactMap { if case .enqueued(let id, _) = $0 { id.rawValue } else { nil } }
@@ -179,8 +180,8 @@ final class PostgresTransaction: StoreTransaction {
     work.keepEvents { if case .enqueued(let id, _) = $0 { stored.contains(id.rawValue) } else { true } }
   }
 
-  /// A new kind is stored on a connection of its own: others would wait until this transaction is over, and this one cannot wait for
-  /// a connection of the pool.
+  /// Stores a new kind on a connection of its own: others would wait until this transaction is
+  /// over, and this one cannot wait for a connection of the pool.
   private func requireNumber(of kind: String) throws {
     let store = work.store
     if store.state.withLock({ $0.kindNumbers[KindName(kind)] }) != nil { return }

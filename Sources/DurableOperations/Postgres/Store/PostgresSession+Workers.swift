@@ -2,17 +2,17 @@
 import CompositeOperations
 import Foundation
 
-// Who runs jobs: leases, and what becomes of the jobs of those who are lost.
+// The workers: leases, and the jobs of lost processes.
 
 extension PostgresSession {
   func prolongLease(of worker: Int64?, by lease: Duration, knowing kinds: [Int64]) throws -> Bool {
-    // If the worker is no more, what a round has written whose answer was lost is to be known before that.
+    // If the worker is gone, first find out what a round with a lost answer has written.
     try settleRounds()
     var position: Int?
     let results = try transaction(isRepeatable: true) { work in
       try work.run(commits: true) { pipeline in
-        // What others have locked they are about to note. One that stands still must not keep anybody's lease from being
-        // prolonged.
+        // Other processes are about to note what they have locked. A process that stands still must
+        // not keep another from renewing its lease.
         pipeline.add(
           statement(
             "know_kinds",
@@ -46,7 +46,7 @@ extension PostgresSession {
   }
 
   func leave(_ worker: Int64) throws -> Bool {
-    // A round whose answer was lost may have claimed something.
+    // A round with a lost answer may have claimed something.
     try settleRounds()
     let hasLeft = try betweenRounds(of: worker) { work in
       let own = try work.run(
@@ -69,7 +69,8 @@ extension PostgresSession {
         case .lapsed: (1, lost.maxLapses)
         case .stoodStill: (2, nil)
         }
-      // One that stood still in the middle of a round, or cannot be reached in it, would keep its number for ever.
+      // A process that stood still in a round, or became unreachable, would keep its number for
+      // ever.
       try endSession(holding: worker.row.id, openFor: .milliseconds(worker.row.lease / 3))
       if try rescue(worker.row.id, expected: worker.row.leaseUntil, worker.loss, how, most) { hasRescued = true }
     }

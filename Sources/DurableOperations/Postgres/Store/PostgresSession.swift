@@ -2,11 +2,12 @@
 import CompositeOperations
 import Foundation
 
-/// A queue's way to jobs on a server. Each call is a transaction on a connection that is borrowed for it. Belongs to one caller.
+/// A queue's access to jobs on a server. Each call is a transaction on a borrowed connection.
+/// Belongs to one caller.
 final class PostgresSession: StoreSession {
   let store: PostgresStore
   private let pool: PostgresConnectionPool
-  /// What was borrowed before.
+  /// A loan from before.
   private let loan: PostgresLoan?
   private let ignoresSuspension: Bool
 
@@ -28,17 +29,17 @@ final class PostgresSession: StoreSession {
 
   // MARK: - Connections
 
-  /// Uses a connection. What the client layer throws becomes a ``DatabaseError``.
+  /// Uses a connection. An error of the client layer becomes a ``DatabaseError``.
   func use<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
     if !ignoresSuspension { try store.refuseWhileSuspended() }
     do {
       if let loan { return try use(try loan.connection(), body) }
       return try pool.sync { try use($0, body) }
     } catch let error as PostgresError {
-      // It was interrupted.
+      // The suspension interrupted it.
       if error.code == .busy, !ignoresSuspension { try store.refuseWhileSuspended() }
       if error.endsConnection { store.state.withLock { $0.connectedSince = nil } }
-      // If it was stored, this process and the others have to look for what has become due.
+      // If it was stored, this process and the others must look for what has become due.
       if error.code == .outcomeUnknown { store.notifier.notify(StoreNews(isIncomplete: true)) }
       throw DatabaseError(error, place: store.place)
     }
@@ -55,10 +56,11 @@ final class PostgresSession: StoreSession {
 
   // MARK: - Transactions
 
-  /// Does something in a transaction of the queue's own. It is done again if the server had a conflict, or if the connection was
-  /// lost before anything was stored.
+  /// Runs a closure in a transaction of the queue. Repeats it if the server had a conflict, or if
+  /// the connection was lost before anything was stored.
   ///
-  /// - Parameter isRepeatable: whether it may be done twice, so that it is done again as well if nobody knows whether it was stored.
+  /// - Parameter isRepeatable: whether it may run twice, so that it is also repeated if it is
+  ///   unknown whether it was stored.
   func transaction<R>(isRepeatable: Bool = false, _ body: (PostgresWork) throws -> R) throws -> R {
     var hasLostConnection = false
     while true {
@@ -71,16 +73,16 @@ final class PostgresSession: StoreSession {
     }
   }
 
-  /// Does something in a transaction, and again if the server had a conflict.
+  /// Runs a closure in a transaction, and again if the server had a conflict.
   ///
-  /// - Parameter tells: whether what it has done is told.
+  /// - Parameter tells: whether its events are reported.
   func withoutConflicts<R>(tells: Bool = true, _ body: (PostgresWork) throws -> R) throws -> R {
     var conflicts = 0
     while true {
       do {
         return try once(tells: tells, body)
       } catch let error as DatabaseError where error.code == .conflict && conflicts < 5 {
-        // From 5 to 80 ms: those that were in conflict should not meet again.
+        // From 5 to 80 ms: transactions that were in conflict should not meet again.
         PostgresDeadline.pause(for: .milliseconds(5 << conflicts) * Double.random(in: 0.5...1))
         conflicts += 1
       }
@@ -103,8 +105,8 @@ final class PostgresSession: StoreSession {
     return result
   }
 
-  /// Does with one statement what may be done twice, in one round trip: a process that stands still in between would keep what it
-  /// has locked.
+  /// Runs one repeatable statement in one round trip: a process that stands still in between would
+  /// keep its locks.
   @discardableResult
   func change(
     _ name: String, _ sql: @autoclosure () -> SQL,
@@ -117,15 +119,15 @@ final class PostgresSession: StoreSession {
     }
   }
 
-  /// Asks questions, in one round trip. Asked again if the connection was lost. The results are in the order of the pipeline, to
-  /// which something was added before.
+  /// Asks questions in one round trip; again if the connection was lost. The results are in the
+  /// order of the pipeline, to which questions were added before.
   func read(_ build: (inout PostgresPipeline) throws -> Void) throws -> [PostgresResult] {
     var pipeline = PostgresPipeline(.reading)
     if let settings = store.settings(isGuest: false) { pipeline.add(settings) }
     do {
       try build(&pipeline)
     } catch let error as PostgresError {
-      // A value that the server has no place for.
+      // A value that the server cannot hold.
       throw DatabaseError(error, place: store.place)
     }
     do {
@@ -147,8 +149,8 @@ final class PostgresSession: StoreSession {
 
   // MARK: - Kinds
 
-  /// The number of a kind, which is given one if it has none: in a transaction of its own, so that nobody waits for the one that the
-  /// kind is needed in.
+  /// The number of a kind. Assigns one if it has none, in a transaction of its own, so that no
+  /// other process waits for the one that needs the kind.
   func kindNumber(_ name: String) throws -> Int64 {
     if let number = store.state.withLock({ $0.kindNumbers[KindName(name)] }) { return number }
     if let number = try knownKindNumber(name) { return number }

@@ -2,11 +2,11 @@
 import CompositeOperations
 import Foundation
 
-/// The stored jobs of one schema: what all sessions of a queue share.
+/// The stored jobs of one schema: the state that all sessions of a queue share.
 final class PostgresStore: Sendable {
-  /// For rounds and looks, of which there is one at a time.
+  /// For rounds and looks, one at a time.
   let rounds: PostgresConnectionPool
-  /// For what users ask. The same where there is one connection for everything.
+  /// For calls of the user. The same pool where one connection serves everything.
   let callers: PostgresConnectionPool
   let options: PostgresOptions
   let configuration: DurableQueue.Configuration
@@ -17,11 +17,11 @@ final class PostgresStore: Sendable {
   let schema: SQL
   let state = LockBox(State())
   private let statements = LockBox<[String: PostgresStatement]>([:])
-  /// What is known of the rounds of this process.
+  /// What is known about the rounds of this process.
   let numbers = LockBox(PostgresRoundState())
   /// Where claims begin.
   let cursors: LockBox<PostgresClaimCursors>
-  /// Where jobs that become due begin, and those that have ended.
+  /// Where reading begins for scheduled jobs, and for ended ones.
   let scheduled: LockBox<PostgresFrontCursor>
   let finished: LockBox<PostgresFrontCursor>
   /// Tells other processes what they could do.
@@ -30,14 +30,14 @@ final class PostgresStore: Sendable {
   struct State {
     var kindNumbers: [KindName: Int64] = [:]
     var kindNames: [Int64: String] = [:]
-    /// Those that have a limit over all processes, as far as is known.
+    /// The kinds with a limit over all processes, as far as is known.
     var limitedKinds: Set<Int64> = []
     var isSuspended = false
-    /// What is in use, for those who interrupt it.
+    /// The connections in use, to interrupt them.
     var active: [ObjectIdentifier: PostgresConnection] = [:]
-    /// The threads on which closures of the user's run inside of a transaction.
+    /// The threads on which closures of the user run inside a transaction.
     var transacting: Set<UInt> = []
-    /// When this process had a connection again after it had none; nil if it has none.
+    /// Since when this process has a connection again after it had none; nil if it has none.
     var connectedSince: ContinuousClock.Instant?
   }
 
@@ -66,9 +66,9 @@ final class PostgresStore: Sendable {
     -> PostgresConfiguration?
   {
     var listener = connection
-    switch options.listens {
+    switch options.listens.value {
     case .no: return nil
-    // A pooler accepts LISTEN, and nothing is heard.
+    // A pooler accepts LISTEN, but delivers nothing.
     case .yes: return options.pooler == .none ? connection : nil
     case .at(let url):
       listener.url = url
@@ -85,8 +85,8 @@ final class PostgresStore: Sendable {
 
   // MARK: - Statements
 
-  /// A statement that is prepared once for each connection, by a name that says what it does. What its text depends on is the
-  /// same for the whole life of this.
+  /// A statement that each connection prepares once, by a name that says what it does. Whatever its
+  /// text depends on stays the same for the life of this object.
   func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
     statements.withLock { statements in
       if let known = statements[name] {
@@ -99,22 +99,22 @@ final class PostgresStore: Sendable {
     }
   }
 
-  /// Those that were made, for tests of how the server runs them.
+  /// The statements made so far, for tests of how the server runs them.
   var madeStatements: [PostgresStatement] { statements.withLock { Array($0.values) } }
 
-  /// Makes plans independent of what is known of the tables when they are made: a plan for an empty table is kept.
+  /// Makes plans independent of the statistics at planning time: a plan for an empty table is kept.
   static let plans = [
     "enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit",
   ]
 
-  /// What is set at the beginning of a transaction.
+  /// The settings at the beginning of a transaction.
   ///
-  /// - Parameter isGuest: whether statements of the user's run in it: their plans are theirs.
+  /// - Parameter isGuest: whether it runs statements of the user, whose plans are the user's.
   func settings(isGuest: Bool) -> PostgresStatement? {
     let ofSession = options.pooler == .transaction ? sessionSettings : []
     if isGuest { return ofSession.isEmpty ? nil : .settingLocally(ofSession, name: "composite_operations_guest") }
-    // The server would make a plan for the values of each call, which takes as long as the claim of some jobs; all plans are the
-    // same whatever the values are.
+    // Otherwise the server would make a plan for the values of each call, which takes as long as
+    // the claim of some jobs; all plans are the same for any values.
     let keepsPlans = ("plan_cache_mode", "force_generic_plan")
     // A process that stands still between two statements would keep its locks for ever.
     let patience = ("idle_in_transaction_session_timeout", Self.timeout(options.statementTimeout))
@@ -122,7 +122,7 @@ final class PostgresStore: Sendable {
       Self.plans.map { ($0, "off") } + [keepsPlans] + ofSession + [patience], name: "composite_operations_settings")
   }
 
-  /// What holds for each connection, or, behind a pooler, for each transaction.
+  /// The settings of each connection, or, behind a pooler, of each transaction.
   var sessionSettings: [(name: String, value: String)] {
     Self.sessionSettings(options, configuration)
   }
@@ -133,45 +133,46 @@ final class PostgresStore: Sendable {
     [
       ("synchronous_commit", configuration.durability == .full ? "on" : "off"),
       ("lock_timeout", timeout(configuration.busyTimeout)),
-      // The server has to be the first to give up: otherwise a statement that is slow would look like a lost connection.
+      // The server must give up first: otherwise a slow statement would look like a lost
+      // connection.
       ("statement_timeout", timeout(options.statementTimeout * 9 / 10)),
     ]
   }
 
-  /// As a setting. Zero would be for ever.
+  /// A duration as a setting. Zero would mean for ever.
   private static func timeout(_ duration: Duration) -> String {
     String(min(max(duration.milliseconds, 1), Int64(Int32.max)))
   }
 
-  /// Adds a statement that says how long the transaction waits for a lock of others from then on.
+  /// Adds a statement that sets how long the transaction waits for locks of others from then on.
   func add(waitFor patience: Duration, to pipeline: inout PostgresPipeline) throws {
     try pipeline.add(statement("patience", "SELECT pg_catalog.set_config('lock_timeout', $1, true)")) {
       try $0.bind(Self.timeout(patience))
     }
   }
 
-  /// From here on, reading the front of an index is slow. Not by a test's clock: a machine that is busy for a moment does not
-  /// change then when something is seen.
+  /// From here on, reading the front of an index is slow. Not by a test's clock: a machine that is
+  /// busy for a moment then does not change when something is seen.
   private static func slow(_ configuration: DurableQueue.Configuration) -> Duration {
     configuration.clock.isMachines ? .milliseconds(5) : .seconds(1_000_000)
   }
 
-  /// How long it takes until claims begin at the front again though that is slow.
+  /// The time until claims begin at the front again though that is slow.
   var timeBetweenFronts: Duration { configuration.pollInterval ?? .seconds(1) }
 
   // MARK: - Time
 
-  /// The time in microseconds. A server that is far away is not slow.
+  /// The time in microseconds. A distant server does not count as slow.
   var clock: PostgresStatement {
     statement("clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
   }
 
-  /// What ran between two questions for the time took so long.
+  /// The duration of what ran between two questions for the time.
   func duration(from begin: PostgresResult, to end: PostgresResult) -> Duration {
     .microseconds((end.first { $0.integer(0) } ?? 0) - (begin.first { $0.integer(0) } ?? 0))
   }
 
-  /// What the time is by a test's clock; nil for the server's.
+  /// The time by a test's clock; nil for the server's.
   var testTime: Int64? { configuration.clock.isMachines ? nil : configuration.clock.milliseconds }
 
   // MARK: - Suspending
@@ -181,7 +182,7 @@ final class PostgresStore: Sendable {
     throw DatabaseError(.suspended, engine: .postgres, message: "suspend() was called", path: place)
   }
 
-  /// Asks the server to end what it does for this process.
+  /// Asks the server to cancel the work of this process.
   func interrupt() {
     for connection in state.withLock({ Array($0.active.values) }) { connection.interrupt() }
   }
@@ -196,10 +197,10 @@ final class PostgresStore: Sendable {
     #endif
   }
 
-  /// Whether the caller is inside of one, and would wait for itself.
+  /// Whether the caller is inside a transaction of the user, and would wait for itself.
   var isInTransaction: Bool { state.withLock { !$0.transacting.isEmpty && $0.transacting.contains(thread) } }
 
-  /// Runs a closure of the user's.
+  /// Runs a closure of the user.
   func asTransaction<R>(_ body: () throws -> R) rethrows -> R {
     state.withLock { _ = $0.transacting.insert(thread) }
     defer { state.withLock { _ = $0.transacting.remove(thread) } }

@@ -3,7 +3,8 @@ import CompositeOperations
 import Foundation
 
 extension PostgresWork {
-  /// Writes what became of attempts. Returns those that were written: the others were given to somebody else in between.
+  /// Writes the ends of attempts. Returns those that were written: the other jobs were given to
+  /// another process in between.
   @discardableResult
   func acknowledge(_ ends: [Acknowledgement], keepsDone: Bool) throws -> Set<JobID> {
     guard !ends.isEmpty else { return [] }
@@ -12,9 +13,9 @@ extension PostgresWork {
     return try tellOf(batch, results) { try kindName($0) }
   }
 
-  /// Tells what was written. Returns the jobs whose attempts were the last ones.
+  /// Reports the written ends. Returns the jobs whose attempts were the last ones.
   ///
-  /// - Parameter nameOf: gives the name of a kind.
+  /// - Parameter nameOf: returns the name of a kind.
   @discardableResult
   func tellOf(
     _ batch: PostgresAcknowledgements, _ results: [PostgresResult], nameOf: (Int64) throws -> String
@@ -30,7 +31,7 @@ extension PostgresWork {
       switch (states[end.id], end.event) {
       case (nil, _):
         if !end.isGivenBack { tell(.leaseLost(end.id, kind: end.kind)) }
-      // Somebody may have asked to cancel it.
+      // The job may have been asked to end.
       case (.cancelled, _): tell(.cancelled(end.id, kind: end.kind))
       case (_, .dead(_, let kind, let error)): tellDead(end.id, kind: kind, error: error)
       case (_, let event): tell(event)
@@ -48,9 +49,10 @@ extension PostgresWork {
     return Set(states.keys)
   }
 
-  /// Tells of dependents that were changed.
+  /// Reports changed dependents.
   ///
-  /// - Parameter column: the first of: job, lane, state, and with which prerequisite it has failed.
+  /// - Parameter column: the first of: job, lane, state, and the prerequisite with which it has
+  ///   failed.
   func tellDependents(_ result: PostgresResult, from column: Int32) throws {
     try tellDependents(result, from: column) { try kindName($0) }
   }
@@ -76,7 +78,7 @@ extension PostgresWork {
     }
   }
 
-  /// What was kept for jobs that have ended goes, and their dependents are told.
+  /// Deletes what was kept for ended jobs, and updates their dependents.
   func attemptsEnded(_ ids: [JobID]) throws {
     guard !ids.isEmpty else { return }
     try tellDependents(
@@ -94,21 +96,24 @@ extension PostgresWork {
   }
 }
 
-/// The ends of some attempts, as statements: one for those that are done, one for the others, and one for what follows.
+/// The ends of some attempts, as statements: one for done jobs, one for the others, and one for
+/// what follows.
 struct PostgresAcknowledgements {
   private(set) var ends: [Acknowledgement] = []
-  /// Those of jobs that were claimed again, of which a later attempt has ended as well: a statement looks up what becomes of a
-  /// job by its number.
+  /// The ends of jobs that were claimed again, and of which a later attempt has ended as well: a
+  /// statement looks up the end of a job by its number.
   private(set) var overtaken: [Acknowledgement] = []
   private let keepsDone: Bool
   private let store: PostgresStore
-  /// Whether statements of the user's run in the transaction.
+  /// Whether statements of the user run in the transaction.
   private let isBesideGuests: Bool
-  /// Which results tell what was written: the number of each job, and its state.
+  /// The positions of the results that tell what was written: the number of each job, and its
+  /// state.
   private(set) var positions: [Int] = []
-  /// Which of them tell of jobs that are not done, with their lanes, and their places in them.
+  /// The positions of the results for jobs that are not done, with their lanes, and their places in
+  /// them.
   private(set) var others: [Int] = []
-  /// Which results tell of dependents.
+  /// The positions of the results for dependents.
   private(set) var dependents: [Int] = []
 
   init(_ ends: [Acknowledgement], keepsDone: Bool, in store: PostgresStore, besideGuests: Bool = false) {
@@ -159,8 +164,8 @@ struct PostgresAcknowledgements {
 
   // MARK: - Statements
 
-  /// Whether the attempt is the last one of its job. Not `state = 3`: the server could take the index of what executes, where the
-  /// dead entries of an old snapshot stand.
+  /// Whether the attempt is the last one of its job. Not `state = 3`: the server could use the
+  /// index of executing jobs, which keeps the dead entries of an old snapshot.
   private static let isCurrent: SQL =
     "id = ANY($1::bigint[]) AND claim = ($2::bigint[])[array_position($1::bigint[], id)] AND state + 0 = \(.executing)"
 
@@ -181,10 +186,11 @@ struct PostgresAcknowledgements {
     "SELECT job, job_lane, job_state, failed_with FROM \(schema).attempts_ended($1, $2)"
   }
 
-  /// A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
+  /// A job with a cancel request is cancelled unless it has succeeded; a replaced job is not tried
+  /// again.
   ///
-  /// What becomes of each is looked up by its position: with a join the server may read all jobs, if the plan was made while
-  /// there were few.
+  /// The end of each job is looked up by its position: with a join, the server may read all jobs,
+  /// if the plan was made while there were few.
   private var acknowledging: SQL {
     let isCancelled: SQL =
       "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ($9::boolean[])[n])"
@@ -229,7 +235,7 @@ struct PostgresAcknowledgements {
 extension Acknowledgement {
   fileprivate var isDone: Bool { if case .done = result { true } else { false } }
 
-  /// What is written of an attempt that did not succeed.
+  /// What is written for an attempt that did not succeed.
   fileprivate struct Written {
     var state: JobState
     var delay: Int64?
@@ -244,7 +250,7 @@ extension Acknowledgement {
     switch result {
     case .done: Written(state: .done)
     case .again(let delay, let isCharged, let error):
-      // No delay is no time: it runs at once.
+      // Without a delay there is no time: it runs at once.
       Written(
         state: delay > .zero ? .scheduled : .waiting, delay: delay > .zero ? delay.milliseconds : nil,
         isCharged: isCharged, error: error?.withoutNull, isFurtherAttempt: true)
@@ -258,7 +264,7 @@ extension Acknowledgement {
 }
 
 extension String {
-  /// A text of PostgreSQL's has no U+0000.
+  /// A text of PostgreSQL has no U+0000.
   var withoutNull: String { utf8.contains(0) ? replacing("\0", with: "\u{FFFD}") : self }
 }
 #endif

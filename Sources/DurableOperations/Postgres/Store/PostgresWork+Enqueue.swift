@@ -3,12 +3,12 @@ import CompositeOperations
 import Foundation
 
 extension JobRequest {
-  /// Whether it has neither a key nor prerequisites, so that nothing is looked up to store it.
+  /// Whether it has neither a key nor prerequisites, so that storing it looks nothing up.
   var standsAlone: Bool { options.uniqueKey == nil && options.dependsOn.isEmpty }
 }
 
 extension PostgresWork {
-  /// Stores jobs, all of them or none. Their kinds have numbers by now.
+  /// Stores jobs, all of them or none. Their kinds already have numbers.
   func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
     try JobRequest.refuseCircles(jobs)
     let ids = jobs.allSatisfy(\.standsAlone) ? try insert(jobs) : try insertEach(jobs)
@@ -18,7 +18,8 @@ extension PostgresWork {
     return ids
   }
 
-  /// Stores a few jobs that stand alone, and does nothing else: one statement is the transaction, in one round trip.
+  /// Stores a few jobs without keys and prerequisites, and nothing else: one statement is the
+  /// transaction, in one round trip.
   func enqueueAtOnce(_ jobs: [JobRequest]) throws -> [JobID] {
     let ids = Self.ids(
       jobs.count == 1
@@ -41,7 +42,7 @@ extension PostgresWork {
     return JobLane.number(ofKind: kind) | (job.options.requiresNetwork ? JobLane.Bit.network.rawValue : 0)
   }
 
-  /// Whether it may be due at once: by which clock is not known here.
+  /// Whether it may be due at once; the clock that decides is not known here.
   private func mayBeDue(_ job: JobRequest) -> Bool {
     if job.options.startsHeld { return false }
     let (date, delay) = start(of: job)
@@ -106,7 +107,7 @@ extension PostgresWork {
         """)
   }
 
-  /// The same for one job, which takes both sides half of the time.
+  /// The same for one job, which takes both sides half the time.
   private static func insertionOfOne(_ schema: SQL) -> SQL {
     insertion(
       schema,
@@ -162,7 +163,7 @@ extension PostgresWork {
     return ids
   }
 
-  /// All keys in one order, before any of them is looked for.
+  /// Locks all keys in one order, before looking any of them up.
   private func lock(_ keys: [(kind: Int64, key: String)], in pipeline: inout PostgresPipeline) throws {
     let sorted = keys.sorted { ($0.kind, $0.key) < ($1.kind, $1.key) }
     try pipeline.add(
@@ -212,7 +213,7 @@ extension PostgresWork {
     parameters.bind(store.testTime)
   }
 
-  /// A prerequisite may come later in the call than what depends on it.
+  /// A prerequisite may come later in the call than its dependent.
   private func block(_ ids: [JobID], _ jobs: [JobRequest]) throws {
     let blocked = zip(ids, jobs).filter { !$1.options.dependsOn.isEmpty }
     guard !blocked.isEmpty else { return }
@@ -246,7 +247,8 @@ extension PostgresWork {
 }
 
 extension PostgresStore {
-  /// How many jobs a statement is about: finding a number in an array takes as long as the array is.
+  /// The maximum number of jobs of a statement: finding a number in an array takes as long as the
+  /// array is.
   static let mostAtOnce = 500
 }
 #endif

@@ -1,22 +1,22 @@
 #if os(macOS) || os(Linux)
 import CompositeOperations
 
-/// A transaction that is under way. What it has done is told when it has succeeded.
+/// A transaction under way. Its events are reported when it has succeeded.
 final class PostgresWork {
   let store: PostgresStore
   let connection: PostgresConnection
-  /// Whether statements of the user's run in it.
+  /// Whether statements of the user run in it.
   let isGuest: Bool
   private var hasBegun = false
   private var isCommitted = false
   private(set) var events: [JobEvent.Content] = []
-  /// Set when a job became due by what was written.
+  /// Set when its writes made a job due.
   var hasFreedJobs = false
-  /// In which lanes, and from which place on.
+  /// The lanes of these jobs, and the place from which on they are due.
   private(set) var freed: [Int64: PostgresClaimCursors.Key] = [:]
-  /// Lanes in which there is room again for what waits there.
+  /// Lanes with room again for waiting jobs.
   private var withRoom: Set<Int64> = []
-  /// Set when something was changed that others know of kinds.
+  /// Set when a rule of a kind changed that other processes know.
   var mayHaveChangedRules = false
   /// Set when a job that executes was asked to end.
   var hasCancelRequests = false
@@ -31,16 +31,17 @@ final class PostgresWork {
 
   // MARK: - Statements
 
-  /// A statement that is prepared once for each connection; beside statements of the user's, whose settings may be any, it is
-  /// planned anew each time, so that no bad plan is kept.
+  /// A statement that each connection prepares once. Beside statements of the user, which may use
+  /// any settings, it is planned anew each time, so that no bad plan is kept.
   func statement(_ name: String, _ sql: @autoclosure () -> SQL) -> PostgresStatement {
     isGuest ? PostgresStatement(sql().text) : store.statement(name, sql())
   }
 
-  /// Sends statements at once: a round trip. The first of them begin the transaction.
+  /// Sends statements in one round trip. The first of them begin the transaction.
   ///
   /// - Parameter commits: whether they are the last ones.
-  /// - Returns: the results, in the order of the pipeline, to which more may have been added before.
+  /// - Returns: the results, in the order of the pipeline, to which more may have been added
+  ///   before.
   @discardableResult
   func run(
     commits: Bool = false, _ build: (inout PostgresPipeline) throws -> Void
@@ -66,7 +67,8 @@ final class PostgresWork {
     return try run { position = try $0.add(statement, bind) }[position]
   }
 
-  /// Runs one statement that is all of the transaction, and needs no plan that lasts: nothing is sent but that.
+  /// Runs one statement that is the whole transaction, and needs no lasting plan: nothing else is
+  /// sent.
   func runAlone(
     _ name: String, _ sql: @autoclosure () -> SQL, _ bind: (inout PostgresParameters) throws -> Void
   ) throws -> PostgresResult {
@@ -89,12 +91,12 @@ final class PostgresWork {
     isCommitted = true
   }
 
-  /// A job of a lane has become due: any, or one whose place is known.
+  /// Notes that a job of a lane has become due: any, or one with a known place.
   func free(_ lane: Int64, at key: PostgresClaimCursors.Key = .first) {
     freed[lane] = min(freed[lane] ?? key, key)
   }
 
-  /// Fewer jobs execute of a kind that may have a limit.
+  /// Notes that fewer jobs execute of a kind that may have a limit.
   func makeRoom(ofKind name: String) {
     let limited = store.state.withLock { state -> Int64? in
       guard !state.limitedKinds.isEmpty, let kind = state.kindNumbers[KindName(name)] else { return nil }
@@ -105,24 +107,24 @@ final class PostgresWork {
 
   // MARK: - Events
 
-  /// Tells something when the transaction has succeeded.
+  /// Reports an event when the transaction has succeeded.
   func tell(_ event: @autoclosure () -> JobEvent.Content) {
     if store.events.isHeard { events.append(event()) }
   }
 
-  /// Tells that a job is dead when the transaction has succeeded, also if nobody listens.
+  /// Reports a dead job when the transaction has succeeded, even if no stream of events is read.
   func tellDead(_ id: JobID, kind: String, error: any Error) {
     events.append(.dead(id, kind: kind, error: error))
   }
 
-  /// The number of what is told so far, to go back to.
+  /// The number of events so far, to go back to.
   var eventCount: Int { events.count }
 
   func forgetEvents(after count: Int) { events.removeLast(events.count - count) }
 
   func keepEvents(_ isKept: (JobEvent.Content) throws -> Bool) rethrows { events = try events.filter(isKept) }
 
-  /// The transaction has succeeded.
+  /// Reports all events: the transaction has succeeded.
   func tellAll() {
     if !freed.isEmpty { store.cursors.withLock { $0.free(freed) } }
     store.events.tell(all: events)
@@ -133,7 +135,7 @@ final class PostgresWork {
 }
 
 extension EventHub {
-  /// Tells what a transaction has done.
+  /// Reports the events of a transaction.
   func tell(all contents: [JobEvent.Content]) {
     for event in contents {
       if case .dead = event { report(event) } else { tell(event) }

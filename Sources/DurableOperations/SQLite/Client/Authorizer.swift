@@ -1,31 +1,31 @@
 import CompositeOperationsSQLite
 
-/// Keeps the user's statements from changing what belongs to the queue: its transaction, and the settings of its connection,
-/// which would stay as they are changed.
+/// Prevents statements of the user from changing what belongs to the queue: its transaction, and
+/// the lasting settings of its connection.
 final class Authorizer {
-  /// What a statement wanted.
+  /// Why a statement was refused.
   enum Refusal {
     case transaction
     case setting(String)
   }
 
-  /// Pragmas that take a value and change nothing that stays, or nothing but the file's own data.
+  /// Pragmas with a value that have no lasting effect, or change only the file's own data.
   private static let harmless: Set<String> = [
     "application_id", "defer_foreign_keys", "foreign_key_check", "foreign_key_list", "index_info", "index_list",
     "index_xinfo", "integrity_check", "quick_check", "table_info", "table_list", "table_xinfo", "user_version",
   ]
 
-  /// Whether it is one of the user's statements that is being prepared.
+  /// Whether a statement of the user is being prepared.
   var isOn = false {
     didSet { refused = nil }
   }
 
   private(set) var refused: Refusal?
 
-  /// Whether one of them may have changed the queue's jobs themselves, which it was asked not to.
+  /// Whether one of them may have changed the queue's jobs, which users must not do.
   var hasChangedJobs = false
 
-  /// The connection must go before this does.
+  /// The connection must be released before this object.
   init(of handle: OpaquePointer) {
     let call:
       @convention(c) (

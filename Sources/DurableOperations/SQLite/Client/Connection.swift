@@ -2,18 +2,19 @@ import CompositeOperations
 import CompositeOperationsSQLite
 import Foundation
 
-/// A connection to a database: the one wrapper around the C functions.
+/// A connection to a database: the only wrapper around the C functions.
 ///
-/// It belongs to a serial queue, or to the one who opens it, and is used there alone.
+/// It belongs to a serial queue, or to the code that opens it, and is used only there.
 final class Connection {
   let path: String
   private let busyWait: BusyWait
   private let authorizer: Authorizer
   let handle: OpaquePointer
   private let isReadOnly: Bool
-  /// What is read as if it could not change; nil where SQLite's locks see to it.
+  /// Set for a file that is read as if it could not change; nil where SQLite's locks take care of
+  /// it.
   private let quietFile: QuietFile?
-  /// Something to point at.
+  /// An address for empty values.
   let somewhere = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
 
   private static let oldest: Int32 = 3_035_000
@@ -22,7 +23,7 @@ final class Connection {
   ///
   /// - Parameters:
   ///   - isReadOnly: whether nothing may be written, neither to the file nor beside it.
-  ///   - suspension: ends waiting for others.
+  ///   - suspension: ends waits for other connections.
   init(
     path: String, busyTimeout: Duration, mustExist: Bool, isReadOnly: Bool = false,
     suspension: Suspension = Suspension()
@@ -61,21 +62,21 @@ final class Connection {
     }
   }
 
-  /// Whether it is read as a file that no program has open, in write-ahead mode.
+  /// Whether it reads the file as one that no program has open, in write-ahead mode.
   var isQuiet: Bool { quietFile != nil }
 
-  /// Whether what is read from now on, and was read until now, is what the file holds.
+  /// Whether reads so far, and from now on, match the content of the file.
   var isUpToDate: Bool { quietFile?.isQuiet ?? true }
 
   deinit {
-    // Statements that are still there keep the connection until they go.
+    // Existing statements keep the connection until they are released.
     sqlite3_close_v2(handle)
     somewhere.deallocate()
   }
 
   // MARK: - Statements
 
-  /// A statement that will be run again and again.
+  /// Prepares a statement that will run again and again.
   func prepare(_ sql: String, isKept: Bool = true) throws -> Statement {
     let (statement, rest) = try prepareFirst(of: sql, isKept: isKept)
     guard let statement, rest.allSatisfy(\.isWhitespace) else {
@@ -84,7 +85,7 @@ final class Connection {
     return statement
   }
 
-  /// Nil for a comment, or nothing.
+  /// Nil for a comment, or an empty text.
   private func prepareFirst(of sql: String, isKept: Bool) throws -> (Statement?, rest: Substring) {
     var sql = sql
     var prepared: OpaquePointer?
@@ -107,7 +108,8 @@ final class Connection {
 
   /// Runs one or more statements; values only for one. Returns the rows of the last.
   ///
-  /// - Parameter isGuest: whether they are the user's, and leave the connection and its transaction as they are.
+  /// - Parameter isGuest: whether they belong to the user, and must leave the connection and its
+  ///   transaction alone.
   @discardableResult
   func execute(_ sql: String, _ values: [SQLValue] = [], isGuest: Bool = false) throws -> [SQLRow] {
     if isGuest { authorizer.isOn = true }
@@ -120,7 +122,7 @@ final class Connection {
       let (statement, next) = try prepareFirst(of: String(rest), isKept: false)
       rest = next
       guard let statement else {
-        // A zero byte ends it, and what is behind would come up again and again.
+        // A zero byte ends the statement, and the rest would come up again and again.
         if rest.utf8.count == before { break }
         continue
       }
@@ -139,18 +141,18 @@ final class Connection {
     return rows
   }
 
-  /// Whether statements of the user's may have changed jobs since this was asked.
+  /// Whether statements of the user may have changed jobs since the last call.
   func takeHasChangedJobs() -> Bool {
     defer { authorizer.hasChangedJobs = false }
     return authorizer.hasChangedJobs
   }
 
-  /// Does something that fails at once where it would wait for another process.
+  /// Runs a closure that fails at once where it would wait for another process.
   func withoutWaiting(_ body: (Connection) -> Void) {
     withTimeout(.zero, body)
   }
 
-  /// Does something that waits no longer for another process than this.
+  /// Runs a closure with another limit for waits for other processes.
   func withTimeout<R>(_ timeout: Duration, _ body: (Connection) throws -> R) rethrows -> R {
     let before = busyWait.timeout
     busyWait.timeout = min(timeout, before)
@@ -158,13 +160,14 @@ final class Connection {
     return try body(self)
   }
 
-  /// Whether it waits for others though the queue is suspended.
+  /// Whether it waits for other processes though the queue is suspended.
   var ignoresSuspension: Bool {
     get { busyWait.ignoresSuspension }
     set { busyWait.ignoresSuspension = newValue }
   }
 
-  /// Has long statements fail when the queue is suspended: for a connection that nobody else knows of.
+  /// Makes long statements fail when the queue is suspended: for a connection that no other code
+  /// knows.
   func endsWhenSuspended(_ suspension: Suspension) {
     sqlite3_progress_handler(
       handle, 10_000,
@@ -174,7 +177,7 @@ final class Connection {
       }, Unmanaged.passUnretained(suspension).toOpaque())
   }
 
-  /// Has the statement that runs fail. From any thread.
+  /// Makes the running statement fail. From any thread.
   func interrupt() { sqlite3_interrupt(handle) }
 
   // MARK: - Transactions
@@ -184,8 +187,8 @@ final class Connection {
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Does something in one transaction, which has the right to write from its beginning: one that reads first and
-  /// writes then can fail in a way that waiting does not help against.
+  /// Runs a closure in one transaction, which may write from its beginning: a transaction that
+  /// reads first and then writes can fail in a way that waiting does not help against.
   func transaction<R>(_ body: () throws -> R) throws -> R {
     try requireWriting()
     try beginning.get().run()
@@ -195,13 +198,13 @@ final class Connection {
       try committing.get().run()
       return result
     } catch {
-      // Some errors have rolled it back already.
+      // Some errors have already rolled it back.
       if isInTransaction { _ = try? execute("ROLLBACK") }
       throw error
     }
   }
 
-  /// Throws if the database was opened to be read only.
+  /// Throws if the database was opened for reading only.
   func requireWriting() throws(DatabaseError) {
     if isReadOnly { throw DatabaseError.openedToBeRead(path) }
   }
@@ -230,7 +233,7 @@ final class Connection {
     let extended = sqlite3_extended_errcode(handle)
     let isBusy = result & 0xFF == SQLITE_BUSY || result & 0xFF == SQLITE_LOCKED
     return DatabaseError(
-      // It has not waited as long as it was to.
+      // The wait ended early.
       resultCode: isBusy && busyWait.isSuspended
         ? SQLITE_INTERRUPT : extended & 0xFF == result & 0xFF ? extended : result,
       message: String(cString: sqlite3_errmsg(handle)), systemCode: sqlite3_system_errno(handle), sql: sql, path: path)

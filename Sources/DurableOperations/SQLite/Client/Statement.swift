@@ -72,7 +72,7 @@ final class Statement {
 
   // MARK: - Running
 
-  /// Goes to the next row. Returns false, and gets the statement ready to be run again, when there is none.
+  /// Goes to the next row. If there is none, returns false and resets the statement.
   func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW:
@@ -102,7 +102,7 @@ final class Statement {
     }
   }
 
-  /// The first rows, as `body` reads them, up to the one of which it wants nothing.
+  /// The first rows, as `body` reads them, until it returns nil.
   func prefix<R>(_ body: (Statement) throws -> R?) throws -> [R] {
     defer { sqlite3_reset(handle) }
     var values: [R] = []

@@ -2,8 +2,8 @@ import CompositeOperationsSQLite
 import Foundation
 import Synchronization
 
-/// Whether the files of a queue are to be left alone, because the app is being suspended: a process that is suspended with a
-/// lock on a file that others share is killed by iOS.
+/// Whether the queue must leave its files alone, because the app is being suspended: iOS kills a
+/// process that is suspended with a lock on a shared file.
 final class Suspension: Sendable {
   private let flag = Atomic(false)
 
@@ -13,10 +13,11 @@ final class Suspension: Sendable {
   }
 }
 
-/// Waits for a lock of another connection as SQLite's own handler does, but not while the queue is being suspended.
+/// Waits for a lock of another connection as SQLite's own handler does, but not while the queue is
+/// being suspended.
 final class BusyWait {
   var timeout: Duration
-  /// For the last that is written.
+  /// For the last write.
   var ignoresSuspension = false
   private let suspension: Suspension
   private var start = ContinuousClock.now
@@ -28,10 +29,10 @@ final class BusyWait {
     self.suspension = suspension
   }
 
-  /// Whether it waits for nothing, because the queue is suspended.
+  /// Whether it refuses to wait, because the queue is suspended.
   var isSuspended: Bool { suspension.isOn && !ignoresSuspension }
 
-  /// - Parameter count: how often it was called for the lock before.
+  /// - Parameter count: the number of previous calls for the lock.
   /// - Returns: whether to try once more.
   func wait(count: Int) -> Bool {
     if count == 0 { start = .now }

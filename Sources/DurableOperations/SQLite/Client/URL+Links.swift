@@ -1,7 +1,8 @@
 import Foundation
 
 extension URL {
-  /// Where a file is made when this is opened: at the end of the symbolic links, also if nothing is there yet.
+  /// Where opening this URL makes a file: at the end of the symbolic links, even if nothing is
+  /// there yet.
   var whereLinksLead: URL {
     var url = self
     // As many as Linux follows.

@@ -1,16 +1,16 @@
-/// How many jobs more, or fewer, of each kind and in each state there are by what a transaction has written so far.
+/// How the writes of a transaction have changed the numbers of jobs of each kind and state.
 ///
-/// Not triggers of the database's: they would make an enqueued batch take nearly twice as long.
+/// These are no triggers of the database: with them, enqueuing a batch takes nearly twice as long.
 struct CountDeltas {
   struct Key: Hashable, Comparable {
     let kind: Int64
-    /// As it is stored: a damaged row may be in one that there is not.
+    /// As stored: a damaged row may have an unknown state.
     let state: Int64
 
     static func < (left: Key, right: Key) -> Bool { (left.kind, left.state) < (right.kind, right.state) }
   }
 
-  // Most of what follows each other is about the same one, which is looked up once.
+  // Consecutive changes are mostly about the same kind, which is looked up once.
   private var kind: Int64 = 0
   private var state: Int64 = 0
   private var count: Int64 = 0
@@ -18,7 +18,7 @@ struct CountDeltas {
 
   var isEmpty: Bool { count == 0 && others.isEmpty }
 
-  /// Jobs were stored, or, below zero, deleted.
+  /// Notes that jobs were stored, or, below zero, deleted.
   mutating func add(_ count: Int64, kind: Int64, state: Int64) {
     if kind != self.kind || state != self.state {
       putAside()
@@ -33,14 +33,14 @@ struct CountDeltas {
     count = 0
   }
 
-  /// So many jobs have gone from one state to another.
+  /// Notes that jobs have gone from one state to another.
   mutating func move(_ count: Int64 = 1, ofKind kind: Int64, from old: Int64, to new: Int64) {
     guard old != new, count != 0 else { return }
     add(-count, kind: kind, state: old)
     add(count, kind: kind, state: new)
   }
 
-  /// What is not zero, in a fixed order; nothing is left.
+  /// Takes all changes that are not zero, in a fixed order.
   mutating func take() -> [(key: Key, count: Int64)] {
     putAside()
     defer { self = CountDeltas() }

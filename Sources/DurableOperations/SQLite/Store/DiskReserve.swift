@@ -1,48 +1,50 @@
 import Foundation
 
-/// A file beside the database that is deleted when the disk is full, so that there is room for deleting jobs: that has to be
-/// written, too.
+/// A file beside the database that is deleted when the disk is full, to make room for deleting
+/// jobs: that writes, too.
 struct DiskReserve: Sendable {
   let path: String
   let size: Int
-  /// Whether it is made with the database. For tools it is used, and made again then, but nothing else.
+  /// Whether it is made with the database. Tools use it, and make it again then, but do nothing
+  /// else.
   let isKept: Bool
   private let database: String
 
-  /// Nil where nothing is written to a file, and for a reserve of nothing.
+  /// Nil where nothing is written to a file, and for an empty reserve.
   init?(at location: DurableQueue.Location, size: Int) {
     switch location {
     case .file(let file), .existingFile(let file): database = file.path
     default: return nil
     }
     guard size > 0 else { return nil }
-    // Beside the file itself, as SQLite keeps the log: what leads there may stand on another disk.
+    // Beside the file itself, as SQLite keeps the log: a link to it may be on another disk.
     path = "\(URL(fileURLWithPath: database).resolvingSymlinksInPath().path)-reserve"
     if case .file = location { isKept = true } else { isKept = false }
     self.size = size
   }
 
-  /// Makes it, if it is not there as it should be and there is room. Returns whether it did.
+  /// Makes it, if it is missing or incomplete and there is room. Returns whether it did.
   func make() -> Bool {
-    // A database that is gone needs none.
+    // A deleted database needs none.
     let target = URL(fileURLWithPath: database).resolvingSymlinksInPath().path
     guard let ofDatabase = attributes(of: target) else { return false }
     if let there = attributes(of: path) {
-      // Somebody may have cut it off.
+      // Another program may have truncated it.
       if there[.type] as? FileAttributeType == .typeRegular, there[.size] as? Int ?? 0 >= size { return false }
       guard unlink(path) == 0 else { return false }
     }
     let file = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard file >= 0 else { return false }
     defer { close(file) }
-    // For those who may write the database. The superuser makes it for its owner, as SQLite does with the log.
+    // For the users who may write the database. The superuser makes it for the database's owner, as
+    // SQLite does with the log.
     if let mode = ofDatabase[.posixPermissions] as? Int { fchmod(file, mode_t(mode & 0o777)) }
     if geteuid() == 0, let user = ofDatabase[.ownerAccountID] as? Int,
       let group = ofDatabase[.groupOwnerAccountID] as? Int
     {
       _ = fchown(file, uid_t(user), gid_t(group))
     }
-    // Not zeros, which some file systems keep for nothing.
+    // Not zeros, which some file systems store in no space.
     let bytes = [UInt8](repeating: 0xA5, count: 1 << 16)
     var written = 0
     while written < size {
@@ -52,7 +54,7 @@ struct DiskReserve: Sendable {
       written += count
     }
     if written == size, fsync(file) == 0 { return true }
-    // A reserve that is none takes the last room.
+    // An incomplete reserve takes the last room.
     unlink(path)
     return false
   }
@@ -61,7 +63,7 @@ struct DiskReserve: Sendable {
     try? FileManager.default.attributesOfItem(atPath: path)
   }
 
-  /// Gives its room back. Returns whether there was some.
+  /// Frees its room. Returns whether there was some.
   func giveUp() -> Bool { unlink(path) == 0 }
 
   /// Deletes it if its database is gone: it would stay for ever.

@@ -1,7 +1,7 @@
 import Foundation
 
 extension DurableQueue.Location {
-  /// Makes the folder of a file that is to be made, and the file, so that nobody else can read it from its first byte on.
+  /// Makes the folder and the file, so that no other user can read the file from its first byte on.
   func prepareFile(at url: URL, access: DurableQueue.FileAccess) throws {
     switch self {
     case .existingFile, .readOnlyFile: return try Self.requireFile(at: url)
@@ -13,20 +13,21 @@ extension DurableQueue.Location {
     } catch {
       throw DatabaseError(
         .cannotOpen,
-        message: "the folder \(folder.path) is not there and can not be made: \(error.localizedDescription)",
+        message: "the folder \(folder.path) does not exist and cannot be made: \(error.localizedDescription)",
         path: url.path)
     }
-    // A link may be there while the file that it leads to is not.
+    // A link may exist while its target does not.
     let file = url.whereLinksLead.path
-    // SQLite would write over a file of a single byte.
+    // SQLite would overwrite a file of a single byte.
     let size = (try? FileManager.default.attributesOfItem(atPath: file))?[.size] as? Int
     if size == 1 { throw DatabaseError(.notADatabase, message: "it is a single byte long", path: url.path) }
     guard size == nil else { return }
-    // SQLite gives the files beside it the same permissions. If it cannot be made, opening it says why.
+    // SQLite gives the files beside it the same permissions. If the file cannot be made, opening it
+    // reports why.
     let mode: mode_t = access == .owner ? 0o600 : 0o660
     let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
     guard descriptor >= 0 else { return }
-    // The mask of the process may have taken the group out.
+    // The mask of the process may have removed the group.
     fchmod(descriptor, mode)
     close(descriptor)
   }

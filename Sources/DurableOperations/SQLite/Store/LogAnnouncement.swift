@@ -1,14 +1,15 @@
 import Foundation
 
-/// What tells a file that has lost its log from one that never had one.
+/// Distinguishes a file that has lost its log from one that never had one.
 ///
-/// Before the first thing is stored that is in the log alone, the file itself says so, and the log takes it
-/// back. So a file that still says it, and has no log beside it, has lost it. A file that was closed in good
-/// order, by whatever program, has been given what the log says.
+/// Before the first write that is only in the log, the file itself announces the log, and the log
+/// takes the announcement back. So a file that still announces a log, and has none beside it, has
+/// lost it. A file that any program closed in good order contains what the log says.
 ///
-/// A program that is killed between the two leaves a log that says no more than the file, and any program
-/// that closes the database then deletes it: nothing is lost. A file `-announcing` beside the others tells
-/// that an announcement is under way, or was when its program was killed: see ``AnnouncementMark``.
+/// A program that is killed between the two leaves a log that says no more than the file, and any
+/// program that closes the database then deletes it: nothing is lost. A file `-announcing` beside
+/// the others shows that an announcement is under way, or was when its program was killed: see
+/// ``AnnouncementMark``.
 struct LogAnnouncement {
   /// SQLite keeps the log beside the file itself.
   private let path: String
@@ -19,7 +20,7 @@ struct LogAnnouncement {
     mark = self.path + "-announcing"
   }
 
-  /// Has the file say that there will be a log.
+  /// Makes the file announce its log.
   func make(in connection: Connection) throws {
     let mark = AnnouncementMark(at: mark)
     do {
@@ -39,16 +40,17 @@ struct LogAnnouncement {
     }
   }
 
-  /// Whether the database says that there will be a log, and has not taken it back.
+  /// Whether the database announces a log, and has not taken that back.
   func isMade(in connection: Connection) throws -> Bool {
     let rows = try connection.execute("SELECT value FROM durable_meta WHERE key = 'log'")
     return rows.first?[0].textValue == "announced"
   }
 
-  /// Whether there is no log though the file says so.
+  /// Whether there is no log though the file announces one.
   func isBroken(in connection: Connection) throws -> Bool {
     guard try isMade(in: connection), !hasLog, !AnnouncementMark.exists(at: mark) else { return false }
-    // Another process may have taken it back, and written its log back into the file, since this one has read it.
+    // Since this process read it, another one may have taken it back, and written its log back into
+    // the file.
     return try isMade(in: connection)
   }
 

@@ -1,4 +1,5 @@
-/// A place in the sources. Files are told apart by the address of their name: at worst a statement is prepared twice.
+/// A place in the sources. Files are distinguished by the address of their name: at worst a
+/// statement is prepared twice.
 struct SQLSite: Hashable {
   let file: StaticString
   let line: UInt

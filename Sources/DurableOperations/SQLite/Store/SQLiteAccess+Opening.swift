@@ -1,9 +1,10 @@
 import Foundation
 
 extension SQLiteAccess {
-  /// Opens a file, or makes it, to write and to ask questions at the same time; a database in memory has one connection for both.
+  /// Opens a file, or makes it, for writing and reading at the same time; a database in memory has
+  /// one connection for both.
   ///
-  /// Bringing its tables up to date takes some room, which the reserve gives if there is no other.
+  /// Migrating its tables takes some room, which the reserve gives if there is no other.
   static func open(
     _ location: DurableQueue.Location, _ configuration: DurableQueue.Configuration, _ events: EventHub
   ) throws -> (writer: SQLiteAccess, reader: SQLiteAccess) {
@@ -41,7 +42,7 @@ extension SQLiteAccess {
       let reader = try SQLiteAccess(
         path: url.path, configuration: configuration, events: events, label: "\(name).reader", mustExist: true,
         besides: writer)
-      // Not before: a file that is not there leads nowhere.
+      // Not before: a missing file leads nowhere.
       writer.keep(ReserveKeeper(at: location, configuration, wasUsed: hasUsedReserve))
       if !mustExist { configuration.protectFiles(of: url.path) }
       return (writer, reader)

@@ -1,15 +1,16 @@
 import CompositeOperations
 import Foundation
 
-/// A connection, and the serial queue that alone uses it. A call waits for the calls before it, and for the disk.
+/// A connection, and the serial queue that alone uses it. A call waits for the calls before it, and
+/// for the disk.
 final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is used on the queue alone
   private var session: SQLiteSession
-  /// Opens the file again, if it is only read; nil if not.
+  /// Opens the file again, if it is only read; nil otherwise.
   private let open: (() throws -> SQLiteSession)?
   private let queue: DispatchQueue
   /// The same for all connections of one core.
   private let group: ObjectIdentifier
-  /// That of all connections of the core.
+  /// Shared by all connections of the core.
   private let suspension: Suspension
   let place: String
 
@@ -33,18 +34,18 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
     queue.setSpecific(key: StoreQueue.current, value: group)
   }
 
-  /// Before anything is asked of it.
+  /// Call before the first use.
   func keep(_ reserve: ReserveKeeper?) { session.reserve = reserve }
 
   func sync<R>(_ body: (any StoreSession) throws -> R) throws -> R {
-    // Whoever is on the queue already is inside of a transaction of the user's.
+    // A caller that is already on the queue is inside a transaction of the user.
     if DispatchQueue.getSpecific(key: StoreQueue.current) == group { throw JobError(.insideTransaction) }
     return try queue.sync { try use(body) }
   }
 
   func async(_ body: @escaping @Sendable (any StoreSession) -> Void) {
     queue.async { [self] in
-      // If it cannot be opened again, what uses it says why.
+      // If it cannot be opened again, its next use reports why.
       if let open, !session.store.connection.isUpToDate, let fresh = try? open() { session = fresh }
       body(session)
     }
@@ -66,7 +67,7 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
   }
 
   func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async {
-    // One that is only read may be replaced by another meanwhile, and holds no lock for long.
+    // A connection that only reads may be replaced meanwhile, and holds no lock for long.
     if open == nil { session.store.connection.interrupt() }
     await withCheckedContinuation { continuation in
       queue.async { [self] in
@@ -76,8 +77,8 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
     }
   }
 
-  /// On the queue. Where the file is only read it is read again if another program began to use it meanwhile: what was read
-  /// until then may be partly old and partly new.
+  /// Call on the queue. Where the file is only read, the body runs again if another program began
+  /// to use the file meanwhile: reads until then may be partly old and partly new.
   private func use<R>(_ body: (any StoreSession) throws -> R) throws -> R {
     try session.store.refuseWhileSuspended()
     guard let open else { return try body(session) }

@@ -1,7 +1,7 @@
 import CompositeOperations
 import Foundation
 
-/// Looks for what is wrong with the file of a queue. It is only read.
+/// Looks for problems of the file of a queue. Only reads.
 struct SQLiteDoctor {
   private let session: SQLiteSession
   private var connection: Connection { session.store.connection }
@@ -47,7 +47,7 @@ struct SQLiteDoctor {
         "Move or copy the file together with the one with -wal at its end. If that is still somewhere, put it back.")
   }
 
-  /// A longer log cannot be written back: a reader is in the way.
+  /// A longer log shows that a reader keeps it from being written back.
   private static let longLog = 64 << 20
 
   private func log() throws -> Diagnosis? {

@@ -3,7 +3,7 @@ import Foundation
 extension SQLiteSession {
   func look(_ question: StoreLook) throws -> StoreLookAnswer {
     var answer = StoreLookAnswer()
-    /// Each part is tried even if another fails.
+    /// Tries each part even if another fails.
     func attempt(_ part: () throws -> Void) throws {
       do {
         try part()
@@ -14,7 +14,8 @@ extension SQLiteSession {
       }
     }
     try attempt { try watchClock() }
-    // Before it is asked whether the clock is known: leases must not be compared with a date from after it was set.
+    // Before it asks whether the clock is known: leases must not be compared with a date after the
+    // clock was set.
     answer.now = store.now
     answer.areLeasesComparable = isClockKnown
     try attempt {
@@ -33,7 +34,7 @@ extension SQLiteSession {
   /// Not before: the reserve must not take the room that the look's writes need.
   func lookIsOver() { reserve?.makeNowAndThen(at: store.now) }
 
-  /// What other connections have asked for; nil if none has written since this was asked last.
+  /// What other connections have requested; nil if none has written since the last call.
   private func newWishes(worker: Int64?) throws -> StoreLookAnswer.Wishes? {
     let version = try store.dataVersion()
     guard version != seenVersion else { return nil }
@@ -73,7 +74,7 @@ extension SQLiteSession {
 
   func rescue(_ lost: LostWorkers) throws -> Bool {
     try store.transaction {
-      // Another process may have been faster, or theirs may have come back.
+      // Another process may have been faster, or the lost ones may have come back.
       let leases = try Dictionary(store.workers().map { ($0.id, $0.leaseUntil) }, uniquingKeysWith: { $1 })
       for worker in lost.orphaning where leases[worker] == nil {
         try store.rescue(from: worker, after: .stoodStill, maxCrashes: nil)
@@ -91,8 +92,8 @@ extension SQLiteSession {
     try store.transaction { try store.promote() } > 0
   }
 
-  /// The clock is read inside of the transaction: whoever waited for it, or stood still, would compare the time from before
-  /// with what others have stored since.
+  /// Reads the clock inside the transaction: a process that waited for it, or stood still, would
+  /// compare an old time with what others have stored since.
   func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
     if clockWatch.mayBeSetBack {
       if try store.hasPeriodicJobsFarAhead() {

@@ -61,16 +61,16 @@ extension SQLiteSession {
 
   // MARK: - Room
 
-  /// While the file is written anew nobody can write: neither this process that it is there, nor the others what they make of
-  /// that. So it says before that it will not be heard of for a while.
+  /// Compacts the file. While the file is rewritten, no process can write: this one cannot renew
+  /// its lease, and others cannot act on that. So this announces its absence first.
   func compact(worker: Int64?, lease: Duration) throws -> Int {
     let timeout = configuration.busyTimeout
     guard let worker else { return try store.compact(busyTimeout: timeout) }
-    // A disk that is slow writes a megabyte in a second; and others are waited for three times.
+    // A slow disk writes a megabyte in a second; and other processes are waited for three times.
     let absence = min(timeout.milliseconds, 3_600_000) * 3 + Int64(store.fileSize) / 1000
     _ = try store.transaction { try store.prolongLease(of: worker, by: lease.milliseconds + absence) }
     defer {
-      // If that cannot be written the next look around does it.
+      // If that cannot be written, the next look does it.
       _ = try? store.transaction { try store.prolongLease(of: worker, by: lease.milliseconds) }
     }
     return try store.compact(busyTimeout: timeout)

@@ -32,15 +32,15 @@ extension SQLiteSession {
   }
 
   private func claim(_ request: ClaimRequest, in round: StoreRound, _ answer: inout StoreRoundAnswer) throws {
-    // Nobody would take over what is claimed for a process that the others have taken out.
+    // No process would take over jobs that are claimed for a removed one.
     if let number = answer.worker, try !store.hasWorker(number) { (answer.worker, answer.hasLostWorker) = (nil, true) }
-    // Another process may have paused one since the last look around.
+    // Another process may have paused a kind since the last look.
     let rules = try store.kindRules()
     answer.rules = rules
     var request = request
     request.kinds.removeAll { rules.paused.contains($0.kind) }
     if !rules.limits.isEmpty { request = try store.limited(request, by: rules.limits) }
-    // One that has nothing to do is not taken in: a queue that is idle does not write.
+    // A process without work is not added: an idle queue does not write.
     if answer.worker == nil, try store.countClaimable(request) > 0 {
       answer.worker = try store.addWorker(configuration.processIdentity, lease: round.lease.milliseconds)
     }

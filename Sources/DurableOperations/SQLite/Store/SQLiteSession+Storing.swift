@@ -7,7 +7,7 @@ extension SQLiteSession {
       // Each of them alone would wait as long.
       throw error
     } catch  where batches.count > 1 {
-      // One of them may be wrong; it must not take the others along.
+      // One batch may be wrong; it must not fail the others.
       return batches.map { batch in
         Result {
           try watchClock()
@@ -42,10 +42,10 @@ extension SQLiteSession {
 /// Rolls a transaction back.
 private struct NoLongerOurs: Error {}
 
-/// A transaction of the user's in a file.
+/// A transaction of the user in a file.
 final class SQLiteTransaction: StoreTransaction {
   private let store: SQLiteStore
-  /// Savepoints of the user's may have taken back what was enqueued.
+  /// Savepoints of the user may have undone an enqueue.
   private(set) var hasRunStatements = false
 
   init(_ store: SQLiteStore) {
@@ -58,7 +58,7 @@ final class SQLiteTransaction: StoreTransaction {
 
   func execute(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
     hasRunStatements = true
-    // It may take back what was done since a savepoint, and what was counted of it.
+    // It may undo what was done since a savepoint, with its counts.
     try store.writeCounts()
     defer { store.forgetKinds() }
     return try store.connection.execute(sql, values, isGuest: true)

@@ -1,15 +1,16 @@
 import CompositeOperations
 import Foundation
 
-/// A queue's way to jobs in a file. Belongs to the serial queue of its ``SQLiteAccess``, as the store does.
+/// A queue's access to jobs in a file. Belongs to the serial queue of its ``SQLiteAccess``, as the
+/// store does.
 final class SQLiteSession: StoreSession {
   let store: SQLiteStore
   let configuration: DurableQueue.Configuration
-  /// Of the session that writes.
+  /// Only for the session that writes.
   var reserve: ReserveKeeper?
   private let events: EventHub
   var clockWatch = ClockWatch()
-  /// Which version of the data was looked at last.
+  /// The version of the data at the last look.
   var seenVersion: Int64?
 
   init(_ store: SQLiteStore, configuration: DurableQueue.Configuration, events: EventHub) {
@@ -26,8 +27,8 @@ final class SQLiteSession: StoreSession {
 
   // MARK: - The clock
 
-  /// What is stored was counted with a clock that shows the same as this one: one that was set anew since is noticed here, so
-  /// that what is stored next does not move with what was stored before. Not inside of a transaction.
+  /// Notices a clock that was set since: stored times follow the clock that wrote them, and what is
+  /// stored next must not move with what was stored before. Not inside a transaction.
   func watchClock() throws {
     let clock = configuration.clock
     if isClockKnown { return }
@@ -43,7 +44,7 @@ final class SQLiteSession: StoreSession {
 
   // MARK: - Full disks
 
-  /// Changes something that makes room in the end, for which room is made first where there is none.
+  /// Makes a change that frees room in the end; frees room first where there is none.
   func managing<R>(_ body: () throws -> R) throws -> R {
     let result = try freeingSpace { try store.transaction(body) }
     reserve?.makeNowAndThen(at: configuration.clock.milliseconds)
@@ -56,7 +57,7 @@ final class SQLiteSession: StoreSession {
     } catch let error as DatabaseError where error.code == .diskFull {
       guard let reserve, reserve.giveUp() else { throw error }
       events.tell(.databaseFailed(error))
-      // What was written before it may have room in the file now, and leave the log's to others.
+      // Earlier writes may have room in the file now, and leave the log's to others.
       store.truncateLog()
       defer {
         store.truncateLog()

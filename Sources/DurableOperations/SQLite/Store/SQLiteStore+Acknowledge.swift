@@ -1,7 +1,8 @@
 import Foundation
 
 extension SQLiteStore {
-  /// Writes what became of an attempt. Returns false if the job was given to somebody else in between.
+  /// Writes the end of an attempt. Returns false if the job was given to another process in
+  /// between.
   @discardableResult
   func acknowledge(_ acknowledgement: Acknowledgement, keepsDone: Bool) throws -> Bool {
     let id = acknowledgement.id
@@ -18,7 +19,8 @@ extension SQLiteStore {
       if flags.contains(.hasDependents) { try tellDependents(of: id, how: .done) }
       return true
     case .again(let delay, let isCharged, let error):
-      // No delay is no time: the job would stay behind if the clock was set back.
+      // Without a delay there is no time: otherwise the job would stay behind if the clock was set
+      // back.
       let later = delay > .zero ? now + delay.milliseconds : nil
       written = try acknowledge(
         acknowledgement, later == nil ? .waiting : .scheduled, runAt: later, attempts: isCharged ? 1 : 0, error: error,
@@ -38,7 +40,7 @@ extension SQLiteStore {
       if !acknowledgement.isGivenBack { tell(.leaseLost(id, kind: acknowledgement.kind)) }
       return false
     }
-    // Somebody may have asked to cancel it.
+    // The job may have been asked to end.
     switch (written.state, acknowledgement.event) {
     case (.cancelled, _): tell(.cancelled(id, kind: acknowledgement.kind))
     case (_, .dead(_, let kind, let error)): tellDead(id, kind: kind, error: error)
@@ -77,7 +79,8 @@ extension SQLiteStore {
     return flags
   }
 
-  /// A job that somebody asked to cancel is cancelled unless it has succeeded; one that was replaced is not tried again.
+  /// A job with a cancel request is cancelled unless it has succeeded; a replaced job is not tried
+  /// again.
   private static let isCancelled: SQL =
     "flags & \(flags: .isCancelRequested) OR flags & \(flags: .isReplaced) AND ?10"
 
@@ -116,7 +119,7 @@ extension SQLiteStore {
     return written
   }
 
-  /// So many errors of a job are kept.
+  /// How many errors of a job are kept.
   private static let keptErrors = 20
 
   private func noteError(_ error: String, of acknowledgement: Acknowledgement) throws {
@@ -147,7 +150,7 @@ extension SQLiteStore {
     try delete.run()
   }
 
-  /// What the attempts of a job failed with, the first one first. Only reads.
+  /// The errors of a job's failed attempts, oldest first. Only reads.
   func errors(of id: JobID) throws -> [JobRecord.Failure] {
     let select = try statement("SELECT attempt, at, error FROM durable_errors WHERE job = ?1 ORDER BY number")
     select.bind(id.rawValue, at: 1)
@@ -162,7 +165,8 @@ extension SQLiteStore {
 
   // MARK: - While it runs
 
-  /// Notes that a process no longer waits for an attempt: if it ends now, the job is charged with nothing.
+  /// Notes that a process no longer waits for an attempt: if the process ends now, that does not
+  /// count against the job.
   func noteAbandoned(_ id: JobID, claim: Int64) throws {
     let update = try statement(
       "UPDATE durable_jobs SET flags = flags | \(flags: .isAbandoned) WHERE id = ?1 AND claim = ?2 AND state = \(.executing)"
@@ -172,7 +176,8 @@ extension SQLiteStore {
     try update.run()
   }
 
-  /// The queue runs again, and with it all attempts of its worker that were not waited for.
+  /// Forgets that attempts of a worker were abandoned: the queue runs again, and with it all of
+  /// them.
   func forgetAbandoned(by worker: Int64) throws {
     let update = try statement(
       """
@@ -192,7 +197,7 @@ extension SQLiteStore {
     return try select.first { _ in true } ?? false
   }
 
-  /// Stores what an attempt wants to find again. Returns false if the claim is not the last one.
+  /// Stores a checkpoint of an attempt. Returns false if the claim is not the last one.
   func setCheckpoint(_ data: Data?, of id: JobID, claim: Int64) throws -> Bool {
     guard try isCurrent(id, claim: claim) else { return false }
     guard let data else {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension SQLiteStore {
-  /// Takes the jobs that come first.
+  /// Claims the first jobs.
   func claim(_ request: ClaimRequest) throws -> Claim {
     var claim = Claim()
     guard !request.kinds.isEmpty, request.limit > 0 else { return claim }
@@ -15,9 +15,10 @@ extension SQLiteStore {
     return claim
   }
 
-  /// With the room that is left where a kind has a limit over all processes. In a transaction that writes.
+  /// The request with the remaining room of kinds with a limit over all processes. In a transaction
+  /// that writes.
   func limited(_ request: ClaimRequest, by limits: [Int64: Int]) throws -> ClaimRequest {
-    // What this transaction has ended so far gives room.
+    // The jobs that this transaction has ended so far make room.
     try writeCounts()
     let count = try statement("SELECT jobs FROM durable_counts WHERE kind = ?1 AND state = \(.executing)")
     var request = request
@@ -42,8 +43,8 @@ extension SQLiteStore {
     try !waitingLanes(of: request, bits: JobLane.Bit.alone.rawValue).isEmpty
   }
 
-  /// A job whose process ended while it ran, if there is one for this process. `waits`: there is one, but something else
-  /// runs.
+  /// Returns a job whose process ended while it ran, if this process may run one. `waits`: there is
+  /// one, but something else runs.
   private func claimAlone(_ request: ClaimRequest) throws -> (ClaimedJob?, waits: Bool) {
     if request.mayRunAlone { return (try take(request, limit: 1, bits: JobLane.Bit.alone.rawValue).first, false) }
     return (nil, try !waitingLanes(of: request, bits: JobLane.Bit.alone.rawValue).isEmpty)
@@ -60,8 +61,8 @@ extension SQLiteStore {
       update.bind(min(most, limit), at: 4)
       return try claimedJobs(update)
     }
-    // A union over the lanes would be one statement, but it sorts what stands in order already, and there would be one for
-    // each number of lanes.
+    // A union over the lanes would be one statement, but it sorts what is in order already, and
+    // needs a statement for each number of lanes.
     let first = try firstJobs(of: lanes, limit: limit)
     var jobs: [ClaimedJob] = []
     for start in stride(from: 0, to: first.count, by: Self.together) {
@@ -89,8 +90,8 @@ extension SQLiteStore {
 
   private typealias Lane = (lane: Int64, limit: Int)
 
-  /// The lanes with these bits that jobs wait in, in order. Goes from one that has jobs to the next, so that neither kinds
-  /// without jobs nor other people's cost much.
+  /// The lanes with these bits that have waiting jobs, in order. It goes from one lane with jobs to
+  /// the next, so that neither kinds without jobs nor those of other processes cost much.
   private func waitingLanes(of request: ClaimRequest, bits: Int64) throws -> [Lane] {
     let networks = request.isOnline ? [0, JobLane.Bit.network.rawValue] : [0]
     let lanes = request.kinds.filter { $0.limit > 0 }.sorted { $0.kind < $1.kind }.flatMap { kind in
@@ -102,7 +103,8 @@ extension SQLiteStore {
     var next = 0
     while next < lanes.count {
       select.bind(lanes[next].lane, at: 1)
-      // What is no number comes behind all numbers in the order of SQLite, and reads as 0. A damaged file may have some.
+      // In SQLite's order, a value that is no number comes behind all numbers, and reads as 0. A
+      // damaged file may have some.
       guard let found = try select.first({ $0.integer(0) }), found >= lanes[next].lane else { break }
       while next < lanes.count, lanes[next].lane < found { next += 1 }
       if next < lanes.count, lanes[next].lane == found {
@@ -113,14 +115,14 @@ extension SQLiteStore {
     return waiting
   }
 
-  /// The jobs of several lanes that come first, in their order. Each lane is read in the order of the index, no further
-  /// than what can still come first, so that it does not matter how many jobs are stored.
+  /// The first jobs of several lanes, in their order. It reads each lane in the order of the index,
+  /// no further than what can still come first, so that the number of stored jobs does not matter.
   private func firstJobs(of lanes: [Lane], limit: Int) throws -> [OrderKey] {
     let select = try statement("SELECT major, minor, attempts, id \(Self.ofLane)")
     var first: [OrderKey] = []
     var index = 0
     while index < lanes.count {
-      // A kind's lanes stand beside each other, and have one limit.
+      // A kind's lanes are adjacent, and have one limit.
       let kind = JobLane.kind(of: lanes[index].lane), most = min(lanes[index].limit, limit)
       var ofKind: [OrderKey] = []
       while index < lanes.count, JobLane.kind(of: lanes[index].lane) == kind {
@@ -138,7 +140,7 @@ extension SQLiteStore {
     return first
   }
 
-  /// The first ones of two lists that are in order.
+  /// The first elements of two sorted lists.
   private static func merged(_ left: [OrderKey], _ right: [OrderKey], limit: Int) -> [OrderKey] {
     var merged: [OrderKey] = []
     var (next, other) = (0, 0)
@@ -156,13 +158,13 @@ extension SQLiteStore {
 
   private typealias OrderKey = (major: Int64, minor: Int64, attempts: Int64, id: Int64)
 
-  /// The smallest is first. Not with a minus: there is none for the smallest number.
+  /// The smallest is first. Not negated: the smallest number has no opposite.
   private static func orderKey(_ major: Int64, _ minor: Int64, _ attempts: Int64, _ id: Int64) -> OrderKey {
     (~major, ~minor, attempts, id)
   }
 
   private func claimedJobs(_ update: Statement) throws -> [ClaimedJob] {
-    // In which order rows are returned is not promised.
+    // SQLite does not promise the order of returned rows.
     var jobs: [(key: OrderKey, job: ClaimedJob)] = []
     var withCheckpoint: [Int] = []
     try update.forEachRow { row in
@@ -199,7 +201,7 @@ extension SQLiteStore {
     RETURNING id, lane, claim, attempts, crashes, max_attempts, timeout, backoff, version, payload, flags, major, minor, \
     occurrence, revision, enqueued_at
     """
-  /// The first jobs of one lane, as they stand in the index.
+  /// The first jobs of one lane, in the order of the index.
   private static let ofLane: SQL =
     "FROM durable_jobs WHERE state = \(.waiting) AND lane = ?3 ORDER BY major DESC, minor DESC, attempts, id LIMIT ?4"
 
@@ -217,7 +219,7 @@ extension SQLiteStore {
 
   // MARK: - Time
 
-  /// Has jobs whose time has come wait, a thousand at once. Returns how many.
+  /// Makes due jobs wait, a thousand at once. Returns how many.
   func promote() throws -> Int {
     let update = try statement(
       """

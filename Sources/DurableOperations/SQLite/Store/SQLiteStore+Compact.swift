@@ -1,27 +1,29 @@
 import Foundation
 
 extension SQLiteStore {
-  /// Writes the file anew without what is free in it, and cuts off the log. Not inside of a transaction. Returns how many bytes
-  /// fewer it takes.
+  /// Rewrites the file without its free space, and truncates the log. Not inside a transaction.
+  /// Returns by how many bytes it shrank.
   func compact(busyTimeout: Duration) throws -> Int {
     guard connection.path != ":memory:" else { return 0 }
     try connection.requireWriting()
     let before = fileSize
-    // Not the queue's own: this one needs room for the whole file, and its temporary tables are on the disk.
+    // Not the queue's connection: this one needs room for the whole file, and its temporary tables
+    // are on the disk.
     let own = try Connection(
       path: connection.path, busyTimeout: busyTimeout, mustExist: true, suspension: suspension)
     own.endsWhenSuspended(suspension)
     #if canImport(Darwin)
     try own.execute("PRAGMA fullfsync = ON")
     #endif
-    // As long as somebody reads what was there before, nothing would become smaller, and the log as large as the file.
+    // As long as a reader uses the old content, nothing would shrink, and the log would become as
+    // large as the file.
     try own.cutLog(remark: "it was not compacted")
-    // Somebody may have repaired jobs with another program.
+    // Another program may have repaired jobs.
     try transaction { try recount() }
     do {
       try own.execute("VACUUM")
     } catch {
-      // What it has written to the log until the disk was full.
+      // It may have written to the log until the disk was full.
       truncateLog()
       throw error
     }
@@ -42,7 +44,7 @@ extension SQLiteStore {
 }
 
 extension Connection {
-  /// Waits until nobody reads what was there before, for the busy timeout at most.
+  /// Waits until no reader uses the old content, for the busy timeout at most.
   fileprivate func cutLog(remark: String) throws {
     let result = try execute("PRAGMA wal_checkpoint(TRUNCATE)")
     guard result.first?[0].integerValue == 0 else {

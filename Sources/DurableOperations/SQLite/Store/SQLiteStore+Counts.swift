@@ -1,8 +1,8 @@
-// How many jobs there are of each kind in each state is kept in a table, so that asking for it does not read the jobs. Each
-// transaction writes once what it has changed, before it is committed: so the table is right for whoever reads it, and what is
-// rolled back was never counted.
+// A table keeps the number of jobs of each kind and state, so that asking for it does not read the
+// jobs. Each transaction writes its changes once, before it is committed: so the table is right for
+// every reader, and a rollback is never counted.
 extension SQLiteStore {
-  /// Writes how many jobs more there are in which state.
+  /// Writes the changes of the counts.
   func writeCounts() throws {
     guard !deltas.isEmpty else { return }
     let add = try statement(
@@ -18,7 +18,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Does something to a job that may bring it into another state.
+  /// Makes a change that may bring a job into another state.
   func countingChange(of id: JobID, _ body: () throws -> Void) throws {
     let before = try laneAndState(of: id)
     try body()
@@ -32,10 +32,10 @@ extension SQLiteStore {
     return try select.first { ($0.integer(0), $0.integer(1)) }
   }
 
-  /// Counts the jobs anew, for what was changed by others than this store. Reads all of them.
+  /// Counts the jobs anew, for changes by others than this store. Reads all of them.
   func recount() throws {
     deltas = CountDeltas()
-    // The user may have thrown the queue out of the database.
+    // The user may have removed the queue from the database.
     let tables = try connection.execute(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name IN ('durable_jobs', 'durable_counts')")
     guard tables.count == 2 else { return }
@@ -46,26 +46,27 @@ extension SQLiteStore {
       """)
   }
 
-  /// Notes in which start of the machine the tables were brought up to date.
+  /// Notes in which start of the machine the tables were migrated.
   func noteUpgrade(in boot: String) throws {
     try connection.execute("INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('upgraded', ?)", [.text(boot)])
   }
 
-  /// Counts anew as long as a program of an older version may use the file, which does not count: it opened the file before its
-  /// tables were brought up to date, so it is gone after a further start of the machine. Reads the jobs only then.
+  /// Counts anew as long as a program of an older version may use the file, which does not count:
+  /// it opened the file before the migration, so it is gone after a further start of the machine.
+  /// Reads the jobs only then.
   func recountAfterUpgrade(in boot: String) throws {
     let rows = try connection.execute("SELECT value FROM durable_meta WHERE key = 'upgraded'")
     guard let upgraded = rows.first?[0].textValue else { return }
     try transaction {
       try recount()
       if boot.isEmpty || upgraded == boot { return }
-      // In which start it was brought up to date may not be known.
+      // The start of the migration may be unknown.
       if upgraded.isEmpty { return try noteUpgrade(in: boot) }
       try connection.execute("DELETE FROM durable_meta WHERE key = 'upgraded'")
     }
   }
 
-  /// By kind, however many jobs there are. Only reads.
+  /// Counts by kind, in the same time for any number of jobs. Only reads.
   func countsByKind() throws -> [Int64: [JobState: Int]] {
     var states: [Int64: [JobState: Int]] = [:]
     let counts = try kept("counts", Schema.counts(in: version))

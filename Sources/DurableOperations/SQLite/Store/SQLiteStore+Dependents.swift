@@ -1,8 +1,8 @@
 import Foundation
 
 extension SQLiteStore {
-  /// Lets the dependents of a job go on, or fail, and theirs in turn; of its own only one, if that is given. Returns those
-  /// that have failed.
+  /// Lets the dependents of a job go on, or fail, and theirs in turn; only one of its own, if
+  /// given. Returns those that have failed.
   @discardableResult
   func tellDependents(
     of id: JobID, how end: PrerequisiteEnd, only dependent: JobID? = nil
@@ -22,11 +22,12 @@ extension SQLiteStore {
     return allFailed
   }
 
-  /// Of the dependents that are meant, all, or those who run whatever has become of their prerequisite.
+  /// Of the selected dependents, all, or those that run whatever the end of their prerequisite.
   private static let isReleased: SQL =
     "prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run))"
 
-  /// Those who wait for this one wait for one less: all of them, or those who run whatever has become of it.
+  /// Lets dependents wait for one prerequisite less: all of them, or those that run whatever its
+  /// end.
   private func releaseDependents(of id: JobID, only dependent: JobID?, all: Bool) throws {
     let select = try statement(
       """
@@ -64,18 +65,18 @@ extension SQLiteStore {
     try delete.run()
   }
 
-  /// Parameters 1 to 3: a prerequisite, and the first and the last dependent that are meant.
+  /// Binds parameters 1 to 3: a prerequisite, and the first and the last dependent in question.
   private func bind(_ id: JobID, only dependent: JobID?, to statement: Statement) {
     statement.bind(id.rawValue, at: 1)
     statement.bind(dependent?.rawValue ?? .min, at: 2)
     statement.bind(dependent?.rawValue ?? .max, at: 3)
   }
 
-  /// Those who wait for this one, and are to be cancelled or dead with it. Returns them.
+  /// Cancels or kills the dependents that fail with their prerequisite. Returns them.
   private func failDependents(of id: JobID, only dependent: JobID?, isDeleted: Bool) throws -> [JobID] {
     let states = try statesOfDependents(thatFailWith: id, only: dependent, isDeleted: isDeleted)
     let failed = states.isEmpty ? [] : try fail(states, with: id, only: dependent, isDeleted: isDeleted)
-    // What was deleted will never be done: nobody waits for it any more.
+    // A deleted job will never be done: no job waits for it any longer.
     if isDeleted {
       let unblock = try statement(
         """
@@ -140,7 +141,7 @@ extension SQLiteStore {
     return failed
   }
 
-  /// Those who wait for a job that was replaced while it executed wait for the one that has its place.
+  /// Dependents of a job that was replaced while it executed wait for the one in its place.
   func handDependentsOn(from id: JobID) throws {
     guard let heir = try heir(of: id) else { return }
     try connection.execute(

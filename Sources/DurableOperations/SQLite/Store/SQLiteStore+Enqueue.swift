@@ -7,7 +7,7 @@ extension SQLiteStore {
     try JobRequest.refuseCircles(jobs)
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
-    // A prerequisite may come later in the call than what depends on it.
+    // A prerequisite may come later in the call than its dependent.
     var later: [(job: Int, prerequisites: [JobID])] = []
     // Most are of one kind.
     var kind: (name: String, id: Int64)?
@@ -25,7 +25,8 @@ extension SQLiteStore {
     return ids
   }
 
-  /// Stores one, without its prerequisites. `earlier`: those of the same call that are stored already.
+  /// Stores one job, without its prerequisites. `earlier`: the jobs of the same call that are
+  /// stored already.
   private func enqueue(
     _ job: JobRequest, kind: Int64, by insert: Statement, after earlier: [JobID]
   ) throws -> JobID {
@@ -34,7 +35,7 @@ extension SQLiteStore {
       switch try holder(of: key, kind: kind) {
       case nil: break
       case (let id, let state)?:
-        switch key.conflict {
+        switch key.conflict.value {
         case .reject:
           // A number that was never given would name nothing.
           let position = earlier.firstIndex(of: id)
@@ -52,7 +53,7 @@ extension SQLiteStore {
     deltas.add(1, kind: kind, state: state.number)
     let id = JobID(rawValue: connection.lastInsertedRowID)
     tell(.enqueued(id, kind: job.kind))
-    // Whatever becomes of the one that runs, this one comes after it.
+    // Whatever the end of the executing job, this one comes after it.
     if let running {
       try addPrerequisites([running], to: id, whenFailed: .run)
       let mark = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .isReplaced) WHERE id = ?1")
@@ -71,7 +72,8 @@ extension SQLiteStore {
       """)
   }
 
-  /// Parameters 1 to 14: the same for a new row, and for one whose job is replaced. Returns the state.
+  /// Binds parameters 1 to 14, for a new row, and for a row whose job is replaced. Returns the
+  /// state.
   @discardableResult
   private func bind(_ job: JobRequest, kind: Int64, to statement: Statement) throws -> JobState {
     let options = job.options
@@ -104,7 +106,7 @@ extension SQLiteStore {
 
   // MARK: - Unique keys
 
-  /// The last job of a kind whose key counts; one that executes only if there is no other.
+  /// The last job of a kind whose key counts; an executing one only if there is no other.
   private func holder(of key: UniqueKey, kind: Int64) throws -> (JobID, JobState)? {
     // From state to state, the last job of each: there may be many more.
     let select = try statement(
@@ -125,7 +127,7 @@ extension SQLiteStore {
   }
 
   private func replace(_ id: JobID, in state: JobState, by job: JobRequest, kind: Int64) throws {
-    // It waits for what the new one names, and for one that executes in whose place it is to come.
+    // It waits for the new job's prerequisites, and for an executing one that it replaces.
     let forget = try statement(
       """
       DELETE FROM durable_dependencies WHERE dependent = ?1 AND prerequisite NOT IN (
@@ -166,12 +168,12 @@ extension SQLiteStore {
       else { throw JobError(.unknownPrerequisite(prerequisite), kind: job.kind) }
       if state != .done { unmet.append(prerequisite) }
     }
-    // A new job has no dependents; one that was replaced keeps its own, and must not wait for them.
+    // A new job has no dependents; a replacing one keeps its own, and must not wait for them.
     for prerequisite in unmet where try isWaiting(prerequisite, for: id) {
       throw JobError(.circularPrerequisite(prerequisite), kind: job.kind)
     }
     try addPrerequisites(unmet, to: id, whenFailed: job.options.whenPrerequisiteFails)
-    // One may have failed long ago.
+    // A prerequisite may have failed long ago.
     for prerequisite in unmet {
       select.bind(prerequisite.rawValue, at: 1)
       let state = try select.first { $0.state(0) } ?? nil
@@ -181,7 +183,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Whether a job waits for another, be it through others.
+  /// Whether a job waits for another, directly or through others.
   private func isWaiting(_ id: JobID, for other: JobID) throws -> Bool {
     let flags = try statement("SELECT 1 FROM durable_jobs WHERE id = ?1 AND flags & \(flags: .hasDependents)")
     flags.bind(other.rawValue, at: 1)
@@ -204,7 +206,7 @@ extension SQLiteStore {
     guard !prerequisites.isEmpty else { return }
     let insert = try statement(
       "INSERT OR IGNORE INTO durable_dependencies (prerequisite, dependent, failing) VALUES (?1, ?2, ?3)")
-    // It may wait already for one that executes, in whose place it is to come.
+    // It may already wait for an executing job that it replaces.
     let change = try statement(
       "UPDATE durable_dependencies SET failing = ?3 WHERE prerequisite = ?1 AND dependent = ?2 AND failing <> ?3")
     let mark = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .hasDependents) WHERE id = ?1")

@@ -9,14 +9,15 @@ extension SQLiteStore {
     return try select.first { $0.state(0) } ?? nil
   }
 
-  /// The state of a job that must be there, and in one to which that can happen.
+  /// The state of a job, which must exist and allow the transition.
   private func state(of id: JobID, before transition: JobTransition) throws -> JobState {
     guard let state = try state(of: id) else { throw JobError(.unknownJob, id: id) }
     if transition.isRefused(in: state) { throw JobError(.wrongState(state), id: id) }
     return state
   }
 
-  /// Cancels a job. Returns its state before; one that executes is asked to end, and is cancelled then.
+  /// Cancels a job. Returns its state before; an executing job is asked to end, and is cancelled
+  /// then.
   func cancel(_ id: JobID) throws -> JobState {
     let state = try state(of: id, before: .cancel)
     switch state {
@@ -41,14 +42,15 @@ extension SQLiteStore {
     return state
   }
 
-  /// Has a job that is held, dead, cancelled or scheduled run at once, with all its attempts before it.
+  /// Makes a job that is held, dead, cancelled or scheduled run at once, with all its attempts
+  /// before it.
   func retry(_ id: JobID) throws {
     let state = try state(of: id, before: .retry)
     if state == .dead || state == .cancelled, let other = try heir(of: id) { throw JobError(.duplicate(other), id: id) }
     try makeDue(id)
   }
 
-  /// The job that has the unique key of one that has ended.
+  /// The job that has the unique key of an ended one.
   func heir(of id: JobID) throws -> JobID? {
     let select = try statement(
       """
@@ -60,7 +62,7 @@ extension SQLiteStore {
     return try select.first { JobID(rawValue: $0.integer(0)) }
   }
 
-  /// Has a job that does not execute run at once, or when what it waits for is done.
+  /// Makes a job that does not execute run at once, or when its prerequisites are done.
   func makeDue(_ id: JobID) throws {
     let update = try statement(
       """
@@ -74,7 +76,7 @@ extension SQLiteStore {
     try countingChange(of: id) { try update.run() }
   }
 
-  /// Keeps a job that does not run yet from running.
+  /// Holds a job that does not run yet.
   func hold(_ id: JobID) throws {
     _ = try state(of: id, before: .hold)
     try countingChange(of: id) {
@@ -97,7 +99,7 @@ extension SQLiteStore {
     try remove(id)
   }
 
-  /// Deletes a job that nothing waits for.
+  /// Deletes a job without dependents.
   func remove(_ id: JobID) throws {
     for delete in [
       try statement("DELETE FROM durable_dependencies WHERE dependent = ?1"),
@@ -129,8 +131,8 @@ extension SQLiteStore {
     var last = after?.rawValue ?? 0
     try select.forEachRow { row in
       let record = try record(row)
-      // SQLite trusts the order of a table. In a damaged one a page could begin anew, and whoever asks for the next page, and the
-      // next, would never come to the end.
+      // SQLite trusts the order of a table. In a damaged one, a page could begin anew, and a caller
+      // that asks for page after page would never reach the end.
       guard record.id.rawValue > last else {
         throw DatabaseError(
           .corrupt, message: "its jobs are not in the order of their numbers", path: connection.path)
@@ -163,7 +165,7 @@ extension SQLiteStore {
     return JobCounts(kinds, registered: registered)
   }
 
-  /// Nil if no job can be meant.
+  /// Nil if no job can match.
   func condition(_ filter: JobFilter) throws -> SQL? { try filter.condition(numberOfKind: knownKindID) }
 
   private func record(_ row: Statement) throws -> JobRecord {

@@ -1,16 +1,16 @@
-/// What is done to many jobs: their numbers are taken first, and then some are changed at a time, in transactions of their
-/// own. What was changed in between by somebody else is left as it is.
+/// Changes to many jobs: first their numbers are read, and then some are changed at a time, in
+/// transactions of their own. Jobs that another process changed in between are left as they are.
 extension SQLiteStore {
-  /// The jobs that are meant, the last one first. Only reads.
+  /// The matching jobs, the last one first. Only reads.
   func ids(_ filter: JobFilter) throws -> [JobID] {
     try ids(filter, and: "1")
   }
 
-  /// Those among the jobs in a state that can be retried. Only reads.
+  /// The jobs in a state that can be retried. Only reads.
   func retriable(_ state: JobState, kind: String?) throws -> [JobID] {
     let filter = JobFilter(kind: kind, states: [state])
     guard state != .held else { return try ids(filter) }
-    // If no other has it by now.
+    // Unless another job has the key by now.
     return try ids(filter, and: JobFilter.isLastOfItsKey(in: state, "durable_jobs", of: "durable_jobs"))
   }
 
@@ -23,7 +23,8 @@ extension SQLiteStore {
     return ids
   }
 
-  /// Has those that are still in a state run at once, unless another has their unique key by now. Returns how many.
+  /// Makes the jobs that are still in a state run at once, unless another job has their unique key
+  /// by now. Returns how many.
   func retry(_ ids: ArraySlice<JobID>, in state: JobState) throws -> Int {
     var count = 0
     for id in ids where try self.state(of: id) == state {
@@ -34,7 +35,7 @@ extension SQLiteStore {
     return count
   }
 
-  /// Changes the priority of those that are not done or cancelled. Returns how many.
+  /// Changes the priority of the jobs that are not done or cancelled. Returns how many.
   func setPriority(_ change: PriorityChange, of ids: ArraySlice<JobID>) throws -> Int {
     let update = try statement(
       "UPDATE durable_jobs SET major = ?2, minor = coalesce(?3, minor) WHERE id = ?1 AND state NOT IN (\(.cancelled, .done))"
@@ -50,7 +51,7 @@ extension SQLiteStore {
     return count
   }
 
-  /// Cancels those that have not ended. Returns how many, and whether some of them execute.
+  /// Cancels the jobs that have not ended. Returns how many, and whether some of them execute.
   func cancel(_ ids: ArraySlice<JobID>) throws -> (count: Int, isAnyExecuting: Bool) {
     var count = 0
     var isAnyExecuting = false
@@ -62,9 +63,10 @@ extension SQLiteStore {
     return (count, isAnyExecuting)
   }
 
-  /// Deletes those that are still in one of the states. Returns how many.
+  /// Deletes the jobs that are still in one of the states. Returns how many.
   ///
-  /// - Parameter failed: the jobs that were cancelled, or dead, because others were deleted: they go too if they are meant.
+  /// - Parameter failed: the jobs that were cancelled, or dead, because others were deleted: they
+  ///   go, too, if they match.
   func delete(
     _ ids: ArraySlice<JobID>, in states: Set<JobState>, failed: inout Set<JobID>
   ) throws -> Int {

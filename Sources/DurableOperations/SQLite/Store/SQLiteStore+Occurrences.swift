@@ -1,8 +1,9 @@
 import Foundation
 
-/// Which times of periodic jobs took place.
+/// The times of periodic jobs that took place.
 extension SQLiteStore {
-  /// Notes that a time takes place. False if it has before: the clock was set back, and has come here again.
+  /// Notes that a time takes place. Returns false if it has before: the clock was set back, and
+  /// reached the time again.
   func takesPlace(_ name: String, _ schedule: JobSchedule, at time: Int64) throws -> Bool {
     let before = try run(
       of: name, at: time,
@@ -20,7 +21,7 @@ extension SQLiteStore {
     return true
   }
 
-  /// What took place before says nothing of another schedule.
+  /// Earlier times say nothing about another schedule.
   func forgetOccurrences(of name: String) throws {
     try connection.execute("DELETE FROM durable_occurrences WHERE name = ?", [.text(name)])
   }

@@ -3,7 +3,7 @@ import Foundation
 extension SQLiteStore {
   private static let columns = "name, kind, version, payload, options, schedule, catch_up, last_at, next_at"
 
-  /// Stores a periodic job, or changes it. Its next time stays as it is if its schedule does.
+  /// Stores a periodic job, or changes it. It keeps its next time if its schedule is unchanged.
   func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp)
     throws
   {
@@ -34,7 +34,7 @@ extension SQLiteStore {
     return connection.changeCount == 1
   }
 
-  /// In the order of their names; the error of each that cannot be read. Only reads.
+  /// Sorted by name; the error of each that cannot be read. Only reads.
   func periodicJobs() throws -> [Result<PeriodicRow, JobError>] {
     try periodicJobs(where: "1")
   }
@@ -44,15 +44,17 @@ extension SQLiteStore {
     try statement("SELECT min(next_at) FROM durable_periodic").first { $0.optionalInteger(0) } ?? nil
   }
 
-  /// Whether `enqueueOccurrences` has something to do. Throws if all that are due cannot be read. Only reads.
+  /// Whether `enqueueOccurrences` has something to do. Throws if no due periodic job can be read.
+  /// Only reads.
   func hasOccurrences() throws -> Bool {
     let due = try periodicJobs(where: "next_at <= \(now)")
     if let unreadable = due.first, due.allSatisfy({ (try? $0.get()) == nil }) { _ = try unreadable.get() }
     return !due.isEmpty
   }
 
-  /// Enqueues what is due. In one transaction with what is remembered of it, so that no two processes do the same.
-  /// `unreadable`: why one of those that are due cannot be read, such as a time zone that this machine does not know.
+  /// Enqueues due times, in one transaction with the note of them, so that no two processes do the
+  /// same. `unreadable`: why one of the due periodic jobs cannot be read, such as an unknown time
+  /// zone.
   func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
     var enqueued: [JobRequest] = []
     var unreadable: (any Error)?
@@ -69,7 +71,7 @@ extension SQLiteStore {
           _ = try enqueue([job])
           enqueued.append(job)
         } catch let error as JobError {
-          // The one before has its key still: this one is left out.
+          // The previous job still has its key: this time is skipped.
           guard error.code == .duplicate else { throw error }
         }
       }
@@ -87,7 +89,7 @@ extension SQLiteStore {
     try !periodicJobsFarAhead().isEmpty
   }
 
-  /// Has periodic jobs go on from now though their last time is yet to come.
+  /// Makes periodic jobs go on from now though their last time is in the future.
   func bringBackPeriodicJobs() throws {
     for row in try periodicJobsFarAhead() {
       let next = row.schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
@@ -112,7 +114,7 @@ extension SQLiteStore {
       do {
         rows.append(.success(try Self.periodicRow(row)))
       } catch {
-        rows.append(.failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), underlying: error)))
+        rows.append(.failure(JobError(.unreadablePeriodicJob(name: row.text(0) ?? ""), cause: error)))
       }
     }
     return rows

@@ -1,7 +1,7 @@
 import Foundation
 
 extension SQLiteStore {
-  /// Takes the process in among those that run jobs. Returns its number.
+  /// Adds the process to those that run jobs. Returns its number.
   func addWorker(_ identity: ProcessIdentity, lease: Int64) throws -> Int64 {
     try connection.execute(
       """
@@ -15,7 +15,7 @@ extension SQLiteStore {
     return connection.lastInsertedRowID
   }
 
-  /// Prolongs a lease, which is so long from now on. Returns false if it was taken away.
+  /// Renews a lease, from now on. Returns false if it was taken away.
   func prolongLease(of worker: Int64, by lease: Int64) throws -> Bool {
     let update = try statement("UPDATE durable_workers SET lease = ?2, lease_until = ?3 WHERE id = ?1")
     update.bind(worker, at: 1)
@@ -25,14 +25,15 @@ extension SQLiteStore {
     return connection.changeCount == 1
   }
 
-  /// Whether others still count on a worker. Only reads.
+  /// Whether other processes still know a worker. Only reads.
   func hasWorker(_ worker: Int64) throws -> Bool {
     let select = try statement("SELECT 1 FROM durable_workers WHERE id = ?1")
     select.bind(worker, at: 1)
     return try select.first { _ in true } ?? false
   }
 
-  /// The process runs nothing any more. Returns false, and leaves it, if a job is still its own: its end is not written yet.
+  /// Removes the worker of a process that runs nothing. Returns false, and leaves it, if it still
+  /// has a job: that job's end is not written yet.
   func removeIdleWorker(_ id: Int64) throws -> Bool {
     let delete = try statement(
       """
@@ -44,7 +45,7 @@ extension SQLiteStore {
     return connection.changeCount == 1
   }
 
-  /// Workers that are no more, with jobs that nobody would take over. Only reads.
+  /// Removed workers with jobs that no process would take over. Only reads.
   func orphaningWorkers() throws -> [Int64] {
     var workers: [Int64] = []
     try statement(
@@ -53,12 +54,12 @@ extension SQLiteStore {
     return workers
   }
 
-  /// The process runs nothing any more.
+  /// Removes the worker of a process that runs nothing any longer.
   func removeWorker(_ id: Int64) throws {
     try connection.execute("DELETE FROM durable_workers WHERE id = ?", [.integer(id)])
   }
 
-  /// All of them. Only reads.
+  /// All workers. Only reads.
   func workers() throws -> [WorkerRow] {
     var workers: [WorkerRow] = []
     try statement("SELECT id, boot, namespace, host, process, started, lease, lease_until FROM durable_workers")
@@ -66,7 +67,8 @@ extension SQLiteStore {
     return workers
   }
 
-  /// All of them, each with the jobs that it executes: one statement, so that both are of one moment. Only reads.
+  /// All workers, each with the jobs that it executes: one statement, so that both belong to one
+  /// moment. Only reads.
   func storedWorkers() throws -> [StoredWorker] {
     var workers: [StoredWorker] = []
     try statement(
@@ -94,10 +96,10 @@ extension SQLiteStore {
     return WorkerRow(id: row.integer(0), identity: identity, lease: row.integer(6), leaseUntil: row.integer(7))
   }
 
-  /// Takes the jobs from a worker, which is one no more: they wait again. Returns whether there were any.
+  /// Takes the jobs of a lost worker: they wait again. Returns whether there were any.
   ///
   /// - Parameters:
-  ///   - loss: what is known of its process.
+  ///   - loss: what happened to its process.
   @discardableResult
   func rescue(
     from worker: Int64, after loss: WorkerLoss, maxCrashes: Int?, maxLapses: Int? = nil
@@ -130,7 +132,7 @@ extension SQLiteStore {
     return true
   }
 
-  /// Has all jobs of this process wait again, as if they had never been claimed.
+  /// Makes all jobs of this process wait again, as if they had never been claimed.
   func giveBackJobs(of worker: Int64) throws {
     for job in try takeFromAlive(worker) {
       let kind = try kindName(JobLane.kind(of: job.lane))
@@ -147,14 +149,14 @@ extension SQLiteStore {
     let lane: Int64
     let state: JobState
     let flags: JobFlags
-    /// How many crashes there were, or lapses.
+    /// The number of crashes, or lapses.
     let losses: Int
   }
 
   private static let isCancelled: SQL = "flags & \(flags: .isCancelRequested)"
   /// Whether its process was waiting for the attempt.
   private static let isCharged: SQL = "flags & \(flags: .isAbandoned) = 0"
-  /// What was asked of the attempt has ended with it.
+  /// Clears the requests that ended with the attempt.
   private static let withoutWishes: SQL = "flags = flags & ~\(flags: .isCancelRequested, .isAbandoned)"
 
   private func takeFromCrashed(_ worker: Int64, maxCrashes: Int?) throws -> [Rescued] {
@@ -174,7 +176,8 @@ extension SQLiteStore {
     return try rescued(update)
   }
 
-  /// The second time in a row it may have been the job that ended its process, so it runs alone, as after a crash.
+  /// After the second loss in a row, the job may have ended its process, so it runs alone, as after
+  /// a crash.
   private func takeFromLapsed(_ worker: Int64, maxLapses: Int?) throws -> [Rescued] {
     let update = try statement(
       """
@@ -220,7 +223,7 @@ extension SQLiteStore {
     return rescued
   }
 
-  /// Jobs that execute here, and were asked to be cancelled. Only reads.
+  /// Jobs that execute here and have a cancel request. Only reads.
   func cancelRequests(worker: Int64) throws -> [JobID] {
     let select = try statement(
       "SELECT id FROM durable_jobs WHERE state = \(.executing) AND worker = ?1 AND flags & \(flags: .isCancelRequested)"
@@ -249,13 +252,13 @@ extension SQLiteStore {
       || isAnyWaiting(kinds, bits: JobLane.Bit.alone.rawValue, isOnline: true)
   }
 
-  /// Whether a job of one of these kinds waits, whatever keeps it from running.
+  /// Whether a job of one of these kinds waits, even if something keeps it from running.
   func isAnythingDue(of kinds: [Int64]) throws -> Bool {
     try isAnyWaiting(kinds, bits: 0, isOnline: true)
       || isAnyWaiting(kinds, bits: JobLane.Bit.alone.rawValue, isOnline: true)
   }
 
-  /// When the first of the jobs ended that `prune` would delete; nil if there is none. Only reads.
+  /// When the first job ended that `prune` would delete; nil if there is none. Only reads.
   func firstFinish() throws -> Int64? {
     try statement(
       """
@@ -268,9 +271,10 @@ extension SQLiteStore {
 
   // MARK: - Maintenance
 
-  /// Deletes jobs that were done or cancelled before a time, a thousand at once. Returns whether there may be more.
+  /// Deletes jobs that were done or cancelled before a time, a thousand at once. Returns whether
+  /// there may be more.
   func prune(finishedBefore: Int64) throws -> Bool {
-    // Not what others wait for: somebody may retry it.
+    // Not jobs with dependents: they may be retried.
     let select = try statement(
       """
       SELECT id FROM durable_jobs WHERE state IN (\(.cancelled, .done)) AND finished_at < ?1
@@ -284,7 +288,7 @@ extension SQLiteStore {
     return ids.count == 1000
   }
 
-  /// Kinds that have jobs due but are not among those registered here. Only reads.
+  /// Kinds that have due jobs but are not registered here. Only reads.
   func unknownKinds(besides registered: Set<Int64>) throws -> [UnknownKind] {
     var kinds: [UnknownKind] = []
     try statement("SELECT id, name, known_at FROM durable_kinds").forEachRow { row in
@@ -307,7 +311,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Jobs of a kind that are due since before a time, a thousand of them. Only reads.
+  /// Jobs of a kind that are due since before a time, at most a thousand. Only reads.
   func jobs(ofKind kind: Int64, dueBefore: Int64) throws -> [JobID] {
     let select = try statement(
       """
@@ -321,7 +325,7 @@ extension SQLiteStore {
     return ids
   }
 
-  /// Jobs that have waited too long for a process that knows them are dead.
+  /// Makes jobs dead that have waited too long for a process that knows their kind.
   func giveUp(_ ids: [JobID], kind: String) throws {
     let update = try statement(
       "UPDATE durable_jobs SET state = \(.dead), finished_at = ?2, error = ?3 WHERE id = ?1 AND state = \(.waiting) RETURNING lane"
@@ -344,26 +348,26 @@ extension SQLiteStore {
 
   // MARK: - The clock
 
-  /// Remembers the date, for a start of the machine that knows an earlier one.
+  /// Stores the date, for a later start of the machine.
   func noteTime() throws {
     let insert = try statement("INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('seen', ?1)")
     insert.bind(now, at: 1)
     try insert.run()
   }
 
-  /// The clock was set anew: delays and leases move with it, once, whichever process notices it first. `offset` is what
-  /// the clock shows when the machine's time since its start is zero.
+  /// Handles a clock that was set: delays and leases move with it, once, whichever process notices
+  /// it first. `offset`: what the clock shows when the machine's time since its start is zero.
   func clockShows(offset: Int64, boot: String) throws {
     let rows = try connection.execute("SELECT key, value FROM durable_meta WHERE key IN ('clock', 'boot', 'seen')")
     let stored = Dictionary(rows.map { ($0[0].textValue ?? "", $0[1]) }, uniquingKeysWith: { $1 })
     var jump: Int64 = 0
-    // Nothing is known of two starts that nothing is known of.
+    // Two unknown starts say nothing about each other.
     if !boot.isEmpty, stored["boot"]?.textValue == boot {
       if let before = stored["clock"]?.integerValue { jump = offset.clampedDifference(to: before) }
-      // Clocks are corrected by little all the time.
+      // Clocks are corrected slightly all the time.
       guard jump.magnitude > 1000 || stored["clock"] == nil else { return }
     } else if let seen = stored["seen"]?.integerValue, seen > now + 1000 {
-      // Before the machine was started its clock was ahead, nobody knows for how long.
+      // Before the machine started, its clock was ahead for an unknown time.
       jump = now.clampedDifference(to: seen)
     }
     if jump != 0 {

@@ -2,37 +2,37 @@ import CompositeOperations
 import CompositeOperationsSQLite
 import Foundation
 
-/// The stored jobs: all that is asked of the database. Belongs to one serial queue.
+/// The stored jobs, with all statements of the database. Belongs to one serial queue.
 ///
-/// What writes is called inside of a transaction, unless its comment says otherwise.
+/// Call methods that write inside a transaction, unless their comment says otherwise.
 final class SQLiteStore {
   let connection: Connection
   private let events: EventHub
   let suspension: Suspension
   private var ignoresSuspension = false
   private let clock: JobClock
-  /// The date when the transaction that is under way began.
+  /// The date at the begin of the transaction under way.
   private var transactionTime: Int64?
-  /// What is told when the transaction is over.
+  /// The events to report when the transaction is over.
   private var pendingEvents: [JobEvent.Content] = []
-  /// Statements that were prepared, by their text.
+  /// The prepared statements, by their place in the sources.
   private var statements: [SQLSite: Statement] = [:]
   private var composedStatements: [String: Statement] = [:]
-  /// What this transaction has not written of `durable_counts` yet.
+  /// The changes of `durable_counts` that this transaction has not written yet.
   var deltas = CountDeltas()
-  /// Set when a job became due by what was written.
+  /// Set when a write made a job due.
   var hasFreedJobs = false
   private var kindIDs: [KindName: Int64] = [:]
   private var kindNames: [Int64: String] = [:]
-  /// Whether the log is gone that the file has said there would be.
+  /// Whether the log is missing that the file announces.
   private(set) var hasLostLog = false
-  /// Whether all that is stored is in the file itself, so that it has to say that there will be a log.
+  /// Whether everything stored is in the file itself, so that it must announce its log.
   var isWithoutLog = false
-  /// The version of the tables that there are.
+  /// The version of the existing tables.
   private(set) var version = 0
   var recordColumns: SQL { Schema.recordColumns(in: version) }
 
-  /// Opens the database at a path, and brings its tables up to date unless it is only read.
+  /// Opens the database at a path, and migrates its tables unless it is only read.
   init(
     path: String, configuration: DurableQueue.Configuration, events: EventHub, mustExist: Bool,
     isReadOnly: Bool = false, suspension: Suspension = Suspension(), migrations: [String] = Schema.migrations
@@ -52,29 +52,29 @@ final class SQLiteStore {
       throw DatabaseError(
         .cannotOpen, extendedCode: error.extendedCode,
         message:
-          "there is a log beside it, which can not be read without a file \(path)-shm that this user may read, or "
+          "there is a log beside it, which cannot be read without a file \(path)-shm that this user may read, or "
           + "make. Look at a copy of it and its log in another folder, or have its owner look; SQLite says: \(error.message)",
         path: path)
     }
     if mustExist, try storedVersion() == 0 {
       throw DatabaseError(.notAQueue, message: "it has no tables of a queue", path: path)
     }
-    // What a statement sorts or returns is little; a temporary file for it takes longer than the rest.
+    // Statements sort and return little; a temporary file takes longer than the rest.
     try connection.execute("PRAGMA temp_store = MEMORY")
     if try !hadLog && storedVersion() > 0 { hasLostLog = try announcement.isBroken(in: connection) }
     if !isReadOnly {
       try getReadyToWrite(configuration, migrations)
-      // A program that was ended while it announced its log has left one, and the announcement.
+      // A program that was killed while it announced its log has left one, and the announcement.
       isWithoutLog = try path != ":memory:" && (!announcement.hasLog || announcement.isMade(in: connection))
     }
     version = isReadOnly ? try storedVersion() : migrations.count
   }
 
   private func getReadyToWrite(_ configuration: DurableQueue.Configuration, _ migrations: [String]) throws {
-    // A young database must not be in its log alone: it would be as if it had never been if that is lost.
+    // A young database must not be in its log alone: if the log is lost, so is the database.
     if try storedVersion() == 0, try !usesWriteAheadLog() { _ = try migrate(migrations) }
     try useWriteAheadLog(busyTimeout: configuration.busyTimeout)
-    switch configuration.durability {
+    switch configuration.durability.value {
     case .full:
       try connection.execute("PRAGMA synchronous = FULL")
       #if canImport(Darwin)
@@ -83,15 +83,17 @@ final class SQLiteStore {
     case .normal: try connection.execute("PRAGMA synchronous = NORMAL")
     }
     if configuration.enforcesForeignKeys { try connection.execute("PRAGMA foreign_keys = ON") }
-    // What a reader kept from being written back, the next one to begin the log anew cuts off.
+    // If a reader keeps the log from being written back, the next connection that restarts the log
+    // truncates it.
     try connection.execute("PRAGMA journal_size_limit = \(SQLiteStore.longestLog)")
     if try migrate(migrations) { truncateLog() }
   }
 
-  /// About as long as SQLite lets it become if no reader is in the way.
+  /// About as long as SQLite lets it become without a reader in the way.
   private static let longestLog = 4 << 20
 
-  /// Writes the log back and cuts it off, if nobody is in the way. Not inside of a transaction.
+  /// Writes the log back and truncates it, if no other connection is in the way. Not inside a
+  /// transaction.
   func truncateLog() {
     let isCut = connection.withTimeout(.zero) { connection in
       (try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))?.first?[0].integerValue == 0
@@ -113,7 +115,7 @@ final class SQLiteStore {
     return version
   }
 
-  /// What tells this database from others, also from a later one at the same path.
+  /// The identity of this database, which differs from that of a later one at the same path.
   func identity() throws -> String {
     let select = try statement("SELECT value FROM durable_meta WHERE key = 'identity'")
     return try select.first { $0.text(0) ?? "" } ?? ""
@@ -132,7 +134,7 @@ final class SQLiteStore {
     try connection.execute("PRAGMA journal_mode").first?[0].textValue == "wal"
   }
 
-  /// Switching to the log answers “busy” at once when another process does the same.
+  /// Switches to the log. That fails with “busy” at once when another process does the same.
   private func useWriteAheadLog(busyTimeout: Duration) throws {
     let end = ContinuousClock.now + busyTimeout
     while true {
@@ -149,7 +151,7 @@ final class SQLiteStore {
   private func migrate(_ migrations: [String]) throws -> Bool {
     if try storedVersion() == migrations.count { return false }
     return try connection.transaction {
-      // Another process may have been here first.
+      // Another process may have migrated it first.
       let version = try storedVersion()
       try refuseNewerSchema(than: migrations.count)
       if version == migrations.count { return false }
@@ -164,8 +166,8 @@ final class SQLiteStore {
 
   // MARK: - Statements
 
-  /// A statement that is prepared the first time that a line asks for it. It is found by its place in the sources, which is
-  /// cheap: what is written there must not depend on anything else.
+  /// A statement that is prepared the first time that a line asks for it. It is found by its place
+  /// in the sources, which is cheap: its text must not depend on anything else.
   func statement(
     _ sql: @autoclosure () -> SQL, file: StaticString = #fileID, line: UInt = #line, column: UInt = #column
   ) throws -> Statement {
@@ -179,7 +181,7 @@ final class SQLiteStore {
   /// A statement that is run once.
   func unkept(_ sql: SQL) throws -> Statement { try connection.prepare(sql.text, isKept: false) }
 
-  /// A statement whose text depends on the version of the tables, by a name of it.
+  /// A statement whose text depends on the version of the tables, by a name for it.
   func kept(_ name: String, _ sql: @autoclosure () -> SQL) throws -> Statement {
     if let known = composedStatements[name] { return known }
     let statement = try connection.prepare(sql().text)
@@ -189,7 +191,8 @@ final class SQLiteStore {
 
   // MARK: - Transactions
 
-  /// The date, in milliseconds since 1970. Inside of a transaction it stands still: all that is written has one time.
+  /// The date, in milliseconds since 1970. Inside a transaction it stands still: everything that it
+  /// writes has one time.
   var now: Int64 { transactionTime ?? clock.milliseconds }
 
   func transaction<R>(_ body: () throws -> R) throws -> R {
@@ -201,10 +204,10 @@ final class SQLiteStore {
       }
       defer { transactionTime = nil }
       let result = try connection.transaction {
-        // Not before: others may have had the database for long.
+        // Not before: other processes may have held the database for long.
         transactionTime = clock.milliseconds
         let result = try body()
-        // Otherwise what was done was taken back.
+        // Otherwise the changes were rolled back.
         if connection.isInTransaction { try connection.takeHasChangedJobs() ? recount() : writeCounts() }
         return result
       }
@@ -227,14 +230,14 @@ final class SQLiteStore {
     throw DatabaseError(.suspended, message: "suspend() was called", path: connection.path)
   }
 
-  /// Does the last that there is to do before the file is left alone.
+  /// Does the last work before the file is left alone.
   func ignoringSuspension(_ body: () -> Void) {
     (ignoresSuspension, connection.ignoresSuspension) = (true, true)
     body()
     (ignoresSuspension, connection.ignoresSuspension) = (false, false)
   }
 
-  /// Does a part of a transaction, of which nothing is left if it throws.
+  /// Runs a part of a transaction, of which nothing is left if it throws.
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     let (eventCount, deltasBefore) = (pendingEvents.count, deltas)
     try statement("SAVEPOINT durable_part").run()
@@ -246,13 +249,13 @@ final class SQLiteStore {
       pendingEvents.removeLast(pendingEvents.count - eventCount)
       deltas = deltasBefore
       forgetKinds()
-      // Some errors have rolled all of it back already.
+      // Some errors have already rolled everything back.
       if connection.isInTransaction { _ = try? connection.execute("ROLLBACK TO durable_part; RELEASE durable_part") }
       throw error
     }
   }
 
-  /// Statements of the user's may have taken back a part of what was done.
+  /// Forgets what statements of the user may have undone.
   func forgetWhatWasTakenBack() throws {
     forgetKinds()
     pendingEvents = try pendingEvents.filter { event in
@@ -260,18 +263,18 @@ final class SQLiteStore {
     }
   }
 
-  /// They may have been given their numbers in this transaction, or in a part of it that was taken back.
+  /// Kinds may have got their numbers in this transaction, or in a part of it that was undone.
   func forgetKinds() {
     kindIDs = [:]
     kindNames = [:]
   }
 
-  /// Tells something when the transaction has succeeded.
+  /// Reports an event when the transaction has succeeded.
   func tell(_ event: @autoclosure () throws -> JobEvent.Content) rethrows {
     if events.isHeard { pendingEvents.append(try event()) }
   }
 
-  /// Tells that a job is dead when the transaction has succeeded, also if nobody listens.
+  /// Reports a dead job when the transaction has succeeded, even if no stream of events is read.
   func tellDead(_ id: JobID, kind: String, error: any Error) {
     pendingEvents.append(.dead(id, kind: kind, error: error))
   }
@@ -283,7 +286,7 @@ final class SQLiteStore {
 
   // MARK: - Kinds
 
-  /// The number of a kind, which is given one if it has none.
+  /// The number of a kind. Assigns one if it has none.
   func kindID(_ name: String) throws -> Int64 {
     if let id = try knownKindID(name) { return id }
     let insert = try statement("INSERT INTO durable_kinds (name) VALUES (?1) RETURNING id")
@@ -332,7 +335,7 @@ final class SQLiteStore {
     return paused
   }
 
-  /// How many jobs of a kind may execute at once in all processes, for those that have a limit. Only reads.
+  /// The limits of kinds over all processes. Only reads.
   func limits() throws -> [Int64: Int] {
     guard version > 1 else { return [:] }
     var limits: [Int64: Int] = [:]

@@ -1,13 +1,15 @@
-/// The tables. Their names begin with `durable_`, so that tables of the user's can stand in the same file.
+/// The tables. Their names begin with `durable_`, so that tables of the user can be in the same
+/// file.
 ///
-/// States are those of `JobState`, `flags` those of `JobFlags`, `failing` is that of `PrerequisiteFailure`, and lanes are those of
-/// `JobLane`. Times are milliseconds since 1970.
+/// States are those of `JobState`, `flags` those of `JobFlags`, `failing` is that of
+/// `PrerequisiteFailure`, and lanes are those of `JobLane`. Times are milliseconds since 1970.
 enum Schema {
-  /// The steps from an empty file to the tables of today. What was released is never changed: a further step is added. So numbers
-  /// stand here for states and lanes, whatever becomes of their names.
+  /// The steps from an empty file to the current tables. A released step never changes: changes are
+  /// added as a further step. So numbers stand here for states and lanes, independent of their
+  /// names.
   ///
-  /// A queue that only looks at a file has not brought it up to date: what only reads must work with the tables of each
-  /// version, or `SQLiteStore` has to refuse those that it cannot read.
+  /// A queue that only reads a file has not migrated it: statements that only read must work with
+  /// the tables of each version, or `SQLiteStore` has to refuse versions that it cannot read.
   static let migrations = [
     """
     INSERT INTO durable_meta (key, value) VALUES ('identity', lower(hex(randomblob(8))));
@@ -83,8 +85,9 @@ enum Schema {
       next_at INTEGER
     ) WITHOUT ROWID;
     """,
-    // Which times of periodic jobs took place, for clocks that are set back and forth; what attempts failed with; how many
-    // of a kind may execute at once; how often the lease of a process that nobody could ask ran out while a job was its own.
+    // The times of periodic jobs that took place, for clocks that are set back and forth; the
+    // errors of attempts; the limits of kinds; how often the lease of an unreachable process ran
+    // out while it had a job.
     """
     ALTER TABLE durable_jobs ADD COLUMN lapses INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE durable_kinds ADD COLUMN max_concurrent INTEGER;
@@ -114,19 +117,20 @@ enum Schema {
     """,
   ]
 
-  /// Selects kinds, states, and how many jobs there are, in the tables of a version.
+  /// Selects kinds, states and the numbers of jobs in the tables of a version.
   static func counts(in version: Int) -> SQL {
     version < 2
       ? "SELECT lane >> 2, state, count(*) FROM durable_jobs GROUP BY 1, 2"
       : "SELECT kind, state, jobs FROM durable_counts"
   }
 
-  /// Selects what is stored of kinds, in the tables of a version.
+  /// Selects the stored rules of kinds in the tables of a version.
   static func kinds(in version: Int) -> SQL {
     "SELECT id, name, paused, \(version < 2 ? "NULL" : "max_concurrent") FROM durable_kinds"
   }
 
-  /// Columns of a record, in the order in which `SQLiteStore.record` reads them, in the tables of a version.
+  /// Columns of a record, in the order in which `SQLiteStore.record` reads them, in the tables of a
+  /// version.
   static func recordColumns(in version: Int) -> SQL {
     version < 2 ? "\(recordColumns), 0" : "\(recordColumns), lapses"
   }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// Jobs are stored as `JSONEncoder` would store them: what older versions have stored, and unique jobs, must not differ.
+/// Jobs are stored as `JSONEncoder` would store them: what older versions have stored, and unique
+/// jobs, must not differ.
 @Suite struct EncodingTests {
   static let reference: JSONEncoder = {
     let encoder = JSONEncoder()

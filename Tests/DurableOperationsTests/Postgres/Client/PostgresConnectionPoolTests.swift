@@ -96,7 +96,8 @@ import Testing
     #expect(try await pool.run { try $0.integer("SELECT 1") } == 1)
   }
 
-  /// Threads of tasks that wait for the connection in synchronous calls must not keep the one that has it from going on.
+  /// Threads of tasks that wait for the connection in synchronous calls must not keep the one that
+  /// has it from going on.
   @Test func run_whileTasksBlockAllThreads_goesOn() async throws {
     let database = try await PostgresDatabase()
     let pool = pool(database, 1)

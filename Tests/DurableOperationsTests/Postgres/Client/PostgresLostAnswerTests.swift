@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// Connections that break at every byte: what is said of the transaction must be true.
+/// Connections that break at every byte: the reported outcome of the transaction must be true.
 @Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresLostAnswerTests {
   private static let insert = PostgresStatement("INSERT INTO t (id, filling) VALUES ($1, $2)")
 
@@ -18,7 +18,7 @@ import Testing
     return pipeline
   }
 
-  /// What is said, by the ids, and which ids are stored.
+  /// The reported outcome of each id, and the stored ids.
   private struct Outcome {
     var committed: Set<Int64> = []
     var failed: Set<Int64> = []
@@ -92,7 +92,8 @@ import Testing
     _ = try other.integer("SELECT pg_terminate_backend(\(process))::int")
     try await until(try other.integer("SELECT count(*) FROM pg_stat_activity WHERE pid = \(process)") == 0)
     let error = postgresError { try connection.run(pipeline(1)) }
-    // What the server said when it ended the session is there, or got lost because something was sent to it afterwards.
+    // What the server said when it ended the session is there, or got lost because something was
+    // sent to it afterwards.
     #expect(error?.code == .connectionLost || error?.code == .outcomeUnknown)
     #expect(try other.integer("SELECT count(*) FROM t") == 0)
   }
@@ -125,7 +126,7 @@ import Testing
       proxy.cut(.fromServer, after: place)
       codes.append(postgresError { try other.run(failing) }?.code)
     }
-    // Until the error is there nobody knows, and then it is certain.
+    // Until the error is there the outcome is unknown; then it is certain.
     let first = codes.firstIndex(of: .statement) ?? 0
     #expect(first > 0)
     #expect(codes[..<first].allSatisfy { $0 == .outcomeUnknown } && codes[first...].allSatisfy { $0 == .statement })

@@ -61,7 +61,7 @@ import Testing
     let (told, next) = state.failed(next: instant)
     #expect(told.isEmpty && next == .at(instant))
     #expect(word(state.giveBack(1)) == "lend to b")
-    // The attempt finds no one who waits.
+    // No borrower waits for this attempt.
     #expect(word(state.connected(2)) == "keep")
   }
 
@@ -92,7 +92,8 @@ import Testing
     #expect(word(state.connected(3)) == "close")
   }
 
-  /// Random inputs: no one waits while a connection is free, and there are never more connections than allowed.
+  /// Random inputs: no borrower waits while a connection is free, and there are never more
+  /// connections than allowed.
   @Test(arguments: 1...4) func anyOrder_limitHolds(limit: Int) {
     var random = SeededRandomNumberGenerator(seed: UInt64(limit))
     var state = State(limit: limit)
@@ -115,7 +116,7 @@ import Testing
       #expect(state.lent == lent.count)
       #expect(state.lent + state.idle.count + (state.isConnecting ? 1 : 0) <= limit)
       #expect(state.waiting.isEmpty || state.idle.isEmpty)
-      // Those who wait wait for something.
+      // Waiting borrowers wait for something.
       #expect(state.waiting.isEmpty || state.isConnecting || state.lent > 0)
     }
   }

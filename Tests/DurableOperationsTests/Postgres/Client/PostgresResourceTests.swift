@@ -6,7 +6,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// What the client leaves of descriptors, and needs of threads, in a process that does nothing else.
+/// The descriptors and threads that the client uses, in a process that does nothing else.
 @Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresResourceTests {
   @Test func connectionsAndListeners_comeAndGo_leaveNoDescriptor() async throws {
     let database = try await PostgresDatabase()

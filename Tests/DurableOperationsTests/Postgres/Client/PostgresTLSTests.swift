@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// TLS is libpq's. What it refuses is said.
+/// TLS is libpq's. Its refusals are reported.
 @Suite(
   .timeLimit(.minutes(30)), .needsPostgres, .enabled(if: TLSServer.isAvailable, "There is no OpenSSL on this machine")
 ) struct PostgresTLSTests {

@@ -159,7 +159,8 @@ import Testing
   @Test func connectionsThatAreUsedUp_areToldOf() async throws {
     let patient = try await Patient()
     try patient.query("ALTER DATABASE \(patient.database) CONNECTION LIMIT 12")
-    // The server counts those that have just ended, and its own workers that clean tables, for a moment.
+    // The server counts those that have just ended, and its own workers that clean tables, for a
+    // moment.
     let isFine = "1 of 12 connections of the database are used."
     await until((try? only(patient.look(), "connections"))?.finding == isFine)
     #expect(try only(patient.look(), "connections").level == .fine)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// Somebody keeps an old snapshot, and no entry of a job that had its turn can go: what the server reads for each question, in
-/// pages, stays what it is for healthy tables.
+/// While a client holds an old snapshot, no entry of a handled job can be removed. The pages that
+/// the server reads for each question must stay those for healthy tables.
 @Suite(.needsPostgres, .timeLimit(.minutes(30))) struct OldSnapshotTests {
   private static let dead = 100_000
 
@@ -43,7 +43,7 @@ import Testing
   }
 }
 
-/// A store that takes all for slow, on tables that nobody cleans.
+/// A store that takes every read for slow, on tables without vacuum.
 private final class SnapshotStage {
   private let access: PostgresAccess
   private let connection: PostgresConnection
@@ -155,7 +155,8 @@ private final class SnapshotStage {
       })
   }
 
-  /// The least of some: catalogs are read the first time, and again when somebody else makes tables.
+  /// The minimum of several runs: catalogs are read the first time, and again when another test
+  /// makes tables.
   func pagesOfRound() throws -> Int {
     let number = try connection.integer("SELECT number FROM rounds WHERE worker = \(worker)") ?? 0
     return try (0..<10).map { _ in try pages(of: "SELECT begin_round(\(worker), 0, \(number), 1000, NULL)") }.min() ?? 0
@@ -170,7 +171,8 @@ private final class SnapshotStage {
       """)
   }
 
-  /// Has the store make its statements, and prepares them on the connection of this stage, too.
+  /// Makes the store prepare its statements, and prepares them on the connection of this stage,
+  /// too.
   private func prepare() throws {
     let request = ClaimRequest(kinds: [(kind, 10)], limit: 10, isOnline: true, mayRunAlone: true)
     try access.sync { session in

@@ -6,8 +6,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// How the server runs the statements of the store, whatever it knows of the tables: a plan that is made on an empty table is
-/// kept.
+/// How the server runs the statements of the store, whatever its statistics: a plan for an empty
+/// table is kept.
 @Suite(.needsPostgres, .timeLimit(.minutes(30))) struct PlanTests {
   /// How many jobs there are when the plans are made, and whether the server has looked at them.
   struct Tables: Sendable, CustomTestStringConvertible {
@@ -29,8 +29,9 @@ import Testing
     "counts": "each job is counted, if there are not too many"
   ]
 
-  /// What the tour does not lead to: what runs after an answer was lost, each of which finds jobs by their numbers, or by their
-  /// worker; what reads no table of the queue's; and what runs beside the user's, which is planned anew each time.
+  /// The statements that the tour does not run: those after a lost answer, each of which finds jobs
+  /// by their numbers, or by their worker; those that read no table of the queue; and those beside
+  /// statements of the user, which are planned anew each time.
   private static let besideTheTour: Set = [
     "raise_epoch", "own_jobs", "states", "state_and_claim", "is_worker", "end_session", "oldest_snapshot", "patience",
     "are_there",
@@ -50,7 +51,7 @@ import Testing
     try expectFunctions_readNoTableAtLength(stage.plansOfFunctions())
   }
 
-  /// While anybody keeps an old snapshot, entries of all that was claimed stand there.
+  /// While a client holds an old snapshot, the index keeps entries of all claimed jobs.
   private func expectWhatIsCurrent_isNotLookedForAmongWhatExecutes(_ plans: [String: Plan]) throws {
     for name in ["acknowledge", "done", "keep_done", "mark_checkpoint", "heartbeat", "abandon"] {
       let plan = try #require(plans[name])
@@ -66,8 +67,8 @@ import Testing
     }
   }
 
-  /// - Parameter text: what `auto_explain` says of a session with settings of its own, such as another program's: what is planned first
-  ///   is kept.
+  /// - Parameter text: what `auto_explain` says of a session with settings of its own, such as
+  ///   another program's: what is planned first is kept.
   private func expectFunctions_readNoTableAtLength(_ text: String) throws {
     let plans = text.components(separatedBy: "WARNING:  duration: ").dropFirst()
     #expect(plans.count > 60)
@@ -85,7 +86,7 @@ import Testing
     }
   }
 
-  /// Those of the user's are planned as the user wants.
+  /// Statements of the user are planned as the user wants.
   @Test func statementsOfATransactionOfTheUsers_areNotKept() throws {
     let stage = try PlanStage(tours: false)
     let before = try stage.statements().map(\.name)
@@ -103,7 +104,7 @@ import Testing
     #expect(made.isDisjoint(with: ["enqueue_job", "block_job", "lock_keys", "are_there", "savepoint", "release"]))
   }
 
-  /// A statement that the tour does not lead to would be tested by nobody.
+  /// A statement that the tour does not run would stay untested.
   @Test func tour_leadsToEachStatement() throws {
     let stage = try PlanStage()
     let made = Set(try stage.statements().map(\.name))
@@ -222,7 +223,8 @@ private struct PlanStage {
 
   // MARK: - Functions
 
-  /// What `auto_explain` says of the statements inside of the functions, in a transaction that is rolled back.
+  /// What `auto_explain` says of the statements inside of the functions, in a transaction that is
+  /// rolled back.
   func plansOfFunctions() throws -> String {
     let some = try harness.execute("SELECT id FROM jobs ORDER BY id LIMIT 9").compactMap { $0[0].integerValue }
     guard let last = try harness.number("SELECT max(id) FROM jobs"), some.count > 4 else {

@@ -68,16 +68,16 @@ private final class ChaosRound: Sendable {
     /// The jobs of keys, and what each waits for.
     var stored: [JobID] = []
     var prerequisites: [JobID: JobID] = [:]
-    /// Those without a key that are stored for sure, and those that may be.
+    /// The jobs without a key that are certainly stored, and those that may be.
     var sure = 0
     var unsure = 0
     var stops = 0
-    /// How many calls that stored something ended without that anybody knew whether they did.
+    /// How many storing calls ended with an unknown outcome.
     var unknownCalls = 0
     /// Starts and successful ends, in their order.
     var notes: [(what: Character, id: JobID)] = []
     var runs: [JobID: Int] = [:]
-    /// Of which nobody could say whether they were completed.
+    /// The jobs whose completion has an unknown outcome.
     var unknown: Set<JobID> = []
     /// Events, in the order of each queue.
     var told: [JobID: [JobEvent.Kind]] = [:]
@@ -97,7 +97,7 @@ private final class ChaosRound: Sendable {
     configuration.leaseDuration = .seconds(1200)
     configuration.busyTimeout = .seconds(1200)
     configuration.retention = .forever
-    configuration.maxConcurrentJobs = 4
+    configuration.maxConcurrentOperationCount = 4
     let location = schema.location(port: port, pooler: pooler)
     queues = try await onWorker { [configuration] in
       Result { try (0..<3).map { _ in try DurableQueue(location: location, configuration: configuration) } }
@@ -167,7 +167,7 @@ private final class ChaosRound: Sendable {
     }
   }
 
-  /// Without a key: if nobody knows whether they are stored, they may be.
+  /// Stores without a key: after an unknown outcome the jobs may be stored.
   private func store(_ work: Work, in queue: DurableQueue) async {
     do {
       let ids = try await queue.enqueue(contentsOf: [work, work, work])
@@ -178,7 +178,7 @@ private final class ChaosRound: Sendable {
     }
   }
 
-  /// With a key: again, until it is stored.
+  /// Stores with a key: again, until the job is stored.
   private func store(_ work: Work, in queue: DurableQueue, _ chance: Int) async {
     let (key, earlier) = state.withLock { state in
       state.lastKey += 1
@@ -265,7 +265,7 @@ private final class ChaosRound: Sendable {
   var figures: String {
     state.withLock { state in
       "\(state.runs.count) jobs, \(state.runs.values.reduce(0, +)) attempts, \(state.stops) stops, \(state.unknownCalls) calls and "
-        + "\(state.unknown.count) completions of which nobody could say whether they were stored"
+        + "\(state.unknown.count) completions with an unknown outcome"
     }
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// How many jobs there are on a server, where nobody keeps that number.
+/// The number of jobs on a server, which no table keeps.
 @Suite(.needsPostgres, .timeLimit(.minutes(30))) struct PostgresCountTests {
   private let harness: StoreHarness
   private let kinds: [Int64]

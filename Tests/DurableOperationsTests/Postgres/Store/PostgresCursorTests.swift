@@ -97,7 +97,8 @@ import Testing
     #expect(!cursors.isSlow && cursors.key(of: 4) == .first)
   }
 
-  /// Jobs are enqueued, with any priority, retried, released, and claimed, before, behind and while a claim is under way.
+  /// Jobs are enqueued, with any priority, retried, released, and claimed, before, behind and while
+  /// a claim is under way.
   @Test(arguments: 0..<50) func whatThisProcessMadeDue_atRandom_isNeverPassed(seed: Int) {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     var cursors = PostgresClaimCursors(slow: .milliseconds(5))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// Connections that break, servers that say nothing, and others that keep locks.
+/// Connections that break, servers that fall silent, and clients that keep locks.
 @Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresFaultTests {
   private func queue(
     _ schema: TestSchema, port: UInt16? = nil, maxConnections: Int = 4, timeout: Duration = .seconds(1200),
@@ -66,7 +66,7 @@ import Testing
     let inspection = try await schema.inspection()
     let queue = try await queue(schema, port: proxy.port) {
       $0.retention = keepsDone ? .forever : .none
-      $0.maxConcurrentJobs = 1
+      $0.maxConcurrentOperationCount = 1
     }
     try inspection.execute("CREATE TABLE effects (number bigint NOT NULL)")
     let effects = "INSERT INTO \(PostgresStatement.identifier(schema.name)).effects VALUES (?)"
@@ -240,7 +240,7 @@ import Testing
       }
     }.get()
     let inspection = try await schema.inspection(), transaction = try await schema.inspection()
-    // As by a transaction of the process that is under way, of which nobody knows when it ends.
+    // As a transaction of the process would, which may take any time.
     try transaction.execute("BEGIN")
     try transaction.execute("SELECT 1 FROM jobs WHERE id = 1 FOR UPDATE")
     let other = try await access(schema)

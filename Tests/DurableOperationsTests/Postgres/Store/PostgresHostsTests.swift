@@ -5,7 +5,7 @@ import Testing
 
 @testable import DurableOperations
 
-/// Several machines, as far as their processes can tell: each process says of which it is.
+/// Several machines, as far as their processes can tell: each process says to which it belongs.
 @Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresHostsTests {
   private func child(
     _ schema: TestSchema, port: UInt16? = nil, _ arguments: String...
@@ -82,7 +82,7 @@ import Testing
     slow.tell("enqueue 1 run")
     await slow.wait(for: "done 3")
     #expect(slow.numbers(after: "done") == [3])
-    // One that is seen to be there has not crashed.
+    // A process that certainly runs has not crashed.
     let lapses: Int64 = host == "here" ? 0 : 1
     #expect(try inspection.numbers("SELECT lapses FROM jobs ORDER BY id") == [lapses, lapses, 0])
     #expect(try inspection.numbers("SELECT crashes FROM jobs") == [0, 0, 0])
@@ -154,7 +154,7 @@ import Testing
     let near = try child(schema, "host=near", "concurrent=2")
     await near.tell("start", until: "started")
     for id in 1...2 { await near.wait(for: "holds \(id)") }
-    // It ends while nobody can be told.
+    // It ends while no report can be sent.
     far.tell("release")
     proxy.letPass()
     for id in 1...2 { await far.wait(for: "leaseLost \(id)") }

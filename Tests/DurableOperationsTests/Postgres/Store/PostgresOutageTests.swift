@@ -38,7 +38,7 @@ import Testing
     await started.wait()
     try await server.stop()
     await told.wait(forCount: 1)
-    // It ends while nobody can write that.
+    // It ends while that cannot be written.
     proceed.open()
     await until(queue.core.withLock { $0.failuresInARow > 0 })
     await #expect { try await queue.enqueue(Count(number: 2)) } throws: {
@@ -114,7 +114,8 @@ import Testing
     try await advance(clock) { await queue.stop(grace: .zero) }
   }
 
-  /// Nobody else is there to take it over. What ended before is written, and not given back with it.
+  /// No other process is there to take it over. The ends from before are written, and those jobs
+  /// are not returned with it.
   @Test func serverIsBackAfterALease_whatWasCancelledRunsAgain_andWhatEndedDoesNot() async throws {
     let server = try await PostgresServer.own(), clock = ManualClock(), ran = EventRecorder<Int>()
     let queue = try queue(server) {

@@ -112,7 +112,7 @@ import Testing
     var queues: [DurableQueue] = []
     let runs = Locked<[Int: Int]>([:])
     for _ in 0..<4 {
-      let queue = try await queue(schema, port: pooler.port) { $0.maxConcurrentJobs = 2 }
+      let queue = try await queue(schema, port: pooler.port) { $0.maxConcurrentOperationCount = 2 }
       try await queue.register(Count.self) { job, _ async throws in runs.withLock { $0[job.number, default: 0] += 1 } }
       queue.start()
       queues.append(queue)

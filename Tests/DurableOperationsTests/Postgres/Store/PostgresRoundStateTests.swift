@@ -160,7 +160,8 @@ import Testing
 
   // MARK: - At random
 
-  /// A server, a queue and others, as simple as can be; what they agree on the state has to keep.
+  /// A server, a queue and other processes, as simple as possible; the state must keep what they
+  /// agree on.
   private struct World {
     var random: SeededRandomNumberGenerator
     /// Whether others take the process out now and then.
@@ -188,7 +189,8 @@ import Testing
       self.losesWorkers = losesWorkers
     }
 
-    /// What a round does on the server; the jobs that were claimed, or nil if the worker is no more.
+    /// What a round does on the server; the jobs that were claimed, or nil if the worker is no
+    /// more.
     mutating func write(_ ends: [Acknowledgement], claiming count: Int) -> [ClaimedJob]? {
       guard let worker, worker == state.counter?.worker, number == state.counter?.number,
         epoch == state.counter?.epoch
@@ -240,7 +242,7 @@ import Testing
           lastWorker += 1
           (worker, number, epoch) = (lastWorker, 0, 0)
           state.begin(lastWorker)
-          // Those of the one before are somebody else's.
+          // The jobs of the previous worker belong to other processes.
           executing = [:]
           if random.chance(20) { return false }
         }

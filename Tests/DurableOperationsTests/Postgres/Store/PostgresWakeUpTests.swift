@@ -71,7 +71,7 @@ import Testing
     let cancels = LockBox<(@Sendable () -> Void)?>(nil)
     var configuration = DurableQueue.Configuration()
     configuration.clock = JobClock(ManualClock())
-    configuration.maxConcurrentJobs = 1
+    configuration.maxConcurrentOperationCount = 1
     configuration.logHandler = { event in
       guard event.kind == .dead, let cancel = cancels.withLock({ $0.take() }) else { return }
       // The round that has written this is committed, and has claimed the other job.

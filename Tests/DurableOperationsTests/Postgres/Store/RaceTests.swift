@@ -111,7 +111,7 @@ import Testing
       }
       let stored = ids.withLock { $0 }
       #expect(Set(stored).count == 1)
-      switch conflict {
+      switch conflict.value {
       case .reject: #expect(refusals.withLock { $0 } == Array(repeating: .duplicate(stored[0]), count: 3))
       case .replace: #expect(stored.count == 4)
       }
@@ -271,7 +271,8 @@ private struct Race {
 
   subscript(process: Int) -> StoreHarness { processes[process] }
 
-  /// Has each process do something, as much at the same time as the machine can. Throws the first error.
+  /// Has each process do something, as much at the same time as the machine can. Throws the first
+  /// error.
   func atOnce(_ body: @escaping (_ process: Int) throws -> Void) throws { try Self.atOnce(processes.count, body) }
 
   static func atOnce(_ count: Int, _ body: @escaping (_ process: Int) throws -> Void) throws {

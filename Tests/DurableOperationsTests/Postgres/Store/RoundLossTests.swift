@@ -6,7 +6,8 @@ import Testing
 
 @testable import DurableOperations
 
-/// Connections that break at each point of a round: what was written is found out, and nothing is lost, repeated or refused.
+/// Connections that break at each point of a round: the queue finds out what was written, and
+/// nothing is lost, repeated or refused.
 @Suite(.timeLimit(.minutes(60)), .needsPostgres) struct RoundLossTests {
   /// Which round is lost.
   enum Lost: CaseIterable, CustomTestStringConvertible {
@@ -85,7 +86,7 @@ import Testing
     let worker = trial.worker ?? -1
     #expect(try inspection.number("SELECT count(*) FROM jobs WHERE state = 3 AND worker <> \(worker)") == 0)
     #expect(trial.access.store.numbers.withLock { $0.counter?.worker } == trial.worker)
-    // The rest is done by rounds that nobody disturbs.
+    // Undisturbed rounds do the rest.
     await onWorker {
       while case let open = Self.open(trial, inspection), !open.isEmpty { trial.round(open, limit: 4) }
       trial.round(limit: 0, isLast: true)
@@ -96,7 +97,8 @@ import Testing
     #expect(attempts == ids.all.sorted().map { ids.again.contains($0) ? 2 : 1 })
     let told = await trial.told()
     for id in ids.all { #expect(told[id] == (ids.again.contains(id) ? [.failed, .done] : [.done]), "\(id)") }
-    // One that was taken in by a transaction whose answer was lost has no jobs, and goes when its lease is over.
+    // One that was taken in by a transaction whose answer was lost has no jobs, and goes when its
+    // lease is over.
     #expect(try inspection.number("SELECT count(*) FROM workers") <= (lost == .first ? 1 : 0))
     for table in ["jobs", "workers", "rounds"] { try inspection.execute("DELETE FROM \(table)") }
     return trial.failures

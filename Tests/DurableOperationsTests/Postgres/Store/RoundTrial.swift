@@ -4,8 +4,8 @@ import TestSupport
 
 @testable import DurableOperations
 
-/// A queue's rounds as a test asks for them, one after the other: a round that fails is asked for again with all that it was to
-/// write, as a queue does.
+/// A queue's rounds as a test asks for them, one after the other: a round that fails is asked for
+/// again with all that it was to write, as a queue does.
 final class RoundTrial: @unchecked Sendable {  // used by one thread at a time
   let access: PostgresAccess
   let kind: Int64

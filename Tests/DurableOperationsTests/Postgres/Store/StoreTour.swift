@@ -46,7 +46,8 @@ struct StoreTour {
     let done = try harness.enqueue("c")
     _ = try harness.claim(["c": 1])
     try harness.end(done, .done, keepsDone: true)
-    // Nothing is claimed by a worker that is no more, so that the queue asks first how much there is.
+    // Nothing is claimed by a worker that is no more, so that the queue asks first how much there
+    // is.
     let left = try harness.enqueue("c")
     _ = try harness.claim(["c": 1])
     _ = try harness.session { try $0.cancel(left) }
