@@ -1,16 +1,24 @@
 import Foundation
 
-/// Stands for one observer of an operation, to remove it again.
+/// Stands for one observer of an operation, or one sink that something reports to, to remove it again.
 ///
 /// Keeps neither the operation nor the observer alive. Dropping the token does not remove the observer, which goes by
-/// itself when the operation has settled.
+/// itself when the operation has settled, or what reports to the sink is released.
 public final class ObservationToken: @unchecked Sendable {  // set once in `init`; weak loads are atomic
   private weak var hub: ObserverHub?
   private weak var record: ObserverRecord?
+  /// What removes a sink; nil for an observer.
+  private let removal: (@Sendable () -> Void)?
+
+  /// Stands for a sink.
+  ///
+  /// - Parameter removal: removes it. May be called any number of times. Keeps neither the sink nor what reports to it.
+  package init(_ removal: @escaping @Sendable () -> Void) { self.removal = removal }
 
   init(_ record: ObserverRecord? = nil, in hub: ObserverHub? = nil) {
     self.record = record
     self.hub = hub
+    removal = nil
   }
 
   /// Removes the observer, and releases it unless it is being called.
@@ -19,6 +27,7 @@ public final class ObservationToken: @unchecked Sendable {  // set once in `init
   /// wait for the observer's queue are dropped. May be called at any moment, from any thread, also by the observer
   /// itself; removing it again, or after the operation settled, does nothing.
   public func remove() {
+    removal?()
     guard let record else { return }
     record.end()
     hub?.remove(record)
