@@ -9,6 +9,8 @@ struct Watchers {
 
   var streams = EventFeeds<ManagedEvent>()
   var log: Log?
+  /// Whether a line on standard error has said that no task is taken any more.
+  var hasWarned = false
 
   var isEmpty: Bool { streams.isEmpty && log == nil }
 }

@@ -18,8 +18,9 @@ extension ManagerCore {
     if startImmediately { job.keep(handle) } else { job.expect(handle) }
     let timeout = timeout ?? task.timeout
     guard input({ $0.add(identifier, job, delay: delay, timeout: timeout) }) else {
-      handle.reject(
-        with: ManagedTaskError(.shutDown, taskIdentifier: identifier, taskDescription: job.taskDescription))
+      let error = ManagedTaskError(.shutDown, taskIdentifier: identifier, taskDescription: job.taskDescription)
+      handle.reject(with: error)
+      tellOfRefusal(of: job, error)
       return handle
     }
     if startImmediately { handle.start() }

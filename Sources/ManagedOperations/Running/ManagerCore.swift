@@ -184,7 +184,8 @@ final class ManagerCore: Sendable {
 
   /// The shell is gone.
   func release() {
-    let released = input { $0.close(.released) }
+    let (droppedCount, released) = input { ($0.unexecutedCount, $0.close(.released)) }
+    tellOfRelease(droppedCount: droppedCount)
     withExtendedLifetime(released) {}
   }
 }
