@@ -18,8 +18,8 @@ extension SettlingOperation {
   /// Only the end of this operation is at the level `info`, or `error` if it has failed. A failure
   /// inside is a `warning`, for what is around it decides what it means.
   ///
-  /// An operation without a sink pays nothing. With one, the operation and those in it are told of
-  /// one event at a time.
+  /// An operation without a sink pays nothing. With one, one event at a time is reported of the
+  /// operation and those in it, and times are taken when it is: a slow sink makes durations longer.
   ///
   /// - Parameter sink: the sink. Released when the operation has settled.
   /// - Returns: a token to remove the sink with, which need not be kept.
@@ -103,7 +103,7 @@ private final class OperationReporter: Sendable {
       state.entries[key] = entry
       return isFirst ? entry : nil
     }
-    if let entry { send(makeEvent(.started, of: operation, entry)) }
+    if let entry { sink.receive(makeEvent(.started, of: operation, entry)) }
   }
 
   private func reportEnd(of operation: Operation, _ outcome: Outcome<any Sendable>) {
@@ -138,7 +138,7 @@ private final class OperationReporter: Sendable {
     case .failure: event.level = isRoot ? .error : .warning
     case .success, .cancelled: event.level = isRoot ? .info : .debug
     }
-    send(event)
+    sink.receive(event)
   }
 
   private func makeEvent(_ kind: TelemetryEvent.Kind, of operation: Operation, _ entry: Entry) -> TelemetryEvent {
@@ -149,9 +149,6 @@ private final class OperationReporter: Sendable {
     event.attempt = entry.attempt
     return event
   }
-
-  /// Called under no lock.
-  private func send(_ event: TelemetryEvent) { sink.receive(event) }
 
   private func subject(of operation: Operation) -> String {
     if let kind = (operation as? SettlingOperation)?.shownKind { return kind.title }
@@ -164,7 +161,10 @@ private final class OperationReporter: Sendable {
     return name
   }
 
-  private static func isWait(_ operation: Operation) -> Bool { (operation as? SettlingOperation)?.isGate == true }
+  /// Whether it only waits for a time, or for something that others hold.
+  private static func isWait(_ operation: Operation) -> Bool {
+    (operation as? SettlingOperation)?.isGate == true || operation is DelayOperation
+  }
 }
 
 extension OperationKind {
