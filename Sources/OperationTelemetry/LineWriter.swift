@@ -64,7 +64,7 @@ final class LineWriter: Sendable {
     while !rest.isEmpty {
       var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       let count = poll(&ready, 1, 0)
-      if count > 0, Int32(ready.revents) & Int32(POLLERR | POLLHUP | POLLNVAL) != 0 { return nil }
+      if count > 0, Int32(ready.revents) & Int32(POLLERR | POLLHUP) != 0 { return nil }
       guard count > 0 else { return count < 0 && errno != EINTR ? nil : Array(rest) }
       let written = rest.prefix(Self.pieceLength).withUnsafeBytes { writeBytes($0, to: descriptor) }
       if written >= 0 {

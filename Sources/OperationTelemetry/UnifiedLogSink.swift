@@ -24,6 +24,12 @@ public final class UnifiedLogSink: TelemetrySink {
     let library: String
     let source: String?
     let id: Int64?
+
+    init(_ event: TelemetryEvent) {
+      library = event.library
+      source = event.source
+      id = event.id
+    }
   }
 
   private struct State {
@@ -81,12 +87,6 @@ public final class UnifiedLogSink: TelemetrySink {
       return interval
     }
     if let interval { signposter.endInterval("execution", interval, "\(event.publicText, privacy: .public)") }
-  }
-}
-
-extension UnifiedLogSink.Thing {
-  fileprivate init(_ event: TelemetryEvent) {
-    self.init(library: event.library, source: event.source, id: event.id)
   }
 }
 
