@@ -110,3 +110,49 @@ struct ManagerReportTests {
     #expect(second.events.isEmpty)
   }
 }
+
+#if os(macOS) || os(Linux)
+@Suite("What managers say without a sink", .timeLimit(.minutes(10)))
+struct ManagerWarningTests {
+  @Test("A manager that is released with tasks left says so in one line")
+  func release_isSaidOnStandardError() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      var manager: OperationManager? = OperationManager(name: "uploads", clock: ManualClock())
+      manager?.isSuspended = true
+      let handles = (0..<3).compactMap { _ in manager?.add(Upload()) }
+      let notStarted = manager?.add(Upload(), startImmediately: false)
+      manager = nil
+      for handle in handles { _ = await settled(handle) }
+      withExtendedLifetime(notStarted) {}
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("ManagedOperations: The manager “uploads” was released with 3 tasks that have not ended."))
+    #expect(text.split(separator: "\n").count { $0.contains("ManagedOperations: ") } == 1)
+  }
+
+  @Test("A manager that takes no more tasks says so once")
+  func refusal_isSaidOnceOnStandardError() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let manager = OperationManager(name: "uploads", clock: ManualClock())
+      await manager.shutdown()
+      for _ in 0..<3 { _ = await settled(manager.add(Upload())) }
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.split(separator: "\n").count { $0.contains("does not take the task Upload") } == 1)
+  }
+
+  @Test("With a sink, nothing else is said")
+  func sink_keepsStandardErrorEmpty() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      var manager: OperationManager? = OperationManager(name: "uploads", clock: ManualClock())
+      manager?.isSuspended = true
+      manager?.report(to: RecordingSink())
+      let handle = manager?.add(Upload())
+      manager = nil
+      if let handle { _ = await settled(handle) }
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(!text.contains("ManagedOperations: "))
+  }
+}
+#endif
