@@ -43,7 +43,7 @@ public final class PrometheusSink: TelemetrySink {
   /// All numbers at this moment, in the text format 0.0.4 of Prometheus.
   public func text() -> String {
     // Copied inside the lock, written outside of it.
-    let state = state.withLock { $0 }
-    return state.text
+    let snapshot = state.withLock { $0.snapshot }
+    return snapshot.text
   }
 }
