@@ -10,6 +10,7 @@ let package = Package(
     .library(name: "DurableOperations", targets: ["DurableOperations"]),
     .library(name: "HTTPOperations", targets: ["HTTPOperations"]),
     .library(name: "ManagedOperations", targets: ["ManagedOperations"]),
+    .library(name: "OperationTelemetry", targets: ["OperationTelemetry"]),
     .library(name: "OperationTimelines", targets: ["OperationTimelines"]),
     .library(name: "PipelineOperations", targets: ["PipelineOperations"]),
     .library(name: "WorkflowOperations", targets: ["WorkflowOperations"]),
@@ -39,6 +40,7 @@ let package = Package(
       ]),
     .target(name: "ManagedOperations", dependencies: ["CompositeOperations", "HTTPOperations"]),
     .target(name: "PipelineOperations", dependencies: ["CompositeOperations", "HTTPOperations"]),
+    .target(name: "OperationTelemetry", dependencies: ["CompositeOperations"]),
     .target(name: "OperationTimelines", dependencies: ["CompositeOperations"]),
     .target(name: "WorkflowOperations", dependencies: ["CompositeOperations", "OperationTimelines"]),
 
@@ -106,6 +108,12 @@ let package = Package(
     .testTarget(
       name: "ManagedOperationsTests",
       dependencies: ["CompositeOperations", "HTTPOperations", "ManagedOperations", "TestSupport"]),
+    .testTarget(
+      name: "OperationTelemetryTests",
+      dependencies: [
+        "CompositeOperations", "DurableOperations", "ManagedOperations", "OperationTelemetry", "TestSupport",
+        "WorkflowOperations",
+      ]),
     .testTarget(
       name: "OperationTimelinesTests", dependencies: ["CompositeOperations", "OperationTimelines", "TestSupport"]),
     .testTarget(

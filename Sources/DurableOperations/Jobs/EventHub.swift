@@ -20,12 +20,19 @@ final class EventHub: Sendable {
   func stream(bufferingPolicy: AsyncStream<JobEvent>.Continuation.BufferingPolicy) -> AsyncStream<JobEvent> {
     let (stream, feed) = EventFeed<JobEvent>.makeStream(bufferingPolicy: bufferingPolicy)
     // Released here, and so finished, if the queue has ended.
-    guard let number = state.withLock({ $0.isEnded ? nil : $0.streams.add(feed) }) else { return stream }
-    feed.whenTerminated { [weak self] in
-      let removed = self?.state.withLock { $0.streams.remove(number) }
-      withExtendedLifetime(removed) {}
-    }
+    guard let number = add(feed) else { return stream }
+    feed.whenTerminated { [weak self] in self?.remove(number) }
     return stream
+  }
+
+  /// Returns the number to remove it by; nil if the queue has ended.
+  func add(_ feed: EventFeed<JobEvent>) -> Int? {
+    state.withLock { $0.isEnded ? nil : $0.streams.add(feed) }
+  }
+
+  func remove(_ number: Int) {
+    let removed = state.withLock { $0.streams.remove(number) }
+    withExtendedLifetime(removed) {}
   }
 
   func tell(_ event: @autoclosure () -> JobEvent.Content) {

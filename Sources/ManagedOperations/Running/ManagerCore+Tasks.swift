@@ -22,6 +22,7 @@ extension ManagerCore {
       let error = ManagedTaskError(.stopped, taskID: id, taskDescription: job.taskDescription)
       handle.reject(with: error)
       input { $0.refused(job, outcome: .failure(error)) }
+      warnOfRefusal(of: job)
       return handle
     }
     if startImmediately { handle.start() }

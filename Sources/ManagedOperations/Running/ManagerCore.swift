@@ -23,6 +23,8 @@ final class ManagerCore: Sendable {
     var watch = InterceptionWatch()
     var reactionTasks: [Int: (task: Task<Void, Never>, timer: Timekeeper.Timer?)] = [:]
     var streams = EventFeeds<ManagedEvent>()
+    /// Whether a line on standard error has said that the manager takes no more tasks.
+    var hasWarned = false
   }
 
   let name: String
@@ -201,7 +203,8 @@ final class ManagerCore: Sendable {
 
   /// The ``OperationManager`` is gone.
   func release() {
-    _ = input { $0.close(.released) }
+    let (droppedCount, _) = input { ($0.unexecutedCount, $0.close(.released)) }
+    warnOfRelease(droppedCount: droppedCount)
   }
 }
 

@@ -50,7 +50,7 @@ extension Workflow {
     return stream
   }
 
-  private func removeStream(_ number: Int) {
+  func removeStream(_ number: Int) {
     let removed = storage.withLock { storage in
       defer { storage.noteObservers() }
       return storage.streams.remove(number)

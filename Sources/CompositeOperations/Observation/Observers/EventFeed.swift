@@ -47,16 +47,35 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
     let takenCount = Atomic(0)
   }
 
-  private let continuation: AsyncStream<Numbered>.Continuation
+  /// Where the events go.
+  private enum Destination {
+    case stream(AsyncStream<Numbered>.Continuation)
+    case tap(@Sendable (Event) -> Void)
+  }
+
+  private let destination: Destination
+  private let isClosed = Atomic(false)
   private let state = LockBox(State())
 
-  private init(_ continuation: AsyncStream<Numbered>.Continuation) {
-    self.continuation = continuation
+  private init(_ destination: Destination) {
+    self.destination = destination
   }
 
   deinit {
-    continuation.finish()
+    if case .stream(let continuation) = destination { continuation.finish() }
   }
+
+  /// Makes a feed without a stream: it calls a closure with each event, on the thread that puts it, which waits for that.
+  /// So nothing is kept for a reader that is slow.
+  ///
+  /// Threads that put events at the same time call it at the same time. To end it does nothing, for what ends a stream, such
+  /// as a run of a workflow, may be followed by more.
+  package convenience init(tap: @escaping @Sendable (Event) -> Void) {
+    self.init(.tap(tap))
+  }
+
+  /// Begins no further call of a tap.
+  package func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
 
   /// Makes a stream and its feed.
   package static func makeStream(bufferingPolicy: BufferingPolicy) -> (stream: AsyncStream<Event>, feed: EventFeed) {
@@ -70,7 +89,7 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
       event.droppedCount = next.number - reading.takenCount.add(1, ordering: .relaxed).newValue
       return event
     })
-    return (stream, EventFeed(continuation))
+    return (stream, EventFeed(.stream(continuation)))
   }
 
   private static func policy(_ policy: BufferingPolicy) -> AsyncStream<Numbered>.Continuation.BufferingPolicy {
@@ -84,7 +103,7 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
 
   /// Calls `action` when the stream ends: the feed ended, or the reader was released or cancelled.
   package func whenTerminated(_ action: @escaping @Sendable () -> Void) {
-    continuation.onTermination = { _ in action() }
+    if case .stream(let continuation) = destination { continuation.onTermination = { _ in action() } }
   }
 
   /// Puts an event into the stream. May be called by several threads.
@@ -98,6 +117,14 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
   }
 
   private func add(_ event: Event?) {
+    switch destination {
+    case .tap(let tap):
+      if let event, !isClosed.load(ordering: .sequentiallyConsistent) { runUserCode { tap(event) } }
+    case .stream(let continuation): add(event, to: continuation)
+    }
+  }
+
+  private func add(_ event: Event?, to continuation: AsyncStream<Numbered>.Continuation) {
     guard state.withLock({ $0.enqueue(event) }) else { return }
     while let batch = state.withLock({ $0.takeBatch() }) {
       for next in batch {

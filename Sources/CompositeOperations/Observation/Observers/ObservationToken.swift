@@ -1,16 +1,24 @@
 import Foundation
 
-/// A token that removes an observer of an operation.
+/// A token that removes an observer of an operation, or a sink that something reports to.
 ///
 /// The token keeps neither the operation nor the observer alive. Releasing it does not remove the
-/// observer, which is removed when the operation has settled.
+/// observer, which is removed when the operation has settled, or when the reporting object is released.
 public final class ObservationToken: @unchecked Sendable {  // set once in `init`; weak loads are atomic
   private weak var hub: ObserverHub?
   private weak var record: ObserverRecord?
+  /// What removes a sink; nil for an observer.
+  private let removal: (@Sendable () -> Void)?
+
+  /// Stands for a sink.
+  ///
+  /// - Parameter removal: removes it. May be called any number of times. Keeps neither the sink nor what reports to it.
+  package init(_ removal: @escaping @Sendable () -> Void) { self.removal = removal }
 
   init(_ record: ObserverRecord? = nil, in hub: ObserverHub? = nil) {
     self.record = record
     self.hub = hub
+    removal = nil
   }
 
   /// Removes the observer, and releases it unless it is being called.
@@ -20,6 +28,7 @@ public final class ObservationToken: @unchecked Sendable {  // set once in `init
   /// thread, also by the observer itself. Removing it again, or after the operation settled, does
   /// nothing.
   public func remove() {
+    removal?()
     guard let record else { return }
     record.end()
     hub?.remove(record)

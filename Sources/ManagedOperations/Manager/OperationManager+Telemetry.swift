@@ -1,0 +1,88 @@
+public import CompositeOperations
+
+extension OperationManager {
+  /// Reports to a sink what happens to all tasks from now on.
+  ///
+  /// ```swift
+  /// manager.report(to: StandardErrorSink(level: .warning))
+  /// ```
+  ///
+  /// Of each task are reported: that it was added; each attempt, from `started` to `attemptEnded`, with
+  /// its duration; that it is held, reacted to or retried; and last how it ended. The end is `dropped`
+  /// if an interceptor discarded the task, or the manager was stopped or released before the task
+  /// had ended; all other kinds are those of ``ManagedEvent/Kind``. The identifier of the task is the
+  /// event's `id`, and its type is the event's `subject`.
+  ///
+  /// The sink is called with one event at a time, in the order in which things happened, under no
+  /// lock: on the thread that made it happen or, if another thread is just telling something, on that
+  /// one. A manager without a sink pays nothing.
+  ///
+  /// - Parameter sink: the sink. Released with the manager, and when it was removed.
+  /// - Returns: a token to remove the sink with, which need not be kept.
+  @discardableResult
+  public func report(to sink: some TelemetrySink) -> ObservationToken {
+    let reporter = ManagerReporter(sink: sink, manager: name)
+    let feed = EventFeed<ManagedEvent>(tap: { reporter.report($0) })
+    let number = core.changeStreams { $0.add(feed) }
+    return ObservationToken { [weak core, weak feed] in
+      feed?.close()
+      let removed = core?.changeStreams { $0.remove(number) }
+      withExtendedLifetime(removed) {}
+    }
+  }
+}
+
+/// Makes events for a sink of those of a manager.
+private struct ManagerReporter: Sendable {
+  let sink: any TelemetrySink
+  let manager: String
+  /// The attempts that execute, by the identifiers of their tasks.
+  let executions = OpenExecutions<Int>()
+
+  /// Called for one event after the other.
+  func report(_ told: ManagedEvent) {
+    // A handle was started. What executes is an attempt.
+    guard told.kind != .started else { return }
+    let id = told.taskID
+    var event = TelemetryEvent(
+      .init(rawValue: told.kind.description), library: "ManagedOperations", subject: told.taskDescription)
+    event.source = manager
+    event.id = Int64(id)
+    event.attempt = told.attempt > 0 ? told.attempt : nil
+    event.error = told.outcome?.error
+    switch told.kind {
+    case .attemptStarted:
+      event.kind = .started
+      _ = executions.begin(id)
+    case .attemptEnded:
+      event.duration = executions.end(id)
+      if event.error != nil { event.level = .warning }
+    case .requeued:
+      event.kind = .retrying
+      event.level = .warning
+    case .finished:
+      // One that has timed out ends before its attempt does.
+      event.duration = executions.end(id)
+      (event.kind, event.level) = Self.end(as: told.outcome)
+    case .dropped: event.level = .warning
+    default: break
+    }
+    sink.receive(event)
+  }
+
+  private static func end(as outcome: Outcome<any Sendable>?) -> (TelemetryEvent.Kind, TelemetryEvent.Level) {
+    switch outcome {
+    case .success: (.succeeded, .info)
+    // What the program wants is no error.
+    case .failure(let error as ManagedTaskError) where error.code == .discarded: (.dropped, .warning)
+    case .failure(let error as ManagedTaskError) where error.code.isOfManager: (.dropped, .error)
+    case .failure: (.failed, .error)
+    case .cancelled, nil: (.cancelled, .info)
+    }
+  }
+}
+
+extension ManagedTaskError.Code {
+  /// Whether there is no manager for the task any more.
+  fileprivate var isOfManager: Bool { self == .managerReleased || self == .stopped }
+}

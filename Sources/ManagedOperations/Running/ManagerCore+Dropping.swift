@@ -1,0 +1,41 @@
+import CompositeOperations
+
+// Tasks that a manager gives up: a program that keeps no handle would not learn of it.
+
+extension ManagerState {
+  /// How many tasks were started, and give up if the manager is released now.
+  var unexecutedCount: Int {
+    jobs.values.count { job in
+      switch job.phase {
+      case .delayed, .waiting, .intercepting, .held, .ready, .reacting: true
+      case .pending, .executing, .concluding, .settling: false
+      }
+    }
+  }
+}
+
+extension ManagerCore {
+  /// The manager does not take a task any longer. Says so once, in a line on standard error, if no one
+  /// reads its events.
+  func warnOfRefusal(of job: any AnyManagedJob) {
+    let isToWarn = withLock { storage in
+      guard !storage.state.isObserved, !storage.hasWarned else { return false }
+      storage.hasWarned = true
+      return true
+    }
+    if isToWarn { warn("does not take the task \(job.taskDescription), for it has been stopped. Make a new one.") }
+  }
+
+  /// The manager was released, and gave up tasks that had been started. Says so in a line on standard
+  /// error, if no one reads its events.
+  func warnOfRelease(droppedCount: Int) {
+    guard droppedCount > 0, withLock({ !$0.state.isObserved }) else { return }
+    let tasks = droppedCount == 1 ? "a task that has" : "\(droppedCount) tasks that have"
+    warn("was released with \(tasks) not ended. Keep the OperationManager as long as it has something to do.")
+  }
+
+  private func warn(_ sentence: String) {
+    Diagnostics.write(
+      "ManagedOperations: \(HarmlessText.line("The manager \(ErrorReport.quoted(name)) \(sentence)"))\n")
+  }
+}

@@ -1,0 +1,85 @@
+import CompositeOperations
+import Dispatch
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Writes lines on a descriptor. No thread waits for its other end.
+final class LineWriter: Sendable {
+  /// Shared, so that lines of several sinks do not come into each other.
+  static let standardError = LineWriter(descriptor: 2)
+
+  /// As much as the system writes in one piece, and has room for when it says that there is some.
+  #if canImport(Darwin)
+  private static let pieceLength = 512
+  #else
+  private static let pieceLength = 4096
+  #endif
+  /// How many lines a thread writes for others before another goes on.
+  private static let turnLength = 64
+
+  private let descriptor: Int32
+  private let queue: LockBox<LineQueue>
+
+  /// - Parameter capacity: how many bytes of lines are kept while there is no room.
+  init(descriptor: Int32, capacity: Int = 1 << 20) {
+    self.descriptor = descriptor
+    queue = LockBox(LineQueue(capacity: capacity))
+  }
+
+  /// Writes a line now; or later, if there is no room, or another thread writes.
+  func write(_ line: String) {
+    var bytes = Array(line.utf8)
+    bytes.append(UInt8(ascii: "\n"))
+    let isToWrite = queue.withLock { $0.enqueue(bytes) }
+    if isToWrite { writeWaiting() }
+  }
+
+  private func writeWaiting() {
+    for _ in 0..<Self.turnLength {
+      guard let line = queue.withLock({ $0.next() }) else { return }
+      if let rest = writeWhatHasRoom(line) {
+        queue.withLock { $0.putBack(rest) }
+        return goOn(after: .milliseconds(50))
+      }
+    }
+    goOn(after: .nanoseconds(0))
+  }
+
+  /// Goes on elsewhere.
+  private func goOn(after pause: DispatchTimeInterval) {
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { self.writeWaiting() }
+  }
+
+  /// Returns what there was no room for; nil if nothing is left to do, as all was written or nothing reads any more.
+  private func writeWhatHasRoom(_ line: [UInt8]) -> [UInt8]? {
+    var rest = line[...]
+    while !rest.isEmpty {
+      var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      let count = poll(&ready, 1, 0)
+      if count > 0, Int32(ready.revents) & Int32(POLLERR | POLLHUP) != 0 { return nil }
+      guard count > 0 else { return count < 0 && errno != EINTR ? nil : Array(rest) }
+      let written = rest.prefix(Self.pieceLength).withUnsafeBytes { writeBytes($0, to: descriptor) }
+      if written >= 0 {
+        rest.removeFirst(written)
+      } else if errno == EAGAIN || errno == EWOULDBLOCK {
+        return Array(rest)
+      } else if errno != EINTR {
+        return nil
+      }
+    }
+    return nil
+  }
+}
+
+/// The system's `write`, whose name means something else inside of ``LineWriter``.
+private func writeBytes(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+  write(descriptor, buffer.baseAddress, buffer.count)
+}

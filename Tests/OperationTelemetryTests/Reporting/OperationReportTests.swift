@@ -1,0 +1,175 @@
+import CompositeOperations
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What operations report", .timeLimit(.minutes(10)))
+struct OperationReportTests {
+  @Test("Each operation in a tree is reported from its start to its end, the root last, with the numbers of parents")
+  func tree_succeeds_isReportedInOrder() async throws {
+    let sink = RecordingSink()
+    let tree = CompositeOperation(
+      sequence: LinearSequence(
+        { _ in succeeding(1, named: "one") }, { _ in succeeding(2, named: "two") }))
+    tree.name = "both"
+    tree.report(to: sink)
+    try await tree.run()
+    #expect(
+      sink.lines.events == [
+        "debug started both", "debug started one", "debug succeeded one (timed)", "debug started two",
+        "debug succeeded two (timed)", "info succeeded both (timed)",
+      ])
+    let events = sink.events
+    let root = try #require(events.first?.id)
+    #expect(events.map(\.parentID) == [nil, root, root, root, root, nil])
+    #expect(events[1].id == events[2].id && events[3].id == events[4].id && events[1].id != events[3].id)
+    #expect(events.first?.subject == "sequence")
+    #expect(events[1].subject == "SimpleOperation<Int>")
+    #expect(TelemetryEvent.executionsAreSound(events))
+  }
+
+  @Test("A failure is an error of the root, and a warning inside")
+  func tree_fails_levelsSayWhoDecides() async {
+    let sink = RecordingSink()
+    let tree = CompositeOperation(operations: [failing(TestError.first, named: "inner")])
+    tree.name = "outer"
+    tree.report(to: sink)
+    _ = await outcomeOfStarting(tree)
+    #expect(
+      sink.lines.events == [
+        "debug started outer", "debug started inner", "warning failed inner (timed): TestError",
+        "error failed outer (timed): CompositeError",
+      ])
+  }
+
+  @Test("The attempts of a retry are numbered")
+  func retry_reportsAttempts() async throws {
+    let sink = RecordingSink()
+    let operation = retrying(RetryPolicy(maxAttempts: 3)) { (attempt: Int) in
+      attempt < 2 ? failing(TestError.first, named: "try") : succeeding(7, named: "try")
+    }
+    operation.report(to: sink)
+    _ = try await operation.run()
+    let tries = sink.events.filter { $0.name == "try" && $0.subject != "retry" }
+    #expect(tries.map(\.attempt) == [1, 1, 2, 2])
+    #expect(tries.map(\.kind) == [.started, .failed, .started, .succeeded])
+    #expect(sink.events.last?.subject == "retry")
+    #expect(TelemetryEvent.executionsAreSound(sink.events))
+  }
+
+  @Test("One that is cancelled before it starts has an end and no duration")
+  func cancel_beforeStart_hasNoDuration() async {
+    let sink = RecordingSink()
+    let operation = succeeding(1, named: "never")
+    operation.report(to: sink)
+    operation.cancel()
+    operation.start()
+    _ = await settled(operation)
+    #expect(sink.lines.events == ["info cancelled never"])
+  }
+
+  @Test("What winds down after the end of the operation is not reported")
+  func timeout_settlesBeforeItsWork_nothingIsReportedAfterwards() async {
+    let sink = RecordingSink()
+    let clock = ManualClock()
+    let held = HeldOperation<Int>()
+    let operation = held.timeout(.seconds(1), .settlesAtOnce, clock: clock)
+    operation.report(to: sink)
+    operation.start()
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    _ = await settled(operation)
+    let count = sink.lines.count
+    held.finish(with: 1)
+    _ = await settled(held)
+    #expect(sink.lines.count == count)
+    #expect(sink.events.last?.kind == .failed)
+  }
+
+  @Test("Two sinks get the same; one that was removed gets no more, and is released")
+  func twoSinks_oneIsRemoved() async throws {
+    let (first, second) = (RecordingSink(), RecordingSink())
+    let gate = Gate()
+    let operation = SimpleOperation<Int> { operation in
+      Task {
+        await gate.wait()
+        operation.finish(with: 1)
+      }
+    }
+    operation.name = "work"
+    operation.report(to: first)
+    let token = operation.report(to: second)
+    operation.start()
+    #expect(first.lines.events == ["debug started work"])
+    #expect(second.lines.events == ["debug started work"])
+    token.remove()
+    gate.open()
+    _ = await settled(operation)
+    #expect(first.lines.events == ["debug started work", "info succeeded work (timed)"])
+    #expect(second.lines.events == ["debug started work"])
+  }
+
+  @Test("A sink that is given to an operation that has settled is told of the end")
+  func report_afterTheEnd_reportsTheEnd() async throws {
+    let operation = succeeding(1, named: "done")
+    _ = try await operation.run()
+    let sink = RecordingSink()
+    operation.report(to: sink)
+    #expect(sink.lines.events == ["info succeeded done"])
+  }
+
+  @Test("One operation that several compositions wait for has one execution, and is over before they are")
+  func sharedOperation_hasOneExecution() async throws {
+    let sink = RecordingSink()
+    let shared = HeldOperation<Int>("shared")
+    let sum = zip(shared.map { $0 + 1 }, shared.map { $0 + 2 })
+    sum.report(to: sink)
+    sum.start()
+    await shared.started.wait()
+    shared.finish(with: 1)
+    _ = await settled(sum)
+    #expect(TelemetryEvent.executionsAreSound(sink.events))
+    #expect(sink.events.contains { $0.name == "shared" && $0.kind == .succeeded && $0.duration != nil })
+    #expect(sink.events.last?.subject == "zip")
+  }
+
+  @Test("A slow sink holds the operation up, and loses nothing")
+  func slowSink_holdsUpTheOperation() async throws {
+    struct SlowSink: TelemetrySink {
+      let gate: Gate
+      let entered: Gate
+      let record: RecordingSink
+      func receive(_ event: TelemetryEvent) {
+        entered.open()
+        gate.waitBlocking()
+        record.receive(event)
+      }
+    }
+    let sink = SlowSink(gate: Gate(), entered: Gate(), record: RecordingSink())
+    let operation = succeeding(1, named: "work")
+    operation.report(to: sink)
+    let run = Task.detached { _ = try await operation.run() }
+    await sink.entered.wait()
+    #expect(!operation.isFinished)
+    sink.gate.open()
+    try await run.value
+    #expect(sink.record.lines.events == ["debug started work", "info succeeded work (timed)"])
+  }
+
+  @Test("Neither the sink nor the operation is kept when it has settled")
+  func end_releasesTheSink() async throws {
+    final class Sink: TelemetrySink {
+      func receive(_ event: TelemetryEvent) {}
+    }
+    weak var weakSink: Sink?
+    let operation = CompositeOperation(operations: [succeeding(1)])
+    do {
+      let sink = Sink()
+      weakSink = sink
+      operation.report(to: sink)
+    }
+    #expect(weakSink != nil)
+    _ = try await operation.run()
+    #expect(weakSink == nil)
+  }
+}
