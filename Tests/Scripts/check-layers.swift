@@ -35,7 +35,7 @@ struct Occurrence {
   let isDefinition: Bool
 }
 
-/// What a name is in a place, as bits, and the kinds of names that are types.
+/// The role of a name in a place, as bits, and the kinds of names that are types.
 enum Role {
   static let types: [UInt32] = [5, 6, 7, 8, 11]
   static let definition: UInt64 = 1 << 1
@@ -44,7 +44,7 @@ enum Role {
   static let childOf: UInt64 = 1 << 9
 }
 
-/// What a debug build writes about names, in the `index/store` beside its products.
+/// The index of names that a debug build writes, in the `index/store` beside its products.
 struct Index {
   private let store: UnsafeMutableRawPointer
 
@@ -133,9 +133,9 @@ struct Index {
 }
 
 extension Occurrence {
-  /// Whether a type only says where something else is: in `extension Queue {`, in the name
-  /// `Queue.Place` of a nested type, and before a member, as in `Queue.standard`. What is found
-  /// there counts by itself.
+  /// Whether a type only qualifies another name: in `extension Queue {`, in the name `Queue.Place`
+  /// of a nested type, and before a member, as in `Queue.standard`. The qualified name counts by
+  /// itself.
   func isNamespace(in lines: [Data]) -> Bool {
     guard isType, line <= lines.count else { return false }
     let text = lines[line - 1]
@@ -148,7 +148,7 @@ extension Occurrence {
 
 // MARK: - Which folder uses which
 
-/// A name that is used in another folder than the one it is declared in. Places are relative to the
+/// A name that is used in a folder other than the one that declares it. Places are relative to the
 /// target.
 struct Use: Hashable {
   let file: String
@@ -159,7 +159,7 @@ struct Use: Hashable {
 
 /// The folders of a target, and the names that they use of each other.
 struct Target {
-  /// What stands for the files that are in no folder.
+  /// The name for the files that are in no folder.
   static let root = "."
 
   let name: String
@@ -227,7 +227,7 @@ extension Target {
   /// The folders, the lowest first, in groups: each uses only those before it. A group of several
   /// is a cycle.
   func layers() -> [[String]] {
-    // Which folders each reaches, by way of any others.
+    // Which folders each reaches, directly or through others.
     var reached = Dictionary(
       uniqueKeysWithValues: folders.map { user in (user, Set(folders.filter { count(user, of: $0) > 0 })) })
     for middle in folders {
@@ -238,7 +238,7 @@ extension Target {
       groups.append(
         [folder] + folders.filter { $0 != folder && reached[folder]!.contains($0) && reached[$0]!.contains(folder) })
     }
-    // Who reaches more is higher.
+    // A folder that reaches more is higher.
     return groups.sorted { left, right in
       let (low, high) = (reached[left[0]]!.subtracting(left).count, reached[right[0]]!.subtracting(right).count)
       return low == high ? left[0] < right[0] : low < high
@@ -246,8 +246,8 @@ extension Target {
   }
 
   /// The order of the folders of a cycle in which the fewest names are used from below. The files
-  /// that are in none come last. What is looked for is the best order of each set of folders that
-  /// may be the lowest, from the smaller sets to the larger ones.
+  /// that are in none come last. It finds the best order of each set of folders that may be the
+  /// lowest, from the smaller sets to the larger ones.
   func bestOrder(of cycle: [String]) -> [String] {
     if cycle.contains(Self.root) { return bestOrder(of: cycle.filter { $0 != Self.root }) + [Self.root] }
     guard cycle.count <= 18 else { return cycle }
@@ -296,7 +296,7 @@ extension Target {
     }
   }
 
-  /// Prints a cycle: its folders, and what has to go for it to be none.
+  /// Prints a cycle: its folders, and the uses to remove to break it.
   func printCycle(_ cycle: [String]) {
     let order = bestOrder(of: cycle)
     print("Sources/\(name): a cycle of \(cycle.count) folders. From the lowest to the highest these would be")
@@ -316,7 +316,7 @@ extension Target {
     }
   }
 
-  /// Prints what is wrong with the order that stands in the article; false if something is.
+  /// Prints what is wrong with the order in the article. Returns false if anything is.
   func agrees(with architecture: String) -> Bool {
     let order = layers().flatMap { $0 }.filter { $0 != Self.root }
     guard order.count > 1 else { return true }

@@ -1,4 +1,4 @@
-// Runs inside the page of a timeline, after its own scripts: compares what is drawn with the trace of the same timeline,
+// Runs inside the page of a timeline, after its own scripts: compares the drawing with the trace of the same timeline,
 // and tries the keys. `expected` is that trace. Writes a report into the page.
 "use strict";
 (() => {
@@ -35,7 +35,7 @@
     }
   }
 
-  // Everything in view; of very many entries only what a window has room for.
+  // Everything in view; of very many entries only those that fit into the window.
   const drawsAll = page.entries.length <= 20000;
   if (!drawsAll) page.drawNow();
   const bars = drawsAll ? page.drawnBars() : [];
@@ -59,7 +59,7 @@
     check(!entry.up || (entry.row > entry.up.row && entry.depth === entry.up.depth + 1), `row of ${entry.id} is not below its parent's`);
   }
 
-  // Only what is in view is drawn.
+  // Only visible entries are drawn.
   page.drawNow();
   const inView = document.querySelectorAll("#chart .row").length;
   check(inView < 120, `${inView} rows are drawn though few are in view`);

@@ -6,7 +6,7 @@
 
 import Foundation
 
-/// The parts of a symbol graph that are looked at.
+/// The parts of a symbol graph that the program reads.
 struct SymbolGraph: Decodable {
   struct Symbol: Decodable {
     struct Identifier: Decodable { let precise: String }

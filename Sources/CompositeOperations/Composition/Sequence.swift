@@ -41,9 +41,9 @@ extension CompositeOperation {
     /// The total number of operations, finished ones included; nil if unknown.
     ///
     /// Used for progress only: it does not end the sequence. Read on the thread of
-    /// `nextOperation(after:)`, after the first operation it returned and, while the composite is
-    /// observed, after each further one; it may change. The default is nil, which makes the
-    /// progress indeterminate.
+    /// `nextOperation(after:)`, after the first operation it returned and, once the progress of the
+    /// composite was read or observed, after each further one; it may change. The default is nil,
+    /// which makes the progress indeterminate.
     var expectedCount: Int? { get }
   }
 }

@@ -66,7 +66,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   // MARK: - Foundation's view
 
-  /// True: the work may go on after `start()` returned.
+  /// True: the work may continue after `start()` returned.
   public override var isAsynchronous: Bool { true }
 
   /// Whether the operation was started and has not finished.

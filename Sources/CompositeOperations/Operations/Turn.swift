@@ -7,7 +7,7 @@ struct Turn {
   /// unless they take less than about two microseconds each; with fewer pieces, short steps would
   /// mostly wait for their next turn.
   static let pieces = 1_024
-  /// The leaves of one source that a lane runs before it is another source's turn.
+  /// The leaves that a lane runs before it checks whether to give up its slot.
   static let leaves = 4
   /// In nanoseconds.
   static let length: Int64 = 2_000_000

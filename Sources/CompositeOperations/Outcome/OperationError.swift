@@ -70,7 +70,7 @@ public struct OperationError: Error, Sendable {
     return form.map { "\(type) (\($0))" } ?? type
   }
 
-  /// Returns the error's own description if it is localized, else its debug description.
+  /// Returns the error's `errorDescription` if it has one, else its `String(describing:)`.
   package static func describe(_ error: any Error) -> String { ErrorReport.sentence(of: error) }
 }
 

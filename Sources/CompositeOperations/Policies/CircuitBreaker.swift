@@ -290,8 +290,8 @@ public struct CircuitBreakerError: Error, Sendable, Equatable {
   public let operationDescription: String
   /// The name of the breaker, if it has one.
   public let breakerName: String?
-  /// How long the breaker stayed open when this was thrown; nil if one operation is trying, whose
-  /// end decides.
+  /// How long the breaker remains open, counted from when this error was made; nil if one operation
+  /// is trying, whose end decides.
   public let retryAfter: Duration?
 }
 

@@ -207,7 +207,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
 }
 
 extension Operation {
-  /// Whether the operation will not run, or run on.
+  /// Whether the operation was cancelled, or has ended.
   fileprivate var isDecided: Bool {
     isCancelled || (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
   }

@@ -118,7 +118,7 @@ struct ExclusionStateTests {
     #expect(registry.request("a", "y", in: "A") == "waits")
     #expect(registry.request("b", "z", in: "B") == "waits")
     #expect(registry.request("c", "x", in: "C") == "refused: c x A, a y B, b z C")
-    // Not nested, it blocks nobody.
+    // Not nested, it blocks no other.
     #expect(registry.request("D", "x", "y", "z") == "waits")
     #expect(registry.release("C") == ["b"])
   }

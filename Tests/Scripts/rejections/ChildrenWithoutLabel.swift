@@ -1,4 +1,4 @@
-// The first guesses at how a composite is made.
+// First guesses at making a composite.
 import CompositeOperations
 import Foundation
 

@@ -1,4 +1,4 @@
-// The closure of `then` has to return the operation.
+// The closure of `then` must return the operation.
 import CompositeOperations
 
 func one() -> SimpleOperation<Int> { SimpleOperation { 1 } }

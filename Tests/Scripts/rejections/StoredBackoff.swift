@@ -1,4 +1,4 @@
-// A backoff can be stored, so there is none with a closure, neither for a policy nor for a job.
+// A backoff can be stored, so it contains no closure, neither for a policy nor for a job.
 import CompositeOperations
 import DurableOperations
 

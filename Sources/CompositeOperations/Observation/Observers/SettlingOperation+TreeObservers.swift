@@ -12,7 +12,7 @@ extension SettlingOperation {
   /// ```
   ///
   /// The operations in it are those that it runs, at any depth: children of composites, steps of
-  /// sequences, attempts, delays of policies, tasks of workflows, plain operations; also those that
+  /// sequences, attempts, waits of policies, tasks of workflows, plain operations; also those that
   /// are made later. An operation that other code starts in its own body is not in it.
   ///
   /// For each operation the observer receives: an event of the parent composition with the new

@@ -1,8 +1,8 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
 // Put into the core of the package by simulate-darwin, so that its branches for Apple platforms
-// compile and run on Linux. Only what those branches use has to be here; what has an effect on
-// Apple platforms that matters here has one here, too.
+// compile and run on Linux. It contains only what those branches use, with the effects of Apple
+// platforms that matter here.
 import Foundation
 
 // MARK: - Locks
@@ -75,7 +75,7 @@ extension DispatchQoS.QoSClass {
 
 // MARK: - Objective-C
 
-/// What happened on the calling thread that only an Apple platform would show.
+/// Events on the calling thread that only an Apple platform would show.
 public enum DarwinSimulation {
   public static let isDarwin = true
 
@@ -116,8 +116,8 @@ public enum DarwinSimulation {
 
   fileprivate static func closePool() { thread.pools.removeLast() }
 
-  /// An observer by key, with the options for the old and the new value, as `NSKeyValueObserving`
-  /// would have it.
+  /// A key-value observer, with the options for the old and the new value, as in
+  /// `NSKeyValueObserving`.
   public final class Observer: @unchecked Sendable {  // everything is guarded by the lock
     private let lock = NSLock()
     private var olds: [String: [Bool]] = [:]
@@ -136,7 +136,7 @@ public enum DarwinSimulation {
       }
     }
 
-    /// What it was told: key, old value, new value.
+    /// The changes that it received: key, old value, new value.
     public var changes: [String] { lock.withLock { text } }
   }
 

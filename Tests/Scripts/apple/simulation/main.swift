@@ -1,7 +1,7 @@
-// Operations that wait in an OperationQueue are ended from outside, in each way in which that can
-// be done; and what else is different on Apple platforms. The argument is the name of a scenario;
-// without one, their names are printed. Nothing but the last line is printed if all goes well. What
-// Foundation has to say about it, it writes to standard error.
+// Ends operations that wait in an OperationQueue, in each possible way, and tests the other
+// differences of Apple platforms. The argument is the name of a scenario; without one, the names
+// are printed. If all goes well only the last line is printed. Foundation writes its messages to
+// standard error.
 //
 // simulate-darwin puts an import of the package's core above this.
 import Dispatch
@@ -26,7 +26,7 @@ final class Shared<Value>: @unchecked Sendable {  // guarded by the lock
   func withLock<R>(_ body: (inout Value) -> R) -> R { lock.withLock { body(&value) } }
 }
 
-/// Runs something asynchronous, and waits for it.
+/// Runs an async closure, and waits for it.
 func wait<R: Sendable>(for body: @escaping @Sendable () async -> R) -> R {
   let result = Shared<R?>(nil)
   let ended = DispatchSemaphore(value: 0)
@@ -80,11 +80,11 @@ func endWaiting(
       guard number.isMultiple(of: 2) else { continue }
       end(operation, queue)
       guard isSuspended else { continue }
-      // A cancel settles when the queue starts the operation; whatever settles it does so at once.
+      // A cancel settles when the queue starts the operation; other ways settle it at once.
       expect(operation.isCancelled || operation.outcome != nil, "round \(round): operation \(number) has no outcome")
       expect(!operation.isFinished, "round \(round): operation \(number) has finished behind the queue's back")
     }
-    // In every other round nothing but the queue keeps them.
+    // In every other round only the queue keeps them.
     if round.isMultiple(of: 2) { operations = [] }
     resume(queue)
     expect(
@@ -147,7 +147,7 @@ func endDependents() -> String {
 
 // MARK: - Two owners
 
-/// Composites refuse children that wait in a queue, and leave these to it.
+/// Composites reject children that wait in a queue, and leave them to it.
 func queueChildren() -> String {
   for round in 1...200 {
     let queue = suspendedQueue()
@@ -174,7 +174,8 @@ func queueChildren() -> String {
   return "200 composites"
 }
 
-/// The typed forms and `run()` wait for what waits in a queue, or is put there by `run`.
+/// The typed forms and `run()` wait for an operation that waits in a queue, or that `run` adds to
+/// one.
 func join() -> String {
   for round in 1...100 {
     let queue = suspendedQueue()
@@ -204,8 +205,8 @@ func join() -> String {
   return "100 rounds"
 }
 
-/// Of operations that are in no queue Foundation reads `isReady`, too. They are not taken for ones
-/// that are.
+/// Foundation also reads `isReady` of operations that are in no queue. They must not count as
+/// queued.
 func useUnqueued() -> String {
   for round in 1...100 {
     func operation() -> SimpleOperation<Int> { SimpleOperation<Int> { $0.finish(with: 1) } }
@@ -244,7 +245,7 @@ func useUnqueued() -> String {
     settled.finish(with: 4)
     expect(settled.isFinished && run(settled) == 4, "round \(round): settled, and not finished")
 
-    // Read by somebody else: it counts as queued until it is started.
+    // Read by other code: it counts as queued until it is started.
     let read = operation()
     _ = read.isReady
     read.finish(with: 5)
@@ -271,7 +272,7 @@ func holdSlot() -> String {
   queue.addOperation {
     _ = composite.isReady
     composite.start()
-    // Time enough for a leaf that should not be there.
+    // Enough time for a leaf that should not run.
     let ran = leafRan.wait(timeout: .now() + .milliseconds(200)) == .success
     isOver.withLock { $0 = ran }
   }
@@ -290,8 +291,7 @@ func holdSlot() -> String {
 
 func observe() -> String {
   var paths = 0
-  /// What happens to an operation is announced so, in this order; of `isCancelled` alone if `key`
-  /// says so.
+  /// Expects these announcements, in this order; only those of `key` if given.
   func check(
     _ name: String, _ expected: [String], key: String? = nil, _ body: (SimpleOperation<Int>) -> Void,
     work: @escaping @Sendable (SimpleOperation<Int>) -> Void = { _ in }
@@ -345,7 +345,7 @@ func observe() -> String {
 
 // MARK: - Autorelease pools
 
-/// Everything of the user's is called in a pool, and no two pieces of work in the same.
+/// All user code is called in a pool, and no two pieces of work in the same one.
 func usePools() -> String {
   let pools = Shared<[String: [Int?]]>([:])
   let note: @Sendable (String) -> Void = { place in
