@@ -29,7 +29,7 @@ struct ManagerReportTests {
         "debug added Upload", "debug queued Upload", "debug started Upload (attempt 1)",
         "debug attemptEnded Upload (attempt 1, timed)", "info succeeded Upload (attempt 1)",
       ])
-    #expect(sink.events.allSatisfy { $0.id == Int64(handle.identifier) && $0.source == "uploads" })
+    #expect(sink.events.allSatisfy { $0.id == Int64(handle.id) && $0.source == "uploads" })
     #expect(TelemetryEvent.executionsAreSound(sink.events))
   }
 
@@ -87,14 +87,14 @@ struct ManagerReportTests {
   }
 
   @Test("A task that is added after the end of its manager is dropped")
-  func add_afterShutdown_isReportedAsDropped() async throws {
+  func add_afterStop_isReportedAsDropped() async throws {
     let sink = RecordingSink()
     let manager = OperationManager(clock: ManualClock())
-    await manager.shutdown()
+    await manager.stop()
     manager.report(to: sink)
     let handle = manager.add(Upload())
-    #expect(sink.lines.events == ["error dropped Upload: ManagedTaskError"])
-    #expect(sink.events.first?.id == Int64(handle.identifier))
+    #expect(sink.lines.events == ["debug added Upload", "error dropped Upload: ManagedTaskError"])
+    #expect(sink.events.first?.id == Int64(handle.id))
   }
 
   @Test("A sink that was removed gets nothing more, and the other does")
@@ -134,7 +134,7 @@ struct ManagerWarningTests {
   func refusal_isSaidOnceOnStandardError() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let manager = OperationManager(name: "uploads", clock: ManualClock())
-      await manager.shutdown()
+      await manager.stop()
       for _ in 0..<3 { _ = await settled(manager.add(Upload())) }
     }
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
