@@ -28,8 +28,8 @@ enum ForecastFailure: Error, Equatable, Sendable {
       self = failure
     case let error as PipelineStepError:
       self.init(error.cause, server: server)
-    case let error as ManagedTaskError where error.underlying != nil:
-      self.init(error.underlying ?? error, server: server)
+    case let error as ManagedTaskError where error.cause != nil:
+      self.init(error.cause ?? error, server: server)
     case let error as HTTPStatusError:
       self = .refused(server, status: error.status)
     case let error as HTTPError

@@ -45,8 +45,8 @@ struct OperationReportTests {
   @Test("The attempts of a retry are numbered")
   func retry_reportsAttempts() async throws {
     let sink = RecordingSink()
-    let operation = retrying(RetryPolicy(maxAttempts: 3)) { (attempt: Int) in
-      attempt < 2 ? failing(TestError.first, named: "try") : succeeding(7, named: "try")
+    let operation = retrying(RetryPolicy(maxAttempts: 3)) { attempt in
+      attempt.number < 2 ? failing(TestError.first, named: "try") : succeeding(7, named: "try")
     }
     operation.report(to: sink)
     _ = try await operation.run()
