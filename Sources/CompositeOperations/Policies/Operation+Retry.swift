@@ -19,7 +19,7 @@ import Foundation
 ///   - policy: how often, and after how long.
 ///   - clock: the clock that delays are measured by.
 ///   - makeOperation: makes each attempt, and gets its number, from 1. Called when the attempt is due, where the operations
-///     run; released when none will be made any more. An error that it throws ends the attempts, as the last of the
+///     run; released after the last attempt. An error that it throws ends the attempts, as the last of the
 ///     errors; `CancellationError` cancels. Returning an attempt that has failed already ends them in the same way.
 public func retrying<O: ComposableOperation>(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
@@ -45,7 +45,7 @@ public func retrying<O: ComposableOperation>(
 ///   - policy: how often, and after how long.
 ///   - clock: the clock that delays and ``RetryAttempt/elapsed`` are measured by.
 ///   - makeOperation: makes each attempt, and gets its number and the errors of the ones before. Called when the attempt
-///     is due, where the operations run; released when none will be made any more. An error that it throws ends the
+///     is due, where the operations run; released after the last attempt. An error that it throws ends the
 ///     attempts, as the last of the errors; `CancellationError` cancels.
 ///   - decide: decides, instead of ``RetryPolicy/decide``, what to do after each failure while an attempt is left, and
 ///     gets the attempt that has failed, whose error is the last one. Called in a detached task, on the cooperative pool:
