@@ -1,5 +1,6 @@
 // Finds which folders of a target use which others, and whether that makes layers.
-// Tests/Scripts/check-layers says how to use it. USAGE: check-layers INDEX ARCHITECTURE.md TARGET…
+// Tests/Scripts/check-layers says how to use it.
+// USAGE: check-layers INDEX ARCHITECTURE.md TARGET…
 
 import Foundation
 

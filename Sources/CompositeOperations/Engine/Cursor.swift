@@ -30,7 +30,7 @@ struct Cursor: ~Copyable {
   /// What has not been handed out.
   var remaining: Range<Int> { min(next.load(ordering: .acquiring), count)..<count }
 
-  /// Hands out nothing any more. Returns what it had not handed out; nil if it was not open.
+  /// Stops handing out. Returns what it had not handed out; nil if it was not open.
   borrowing func close() -> Range<Int>? {
     let number = next.exchange(Cursor.closed, ordering: .acquiringAndReleasing)
     return number < Cursor.closed ? min(number, count)..<count : nil

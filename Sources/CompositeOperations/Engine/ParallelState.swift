@@ -141,8 +141,8 @@ struct ParallelState {
 
   // MARK: - Dependencies
 
-  /// Lets a child that was handed out wait for its dependencies. Returns false if none may start
-  /// any more.
+  /// Lets a child that was handed out wait for its dependencies. Returns false if it may no
+  /// longer start.
   mutating func park(_ tag: Int) -> Bool {
     guard phase == .running else { return false }
     parked.insert(tag)
@@ -159,7 +159,7 @@ struct ParallelState {
 
   // MARK: - Children that others started
 
-  /// Records that this composition starts a child. Returns false if none may start any more.
+  /// Records that this composition starts a child. Returns false if no further child may start.
   mutating func own(_ tag: Int) -> Bool {
     guard phase == .running else { return false }
     owned.insert(tag)
@@ -185,7 +185,7 @@ struct ParallelState {
 
   // MARK: - Endings of children
 
-  /// What to do when no child may start any more.
+  /// What to do when no further child may start.
   struct Close: Equatable {
     /// Children to settle without running them.
     var abandoned: Set<Int> = []

@@ -24,7 +24,7 @@ struct ReadyState {
   /// Operations that this source starts.
   private var owned: Set<Int> = []
   private var lastNumber = 0
-  /// True when nothing starts any more.
+  /// Whether the state is closed: no further operation starts.
   private(set) var isClosed = false
 
   /// Returns the number of an operation that has waited and may start now; `more` if another
@@ -66,7 +66,7 @@ struct ReadyState {
   /// Cancels the waiting tags: their operations will be made, and cancelled before they start.
   mutating func cancelTags() { cancelledTags = tags.count }
 
-  /// Records that this source starts an operation. Returns false if none may start any more.
+  /// Records that this source starts an operation. Returns false if no further one may start.
   mutating func own(_ number: Int) -> Bool {
     owned.insert(number)
     return !isClosed
@@ -74,7 +74,7 @@ struct ReadyState {
 
   func owns(_ number: Int) -> Bool { owned.contains(number) }
 
-  /// Lets a claimed operation wait for its dependencies. Returns false if none may start any more.
+  /// Lets a claimed operation wait for its dependencies. Returns false if it may no longer start.
   mutating func park(_ number: Int) -> Bool {
     guard !isClosed else { return false }
     parked.insert(number)

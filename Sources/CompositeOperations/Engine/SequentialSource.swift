@@ -182,7 +182,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     }
   }
 
-  /// Settles the owner after the last child. No child runs any more, so any thread will do.
+  /// Settles the owner after the last child. No child runs after it, so any thread will do.
   private func settle(_ claim: SequentialState.Claim) {
     // Nothing was claimed: the sequence is suspended, and settles when it resumes.
     guard case .ask(let previous, let count) = claim else { return }

@@ -101,14 +101,14 @@ struct SequentialState {
   // MARK: - The current child
 
   /// Records whether this composition or other code starts the child. Returns false if it is
-  /// neither started nor awaited any more.
+  /// no longer started or awaited.
   mutating func setOwnership(_ ownership: Ownership) -> Bool {
     guard phase == .running, !isCancelled else { return false }
     self.ownership = ownership
     return true
   }
 
-  /// Lets the child wait for its dependencies. Returns false if it may not start any more.
+  /// Lets the child wait for its dependencies. Returns false if it may no longer start.
   mutating func wait() -> Bool {
     guard phase == .running, !isCancelled else { return false }
     phase = .waiting

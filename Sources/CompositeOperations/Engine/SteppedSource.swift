@@ -6,7 +6,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   /// The part that drawings and progress read at any moment, inside the striped lock.
   private struct Shown {
-    /// Nil when no step is needed any more: steps may hold objects that hold the operation.
+    /// Nil when no further step is needed: steps may hold objects that hold the operation.
     var steps: [any OperationStep]?
     /// The labels, when the steps are gone.
     var labels: [StepLabel] = []

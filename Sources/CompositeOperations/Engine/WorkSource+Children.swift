@@ -25,7 +25,7 @@ extension WorkSource {
     /// The child needs no slot: it is a composition, was started by other code, or waits for its
     /// dependencies. It notifies this source when it, or the last dependency, has finished.
     case elsewhere
-    /// No child may start any more: the caller abandons this one.
+    /// No further child may start: the caller abandons this one.
     case refused
     /// Other code started the child, and the composition no longer waits for any.
     case left

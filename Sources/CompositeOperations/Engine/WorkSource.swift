@@ -163,8 +163,8 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     preconditionFailure("abstract")
   }
 
-  /// Records that this composition, not other code, starts a child. Returns false if none may start
-  /// any more.
+  /// Records that this composition, not other code, starts a child. Returns false if it may no
+  /// longer start.
   func childIsOwned(_ tag: Int) -> Bool {
     preconditionFailure("abstract")
   }
@@ -175,8 +175,8 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     preconditionFailure("abstract")
   }
 
-  /// Records that a child is about to wait for its dependencies. Returns false if none may start
-  /// any more.
+  /// Records that a child is about to wait for its dependencies. Returns false if it may no
+  /// longer start.
   func childWillWait(_ tag: Int) -> Bool {
     preconditionFailure("abstract")
   }

@@ -107,7 +107,7 @@ struct LaneStateWalkTests {
     {
       return "no loan is asked for: \(world.pieces), \(state.base), \(world.lanes)"
     }
-    // When nothing can happen any more, all work is done, and a standby waits for a slot only if
+    // When nothing further can happen, all work is done, and a standby waits for a slot only if
     // there is none.
     if world.steps.isEmpty {
       let isQuiet = world.pieces == [0, 0] && !state.hasWork && world.lanes.isEmpty

@@ -49,7 +49,7 @@ struct ParallelWorld {
     var winner: Int?
     var verdict: String?
 
-    /// Whether no child may start any more.
+    /// Whether no further child may start.
     func isClosing(_ policy: ParallelState.Policy) -> Bool {
       isCancelled || isRefused || winner != nil
         || policy == .cancelRemaining && (!failures.isEmpty || sawOutsideCancel)

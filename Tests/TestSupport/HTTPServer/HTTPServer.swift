@@ -173,7 +173,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
     update { _ in }
   }
 
-  /// Changes the state, and resumes the waiters of `stop()` when nothing is open any more.
+  /// Changes the state, and resumes the waiters of `stop()` when nothing is open.
   private func update(_ change: (inout State) -> Void) {
     let waiters = state.withLock { state in
       change(&state)

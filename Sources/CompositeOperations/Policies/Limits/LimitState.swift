@@ -57,7 +57,7 @@ struct LimitState<Owner> {
     case keep
     /// Call ``LimitState/wake(_:at:)`` with this number at this time, instead of an earlier alarm.
     case set(Duration, number: Int)
-    /// No claim waits for the rate any more: cancel the alarm.
+    /// No claim waits for the rate: cancel the alarm.
     case forget
   }
 
