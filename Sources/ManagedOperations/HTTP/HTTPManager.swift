@@ -88,7 +88,7 @@ public final class HTTPManager: Sendable {
     options = defaults.options
     operations = OperationManager(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors, clock: clock,
-      httpDefaults: defaults)
+      taskDefaults: defaults)
   }
 
   /// Makes a request, and waits for the answer with its body in memory. Cancelling the calling task
@@ -146,7 +146,7 @@ public final class HTTPManager: Sendable {
 }
 
 /// What an ``HTTPTask`` gets that has no session or options of its own.
-struct HTTPDefaults: Sendable {
+struct HTTPDefaults: TaskDefaults {
   let session: URLSession
   let owner: SessionOwner?
   let options: HTTPOptions

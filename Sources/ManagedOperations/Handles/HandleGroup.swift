@@ -44,9 +44,9 @@ public final class HandleGroup<Value: Sendable>:
   private let inOrder: Bool
   private let groupState: LockBox<State>
   private let members: Members<Value>
-  private let owner: ManagerCore
+  private let owner: any HandleOwner
 
-  init(_ handles: [OperationHandle<Value>], inOrder: Bool, owner: ManagerCore) {
+  init(_ handles: [OperationHandle<Value>], inOrder: Bool, owner: any HandleOwner) {
     self.owner = owner
     self.handles = handles
     self.inOrder = inOrder

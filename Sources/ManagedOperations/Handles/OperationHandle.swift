@@ -25,9 +25,9 @@ public import CompositeOperations
 public final class OperationHandle<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // constants
   /// A number that no other handle of the process has, in any manager.
   public let id: Int
-  private let owner: ManagerCore
+  private let owner: any HandleOwner
 
-  init(id: Int, owner: ManagerCore) {
+  init(id: Int, owner: any HandleOwner) {
     self.id = id
     self.owner = owner
     super.init()
@@ -69,4 +69,29 @@ extension OperationHandle: ProgressForwarding {
     let fraction = operation.fractionCompleted
     if fraction > 0, !operation.isFinished { reportProgress(fraction) }
   }
+}
+
+/// A manager as its handles and groups know it.
+protocol HandleOwner: AnyObject, Sendable {
+  /// A handle was started.
+  func start(_ handle: SettlingOperation, id: Int)
+
+  /// A handle was cancelled. Returns whether it can settle at once.
+  func cancel(_ id: Int) -> Bool
+
+  /// A handle was released before its start.
+  func forget(_ id: Int)
+
+  /// The operation of the attempt that is under way.
+  func operation(of id: Int) -> SettlingOperation?
+
+  /// Where the task of a handle is on its way.
+  func taskState(of id: Int) -> ManagedTaskState
+
+  /// A group was started: between two of its tasks, and until its completion has run, the manager is
+  /// not idle.
+  func groupStarted()
+
+  /// A group that was started has ended.
+  func groupEnded()
 }

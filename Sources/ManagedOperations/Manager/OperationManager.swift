@@ -51,21 +51,20 @@ public final class OperationManager: Sendable {
   ) {
     self.init(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors, clock: clock,
-      httpDefaults: nil)
+      taskDefaults: nil)
   }
 
-  /// - Parameter httpDefaults: what tasks of an ``HTTPManager`` get that have no session or
-  ///   options.
+  /// - Parameter taskDefaults: what each task gets that has none of its own.
   init(
     name: String, operationQueue: OperationQueue?, interceptors: [any Interceptor], reactors: [any Reactor],
-    clock: some Clock<Duration>, httpDefaults: HTTPDefaults?
+    clock: some Clock<Duration>, taskDefaults: (any TaskDefaults)?
   ) {
     self.operationQueue = operationQueue
     self.interceptors = interceptors
     self.reactors = reactors
     core = ManagerCore(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors,
-      timekeeper: Timekeeper.of(clock), httpDefaults: httpDefaults)
+      timekeeper: Timekeeper.of(clock), taskDefaults: taskDefaults)
   }
 
   deinit {

@@ -11,7 +11,7 @@ extension ManagerCore {
   func add<T: ManagedTask>(
     _ task: T, startImmediately: Bool, after delay: Duration?, timeout: Duration?
   ) -> OperationHandle<T.Value> {
-    let task = httpDefaults?.applied(to: task) ?? task
+    let task = taskDefaults?.applied(to: task) ?? task
     let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
     let job = ManagedJob(task, id: id)
     let handle = OperationHandle<T.Value>(id: id, owner: self)
@@ -32,8 +32,7 @@ extension ManagerCore {
 
 // MARK: - For handles and groups
 
-extension ManagerCore {
-  /// A handle was started.
+extension ManagerCore: HandleOwner {
   func start(_ handle: SettlingOperation, id: Int) {
     input { state in
       guard state.start(id) else { return }
@@ -41,18 +40,15 @@ extension ManagerCore {
     }
   }
 
-  /// A handle was cancelled. Returns whether it can settle at once.
   func cancel(_ id: Int) -> Bool {
     input { $0.cancel(id) }
   }
 
-  /// A handle was released before its start.
   func forget(_ id: Int) {
     let job = input { $0.forget(id) }
     withExtendedLifetime(job) {}
   }
 
-  /// The operation of the attempt that is under way.
   func operation(of id: Int) -> SettlingOperation? {
     withLock { storage in
       guard let job = storage.state.jobs[id], job.isUnderWay else { return nil }
@@ -60,7 +56,6 @@ extension ManagerCore {
     }
   }
 
-  /// Where the task of a handle is on its way.
   func taskState(of id: Int) -> ManagedTaskState {
     withLock { storage in
       guard let job = storage.state.jobs[id] else { return .finished }
@@ -77,8 +72,6 @@ extension ManagerCore {
     }
   }
 
-  /// A group was started: between two of its tasks, and until its completion has run, the manager is
-  /// not idle.
   func groupStarted() { input { $0.groupStarted() } }
 
   func groupEnded() { input { $0.groupEnded() } }
@@ -86,30 +79,25 @@ extension ManagerCore {
 
 // MARK: - For the batches of interceptors
 
-extension ManagerCore {
-  /// How many tasks an interceptor holds.
+extension ManagerCore: BatchOwner {
   func heldCount(of interceptor: Int) -> Int {
     withLock { $0.state.batches[interceptor].count }
   }
 
-  /// Releases the tasks that were held first. Returns how many there were.
   func release(_ maxCount: Int, of interceptor: Int) -> Int {
     maxCount > 0 ? input { $0.release(maxCount, of: interceptor) } : 0
   }
 
-  /// Whether an interceptor holds a task under this number.
   func isHeld(_ id: Int, number: Int, by interceptor: Int) -> Bool {
     withLock { $0.state.jobs[id]?.phase == .held(interceptor: interceptor, number: number) }
   }
 
-  /// Releases everything, unless the batch has been empty since. Returns how many tasks that were.
   func release(filling: Int, of interceptor: Int) -> Int {
     input { state in
       state.batches[interceptor].generation == filling ? state.release(.max, of: interceptor) : 0
     }
   }
 
-  /// Releases one task. Returns whether it was still held.
   func release(_ id: Int, number: Int, of interceptor: Int) -> Bool {
     input { $0.release(id: id, number: number, of: interceptor) }
   }

@@ -32,7 +32,7 @@ final class ManagerCore: Sendable {
   let reactorNames: [String]
   let reactorConfigurations: [ReactorConfiguration]
   let timekeeper: Timekeeper
-  let httpDefaults: HTTPDefaults?
+  let taskDefaults: (any TaskDefaults)?
   // These are set once, before another thread sees the core.
   nonisolated(unsafe) private(set) var interceptors: [Participant] = []
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
@@ -43,13 +43,13 @@ final class ManagerCore: Sendable {
 
   init(
     name: String, operationQueue: OperationQueue?, interceptors: [any Interceptor], reactors: [any Reactor],
-    timekeeper: Timekeeper, httpDefaults: HTTPDefaults?
+    timekeeper: Timekeeper, taskDefaults: (any TaskDefaults)?
   ) {
     self.name = name
     self.reactors = reactors.map { ($0 as? AnyReactor)?.base ?? $0 }
     reactorNames = reactors.map(participantName)
     self.timekeeper = timekeeper
-    self.httpDefaults = httpDefaults
+    self.taskDefaults = taskDefaults
     reactorConfigurations = reactors.map(\.configuration)
     storage = LockBox(
       Storage(state: ManagerState(interceptorCount: interceptors.count, reactors: reactorConfigurations)))

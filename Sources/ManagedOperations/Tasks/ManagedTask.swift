@@ -112,3 +112,8 @@ public struct AnyManagedTask<Value: Sendable>: ManagedTask {
   /// Makes the operation of one attempt.
   public func makeOperation() throws -> SimpleOperation<Value> { try make() }
 }
+
+/// What a manager gives each task that has none of its own, as it is added.
+protocol TaskDefaults: Sendable {
+  func applied<T: ManagedTask>(to task: T) -> T
+}
