@@ -45,8 +45,7 @@ extension ManagerCore: HandleOwner {
   }
 
   func forget(_ id: Int) {
-    let job = input { $0.forget(id) }
-    withExtendedLifetime(job) {}
+    input { $0.forget(id) }
   }
 
   func operation(of id: Int) -> SettlingOperation? {

@@ -371,11 +371,22 @@ struct ManagerState<Payload> {
     noteIdle()
   }
 
-  /// The handle of a pending task was released.
-  mutating func forget(_ id: Int) -> Payload? {
-    guard let job = jobs[id], !job.isStarted else { return nil }
-    note(job, .dropped)
-    return jobs.removeValue(forKey: id)?.payload
+  /// The handle of a task that was not started was released.
+  mutating func forget(_ id: Int) {
+    guard let job = jobs[id] else { return }
+    switch job.phase {
+    case .pending:
+      note(job, .dropped)
+      jobs[id] = nil
+      effects.gone.append(job.payload)
+    case .settling(.handle):
+      // The manager was released in that moment, and found no handle to settle.
+      note(job, .dropped)
+      remove(id)
+    case .delayed, .waiting, .intercepting, .held, .ready, .executing, .concluding, .reacting,
+      .settling(.handleAndOperation), .settling(.operation):
+      break
+    }
   }
 
   // MARK: - All of them

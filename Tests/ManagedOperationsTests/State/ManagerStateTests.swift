@@ -52,6 +52,26 @@ struct ManagerStateTests {
     }
   }
 
+  @Test("A handle that goes while its manager is released leaves nothing to wait for, and its end is told")
+  func release_handleOfPendingTaskGoes_nothingIsLeft() {
+    var state = State()
+    state.isObserved = true
+    _ = state.add(1, 1)
+    _ = state.close(.released)
+    _ = state.conclude()
+    state.forget(1)
+    let effects = state.conclude()
+    #expect(state.isIdle && state.jobs.isEmpty && effects.isIdle)
+    guard state.outbox.beginDelivery() || state.outbox.isDelivering, let last = state.outbox.nextDelivery()?.last else {
+      Issue.record("nothing was told")
+      return
+    }
+    guard case .dropped = last.content else {
+      Issue.record("\(last.content) was told")
+      return
+    }
+  }
+
   @Test("Held tasks go before the task that releases them, each batch by itself; others stay")
   func release_ownBatchOnly_inOrder() {
     var state = State(interceptorCount: 2)
