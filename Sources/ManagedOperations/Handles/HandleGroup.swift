@@ -122,7 +122,7 @@ public final class HandleGroup<Value: Sendable>:
   public override func main() {
     groupState.withLock { $0.isStarted = true }
     // Between two of its tasks, and until its completion has run, the manager is not idle.
-    owner.groupStarted()
+    owner.groupStarted(inOrder ? handles.map(\.id) : [])
     members.keep(self)
     if inOrder {
       startNext()

@@ -90,7 +90,9 @@ protocol HandleOwner: AnyObject, Sendable {
 
   /// A group was started: between two of its tasks, and until its completion has run, the manager is
   /// not idle.
-  func groupStarted()
+  ///
+  /// - Parameter waiting: the tasks that it starts one after the other.
+  func groupStarted(_ waiting: [Int])
 
   /// A group that was started has ended.
   func groupEnded()

@@ -71,7 +71,7 @@ extension ManagerCore: HandleOwner {
     }
   }
 
-  func groupStarted() { input { $0.groupStarted() } }
+  func groupStarted(_ waiting: [Int]) { input { $0.groupStarted(waiting) } }
 
   func groupEnded() { input { $0.groupEnded() } }
 }

@@ -75,6 +75,8 @@ struct ManagerState<Payload> {
     var interception = Interception.needed
     /// Whether it goes ahead of others.
     var isUrgent = false
+    /// Whether a started group starts it when its turn comes.
+    var isNextInGroup = false
 
     init(_ payload: Payload, delay: Duration? = nil, timeout: Duration? = nil) {
       self.payload = payload
@@ -392,7 +394,12 @@ struct ManagerState<Payload> {
   // MARK: - All of them
 
   /// A group of tasks was started. It counts as one until it has settled.
-  mutating func groupStarted() { activeCount += 1 }
+  ///
+  /// - Parameter waiting: the tasks that it starts one after the other.
+  mutating func groupStarted(_ waiting: [Int]) {
+    activeCount += 1
+    for id in waiting { jobs[id]?.isNextInGroup = true }
+  }
 
   mutating func groupEnded() {
     activeCount -= 1

@@ -130,6 +130,27 @@ struct ManagerWarningTests {
     #expect(text.split(separator: "\n").count { $0.contains("ManagedOperations: ") } == 1)
   }
 
+  @Test("So it does of tasks whose group was started, and has not started them")
+  func release_groupInOrder_isSaidOnStandardError() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let held = HeldOperation<Int>()
+      var manager: OperationManager? = OperationManager(name: "uploads", clock: ManualClock())
+      let tasks = [
+        AnyManagedTask<Int>(makeOperation: { held }), AnyManagedTask<Int>(makeOperation: { succeeding(2) }),
+        AnyManagedTask<Int>(makeOperation: { succeeding(3) }),
+      ]
+      let group = manager?.add(contentsOf: tasks, inOrder: true)
+      let notStarted = manager?.add(contentsOf: tasks, inOrder: true, startImmediately: false)
+      await held.started.wait()
+      manager = nil
+      held.finish(with: 1)
+      if let group { _ = await settled(group) }
+      withExtendedLifetime(notStarted) {}
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("The manager “uploads” was released with 2 tasks that have not ended."))
+  }
+
   @Test("A manager that takes no more tasks says so once")
   func refusal_isSaidOnceOnStandardError() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
