@@ -5,9 +5,12 @@ struct LineQueue {
   private var byteCount = 0
   /// Whether a thread writes, or will look again.
   private var isTaken = false
-  /// How many lines found no room since the last was taken.
+  /// How many lines found no room since a line said so.
   private var droppedCount = 0
   private let capacity: Int
+
+  /// How many lines there is storage for, including those that were taken.
+  var placeCount: Int { lines.count }
 
   /// - Parameter capacity: how many bytes of lines are kept.
   init(capacity: Int) { self.capacity = capacity }
@@ -18,10 +21,23 @@ struct LineQueue {
       droppedCount += 1
       return false
     }
-    lines.append(line)
-    byteCount += line.count
+    // Where the dropped lines would stand.
+    if let notice = takeNotice() { append(notice) }
+    append(line)
     defer { isTaken = true }
     return !isTaken
+  }
+
+  private mutating func append(_ line: [UInt8]) {
+    lines.append(line)
+    byteCount += line.count
+  }
+
+  /// A line that says how many were dropped since the last such line; nil if none were.
+  private mutating func takeNotice() -> [UInt8]? {
+    guard droppedCount > 0 else { return nil }
+    defer { droppedCount = 0 }
+    return Array("OperationTelemetry: \(droppedCount) events were not written: nothing read standard error.\n".utf8)
   }
 
   /// What to write next; nil if there is nothing, and the caller no longer writes.
@@ -29,17 +45,20 @@ struct LineQueue {
     if first == lines.count {
       lines = []
       first = 0
-      guard droppedCount > 0 else {
-        isTaken = false
-        return nil
-      }
-      defer { droppedCount = 0 }
-      return Array("OperationTelemetry: \(droppedCount) events were not written: nothing read standard error.\n".utf8)
+      let notice = takeNotice()
+      isTaken = notice != nil
+      return notice
     }
-    defer { first += 1 }
     byteCount -= lines[first].count
     // What was taken is released.
-    return lines[first].take()
+    let line = lines[first].take()
+    first += 1
+    if first >= 1024, first > lines.count / 2 {
+      // A queue that is never empty must not grow forever.
+      lines.removeFirst(first)
+      first = 0
+    }
+    return line
   }
 
   /// The rest of what ``next()`` gave could not be written, and comes first when the caller looks again.

@@ -14,8 +14,8 @@ public import CompositeOperations
 /// **When the other end is slow.** An event is written when `receive(_:)` returns, while the other end
 /// takes what is written. If it does not, as a pipe that is full, no thread waits for it: up to a
 /// mebibyte of lines is kept, and written as soon as there is room, which is looked for twenty times a
-/// second. What comes beyond that is dropped, and a line says how many events were. If another thread is
-/// just writing, that one writes this line, too.
+/// second. What comes beyond that is dropped; where it would stand, a line says how many events were.
+/// If another thread is just writing, that one writes this line, too.
 ///
 /// Lines are whole, and in the order in which they came. Only what is longer than the system writes in
 /// one piece, 4,096 bytes on Linux and 512 on Apple platforms, may have in it what other code writes on

@@ -161,4 +161,29 @@ struct StandardErrorTests {
     let isWriterAgain = queue.enqueue([8, 9, 10, 11, 12])
     #expect(isWriterAgain)
   }
+
+  @Test("That lines were dropped is said where they would stand, also if there is always a further line to write")
+  func lineQueue_saysWhatIsMissingInItsPlace() {
+    var queue = LineQueue(capacity: 4)
+    _ = queue.enqueue([1, 2])
+    _ = queue.enqueue([3, 4])
+    _ = queue.enqueue([5])
+    _ = queue.enqueue([6])
+    var written = [queue.next()]
+    _ = queue.enqueue([7])
+    for _ in 0..<3 { written.append(queue.next()) }
+    #expect(written[0] == [1, 2] && written[1] == [3, 4] && written[3] == [7])
+    #expect(written[2]?.starts(with: "OperationTelemetry: 2 events".utf8) == true)
+  }
+
+  @Test("A queue of lines that is never empty does not keep the places of those that were taken")
+  func lineQueue_neverEmpty_doesNotGrow() {
+    var queue = LineQueue(capacity: 100)
+    _ = queue.enqueue([0])
+    for _ in 0..<100_000 {
+      _ = queue.enqueue([1])
+      _ = queue.next()
+    }
+    #expect(queue.placeCount < 10_000)
+  }
 }
