@@ -35,19 +35,7 @@ private struct JSONObject {
   mutating func add(_ name: StaticString, _ text: String?) {
     guard let text else { return }
     begin(name)
-    members += "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": members += "\\\""
-      case "\\": members += "\\\\"
-      case "\n": members += "\\n"
-      case _ where HarmlessText.isEscapedInJSON(scalar):
-        let digits = String(scalar.value, radix: 16)
-        members += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: members.unicodeScalars.append(scalar)
-      }
-    }
-    members += "\""
+    members += HarmlessText.quotedJSON(text)
   }
 
   mutating func add(number name: StaticString, _ number: (some CustomStringConvertible)?) {
