@@ -12,9 +12,9 @@ public import CompositeOperations
 /// `event` is the kind of the event, which says how a thing ended. So the dead jobs of a kind are
 /// `composite_operations_events_total{library="DurableOperations",subject="upload",event="dead"}`.
 ///
-/// Neither names nor numbers of single things are labels. If there are more subjects than expected,
-/// since a program makes names up, further ones are counted together as `other`, so the number of
-/// series is bounded.
+/// Neither names nor numbers of single things are labels. If a library has more subjects than
+/// expected, since a program makes names up, its further ones are counted together as `other`. So
+/// are its kinds beyond 100, and libraries beyond 32, so the number of series is bounded.
 ///
 /// An event takes a lock and a few additions. Give one sink to everything that is counted together.
 public final class PrometheusSink: TelemetrySink {
@@ -25,7 +25,7 @@ public final class PrometheusSink: TelemetrySink {
   /// - Parameters:
   ///   - buckets: the upper bounds of the buckets of the histogram, in ascending order, which is
   ///     checked; nil for fifteen from 5 ms to half an hour.
-  ///   - maxSubjectCount: how many subjects are told apart. At least 1.
+  ///   - maxSubjectCount: how many subjects of each library are told apart. At least 1.
   public init(buckets: [Duration]? = nil, maxSubjectCount: Int = 200) {
     let buckets = buckets ?? PrometheusState.defaultBuckets
     require(

@@ -31,10 +31,18 @@ struct PrometheusState {
       .milliseconds($0)
     }
 
+  /// More libraries, and kinds in each, than the package has: a program may report what it does itself.
+  private static let (maxLibraryCount, maxKindCount) = (32, 100)
+  /// What those are called that are counted together.
+  private static let other = "other"
+
   /// The upper bounds, in seconds.
   let buckets: [Double]
+  /// How many subjects are told apart in each library.
   let maxSubjectCount: Int
-  private var subjects: Set<Subject> = []
+  private var libraries: Set<String> = []
+  private var subjects: [String: Set<String>] = [:]
+  private var kinds: [String: Set<String>] = [:]
   private var events: [Series: Int] = [:]
   private var durations: [Series: Histogram] = [:]
   private var executing: [Subject: Int] = [:]
@@ -46,7 +54,9 @@ struct PrometheusState {
 
   mutating func count(_ event: TelemetryEvent) {
     let subject = counted(Subject(library: event.library, name: event.subject))
-    let series = Series(subject: subject, event: event.kind.rawValue)
+    let kind = event.kind.rawValue
+    let isKnown = Self.isToldApart(kind, among: &kinds[subject.library, default: []], upTo: Self.maxKindCount)
+    let series = Series(subject: subject, event: isKnown ? kind : Self.other)
     events[series, default: 0] += 1
     if event.kind == .started { executing[subject, default: 0] += 1 }
     guard let duration = event.duration else { return }
@@ -59,14 +69,20 @@ struct PrometheusState {
 
   /// The subject itself, or, where there are too many, the one for all further ones of its library.
   private mutating func counted(_ subject: Subject) -> Subject {
-    if subjects.contains(subject) { return subject }
-    if subjects.count < maxSubjectCount {
-      subjects.insert(subject)
-      return subject
+    let isKnown = Self.isToldApart(subject.library, among: &libraries, upTo: Self.maxLibraryCount)
+    var counted = Subject(library: isKnown ? subject.library : Self.other, name: subject.name)
+    if !Self.isToldApart(counted.name, among: &subjects[counted.library, default: []], upTo: maxSubjectCount) {
+      counted.name = Self.other
     }
-    var other = subject
-    other.name = "other"
-    return other
+    return counted
+  }
+
+  /// Whether a value has been there before, or there is room for a further one.
+  private static func isToldApart(_ value: String, among known: inout Set<String>, upTo maxCount: Int) -> Bool {
+    if known.contains(value) { return true }
+    guard known.count < maxCount else { return false }
+    known.insert(value)
+    return true
   }
 
   /// All numbers at this moment.

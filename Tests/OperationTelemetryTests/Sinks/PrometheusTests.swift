@@ -56,6 +56,30 @@ struct PrometheusTests {
     #expect(Set(text.samples.compactMap { $0.labels["subject"] }).count == 3)
   }
 
+  @Test("Many subjects of one library do not hide those of another")
+  func manySubjectsOfOneLibrary_leaveThoseOfOthersApart() throws {
+    let sink = PrometheusSink(maxSubjectCount: 2)
+    for number in 0..<10 {
+      sink.receive(TelemetryEvent(.started, library: "WorkflowOperations", subject: "task \(number)"))
+    }
+    sink.receive(TelemetryEvent(.dead, library: "DurableOperations", subject: "upload"))
+    let dead = ["library": "DurableOperations", "subject": "upload", "event": "dead"]
+    #expect(try PrometheusText(sink.text()).value("composite_operations_events_total", dead) == 1)
+  }
+
+  @Test("The number of series is bounded, whatever subjects, libraries and kinds a program makes up")
+  func manyLibrariesAndKinds_areCountedTogether() throws {
+    let sink = PrometheusSink(maxSubjectCount: 2)
+    for number in 0..<1000 {
+      sink.receive(TelemetryEvent(.started, library: "library \(number)", subject: "work"))
+      sink.receive(TelemetryEvent(.init(rawValue: "kind \(number)"), library: "Tests", subject: "work"))
+    }
+    let text = try PrometheusText(sink.text())
+    #expect(text.samples.count < 500)
+    let counts = text.samples.filter { $0.name == "composite_operations_events_total" }.map(\.value)
+    #expect(counts.reduce(0, +) == 2000)
+  }
+
   @Test("Nothing counted is a text, too")
   func empty_isValid() throws {
     #expect(try PrometheusText(PrometheusSink().text()).samples.isEmpty)
