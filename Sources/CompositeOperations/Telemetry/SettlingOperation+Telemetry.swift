@@ -15,6 +15,8 @@ extension SettlingOperation {
   /// under way already, and on which thread, is as with ``addTreeObserver(on:_:)``. The end of this
   /// operation is the last event.
   ///
+  /// Attempts are numbered if the operation that makes them was not under way already.
+  ///
   /// Only the end of this operation is at the level `info`, or `error` if it has failed. A failure
   /// inside is a `warning`, for what is around it decides what it means.
   ///
@@ -78,13 +80,15 @@ private final class OperationReporter: Sendable {
     let parentKey = ObjectIdentifier(parent)
     state.withLock { state in
       var parentEntry = state.entries[parentKey] ?? makeEntry(of: parent)
-      if isAttempt { parentEntry.attempts += 1 }
+      // How many there were before is not known if the start was not reported.
+      let isNumbered = isAttempt && parentEntry.start != nil
+      if isNumbered { parentEntry.attempts += 1 }
       state.entries[parentKey] = parentEntry
       var childEntry = state.entries[ObjectIdentifier(child)] ?? makeEntry(of: child)
       childEntry.openEnds += 1
       if childEntry.parentID == nil {
         childEntry.parentID = parentEntry.id
-        childEntry.attempt = isAttempt ? parentEntry.attempts : nil
+        childEntry.attempt = isNumbered ? parentEntry.attempts : nil
       }
       state.entries[ObjectIdentifier(child)] = childEntry
     }

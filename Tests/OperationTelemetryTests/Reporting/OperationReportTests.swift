@@ -57,6 +57,25 @@ struct OperationReportTests {
     #expect(TelemetryEvent.executionsAreSound(sink.events))
   }
 
+  @Test("A sink that comes during a retry is told no numbers of attempts, since it does not know how many there were")
+  func retry_reportedFromTheSecondAttempt_leavesNumbersOut() async throws {
+    let sink = RecordingSink()
+    let attempts = (0..<3).map { _ in HeldOperation<Int>("try") }
+    let operation = retrying(RetryPolicy(maxAttempts: 3, backoff: .noDelay)) { attempts[$0.number - 1] }
+    operation.start()
+    await attempts[0].started.wait()
+    attempts[0].reject(with: TestError.first)
+    await attempts[1].started.wait()
+    operation.report(to: sink)
+    attempts[1].reject(with: TestError.first)
+    await attempts[2].started.wait()
+    attempts[2].finish(with: 1)
+    _ = await settled(operation)
+    let tries = sink.events.filter { $0.name == "try" && $0.subject != "retry" }
+    #expect(tries.map(\.kind) == [.failed, .started, .succeeded])
+    #expect(tries.map(\.attempt) == [nil, nil, nil])
+  }
+
   @Test("One that is cancelled before it starts has an end and no duration")
   func cancel_beforeStart_hasNoDuration() async {
     let sink = RecordingSink()
