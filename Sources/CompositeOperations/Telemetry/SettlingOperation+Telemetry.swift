@@ -13,7 +13,8 @@ extension SettlingOperation {
   /// then one of its end: ``TelemetryEvent/Kind/succeeded``, ``TelemetryEvent/Kind/failed`` or
   /// ``TelemetryEvent/Kind/cancelled``. Which operations are in it, what is reported of one that is
   /// under way already, and on which thread, is as with ``addTreeObserver(on:_:)``. The end of this
-  /// operation is the last event.
+  /// operation is the last event. An operation in it that still executes then, such as work whose
+  /// timeout settles at once, is reported as `abandoned` before, for its own end is not.
   ///
   /// Attempts are numbered if the operation that makes them was not under way already.
   ///
@@ -46,6 +47,9 @@ private final class OperationReporter: Sendable {
     /// How many compositions wait for it, each of which tells of its end.
     var openEnds = 0
     var hasEnded = false
+
+    /// How long it has executed by now.
+    var executionTime: Duration? { start.map { .nanoseconds(continuousNanoseconds() - $0) } }
   }
 
   private struct State {
@@ -130,19 +134,31 @@ private final class OperationReporter: Sendable {
     }
     withExtendedLifetime(removed) {}
     guard !entry.hasEnded else { return }
+    reportAbandoned(removed.entries.values)
     var event =
       switch outcome {
       case .success: makeEvent(.succeeded, of: operation, entry)
       case .failure: makeEvent(.failed, of: operation, entry)
       case .cancelled: makeEvent(.cancelled, of: operation, entry)
       }
-    event.duration = entry.start.map { .nanoseconds(continuousNanoseconds() - $0) }
+    event.duration = entry.executionTime
     event.error = outcome.error
     switch outcome {
     case .failure: event.level = isRoot ? .error : .warning
     case .success, .cancelled: event.level = isRoot ? .info : .debug
     }
     sink.receive(event)
+  }
+
+  /// Reports the operations that still execute: their own ends are not reported.
+  private func reportAbandoned(_ entries: some Sequence<Entry>) {
+    let open = entries.filter { $0.start != nil && !$0.hasEnded }.sorted { $0.id < $1.id }
+    for entry in open {
+      guard let operation = entry.operation else { continue }
+      var event = makeEvent(TelemetryEvent.Kind(rawValue: "abandoned"), of: operation, entry)
+      event.duration = entry.executionTime
+      sink.receive(event)
+    }
   }
 
   private func makeEvent(_ kind: TelemetryEvent.Kind, of operation: Operation, _ entry: Entry) -> TelemetryEvent {

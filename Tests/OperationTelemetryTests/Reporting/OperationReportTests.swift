@@ -1,5 +1,6 @@
 import CompositeOperations
 import Foundation
+import OperationTelemetry
 import TestSupport
 import Testing
 
@@ -103,6 +104,30 @@ struct OperationReportTests {
     _ = await settled(held)
     #expect(sink.lines.count == count)
     #expect(sink.events.last?.kind == .failed)
+  }
+
+  @Test("What still executes when the operation ends is abandoned before, and no longer counts as executing")
+  func timeout_settlesBeforeItsWork_theWorkIsAbandoned() async throws {
+    let (sink, counts) = (RecordingSink(), PrometheusSink())
+    let clock = ManualClock()
+    let held = HeldOperation<Int>("work")
+    let operation = held.timeout(.seconds(1), .settlesAtOnce, clock: clock)
+    operation.name = "limit"
+    operation.report(to: sink)
+    operation.report(to: counts)
+    operation.start()
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    _ = await settled(operation)
+    #expect(
+      sink.lines.events == [
+        "debug started limit", "debug started work", "debug abandoned work (timed)",
+        "error failed limit (timed): OperationTimeout",
+      ])
+    let text = try PrometheusText(counts.text())
+    let executing = text.samples.filter { $0.name == "composite_operations_executing" }
+    #expect(executing.count == 2 && executing.allSatisfy { $0.value == 0 })
+    held.finish(with: 1)
   }
 
   @Test("Two sinks get the same; one that was removed gets no more, and is released")
