@@ -89,7 +89,8 @@ extension TelemetryEvent {
     /// it is retried or deleted.
     public static let dead = Kind(rawValue: "dead")
     /// A manager gave a task up without having executed it to its end: an interceptor discarded it,
-    /// or the manager was shut down or released.
+    /// its handle was released before its start, or the manager was released, or had been stopped
+    /// before the task was added.
     public static let dropped = Kind(rawValue: "dropped")
   }
 
