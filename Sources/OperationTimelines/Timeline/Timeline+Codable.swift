@@ -118,7 +118,7 @@ extension TimelineReadError: LocalizedError, CustomStringConvertible {
   /// The sentence: which file, why, and what to do.
   public var description: String {
     let place = HarmlessText.line(url.isFileURL ? url.path : url.absoluteString)
-    return "The timeline could not be read from “\(place)”: \(reason) Give a file that holds what json() gave."
+    return "The timeline could not be read from “\(place)”: \(reason) Give a file that holds the text of json()."
   }
 
   private var reason: String {

@@ -69,7 +69,7 @@ struct TimelineFileTests {
       #expect("\(error)".hasPrefix("The timeline could not be read from “\(file.path)”: "))
       #expect(
         (reason.isEmpty || "\(error)".contains(reason))
-          && "\(error)".hasSuffix(" Give a file that holds what json() gave."))
+          && "\(error)".hasSuffix(" Give a file that holds the text of json()."))
       #expect("\(error)".utf8.count < 2000)
     }
   }
