@@ -61,7 +61,8 @@ struct LineQueue {
     return line
   }
 
-  /// The rest of what ``next()`` gave could not be written, and comes first when the caller looks again.
+  /// The rest of what ``next()`` gave could not be written, and comes first when the caller looks
+  /// again.
   mutating func putBack(_ rest: [UInt8]) {
     if first == 0 {
       lines.insert(rest, at: 0)

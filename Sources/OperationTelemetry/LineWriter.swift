@@ -58,7 +58,8 @@ final class LineWriter: Sendable {
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { self.writeWaiting() }
   }
 
-  /// Returns what there was no room for; nil if nothing is left to do, as all was written or nothing reads any more.
+  /// Returns what there was no room for; nil if nothing is left to do, as all was written or
+  /// nothing reads any more.
   private func writeWhatHasRoom(_ line: [UInt8]) -> [UInt8]? {
     var rest = line[...]
     while !rest.isEmpty {

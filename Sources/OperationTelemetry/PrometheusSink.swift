@@ -1,7 +1,7 @@
 public import CompositeOperations
 
-/// Counts events, and gives the numbers as text that Prometheus reads: serve ``text()`` from an endpoint
-/// of your own, with the type `text/plain; version=0.0.4`.
+/// Counts events, and gives the numbers as text that Prometheus reads: serve ``text()`` from an
+/// endpoint of your own, with the type `text/plain; version=0.0.4`.
 ///
 /// | metric | what it is |
 /// |---|---|

@@ -20,7 +20,8 @@ struct PrometheusState {
   }
 
   struct Histogram {
-    /// How many durations are in each bucket, and in none before it; the last is for those above all bounds.
+    /// How many durations are in each bucket, and in none before it; the last is for those above
+    /// all bounds.
     var counts: [Int]
     /// In seconds.
     var sum = 0.0
@@ -31,7 +32,8 @@ struct PrometheusState {
       .milliseconds($0)
     }
 
-  /// More libraries, and kinds in each, than the package has: a program may report what it does itself.
+  /// More libraries, and kinds in each, than the package has: a program may report what it does
+  /// itself.
   private static let (maxLibraryCount, maxKindCount) = (32, 100)
   /// What those are called that are counted together.
   private static let other = "other"
@@ -87,7 +89,8 @@ struct PrometheusState {
 
   /// All numbers at this moment.
   ///
-  /// Nothing in it shares storage with what goes on being changed: ThreadSanitizer takes that for a race.
+  /// Nothing in it shares storage with what goes on being changed: ThreadSanitizer takes that for a
+  /// race.
   var snapshot: PrometheusSnapshot {
     PrometheusSnapshot(
       buckets: buckets.map { $0 }, events: events.map { ($0.key, $0.value) },

@@ -1,25 +1,26 @@
 public import CompositeOperations
 
-/// Writes events on standard error, one line each: as text, or as JSON for programs that collect logs.
+/// Writes events on standard error, one line each: as text, or as JSON for programs that collect
+/// logs.
 ///
 /// ```swift
 /// queue.report(to: StandardErrorSink(level: .warning, json: true))
 /// ```
 ///
-/// A line of text begins with the time, and goes on as the description of ``TelemetryEvent`` does. A
-/// line of JSON is an object with the members `time`, `level`, `library`, `event` and `subject`, and,
-/// where they are known, `source`, `name`, `id`, `parent`, `attempt`, `duration` in seconds and
-/// `error`. Nothing in a line moves a cursor or ends it early, whatever names and errors hold.
+/// A line of text begins with the time, and goes on as the description of ``TelemetryEvent`` does.
+/// A line of JSON is an object with the members `time`, `level`, `library`, `event` and `subject`,
+/// and, where they are known, `source`, `name`, `id`, `parent`, `attempt`, `duration` in seconds
+/// and `error`. Nothing in a line moves a cursor or ends it early, whatever names and errors hold.
 ///
-/// **When the other end is slow.** An event is written when `receive(_:)` returns, while the other end
-/// takes what is written. If it does not, as a pipe that is full, no thread waits for it: up to a
-/// mebibyte of lines is kept, and written as soon as there is room, which is looked for twenty times a
-/// second. What comes beyond that is dropped; where it would stand, a line says how many events were.
-/// If another thread is just writing, that one writes this line, too.
+/// **When the other end is slow.** An event is written when `receive(_:)` returns, while the other
+/// end takes what is written. If it does not, as a pipe that is full, no thread waits for it: up to
+/// a mebibyte of lines is kept, and written as soon as there is room, which is looked for twenty
+/// times a second. What comes beyond that is dropped; where it would stand, a line says how many
+/// events were. If another thread is just writing, that one writes this line, too.
 ///
-/// Lines are whole, and in the order in which they came. Only what is longer than the system writes in
-/// one piece, 4,096 bytes on Linux and 512 on Apple platforms, may have in it what other code writes on
-/// standard error at the same time.
+/// Lines are whole, and in the order in which they came. Only what is longer than the system writes
+/// in one piece, 4,096 bytes on Linux and 512 on Apple platforms, may have in it what other code
+/// writes on standard error at the same time.
 public struct StandardErrorSink: TelemetrySink {
   private let level: TelemetryEvent.Level
   private let isJSON: Bool

@@ -2,18 +2,20 @@
 public import CompositeOperations
 import os
 
-/// Writes events into Apple's unified log, and executions as signposted intervals, which Instruments draws.
+/// Writes events into Apple's unified log, and executions as signposted intervals, which
+/// Instruments draws.
 ///
 /// ```swift
 /// manager.report(to: UnifiedLogSink(subsystem: "org.example.app"))
 /// ```
 ///
-/// The category is the library, such as `ManagedOperations`. What happened to what, ids, attempts and
-/// durations can be read by everyone; names and errors, which may be about a person, are private, as the log shows them
-/// only where it is told to. Levels are those of the log: `debug`, `info`, `default` for warnings, `error`.
+/// The category is the library, such as `ManagedOperations`. What happened to what, ids, attempts
+/// and durations can be read by everyone; names and errors, which may be about a person, are
+/// private, as the log shows them only where it is told to. Levels are those of the log: `debug`,
+/// `info`, `default` for warnings, `error`.
 ///
-/// An interval begins with each event ``TelemetryEvent/Kind/started``, and ends with the event that has a
-/// duration, in the instrument `os_signpost`. Nothing is made while no instrument records.
+/// An interval begins with each event ``TelemetryEvent/Kind/started``, and ends with the event that
+/// has a duration, in the instrument `os_signpost`. Nothing is made while no instrument records.
 public final class UnifiedLogSink: TelemetrySink {
   private struct Category {
     let logger: Logger

@@ -14,7 +14,8 @@ package struct OpenExecutions<Key: Hashable & Sendable>: Sendable {
     return starts.withLock { $0.updateValue(now, forKey: key) }.map { .nanoseconds(now - $0) }
   }
 
-  /// It has ended. Returns how long it has executed; nil if its start was not reported, or its end was.
+  /// It has ended. Returns how long it has executed; nil if its start was not reported, or its end
+  /// was.
   package func end(_ key: Key) -> Duration? {
     let now = continuousNanoseconds()
     return starts.withLock { $0.removeValue(forKey: key) }.map { .nanoseconds(now - $0) }

@@ -9,8 +9,8 @@ extension SettlingOperation {
   /// try await backup.run()
   /// ```
   ///
-  /// Of each operation a ``TelemetryEvent/Kind/started`` event is reported, unless it never runs, and
-  /// then one of its end: ``TelemetryEvent/Kind/succeeded``, ``TelemetryEvent/Kind/failed`` or
+  /// Of each operation a ``TelemetryEvent/Kind/started`` event is reported, unless it never runs,
+  /// and then one of its end: ``TelemetryEvent/Kind/succeeded``, ``TelemetryEvent/Kind/failed`` or
   /// ``TelemetryEvent/Kind/cancelled``. Which operations are in it, what is reported of one that is
   /// under way already, and on which thread, is as with ``addTreeObserver(on:_:)``. The end of this
   /// operation is the last event. An operation in it that still executes then, such as work whose

@@ -7,9 +7,9 @@ import Synchronization
 /// All libraries tell what they do by this one type. ``kind`` says what happened, ``subject``,
 /// ``name`` and ``id`` say to what. The rest is nil where it means nothing or is not known.
 ///
-/// An event that has a ``duration`` ends what the last ``Kind/started`` event of the same ``library``,
-/// ``source`` and ``id`` began. Each start has at most one such end, and an end whose start was not
-/// reported has no duration. So the starts without such an end are what executes.
+/// An event that has a ``duration`` ends what the last ``Kind/started`` event of the same
+/// ``library``, ``source`` and ``id`` began. Each start has at most one such end, and an end whose
+/// start was not reported has no duration. So the starts without such an end are what executes.
 public struct TelemetryEvent: Sendable {
   /// When it happened.
   public var time: Date
@@ -62,8 +62,9 @@ public struct TelemetryEvent: Sendable {
 extension TelemetryEvent {
   /// What can happen.
   ///
-  /// These are the kinds that several libraries report, or that call for action. A library has more,
-  /// which are called as in its own events, such as `snoozed` of a job: compare their ``rawValue``.
+  /// These are the kinds that several libraries report, or that call for action. A library has
+  /// more, which are called as in its own events, such as `snoozed` of a job: compare their
+  /// ``rawValue``.
   public struct Kind: RawRepresentable, Sendable, Hashable {
     /// The kind in a word, such as `started`.
     public let rawValue: String
@@ -85,8 +86,8 @@ extension TelemetryEvent {
     public static let cancelled = Kind(rawValue: "cancelled")
     /// It will execute again: ``TelemetryEvent/error`` says why, if an attempt failed.
     public static let retrying = Kind(rawValue: "retrying")
-    /// A job has used up its attempts, or cannot run, as ``TelemetryEvent/error`` says. It stays until
-    /// it is retried or deleted.
+    /// A job has used up its attempts, or cannot run, as ``TelemetryEvent/error`` says. It stays
+    /// until it is retried or deleted.
     public static let dead = Kind(rawValue: "dead")
     /// A manager gave a task up without having executed it to its end: an interceptor discarded it,
     /// its handle was released before its start, or the manager was released, or had been stopped

@@ -190,10 +190,10 @@ extension DurableQueue {
     /// How many leases in a row may run out while a job is claimed before the job is dead; nil for
     /// no limit. Twenty by default. An attempt that ends resets the count.
     ///
-    /// A lease counts only if no other process can tell whether its process has ended. On iOS, tvOS,
-    /// watchOS and visionOS, processes that have ended count, too. The extensions of an app that was
-    /// suspended without ``DurableQueue/suspend()`` see the app in this way, and containers see each
-    /// other so.
+    /// A lease counts only if no other process can tell whether its process has ended. On iOS,
+    /// tvOS, watchOS and visionOS, processes that have ended count, too. The extensions of an app
+    /// that was suspended without ``DurableQueue/suspend()`` see the app in this way, and
+    /// containers see each other so.
     public var maxLapses: Int? = 20
     /// How long to wait before further attempts of jobs whose options have no backoff: 1 s, 2 s, 4
     /// s and so on.

@@ -9,18 +9,19 @@ extension DurableQueue {
   /// queue.report(to: StandardErrorSink(level: .warning, json: true))
   /// ```
   ///
-  /// Of each job are reported: `added`, if this process enqueued it; each attempt that executes here,
-  /// from `started` to its end, with its duration: `succeeded`, `retrying` after a failure, `dead`,
-  /// `cancelled`, or `held`, `snoozed`, `returned` or `leaseLost`; and what else ``JobEvent`` tells, by the
-  /// kinds of ``JobEvent/Kind``. Progress is not reported. The number of the job is the event's `id`,
-  /// its kind is the event's `subject`; what the database does has the subject `database`.
+  /// Of each job are reported: `added`, if this process enqueued it; each attempt that executes
+  /// here, from `started` to its end, with its duration: `succeeded`, `retrying` after a failure,
+  /// `dead`, `cancelled`, or `held`, `snoozed`, `returned` or `leaseLost`; and what else
+  /// ``JobEvent`` tells, by the kinds of ``JobEvent/Kind``. Progress is not reported. The number of
+  /// the job is the event's `id`, its kind is the event's `subject`; what the database does has the
+  /// subject `database`.
   ///
   /// A job that is `dead` is at the level `error`. ``Configuration/logHandler`` is told of it, too,
   /// which writes a line on standard error unless it is set to nil.
   ///
-  /// The events of one job come one after the other, in order, on the threads that made them happen,
-  /// which wait for the sink: so it must not block. Several threads may call it at the same time, of
-  /// different jobs. A queue without a sink pays nothing.
+  /// The events of one job come one after the other, in order, on the threads that made them
+  /// happen, which wait for the sink: so it must not block. Several threads may call it at the same
+  /// time, of different jobs. A queue without a sink pays nothing.
   ///
   /// - Parameter sink: the sink. Released with the queue, and when it was removed.
   /// - Returns: a token to remove the sink with, which need not be kept.

@@ -88,8 +88,8 @@ protocol HandleOwner: AnyObject, Sendable {
   /// Where the task of a handle is on its way.
   func taskState(of id: Int) -> ManagedTaskState
 
-  /// A group was started: between two of its tasks, and until its completion has run, the manager is
-  /// not idle.
+  /// A group was started: between two of its tasks, and until its completion has run, the manager
+  /// is not idle.
   ///
   /// - Parameter waiting: the tasks that it starts one after the other.
   func groupStarted(_ waiting: [Int])

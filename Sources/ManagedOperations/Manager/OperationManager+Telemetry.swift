@@ -7,17 +7,17 @@ extension OperationManager {
   /// manager.report(to: StandardErrorSink(level: .warning))
   /// ```
   ///
-  /// Of each task are reported: that it was added; each attempt, from `started` to `attemptEnded`, with
-  /// its duration; that it is held, reacted to or retried; and last how it ended. The end is `dropped`
-  /// if an interceptor discarded the task, if its handle was released before its start, if the
-  /// manager was released before the task had ended, or if it had been stopped before the task was
-  /// added. A task that ``stop(grace:)`` cancels is `cancelled`. All other kinds are those of
-  /// ``ManagedEvent/Kind``. The id of the task is the event's `id`, and its type is the event's
+  /// Of each task are reported: that it was added; each attempt, from `started` to `attemptEnded`,
+  /// with its duration; that it is held, reacted to or retried; and last how it ended. The end is
+  /// `dropped` if an interceptor discarded the task, if its handle was released before its start,
+  /// if the manager was released before the task had ended, or if it had been stopped before the
+  /// task was added. A task that ``stop(grace:)`` cancels is `cancelled`. All other kinds are those
+  /// of ``ManagedEvent/Kind``. The id of the task is the event's `id`, and its type is the event's
   /// `subject`.
   ///
   /// The sink is called with one event at a time, in the order in which things happened, under no
-  /// lock: on the thread that made it happen or, if another thread is just telling something, on that
-  /// one. A manager without a sink pays nothing.
+  /// lock: on the thread that made it happen or, if another thread is just telling something, on
+  /// that one. A manager without a sink pays nothing.
   ///
   /// - Parameter sink: the sink. Released with the manager, and when it was removed.
   /// - Returns: a token to remove the sink with, which need not be kept.

@@ -17,8 +17,8 @@ extension ManagerState {
 }
 
 extension ManagerCore {
-  /// The manager does not take a task any longer. Says so once, in a line on standard error, if no one
-  /// reads its events.
+  /// The manager no longer takes a task. Says so once, in a line on standard error, unless a stream
+  /// of events or a sink watches it.
   func warnOfRefusal(of job: any AnyManagedJob) {
     let isToWarn = withLock { storage in
       guard !storage.state.isObserved, !storage.hasWarned else { return false }
@@ -28,8 +28,8 @@ extension ManagerCore {
     if isToWarn { warn("does not take the task \(job.taskDescription), for it has been stopped. Make a new one.") }
   }
 
-  /// The manager was released, and gave up tasks that had been started. Says so in a line on standard
-  /// error, if no one reads its events.
+  /// The manager was released, and gave up tasks that had been started. Says so in a line on
+  /// standard error, unless a stream of events or a sink watches it.
   func warnOfRelease(droppedCount: Int) {
     guard droppedCount > 0, withLock({ !$0.state.isObserved }) else { return }
     let tasks = droppedCount == 1 ? "a task that has" : "\(droppedCount) tasks that have"

@@ -52,8 +52,8 @@ public struct ManagedEvent: Sendable, CountedEvent {
     let value: Value
   }
 
-  /// What the library itself switches on, without a `default`. Interceptors and reactors are indices
-  /// in their manager.
+  /// What the library itself switches on, without a `default`. Interceptors and reactors are
+  /// indices in their manager.
   enum Content {
     case added, started, queued, attemptStarted, dropped
     case held(interceptor: Int), released(interceptor: Int)
@@ -69,8 +69,9 @@ public struct ManagedEvent: Sendable, CountedEvent {
   public let taskDescription: String
   /// The number of the attempt, for events of attempts; otherwise how many there were so far.
   public let attempt: Int
-  /// The interceptor, of ``Kind/held`` and ``Kind/released``, or the reactor, of ``Kind/reacting`` and
-  /// ``Kind/joinedReaction``, as it was written (`.rateLimit`) or as its type; nil for other kinds.
+  /// The interceptor, of ``Kind/held`` and ``Kind/released``, or the reactor, of ``Kind/reacting``
+  /// and ``Kind/joinedReaction``, as it was written (`.rateLimit`) or as its type; nil for other
+  /// kinds.
   public let participant: String?
   /// How many events the stream has dropped before this one, because the reader was too slow.
   public package(set) var droppedCount = 0

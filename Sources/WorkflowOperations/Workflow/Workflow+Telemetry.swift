@@ -4,17 +4,17 @@ extension Workflow {
   /// Reports to a sink what happens from now on, in this run and all later ones.
   ///
   /// Each run is reported as one thing, with the name of the workflow, from `started` to its end:
-  /// `succeeded`, `failed` with a ``WorkflowError``, `cancelled`, or `workflowPaused` if tasks are left
-  /// that were not started. In between come its tasks, each from the `started` of an attempt to
-  /// `succeeded`, `failed` or `cancelled`, with the number of the workflow as the event's `parentID`.
-  /// `retrying` says that a task, or the whole, will run again; all other kinds are those of
-  /// ``WorkflowEvent/Kind``.
+  /// `succeeded`, `failed` with a ``WorkflowError``, `cancelled`, or `workflowPaused` if tasks are
+  /// left that were not started. In between come its tasks, each from the `started` of an attempt
+  /// to `succeeded`, `failed` or `cancelled`, with the number of the workflow as the event's
+  /// `parentID`. `retrying` says that a task, or the whole, will run again; all other kinds are
+  /// those of ``WorkflowEvent/Kind``.
   ///
   /// A failed task is a `warning`: the workflow decides what it means. A failed run is an `error`.
   ///
   /// The sink is called with one event at a time, in the order in which things happened, under no
-  /// lock: on the thread that made it happen or, if another thread is just telling something, on that
-  /// one. A workflow without a sink pays nothing.
+  /// lock: on the thread that made it happen or, if another thread is just telling something, on
+  /// that one. A workflow without a sink pays nothing.
   ///
   /// - Parameter sink: the sink. Released with the workflow, and when it was removed.
   /// - Returns: a token to remove the sink with, which need not be kept.

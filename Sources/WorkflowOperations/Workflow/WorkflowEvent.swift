@@ -25,12 +25,12 @@ public struct WorkflowEvent: Sendable, CountedEvent {
   /// The number of the attempt; 0 for what happens to the workflow.
   public var attempt: Int { content.attempt }
 
-  /// How the task ended, of ``Kind/finished``, ``Kind/failed`` and ``Kind/cancelled``; how the attempt
-  /// ended, of ``Kind/discarded``; how the run ended, of ``Kind/workflowFinished``,
+  /// How the task ended, of ``Kind/finished``, ``Kind/failed`` and ``Kind/cancelled``; how the
+  /// attempt ended, of ``Kind/discarded``; how the run ended, of ``Kind/workflowFinished``,
   /// ``Kind/workflowFailed`` and ``Kind/workflowCancelled``; nil for other kinds.
   ///
-  /// It is what it was when the event happened, also if the task runs again meanwhile. The value of a
-  /// run is `Void`, and its error a ``WorkflowError``.
+  /// It is what it was when the event happened, also if the task runs again meanwhile. The value of
+  /// a run is `Void`, and its error a ``WorkflowError``.
   public var outcome: Outcome<any Sendable>? {
     switch content.ending {
     case nil: nil
