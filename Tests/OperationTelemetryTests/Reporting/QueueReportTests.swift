@@ -66,7 +66,7 @@ struct QueueReportTests {
     let sink = RecordingSink()
     let queue = try makeQueue()
     queue.report(to: sink)
-    try await queue.register(Send.self) { _, _ in try await Task.sleep(for: .seconds(3600), clock: ManualClock()) }
+    try await queue.register(Send.self) { _, _ in try await Gate().waitUnlessCancelled() }
     queue.start()
     let id = try await queue.enqueue(Send(text: "Hello"))
     await sink.lines.wait(forCount: 2)
