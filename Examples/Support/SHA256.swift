@@ -46,7 +46,8 @@ package struct SHA256 {
     return String(state.flatMap { word in (0..<8).map { digits[Int(word >> UInt32(28 - 4 * $0)) & 15] } })
   }
 
-  /// Works in one block of 64 bytes. Through pointers, for builds without optimization copy megabytes, too.
+  /// Works in one block of 64 bytes. Through pointers, for builds without optimization copy
+  /// megabytes, too.
   private mutating func digest(_ bytes: [UInt8], from start: Int) {
     state.withUnsafeMutableBufferPointer { state in
       schedule.withUnsafeMutableBufferPointer { w in

@@ -9,7 +9,8 @@ package final class Shared<Value>: @unchecked Sendable {  // `value` is only tou
     self.value = value
   }
 
-  /// Runs `body` with exclusive access to the value. Nothing in there may come back to the same box.
+  /// Runs `body` with exclusive access to the value. Nothing in there may come back to the same
+  /// box.
   package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     lock.lock()
     defer { lock.unlock() }

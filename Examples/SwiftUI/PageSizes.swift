@@ -2,7 +2,8 @@ import CompositeOperations
 import Foundation
 import SwiftUI
 
-// As in a new project of Xcode 26: everything belongs to the main actor unless it says `nonisolated`.
+// As in a new project of Xcode 26: everything belongs to the main actor unless it says
+// `nonisolated`.
 
 /// Measures the pages at some addresses. What the view shows is here.
 @Observable
@@ -39,7 +40,8 @@ final class PageSizes {
     let events = all.events()
 
     async let end = try? all.run()
-    // Read on the main actor, so what the view shows can be set directly. The stream ends when all have ended.
+    // Read on the main actor, so what the view shows can be set directly. The stream ends when all
+    // have ended.
     for await event in events {
       if let fraction = event.fractionCompleted { self.fraction = fraction }
     }

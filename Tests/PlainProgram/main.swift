@@ -1,5 +1,5 @@
-// A plain program: no async code, a main thread that it blocks or hands to a run loop. Tests run it as a process of its
-// own, once for each way of ending; what it prints is what they look at.
+// A plain program: no async code, a main thread that it blocks or hands to a run loop. Tests run it
+// as a process of its own, once for each way of ending; what it prints is what they look at.
 
 import CompositeOperations
 import Dispatch
@@ -30,7 +30,8 @@ func compositeOnMainQueue() -> CompositeOperation {
   return composite
 }
 
-/// Runs an operation, observed on the main actor, and ends the program when its completion there has run.
+/// Runs an operation, observed on the main actor, and ends the program when its completion there
+/// has run.
 @MainActor
 func runWithMainActorCompletion() {
   var events: [String] = []

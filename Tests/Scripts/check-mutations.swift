@@ -5,8 +5,8 @@ import Foundation
 //   check-mutations list FILE…          prints NUMBER, LIMIT, NAME, TESTS and RULE of each, with tabs between
 //   check-mutations apply FOLDER FILE…  changes the sources in FOLDER, and adds the file that says which mutation is on
 //
-// The format is described in Tests/Scripts/check-mutations. Ends with 2 if a file is not in it, and with 1 if lines of a mutation
-// are not found in the sources.
+// The format is described in Tests/Scripts/check-mutations. Ends with 2 if a file is not in it, and
+// with 1 if lines of a mutation are not found in the sources.
 
 struct Hunk {
   /// Where it stands.

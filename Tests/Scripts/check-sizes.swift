@@ -1,5 +1,5 @@
-// Compares what the documentation tells readers of the source with the sources: sizes, names, flows. Tests/Scripts/check-sizes
-// says how to use it.
+// Compares what the documentation tells readers of the source with the sources: sizes, names,
+// flows. Tests/Scripts/check-sizes says how to use it.
 // USAGE: check-sizes [--write] [--symbols FILE]
 
 import Foundation
@@ -131,7 +131,8 @@ struct Sizes {
     return counts.isEmpty ? 0 : counts[counts.count / 2]
   }
 
-  /// Of several as long as each other the first by name, so that the table does not depend on the file system.
+  /// Of several as long as each other the first by name, so that the table does not depend on the
+  /// file system.
   var longest: (path: String, lineCount: Int) {
     files.max { ($0.lineCount, $1.path) < ($1.lineCount, $0.path) } ?? ("", 0)
   }
@@ -203,7 +204,8 @@ func number(in cell: String) -> Int? {
   cell.firstMatch(of: /^[0-9,]+/).flatMap { Int($0.0.filter { $0 != "," }) }
 }
 
-/// The paths of the repository that a text links to, relative to its root. Articles are in a folder of it.
+/// The paths of the repository that a text links to, relative to its root. Articles are in a folder
+/// of it.
 func linkedPaths(in text: String) -> [String] {
   text.matches(of: /\]\(\.\.\/([^)#]+)(#[^)]*)?\)/).map { String($0.1) }
 }
@@ -211,7 +213,8 @@ func linkedPaths(in text: String) -> [String] {
 /// The names between backticks.
 func names(in cell: String) -> [String] { cell.matches(of: /`([A-Za-z]+)`/).map { String($0.1) } }
 
-/// The table whose titles begin like this: the titles, the place of the first row, and the cells of all rows.
+/// The table whose titles begin like this: the titles, the place of the first row, and the cells of
+/// all rows.
 func rows(
   of titles: String, in article: [Substring], at path: String
 ) -> (titles: [String], first: Int, rows: [[String]]) {
@@ -235,8 +238,8 @@ func countedTargets() -> [String: Sizes] {
   return counted
 }
 
-/// Compares the table with the counts, or writes them into it: the public symbols if these are given, or else all other
-/// columns. Returns what differs.
+/// Compares the table with the counts, or writes them into it: the public symbols if these are
+/// given, or else all other columns. Returns what differs.
 func checkTable(_ counted: [String: Sizes], symbols: [String: Int]?, writes: Bool) -> [String] {
   var article = lines(of: read(table))
   let (titles, first, rows) = rows(of: "| library | what it is |", in: article, at: table)
@@ -301,7 +304,8 @@ func checkTable(_ counted: [String: Sizes], symbols: [String: Int]?, writes: Boo
 
 // MARK: - Words
 
-/// Looks for each name of code in the table with the same row for each library. Returns those that no library declares.
+/// Looks for each name of code in the table with the same row for each library. Returns those that
+/// no library declares.
 func checkNames(_ counted: [String: Sizes]) -> [String] {
   let declared = counted.values.reduce(into: Set<String>()) { $0.formUnion($1.declaredNames) }
   var differences: [String] = []
@@ -328,7 +332,8 @@ func checkGlossary() -> [String] {
 
 // MARK: - The flows
 
-/// A section of the architecture that draws how something happens: a function and its file in each line.
+/// A section of the architecture that draws how something happens: a function and its file in each
+/// line.
 struct Flow {
   let title: String
   var text = ""

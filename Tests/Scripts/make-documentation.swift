@@ -1,4 +1,5 @@
-// Turns the articles of the DocC catalogues into plain Markdown, and back. Tests/Scripts/make-documentation says how to use it.
+// Turns the articles of the DocC catalogues into plain Markdown, and back.
+// Tests/Scripts/make-documentation says how to use it.
 //
 // Each line of an article becomes one line. What differs:
 //
@@ -14,8 +15,9 @@
 
 import Foundation
 
-/// What is in Documentation without a source in a catalogue. Architecture.md, ForReadersOfTheSource.md and README.md, the index, are
-/// written by hand and are about all libraries; Benchmarks.md is written by the benchmarks.
+/// What is in Documentation without a source in a catalogue. Architecture.md,
+/// ForReadersOfTheSource.md and README.md, the index, are written by hand and are about all
+/// libraries; Benchmarks.md is written by the benchmarks.
 let withoutSource: Set = ["Architecture.md", "Benchmarks.md", "ForReadersOfTheSource.md", "README.md"]
 
 struct Failure: Error {
@@ -243,7 +245,8 @@ struct Generator {
     ["<!-- Made from \(article.path) by Tests/Scripts/make-documentation. Edit that file. -->", ""]
   }
 
-  /// The lines of the Markdown without its header, each with the number of the line that it was made from.
+  /// The lines of the Markdown without its header, each with the number of the line that it was
+  /// made from.
   func body(of article: Article) throws -> [(number: Int, text: String)] {
     let rewriter = LineRewriter(
       link: { destination, _ in try self.link(destination, from: article) },
@@ -296,8 +299,8 @@ struct Generator {
     if isWebAddress(destination) { return .link(destination) }
     let (path, fragment) = split(destination)
     guard let target = target(path, from: article) else {
-      // Of symbols only the text remains: Markdown has no page for them. DocC says if there is none. What comes from another
-      // library is checked by Tests/Scripts/check-documentation.
+      // Of symbols only the text remains: Markdown has no page for them. DocC says if there is
+      // none. What comes from another library is checked by Tests/Scripts/check-documentation.
       if path.hasPrefix("doc:") { return .text(followedBy: "") }
       guard libraries.contains(where: { "\(path)/".hasPrefix("/documentation/\($0.lowercased())/") }) else {
         throw Failure(
@@ -315,7 +318,8 @@ struct Generator {
     return .link("\(file)#\(heading.anchor)")
   }
 
-  /// The name that DocC shows for a link to a symbol: that of a member alone, that of a nested type with the outer ones.
+  /// The name that DocC shows for a link to a symbol: that of a member alone, that of a nested type
+  /// with the outer ones.
   private func symbol(_ path: String) -> String {
     var components = path.split(separator: "/").map(String.init)
     guard var last = components.popLast() else { return path }
@@ -386,7 +390,8 @@ struct Importer {
       }
     }
     var kept = before.indices.filter { !removed.contains($0) }[...]
-    // What the catalogue has and Markdown has not, such as directives, stays before the line that follows it.
+    // What the catalogue has and Markdown has not, such as directives, stays before the line that
+    // follows it.
     var next = 0
     let shown = Set(before.map(\.number))
     var fences = Fences()

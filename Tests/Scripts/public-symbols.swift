@@ -1,8 +1,10 @@
-// Lists the public symbols in the symbol graphs of a library, or those of them that have no documentation comment.
+// Lists the public symbols in the symbol graphs of a library, or those of them that have no
+// documentation comment.
 // USAGE: public-symbols list|names|undocumented FILE.symbols.json…
 //
-// `list` prints each symbol with its declaration in a line. `names` prints how many names there are for users to learn: overloads
-// count once, and codes, kinds and what conformances ask for do not. `undocumented` fails if there is one, or no symbol at all.
+// `list` prints each symbol with its declaration in a line. `names` prints how many names there are
+// for users to learn: overloads count once, and codes, kinds and what conformances ask for do not.
+// `undocumented` fails if there is one, or no symbol at all.
 
 import Foundation
 
@@ -29,8 +31,8 @@ struct SymbolGraph: Decodable {
 
     var path: String { pathComponents.joined(separator: ".") }
 
-    /// In one line, without what depends on whether the compiler prints it from sources or from a module: the types
-    /// around a type, and the names of parameters without a label.
+    /// In one line, without what depends on whether the compiler prints it from sources or from a
+    /// module: the types around a type, and the names of parameters without a label.
     var declaration: String {
       (declarationFragments ?? []).map(\.spelling).joined()
         .split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -39,8 +41,8 @@ struct SymbolGraph: Decodable {
         .replacing(#/\b_ \w+: /#, with: "")
     }
 
-    /// Whether it is a name of its own that users meet: no text of an error, no conformance that the language asks for,
-    /// and no member of a list of codes or kinds.
+    /// Whether it is a name of its own that users meet: no text of an error, no conformance that
+    /// the language asks for, and no member of a list of codes or kinds.
     var isName: Bool {
       let conformances: Set = [
         "description", "debugDescription", "errorDescription", "customMirror", "encode(to:)", "init(from:)",
@@ -70,8 +72,8 @@ struct SymbolGraph: Decodable {
 
   /// Those that stand in the sources.
   ///
-  /// A symbol without a place was made by the compiler. An override has the documentation of the method that it
-  /// overrides. The members of an extension are symbols of their own.
+  /// A symbol without a place was made by the compiler. An override has the documentation of the
+  /// method that it overrides. The members of an extension are symbols of their own.
   var written: [Symbol] {
     let overrides = Set(relationships.filter { $0.kind == "overrides" }.map(\.source))
     return symbols.filter {

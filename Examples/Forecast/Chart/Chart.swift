@@ -8,7 +8,8 @@ struct Chart: Equatable, Sendable {
 
   /// A line for the place, one for the hours of the first day, and one for each day.
   ///
-  /// - Throws: `inconsistentForecast` if the lists differ in length, or are empty; `impossibleForecast` if a value is impossible.
+  /// - Throws: `inconsistentForecast` if the lists differ in length, or are empty;
+  ///   `impossibleForecast` if a value is impossible.
   func text(for place: Place, _ forecast: ForecastAnswer) throws(ForecastFailure) -> String {
     let (daily, hourly) = (forecast.daily, forecast.hourly)
     let count = daily.time.count

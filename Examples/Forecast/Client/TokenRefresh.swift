@@ -7,7 +7,8 @@ import HTTPOperations
 import FoundationNetworking
 #endif
 
-/// Gets new tokens. Its request does not go through the manager, which starts nothing during a refresh.
+/// Gets new tokens. Its request does not go through the manager, which starts nothing during a
+/// refresh.
 struct TokenRefresh: Sendable {
   let server: URL
   let session: URLSession

@@ -8,8 +8,8 @@ import ManagedOperations
 import FoundationNetworking
 #endif
 
-/// A client for a weather server. Each request is an operation; the manager limits requests and makes them
-/// again.
+/// A client for a weather server. Each request is an operation; the manager limits requests and
+/// makes them again.
 final class WeatherClient: Sendable {
   let server: URL
 
@@ -31,7 +31,8 @@ final class WeatherClient: Sendable {
       name: "weather",
       interceptors: [.rateLimit(tokens: rate, per: .seconds(1))],
       reactors: [
-        // One refresh for all requests that were refused with the same token, while no other starts.
+        // One refresh for all requests that were refused with the same token, while no other
+        // starts.
         .reacting(
           to: WeatherRequest.self,
           configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true, maxRequeues: 20),
@@ -47,8 +48,8 @@ final class WeatherClient: Sendable {
     log?.follow(manager)
   }
 
-  /// Retries failures that may be temporary. The reactor keeps to `Retry-After`; a server that asks for more
-  /// than some seconds is not asked again.
+  /// Retries failures that may be temporary. The reactor keeps to `Retry-After`; a server that asks
+  /// for more than some seconds is not asked again.
   private static var retryPolicy: RetryPolicy {
     RetryPolicy(maxAttempts: 8, backoff: .exponential(from: .milliseconds(200))) { error, _ in
       switch error {

@@ -8,8 +8,8 @@ import ManagedOperations
 import FoundationNetworking
 #endif
 
-/// A request as a task of a manager. Each attempt takes the current token: the task may have been held
-/// for a while, and these tokens do not last.
+/// A request as a task of a manager. Each attempt takes the current token: the task may have been
+/// held for a while, and these tokens do not last.
 struct WeatherRequest: ManagedTask {
   typealias Value = HTTPResponse
 

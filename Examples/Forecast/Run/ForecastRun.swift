@@ -38,7 +38,8 @@ struct ForecastRun: Sendable {
       .then(DecodeJSON(ForecastAnswer.self))
   }
 
-  /// Makes the operation that gives a report for each city, in their order. A city that fails does not end the others.
+  /// Makes the operation that gives a report for each city, in their order. A city that fails does
+  /// not end the others.
   func makeOperation(for cities: [String]) -> SimpleOperation<[Report]> {
     let pipeline = pipeline
     let all = forEach(cities, maxConcurrent: 8) { city in

@@ -3,8 +3,8 @@ import Foundation
 
 /// What the bundled server answers: a value, which changes with each request.
 ///
-/// A token is good for a number of answers; then the client needs a new one. About a third of all addresses are
-/// too busy to answer the first time; which, depends on the seed alone.
+/// A token is good for a number of answers; then the client needs a new one. About a third of all
+/// addresses are too busy to answer the first time; which, depends on the seed alone.
 struct WeatherService: Sendable {
   private let maker: WeatherMaker
   private let tokenUses: Int
@@ -54,7 +54,8 @@ struct WeatherService: Sendable {
     return busyTargets.insert(target).inserted
   }
 
-  /// Cities whose name begins like this, whatever the case and the accents; one of exactly that name goes before others.
+  /// Cities whose name begins like this, whatever the case and the accents; one of exactly that
+  /// name goes before others.
   private func search(_ request: ServerRequest) -> ServerAnswer {
     guard let name = request.query("q")?.folded, !name.isEmpty else {
       return .problem(400, "Tell what to search for: /search?q=Oslo")

@@ -18,7 +18,8 @@ struct Place: Codable, Equatable, Sendable {
   var title: String { "\(name), \(country)" }
 }
 
-/// The answer to `GET /forecast?latitude=…&longitude=…&days=…`. Values of the same index belong together.
+/// The answer to `GET /forecast?latitude=…&longitude=…&days=…`. Values of the same index belong
+/// together.
 struct ForecastAnswer: Codable, Equatable, Sendable {
   struct Daily: Codable, Equatable, Sendable {
     var time: [String]

@@ -88,7 +88,8 @@ final class DigestWorkflow: Sendable {
 }
 
 extension DigestWorkflow: WorkflowDelegate {
-  /// Tasks that need this one run after the checkpoint is on the disk: it is short, and nothing else waits for it.
+  /// Tasks that need this one run after the checkpoint is on the disk: it is short, and nothing
+  /// else waits for it.
   func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) {
     guard event.kind == .finished, let task = event.task else { return }
     do {

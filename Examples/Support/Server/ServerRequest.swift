@@ -34,7 +34,8 @@ package struct ServerRequest: Equatable, Sendable {
       let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
       request.headers[line[..<colon].lowercased()] = value
     }
-    // A connection that is closed before the body was read loses the answer, also where the body says nothing.
+    // A connection that is closed before the body was read loses the answer, also where the body
+    // says nothing.
     let length = request.headers["content-length"].map { Int($0) ?? -1 } ?? 0
     guard (0...longestBody).contains(length) else { throw Malformed() }
     let body = bytes[(headEnd + end.count)...]

@@ -2,8 +2,8 @@ import DurableOperations
 import Foundation
 import Testing
 
-/// Each `switch` names all values and has a `default`. For an enum that would be a warning, so these
-/// tests build only as long as a further value breaks no program.
+/// Each `switch` names all values and has a `default`. For an enum that would be a warning, so
+/// these tests build only as long as a further value breaks no program.
 @Suite("Options that may grow", .timeLimit(.minutes(30))) struct GrowingOptionsTests {
   @Test func stringOptions_switchedOverWithADefault_haveTheirStoredNames() {
     func word(_ value: JobCatchUp) -> String {

@@ -3,20 +3,23 @@ import Testing
 
 @testable import LinkCheck
 
-/// Texts that a reader gets lost in that goes back, looks ahead, or copies for each of their parts: these tests are about
-/// their end, and about the work until then. Every text has a link or two behind everything else, to see that it was read.
+/// Texts that a reader gets lost in that goes back, looks ahead, or copies for each of their parts:
+/// these tests are about their end, and about the work until then. Every text has a link or two
+/// behind everything else, to see that it was read.
 @Suite(.timeLimit(.minutes(30))) struct LongTextTests {
   /// Texts of one kind, of any length.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
-    /// How many of its parts make a text that a reader would get lost in: in full, one whose end such a reader does not reach.
+    /// How many of its parts make a text that a reader would get lost in: in full, one whose end
+    /// such a reader does not reach.
     let count: Int
     /// How many parts make a text that takes some milliseconds to read in a debug build.
     let measuredCount: Int
     private let linksInEach: Int?
     let text: @Sendable (_ count: Int) -> String
 
-    /// - Parameter linksInEach: how many links each part has; nil when there is one link in all, behind the parts.
+    /// - Parameter linksInEach: how many links each part has; nil when there is one link in all,
+    ///   behind the parts.
     init(
       _ name: String, _ count: Int, measured: Int? = nil, linksInEach: Int? = nil,
       _ text: @escaping @Sendable (_ count: Int) -> String
@@ -107,10 +110,12 @@ import Testing
     expectLinearWork(test) { _ = html($0) }
   }
 
-  /// Four times as many parts may take eight times the work: linear work is four times as much, quadratic work sixteen times.
+  /// Four times as many parts may take eight times the work: linear work is four times as much,
+  /// quadratic work sixteen times.
   ///
-  /// That is twice the work for each byte. Where each part is longer than the one before, the text is sixteen times as long; a
-  /// reader that looks through all of it for each part takes four times the work for each byte there, too.
+  /// That is twice the work for each byte. Where each part is longer than the one before, the text
+  /// is sixteen times as long; a reader that looks through all of it for each part takes four times
+  /// the work for each byte there, too.
   private func expectLinearWork(_ test: Case, _ read: (String) -> Void) {
     let (short, long) = (test.text(test.measuredCount / 4), test.text(test.measuredCount))
     let growth = Growth.ofTimePerByte(from: short, to: long, below: 2, read)

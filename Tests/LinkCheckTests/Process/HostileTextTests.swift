@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Names of files, links and anchors come from anywhere. What a terminal would obey in them never gets there as it is.
+/// Names of files, links and anchors come from anywhere. What a terminal would obey in them never
+/// gets there as it is.
 @Suite(.timeLimit(.minutes(30))) struct HostileTextTests {
   /// Names a window, changes a colour, and turns the direction of text.
   private static let hostile = "\u{1B}]0;owned\u{7}\u{9B}31m\u{202E}x"
@@ -12,7 +13,8 @@ import Testing
   /// The same in a link, which hides it from whoever looks at the file only.
   private static let encoded = "%1B%5D0;owned%07%C2%9B31m%E2%80%AEx"
 
-  /// A folder with three broken links, each with a name in the reason that is nearly the one in the link.
+  /// A folder with three broken links, each with a name in the reason that is nearly the one in the
+  /// link.
   private static func folder() throws -> TemporaryFolder {
     try TemporaryFolder([
       "a\(hostile).md": "[link](<gone\(hostile).md>)\n[anchor](<b.md#an\(hostile)>)\n[encoded](gone\(encoded).md)\n",

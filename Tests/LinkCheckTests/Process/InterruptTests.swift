@@ -14,7 +14,8 @@ import Testing
         "b.md": "[gone](gone.md)",
       ])
       server.route("/good", .ok())
-      // One server after the other, so that the first one's links are done when the second one is asked.
+      // One server after the other, so that the first one's links are done when the second one is
+      // asked.
       let tool = try Tool((json ? ["--json"] : []) + ["--width", "1", "."], in: folder)
       await slow.requests.wait(forCount: 1)
       tool.interrupt()
@@ -39,7 +40,8 @@ import Testing
     try await withServer { server in
       server.route("/busy", .retryLater(after: "60"))
       let folder = try TemporaryFolder(["a.md": "[a](\(server.url("/busy")))"])
-      // On a busy machine this test may take more than one pause to come to the interrupt: there are always more.
+      // On a busy machine this test may take more than one pause to come to the interrupt: there
+      // are always more.
       let tool = try Tool(["--retries", "20", "a.md"], in: folder)
       await server.requests.wait(forCount: 1)
       tool.interrupt()

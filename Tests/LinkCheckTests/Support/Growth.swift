@@ -12,19 +12,24 @@ import Darwin
 
 /// How the work of reading a text grows with the length of the text.
 ///
-/// Readers have nothing to count, so this measures time, but in a way that a busy machine does not decide the result:
+/// Readers have nothing to count, so this measures time, but in a way that a busy machine does not
+/// decide the result:
 ///
-/// - It is the processor time of this thread, which does not pass while other threads and processes have the processor.
-/// - Two times are compared that are taken right after each other and are about equally long: that of a long text, and that of
-///   a short one, which is read as often as the long one is longer. What slows the processor down slows down both. Each lasts
-///   some milliseconds, whatever the build.
+/// - It is the processor time of this thread, which does not pass while other threads and processes
+///   have the processor.
+/// - Two times are compared that are taken right after each other and are about equally long: that
+///   of a long text, and that of a short one, which is read as often as the long one is longer.
+///   What slows the processor down slows down both. Each lasts some milliseconds, whatever the
+///   build.
 /// - Of five tries the least time counts. A disturbance only ever adds to a time.
-/// - A result that is too high is measured anew, twice at most. A reader whose work grows too fast has that result each time.
+/// - A result that is too high is measured anew, twice at most. A reader whose work grows too fast
+///   has that result each time.
 enum Growth {
-  /// How many times as long it takes to read a byte of `long` as to read a byte of `short`. Linear work gives about 1; quadratic
-  /// work gives as many times more as `long` is longer.
+  /// How many times as long it takes to read a byte of `long` as to read a byte of `short`. Linear
+  /// work gives about 1; quadratic work gives as many times more as `long` is longer.
   ///
-  /// - Parameter limit: what is low enough. The first result below it is returned, else the last one.
+  /// - Parameter limit: what is low enough. The first result below it is returned, else the last
+  ///   one.
   static func ofTimePerByte(
     from short: String, to long: String, below limit: Double, _ read: (String) -> Void
   ) -> Double {

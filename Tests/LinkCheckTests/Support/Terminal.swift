@@ -39,9 +39,11 @@ final class Terminal: Sendable {
     thread.start()
   }
 
-  /// Ends the terminal, and returns everything that was written to it, with the line ends of a file.
+  /// Ends the terminal, and returns everything that was written to it, with the line ends of a
+  /// file.
   ///
-  /// - Throws: `CancellationError` when the time of the test is up, as when a process still has the terminal.
+  /// - Throws: `CancellationError` when the time of the test is up, as when a process still has the
+  ///   terminal.
   func end() async throws -> String {
     try device.close()
     try await ended.waitUnlessCancelled()

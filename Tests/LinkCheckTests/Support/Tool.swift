@@ -36,7 +36,8 @@ final class Tool: Sendable {
     scratch = try TemporaryFolder(["output": "", "errors": ""])
     process = Process()
     process.executableURL = try BuiltExecutable.url(of: "LinkCheck")
-    // Nothing here shall depend on how fast this machine is: only tests of the time limit set one that can be met.
+    // Nothing here shall depend on how fast this machine is: only tests of the time limit set one
+    // that can be met.
     process.arguments = (arguments.contains("--timeout") ? [] : ["--timeout", "3600"]) + arguments
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
     // Servers on this machine are asked directly, whatever the environment says.
@@ -52,7 +53,8 @@ final class Tool: Sendable {
   }
 
   deinit {
-    // Its test has failed, or had no time left: nothing waits for the end any more, which might never come by itself.
+    // Its test has failed, or had no time left: nothing waits for the end any more, which might
+    // never come by itself.
     if !ended.isOpen, process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
 
@@ -68,7 +70,8 @@ final class Tool: Sendable {
 
   /// Waits for the end of the process.
   ///
-  /// - Throws: `CancellationError` when the time of the test is up. The process ends when the test lets go of its tool.
+  /// - Throws: `CancellationError` when the time of the test is up. The process ends when the test
+  ///   lets go of its tool.
   func result() async throws -> Result {
     try await ended.waitUnlessCancelled()
     return Result(

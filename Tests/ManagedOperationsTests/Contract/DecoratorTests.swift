@@ -9,8 +9,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Each interceptor and reactor of the library leaves the same trace by itself and inside a decorator: the
-/// manager knows nothing of it but the requirements of the public protocols.
+/// Each interceptor and reactor of the library leaves the same trace by itself and inside a
+/// decorator: the manager knows nothing of it but the requirements of the public protocols.
 @Suite("6 Interceptors and reactors inside others", .timeLimit(.minutes(30))) struct DecoratorTests {
   /// A manager with its clock, and what happens to its tasks.
   private struct Stage {
@@ -26,8 +26,8 @@ import FoundationNetworking
       isWrapped ? ForwardingReactor(base: reactor) : reactor
     }
 
-    /// Runs a scenario, and returns what happened to each task, in the order in which they were added, then the numbers in
-    /// the order in which they ran.
+    /// Runs a scenario, and returns what happened to each task, in the order in which they were
+    /// added, then the numbers in the order in which they ran.
     func trace(
       _ interceptors: [any Interceptor], _ reactors: [any Reactor] = [], _ scenario: (OperationManager) async -> Void
     ) async -> [String] {

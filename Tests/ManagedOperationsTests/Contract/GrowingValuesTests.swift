@@ -4,8 +4,8 @@ import Testing
 
 @testable import ManagedOperations
 
-/// A `switch` that names all values and has a `default` is one without a warning, so these would not build if they were
-/// enumerations, where a new value breaks every client's `switch`.
+/// A `switch` that names all values and has a `default` is one without a warning, so these would
+/// not build if they were enumerations, where a new value breaks every client's `switch`.
 @Suite("Codes and kinds that may grow", .timeLimit(.minutes(30))) struct GrowingValuesTests {
   @Test func managedTaskErrorCodes_areSwitchedOverWithADefault() {
     let all: [ManagedTaskError.Code] = [

@@ -4,8 +4,8 @@ import ManagedOperations
 import TestSupport
 import Testing
 
-/// Programming errors trap with a sentence that names the thing, the cause and the remedy; what correct programs can meet is an
-/// error with such a sentence.
+/// Programming errors trap with a sentence that names the thing, the cause and the remedy; what
+/// correct programs can meet is an error with such a sentence.
 @Suite("6 Bad input", .timeLimit(.minutes(30)))
 struct MisuseTests {
   #if os(macOS) || os(Linux)

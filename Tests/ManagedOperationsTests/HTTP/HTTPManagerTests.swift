@@ -13,7 +13,8 @@ import FoundationNetworking
 func request(_ url: String, _ method: String = "GET", token: String? = nil) -> URLRequest {
   var request = URLRequest(url: URL(string: url)!)
   request.httpMethod = method
-  // A busy machine may let a test wait for minutes. It is the test that ends a request, not the time.
+  // A busy machine may let a test wait for minutes. It is the test that ends a request, not the
+  // time.
   request.timeoutInterval = 3_600
   if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
   return request

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 @Suite("Header fields of interceptors", .timeLimit(.minutes(30))) struct HeaderInterceptorTests {
-  /// HTTP-8: a token that was read from a file, with its last line break. Foundation would leave the field out without a word.
+  /// HTTP-8: a token that was read from a file, with its last line break. Foundation would leave
+  /// the field out without a word.
   @Test(arguments: [("Authorization", "Bearer abc\n"), ("X A", "v"), ("X-Color", "a\r\nX-Injected: b")])
   func field_thatNoRequestMayHave_isAnError_andNothingIsSent(_ name: String, _ value: String) async throws {
     try await withServer { server in

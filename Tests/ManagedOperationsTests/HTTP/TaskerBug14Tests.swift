@@ -9,7 +9,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Tasker's `URLTaskManager` puts itself into the caller's configuration and makes the requests in `URLSession.shared`.
+/// Tasker's `URLTaskManager` puts itself into the caller's configuration and makes the requests in
+/// `URLSession.shared`.
 @Suite("Tasker: bug 14", .timeLimit(.minutes(30))) struct TaskerBug14Tests {
   @Test("14: the caller's configuration is not changed") func configuration_isNotChanged() async throws {
     try await withServer { server in

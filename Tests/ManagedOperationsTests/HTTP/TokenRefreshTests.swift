@@ -88,7 +88,8 @@ private struct SecretServer {
   }
 
   @Test func requestsThatWaitedWithTheOldToken_causeNoRefresh() async throws {
-    // A connection that is kept may be dropped under a client, which then asks again, and that is counted.
+    // A connection that is kept may be dropped under a client, which then asks again, and that is
+    // counted.
     try await withServer(keepsConnections: false) { server in
       let secret = SecretServer(on: server)
       // All are intercepted, with the old token, before the first one is refused.
@@ -99,7 +100,8 @@ private struct SecretServer {
       secret.http.operations.isSuspended = false
       for handle in handles { #expect(await settled(handle).value?.body == Data("secret".utf8)) }
       #expect(secret.tokens.refreshCount == 1)
-      // The first alone was refused: the others are not sent with the token that is known to be old.
+      // The first alone was refused: the others are not sent with the token that is known to be
+      // old.
       #expect(server.count("/secret") == 21)
     }
   }

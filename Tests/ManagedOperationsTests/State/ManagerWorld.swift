@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import ManagedOperations
 
-/// What a manager's shell does with the effects of its state, without threads: what is asked for waits, and is done in a random
-/// order, as threads would.
+/// What a manager's shell does with the effects of its state, without threads: what is asked for
+/// waits, and is done in a random order, as threads would.
 struct ManagerWorld {
   enum Pending {
     case action(ManagerEffects<Int>.Action)

@@ -31,8 +31,8 @@ struct ManagerRaceTests {
     await manager.waitUntilIdle()
     #expect(spies.allSatisfy { $0.count == 1 })
     #expect(manager.heldTaskCount == 0)
-    // Another thread may be about to give up a task that it settled before its start, or a reaction that it
-    // ended. What is forgotten stays for ever.
+    // Another thread may be about to give up a task that it settled before its start, or a reaction
+    // that it ended. What is forgotten stays for ever.
     await until(manager.core.withLock { $0.state.jobs.isEmpty && $0.reactionTasks.isEmpty })
   }
 

@@ -24,7 +24,8 @@ struct RecordingSink: TelemetrySink {
 }
 
 extension TelemetryEvent {
-  /// Each start has at most one end with a duration, before the next start of the same thing, and nothing else has one.
+  /// Each start has at most one end with a duration, before the next start of the same thing, and
+  /// nothing else has one.
   static func executionsAreSound(_ events: [TelemetryEvent]) -> Bool {
     var open: Set<String> = []
     for event in events {

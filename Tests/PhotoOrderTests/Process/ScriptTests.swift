@@ -197,7 +197,8 @@ import Testing
         try? pipe?.close()
       }
     } onCancel: {
-      // The worker waits until the pipe has a reader, which the program may never be. This is one, and waits for no writer itself.
+      // The worker waits until the pipe has a reader, which the program may never be. This is one,
+      // and waits for no writer itself.
       reader.withLock { $0 = FileHandle(forUpdatingAtPath: script) }
     }
     let result = try await program.result()

@@ -61,7 +61,8 @@ import Darwin
     screen.press("CR")
     screen.press("4f6f")
     await screen.wait(for: "Upload Photo 2      finished")
-    // The first condition has finished and keeps its value: only what depends on it was reset and cancelled.
+    // The first condition has finished and keeps its value: only what depends on it was reset and
+    // cancelled.
     await screen.wait(for: "Photo Order   complete   7 of 7 finished")
     screen.press("x")
     await screen.wait(for: "Metadata Available  ready")

@@ -56,7 +56,8 @@ final class Program: Sendable {
   }
 
   deinit {
-    // Its test has failed, or had no time left: nothing waits for the end any more, which might never come by itself.
+    // Its test has failed, or had no time left: nothing waits for the end any more, which might
+    // never come by itself.
     if !ended.isOpen, process.isRunning { send(SIGKILL) }
   }
 
@@ -79,7 +80,8 @@ final class Program: Sendable {
 
   /// Waits for the end of the process.
   ///
-  /// - Throws: `CancellationError` when the time of the test is up. The process ends when the test lets go of its program.
+  /// - Throws: `CancellationError` when the time of the test is up. The process ends when the test
+  ///   lets go of its program.
   func result() async throws -> Result {
     try await ended.waitUnlessCancelled()
     return Result(
@@ -89,7 +91,8 @@ final class Program: Sendable {
 }
 #endif
 
-/// The photos that tests order: longer than the pieces in which files are read, and not a multiple of them.
+/// The photos that tests order: longer than the pieces in which files are read, and not a multiple
+/// of them.
 enum TestPhoto {
   static let first = Data((0..<200_001).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
   static let second = Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })

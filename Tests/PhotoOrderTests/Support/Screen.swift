@@ -72,7 +72,8 @@ final class Screen: Sendable {
 
   /// Ends the terminal, and waits until everything was read.
   ///
-  /// - Throws: `CancellationError` when the time of the test is up, as when a process still has the terminal.
+  /// - Throws: `CancellationError` when the time of the test is up, as when a process still has the
+  ///   terminal.
   func end() async throws {
     try device.close()
     try await ended.waitUnlessCancelled()
