@@ -183,7 +183,7 @@ final class Program: Sendable {
     try queue.enqueue(job, options: options)
   }
 
-  /// Waits until no job can run any more.
+  /// Waits until jobs can no longer run.
   private func settle() async throws {
     while true {
       try await queue.waitUntilIdle()

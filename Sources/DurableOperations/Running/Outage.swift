@@ -1,7 +1,7 @@
 /// Whether the database can be reached. An outage is reported once, until it ends.
 ///
 /// ```
-/// reachable ── fails as it does while nobody can reach it ──▶ out ── answers ──▶ reachable
+/// reachable ── fails as an unreachable database does ──▶ out ── answers ──▶ reachable
 /// ```
 struct Outage: Equatable {
   enum Cause: Equatable {

@@ -225,7 +225,7 @@ extension QueueCore {
     }
   }
 
-  // MARK: - Kinds that nobody knows
+  // MARK: - Unknown kinds
 
   private var wantsUnknownKinds: Bool { events.isHeard || configuration.unknownKinds != .leave }
 

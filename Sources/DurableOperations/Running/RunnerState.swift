@@ -18,7 +18,7 @@ import Foundation
 ///
 /// ```
 /// asked for, as many as jobs are due ── the queue starts it ──▶ free ── a round begins ──▶ a job is claimed for it
-///                                                                 └── nothing is due any more ──▶ given back
+///                                                                 └── nothing is due now ──▶ given back
 /// ```
 struct RunnerState {
   enum Phase: Equatable { case idle, running, stopping }

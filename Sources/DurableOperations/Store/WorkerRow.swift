@@ -33,7 +33,7 @@ struct WorkerRow: Sendable {
   ///     a lease that ends far ahead too, so the date alone does not tell.
   ///   - age: for how long it has not been prolonged, at least.
   ///   - isAlive: whether the process is there for sure. After the machine slept all leases are
-  ///     over, and those who wake later than others keep theirs.
+  ///     over, and processes that wake later than others keep theirs.
   func hasRunOut(at now: Int64?, unchangedFor age: Duration, isAlive: Bool) -> Bool {
     if age >= .milliseconds(lease) { return true }
     guard let now, leaseUntil < now else { return false }

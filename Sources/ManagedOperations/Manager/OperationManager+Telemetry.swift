@@ -85,6 +85,6 @@ private struct ManagerReporter: Sendable {
 }
 
 extension ManagedTaskError.Code {
-  /// Whether there is no manager for the task any more.
+  /// Whether the task no longer has a manager.
   fileprivate var isOfManager: Bool { self == .managerReleased || self == .stopped }
 }

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("Who has just come back to a server does not judge those who may be about to")
+  @Test("A process that has just come back to a server does not judge those that may be about to")
   func process_ofAServer_isNotLostToOneThatWasAway() {
     for liveness in [.unknown, .alive] as [ProcessIdentity.Liveness] {
       #expect(loss(liveness, now: 9999, age: 9999, connected: 29) == nil)

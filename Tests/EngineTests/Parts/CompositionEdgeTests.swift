@@ -145,7 +145,7 @@ struct CompositionEdgeTests {
   }
 
   @Test(
-    "3.2 An operand of somebody else's that has failed counts when another is cancelled before the composition is told")
+    "3.2 A foreign operand that has failed counts when another is cancelled before the composition is told")
   func cancel_afterTheirsFailed_isFailure() async {
     let (theirs, sibling) = (HeldOperation<Int>(), HeldOperation<Int>(settlesWhenCancelled: true))
     // Called before the composition, because it was added first.

@@ -78,7 +78,7 @@ struct SourceMonitorTests {
   }
 
   @Test(
-    "Cancelled while a child is waited for that somebody else started, a composition says so before it ends",
+    "Cancelled while it waits for a child that it did not start, a composition says so before it ends",
     arguments: Kind.allCases)
   func cancel_whileTheirsIsWaitedFor_settlementIsTold(_ kind: Kind) async {
     let child = HeldOperation<Int>()

@@ -26,7 +26,7 @@ final class Tool: Sendable {
     // Servers on this machine are asked directly, whatever the environment says.
     process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
     process.standardInput = FileHandle.nullDevice
-    // Files and not pipes: nobody has to empty them while the process runs.
+    // Files and not pipes: the test need not empty them while the process runs.
     for name in ["output", "errors"] {
       try Data().write(to: folder.appendingPathComponent(name))
     }

@@ -27,7 +27,7 @@ import Testing
   @Test func folderBelow_withANameThatSaysNothing_isListed() throws {
     let folder = try TemporaryFolder(["a.md": "", "sub/b.md": ""])
     let finder = FileFinder(root: nil, currentFolder: folder.path) { path in
-      // No file can have a name as long as this, so nobody knows whether this one is a folder.
+      // No file can have a name as long as this, so it cannot be known whether this is a folder.
       try FileManager.default.contentsOfDirectory(atPath: path)
         + (path.hasSuffix("/sub") ? [String(repeating: "x", count: 300)] : [])
     }

@@ -10,7 +10,7 @@ import Testing
   private static let hostile = "\u{1B}]0;owned\u{7}\u{9B}31m\u{202E}x"
   /// The same, as the report for people tells it.
   private static let shown = "\u{FFFD}]0;owned\u{FFFD}\u{FFFD}31m\u{FFFD}x"
-  /// The same in a link, which hides it from whoever looks at the file only.
+  /// The same in a link, which hides it from a reader who looks at the file only.
   private static let encoded = "%1B%5D0;owned%07%C2%9B31m%E2%80%AEx"
 
   /// A folder with three broken links, each with a name in the reason that is nearly the one in the

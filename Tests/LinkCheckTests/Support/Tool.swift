@@ -19,7 +19,7 @@ final class Tool: Sendable {
   }
 
   private let process: Process
-  /// Kept: a folder goes when no test and no tool has it any more.
+  /// Kept: a folder goes when tests and tools no longer have it.
   private let folder: TemporaryFolder
   private let scratch: TemporaryFolder
   private let ended = Gate()
@@ -45,7 +45,7 @@ final class Tool: Sendable {
       .filter { !$0.key.lowercased().hasSuffix("_proxy") }
       .merging(["TERM": "xterm"]) { _, new in new }
     process.standardInput = FileHandle.nullDevice
-    // Files and not pipes: nobody has to empty them while the process runs.
+    // Files and not pipes: the test need not empty them while the process runs.
     process.standardOutput = try output ?? FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/output"))
     process.standardError = try terminal ?? FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/errors"))
     process.terminationHandler = { [ended] _ in ended.open() }
@@ -53,7 +53,7 @@ final class Tool: Sendable {
   }
 
   deinit {
-    // Its test has failed, or had no time left: nothing waits for the end any more, which might
+    // Its test has failed, or had no time left: nothing waits any longer for the end, which might
     // never come by itself.
     if !ended.isOpen, process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }

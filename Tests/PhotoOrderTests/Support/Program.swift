@@ -26,7 +26,7 @@ final class Program: Sendable {
   }
 
   private let process: Process
-  /// Kept: a folder goes when nobody has it any more.
+  /// Kept: a folder goes when no test and no program has it any longer.
   private let folder: TemporaryFolder
   private let scratch: TemporaryFolder
   private let ended = Gate()
@@ -47,7 +47,7 @@ final class Program: Sendable {
     process.arguments = (arguments.contains("--sample-width") ? [] : ["--sample-width", "40"]) + arguments
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
-    // Files and not pipes: nobody has to fill or empty them while the process runs.
+    // Files and not pipes: the test need not fill or empty them while the process runs.
     process.standardInput = try terminal ?? FileHandle(forReadingFrom: URL(fileURLWithPath: scratch.path + "/input"))
     process.standardOutput = try terminal ?? FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/output"))
     process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/errors"))
@@ -56,7 +56,7 @@ final class Program: Sendable {
   }
 
   deinit {
-    // Its test has failed, or had no time left: nothing waits for the end any more, which might
+    // Its test has failed, or had no time left: nothing waits any longer for the end, which might
     // never come by itself.
     if !ended.isOpen, process.isRunning { send(SIGKILL) }
   }

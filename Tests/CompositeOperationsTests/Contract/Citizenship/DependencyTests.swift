@@ -103,7 +103,7 @@ struct DependencyTests {
   }
 
   @Test(
-    "A foreign dependency that nobody ever runs, then a cancel of the composite: it settles", arguments: [true, false])
+    "A foreign dependency that never runs, then a cancel of the composite: it settles", arguments: [true, false])
   func foreignDependency_neverRun_thenCancel(isPlain: Bool) async {
     let never: Operation = isPlain ? BlockOperation {} : HeldOperation<Int>()
     let child = succeeding(1)

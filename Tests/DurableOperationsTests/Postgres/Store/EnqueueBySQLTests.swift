@@ -139,7 +139,7 @@ import Testing
     _ = try stage.connection.run(.inside, PostgresStatement("SELECT \(stage.schema).enqueue('new', '{}')"))
     stage.connection.rollBack()
     #expect(try stage.queue.counts().total == 0)
-    // A kind that was new then is new again, and its number is nobody's.
+    // A kind that was new then is new again, and its number belongs to no kind.
     let id = try stage.queue.enqueue(Count(number: 1))
     #expect(try stage.queue.job(id)?.kind == "count")
   }
