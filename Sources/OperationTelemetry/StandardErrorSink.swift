@@ -7,7 +7,7 @@ public import CompositeOperations
 /// queue.report(to: StandardErrorSink(level: .warning, json: true))
 /// ```
 ///
-/// A line of text begins with the time, and goes on as the description of ``TelemetryEvent`` does.
+/// A line of text begins with the time, and goes on as the description of `TelemetryEvent` does.
 /// A line of JSON is an object with the members `time`, `level`, `library`, `event` and `subject`,
 /// and, where they are known, `source`, `name`, `id`, `parent`, `attempt`, `duration` in seconds
 /// and `error`. Nothing in a line moves a cursor or ends it early, whatever names and errors hold.

@@ -14,7 +14,7 @@ import os
 /// private, as the log shows them only where it is told to. Levels are those of the log: `debug`,
 /// `info`, `default` for warnings, `error`.
 ///
-/// An interval begins with each event ``TelemetryEvent/Kind/started``, and ends with the event that
+/// An interval begins with each event `TelemetryEvent.Kind.started`, and ends with the event that
 /// has a duration, in the instrument `os_signpost`. Nothing is made while no instrument records.
 public final class UnifiedLogSink: TelemetrySink {
   private struct Category {

@@ -3,8 +3,8 @@
 extension HarmlessText {
   /// A text as a string of JSON, in quotation marks, with nothing in it that a terminal obeys.
   ///
-  /// - Parameter isForPage: whether the JSON stands in a page of HTML. What could begin markup or end a script there is
-  ///   an escape, too.
+  /// - Parameter isForPage: whether the JSON stands in a page of HTML. What could begin markup or
+  ///   end a script there is an escape, too.
   package static func quotedJSON(_ text: String, isForPage: Bool = false) -> String {
     let quoted = replacing(in: text) { scalar in
       switch scalar {
@@ -22,14 +22,15 @@ extension HarmlessText {
 
   /// JSON with nothing in it that a terminal obeys. Line ends between its tokens stay.
   ///
-  /// What a terminal would obey stands in the strings of JSON alone, where an escape means the same.
+  /// What a terminal would obey stands in the strings of JSON alone, where an escape means the
+  /// same.
   package static func json(_ json: String) -> String {
     if json.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F || $0 == 0x0A }) { return json }
     return replacing(in: json) { $0 != "\n" && isEscapedInJSON($0) ? jsonEscape(of: $0) : nil }
   }
 
-  /// Whether a character is an escape in JSON that a terminal may show: control characters, line separators, and what
-  /// turns the direction of text.
+  /// Whether a character is an escape in JSON that a terminal may show: control characters, line
+  /// separators, and what turns the direction of text.
   package static func isEscapedInJSON(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "\u{0}"..<" ", "\u{7F}"..<"\u{A0}", "\u{61C}", "\u{200E}", "\u{200F}", "\u{2028}"..."\u{202E}",

@@ -12,27 +12,27 @@ import Foundation
 /// }
 /// ```
 ///
-/// Returns one operation that owns all attempts. It succeeds with the value of the attempt that does.
-/// When no attempt is left, or the policy says to stop, it fails with a ``RetryError`` of every
-/// attempt's error. A cancelled attempt is not repeated: the returned operation is cancelled.
-/// Cancelling the returned operation, or settling it, cancels the attempt, or ends the delay, that is
-/// under way.
+/// Returns one operation that owns all attempts. It succeeds with the value of the attempt that
+/// does. When no attempt is left, or the policy says to stop, it fails with a ``RetryError`` of
+/// every attempt's error. A cancelled attempt is not repeated: the returned operation is cancelled.
+/// Cancelling the returned operation, or settling it, cancels the attempt, or ends the delay, that
+/// is under way.
 ///
 /// Between attempts no thread and no slot of a queue is taken.
 ///
 /// - Parameters:
 ///   - policy: how often, and after how long.
 ///   - clock: the clock that delays and ``RetryAttempt/elapsed`` are measured by.
-///   - makeOperation: makes each attempt, and gets its number and the errors of the attempts before.
-///     Called when the attempt is due, where the operations run; released when no attempt will be made
-///     any longer. An error that it throws ends the attempts, as the last of the errors;
-///     `CancellationError` cancels. Returning an attempt that has failed already ends them in the same
-///     way.
+///   - makeOperation: makes each attempt, and gets its number and the errors of the attempts
+///     before. Called when the attempt is due, where the operations run; released when no attempt
+///     will be made any longer. An error that it throws ends the attempts, as the last of the
+///     errors; `CancellationError` cancels. Returning an attempt that has failed already ends them
+///     in the same way.
 ///   - decide: decides, instead of ``RetryPolicy/decide``, what to do after each failure while an
-///     attempt is left, and gets the attempt that has failed, whose error is the last one. Called in a
-///     detached task, on the cooperative pool, so it takes no slot of a queue. Cancelling or settling
-///     the returned operation cancels the task; a cancelled operation is settled when the closure has
-///     returned. An error that it throws ends the attempts, as the last of the errors;
+///     attempt is left, and gets the attempt that has failed, whose error is the last one. Called
+///     in a detached task, on the cooperative pool, so it takes no slot of a queue. Cancelling or
+///     settling the returned operation cancels the task; a cancelled operation is settled when the
+///     closure has returned. An error that it throws ends the attempts, as the last of the errors;
 ///     `CancellationError` cancels. Nil lets the policy decide.
 public func retrying<O: ComposableOperation>(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
@@ -49,8 +49,8 @@ extension ComposableOperation {
   /// let photo = Download(url).retrying(RetryPolicy(maxAttempts: 4)) { _ in Download(url) }
   /// ```
   ///
-  /// This operation is the first attempt, and is started unless it is running or queued elsewhere; see
-  /// ``then(_:)``.
+  /// This operation is the first attempt, and is started unless it is running or queued elsewhere;
+  /// see ``then(_:)``.
   ///
   /// - Parameters:
   ///   - policy: how often, and after how long.
@@ -70,8 +70,8 @@ extension Operation {
   /// The same for any other operation, which has no value: see
   /// ``ComposableOperation/retrying(_:clock:_:decide:)``.
   ///
-  /// A plain operation never fails, so that only those of this package, and your own that conform to
-  /// ``ComposableOperation``, are ever repeated.
+  /// A plain operation never fails, so that only those of this package, and your own that conform
+  /// to ``ComposableOperation``, are ever repeated.
   @_disfavoredOverload
   public final func retrying(
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),

@@ -1,5 +1,5 @@
-/// One attempt of `retrying`, with the errors of the attempts before it: the argument of the closures of
-/// ``retrying(_:clock:_:decide:)``.
+/// One attempt of `retrying`, with the errors of the attempts before it: the argument of the
+/// closures of ``retrying(_:clock:_:decide:)``.
 ///
 /// ```swift
 /// let photo = retrying(RetryPolicy(maxAttempts: 4)) { attempt in

@@ -2,8 +2,8 @@ import Foundation
 
 /// A sequence that makes attempts until one succeeds.
 ///
-/// The composite succeeds with the value of the attempt that did. If the last one fails too, it fails with the errors
-/// of all. A cancelled attempt is not repeated: the composite is cancelled.
+/// The composite succeeds with the value of the attempt that did. If the last one fails too, it
+/// fails with the errors of all. A cancelled attempt is not repeated: the composite is cancelled.
 ///
 /// ```swift
 /// CompositeOperation(sequence: RetrySequence(maxAttempts: 3) { attempt in Download(url) })
@@ -19,9 +19,11 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
   /// Makes a sequence of attempts, each directly after the one before.
   ///
   /// - Parameters:
-  ///   - maxAttempts: how many attempts there are at most, the first included. Must be at least 1; else this traps.
-  ///   - makeOperation: makes a new operation for each attempt, numbered from 1. Called as `nextOperation(after:)` of
-  ///     ``CompositeOperation/Sequence`` is. What it throws ends the sequence and fails the composite.
+  ///   - maxAttempts: how many attempts there are at most, the first included. Must be at least 1;
+  ///     else this traps.
+  ///   - makeOperation: makes a new operation for each attempt, numbered from 1. Called as
+  ///     `nextOperation(after:)` of ``CompositeOperation/Sequence`` is. What it throws ends the
+  ///     sequence and fails the composite.
   public init(maxAttempts: Int, _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation) {
     require(
       maxAttempts >= 1,
@@ -33,14 +35,15 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
 
   /// Makes a sequence of attempts by a policy.
   ///
-  /// An attempt that has to wait is one operation with its delay: that is the composite's child, its outcome is the
-  /// attempt's, and the delay takes no slot of the composite's queue.
+  /// An attempt that has to wait is one operation with its delay: that is the composite's child,
+  /// its outcome is the attempt's, and the delay takes no slot of the composite's queue.
   ///
   /// - Parameters:
   ///   - policy: how often, and after how long.
   ///   - clock: the clock that delays are measured by.
-  ///   - makeOperation: makes a new operation for each attempt, numbered from 1, when it is due. Called where the
-  ///     operations run. What it throws ends the sequence and fails the composite, also after a delay.
+  ///   - makeOperation: makes a new operation for each attempt, numbered from 1, when it is due.
+  ///     Called where the operations run. What it throws ends the sequence and fails the composite,
+  ///     also after a delay.
   public init(
     _ policy: RetryPolicy, clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
@@ -50,7 +53,8 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
     retry = RetryState(policy)
   }
 
-  /// Returns the next attempt if there was none yet, or the last one failed and there is one left; else nil.
+  /// Returns the next attempt if there was none yet, or the last one failed and there is one left;
+  /// else nil.
   public mutating func nextOperation(after previous: Operation?) throws -> Operation? {
     guard let previous else { return try makeOperation(retry.begin()) }
     guard let error = previous.failure, delayed?.wasNotMade != true, let pause = retry.failed(error) else { return nil }

@@ -6,9 +6,9 @@ import Foundation
 /// let page = zip(FetchUser(id: 7), FetchSettings()).map { user, settings in Page(user, settings) }
 /// ```
 ///
-/// When one fails, or somebody else cancels it, the others are cancelled; when all have finished the operation settles
-/// with the error that came first, as it is. An operation that is executing, queued, composed elsewhere or settled
-/// already is waited for, and not cancelled.
+/// When one fails, or other code cancels it, the others are cancelled; when all have finished
+/// the operation settles with the error that came first, as it is. An operation that is executing,
+/// queued, composed elsewhere or settled already is waited for, and not cancelled.
 ///
 /// - Parameter operations: the operations, which the returned one owns.
 public func zip<each O: ComposableOperation>(
@@ -26,7 +26,8 @@ public func zip<each O: ComposableOperation>(
     })
 }
 
-/// Runs operations of one type in parallel, and succeeds with all their values, in the order of the operations.
+/// Runs operations of one type in parallel, and succeeds with all their values, in the order of the
+/// operations.
 ///
 /// See ``zip(_:)`` for failures, cancellation, and operations that are under way already.
 ///
@@ -44,16 +45,18 @@ public func all<O: ComposableOperation>(
   return ComposedOperation(source)
 }
 
-/// Runs operations of one type in parallel, and succeeds with how each of them ended, in the order of the operations.
+/// Runs operations of one type in parallel, and succeeds with how each of them ended, in the order
+/// of the operations.
 ///
 /// ```swift
 /// let pages = allSettled(addresses.map { FetchPage($0) }).map { outcomes in outcomes.compactMap(\.value) }
 /// ```
 ///
-/// It never fails: an operation that fails, or that its owner cancels, leaves the others alone, and its outcome is one of
-/// the values. Cancelling it cancels the operations that it runs, and it then settles as cancelled when they have finished.
-/// Operations that are under way already are treated as in ``zip(_:)``. To make operations only when they can run use
-/// ``forEach(_:maxConcurrent:_:)`` with ``ComposableOperation/settled()``.
+/// It never fails: an operation that fails, or that its owner cancels, leaves the others alone, and
+/// its outcome is one of the values. Cancelling it cancels the operations that it runs, and it then
+/// settles as cancelled when they have finished. Operations that are under way already are treated
+/// as in ``zip(_:)``. To make operations only when they can run use ``forEach(_:maxConcurrent:_:)``
+/// with ``ComposableOperation/settled()``.
 ///
 /// - Parameters:
 ///   - operations: the operations, which the returned one owns.
@@ -69,11 +72,12 @@ public func allSettled<O: ComposableOperation>(
   return ComposedOperation(source)
 }
 
-/// Runs operations in parallel, and succeeds with the value of the first that does. The rest are cancelled.
+/// Runs operations in parallel, and succeeds with the value of the first that does. The rest are
+/// cancelled.
 ///
-/// It settles when all have finished. If none succeeds it fails with a ``CompositeError`` of all that failed, or is
-/// cancelled if somebody else cancelled them all; if there is none it fails with ``OperationError``. Operations that
-/// are under way already are treated as in ``zip(_:)``.
+/// It settles when all have finished. If none succeeds it fails with a ``CompositeError`` of all
+/// that failed, or is cancelled if other code cancelled them all; if there is none it fails with
+/// ``OperationError``. Operations that are under way already are treated as in ``zip(_:)``.
 ///
 /// - Parameter operations: the operations, which the returned one owns.
 public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOperation<O.Value> {
@@ -83,22 +87,24 @@ public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOp
     })
 }
 
-/// Makes an operation for each item, runs them in parallel, and succeeds with their values, in the order of the items.
+/// Makes an operation for each item, runs them in parallel, and succeeds with their values, in the
+/// order of the items.
 ///
 /// ```swift
 /// let sizes = forEach(urls, maxConcurrent: 4) { url in HeadRequest(url) }
 /// ```
 ///
-/// An operation is made only when it can run, and released when it has. When one fails or cannot be made, no further
-/// one is made and those that run are cancelled; when these have finished the operation settles with the error that
-/// came first, as it is.
+/// An operation is made only when it can run, and released when it has. When one fails or cannot be
+/// made, no further one is made and those that run are cancelled; when these have finished the
+/// operation settles with the error that came first, as it is.
 ///
 /// - Parameters:
 ///   - items: the items. Read before this returns.
 ///   - maxConcurrent: how many operations may be unfinished at the same time. Positive, or
 ///     `OperationQueue.defaultMaxConcurrentOperationCount` for no limit; anything else traps.
-///   - make: makes the operation for an item. Called where the operations run, by several threads at once; an error
-///     that it throws counts as the failure of that operation, `CancellationError` as its cancellation.
+///   - make: makes the operation for an item. Called where the operations run, by several threads
+///     at once; an error that it throws counts as the failure of that operation,
+///     `CancellationError` as its cancellation.
 public func forEach<S: Swift.Sequence, O: ComposableOperation>(
   _ items: S, maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount,
   _ make: @escaping @Sendable (S.Element) throws -> O

@@ -65,11 +65,11 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
     if case .stream(let continuation) = destination { continuation.finish() }
   }
 
-  /// Makes a feed without a stream: it calls a closure with each event, on the thread that puts it, which waits for that.
-  /// So nothing is kept for a reader that is slow.
+  /// Makes a feed without a stream: it calls a closure with each event, on the thread that puts it,
+  /// which waits for that. So nothing is kept for a reader that is slow.
   ///
-  /// Threads that put events at the same time call it at the same time. To end it does nothing, for what ends a stream, such
-  /// as a run of a workflow, may be followed by more.
+  /// Threads that put events at the same time call it at the same time. To end it does nothing, for
+  /// what ends a stream, such as a run of a workflow, may be followed by more.
   package convenience init(tap: @escaping @Sendable (Event) -> Void) {
     self.init(.tap(tap))
   }

@@ -3,7 +3,8 @@ import Foundation
 /// A token that removes an observer of an operation, or a sink that something reports to.
 ///
 /// The token keeps neither the operation nor the observer alive. Releasing it does not remove the
-/// observer, which is removed when the operation has settled, or when the reporting object is released.
+/// observer, which is removed when the operation has settled, or when the reporting object is
+/// released.
 public final class ObservationToken: @unchecked Sendable {  // set once in `init`; weak loads are atomic
   private weak var hub: ObserverHub?
   private weak var record: ObserverRecord?
@@ -12,7 +13,8 @@ public final class ObservationToken: @unchecked Sendable {  // set once in `init
 
   /// Stands for a sink.
   ///
-  /// - Parameter removal: removes it. May be called any number of times. Keeps neither the sink nor what reports to it.
+  /// - Parameter removal: removes it. May be called any number of times. Keeps neither the sink nor
+  ///   what reports to it.
   package init(_ removal: @escaping @Sendable () -> Void) { self.removal = removal }
 
   init(_ record: ObserverRecord? = nil, in hub: ObserverHub? = nil) {

@@ -26,8 +26,8 @@ public struct Condition: OperationCondition {
   ///
   /// - Parameters:
   ///   - name: what it is called in a ``ConditionError``.
-  ///   - isMet: says whether it holds, or throws why it does not. Called as ``OperationCondition/evaluate(_:)`` is,
-  ///     once for each operation that has the condition.
+  ///   - isMet: says whether it holds, or throws why it does not. Called as
+  ///     ``OperationCondition/evaluate(_:)`` is, once for each operation that has the condition.
   public init(
     _ name: String = "Condition", isMet: @escaping @Sendable (_ context: ConditionContext) async throws -> Bool
   ) {
@@ -47,7 +47,8 @@ public struct Condition: OperationCondition {
     }
   }
 
-  /// What runs before the condition is evaluated: its prerequisites, all in parallel; nil if there are none.
+  /// What runs before the condition is evaluated: its prerequisites, all in parallel; nil if there
+  /// are none.
   public func prerequisite(for context: ConditionContext) -> Operation? {
     let operations = prerequisites(context)
     return operations.count > 1 ? Prerequisites.operation(running: operations) : operations.first

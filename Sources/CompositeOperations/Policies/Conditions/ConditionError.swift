@@ -1,13 +1,14 @@
 import Foundation
 
-/// What an operation fails with whose conditions do not hold: all that do not, in the order in which they were given.
+/// What an operation fails with whose conditions do not hold: all that do not, in the order in
+/// which they were given.
 ///
 /// It prints one line for each.
 public struct ConditionError: Error, Sendable {
   /// One condition that does not hold.
   public struct Failure: Sendable {
-    /// What the condition is called. Of conditions combined with `&&` and `||` those that do not hold are listed, each
-    /// by its own name.
+    /// What the condition is called. Of conditions combined with `&&` and `||` those that do not
+    /// hold are listed, each by its own name.
     public let conditionName: String
     /// What it threw.
     public let error: any Error
@@ -50,7 +51,8 @@ extension ConditionError: ErrorWithReport {
 }
 
 extension ConditionError: LocalizedError, CustomStringConvertible {
-  /// A headline that names the operation, one line for each condition that does not hold, and what to do.
+  /// A headline that names the operation, one line for each condition that does not hold, and what
+  /// to do.
   public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.
@@ -58,7 +60,8 @@ extension ConditionError: LocalizedError, CustomStringConvertible {
 }
 
 extension ConditionError {
-  /// Evaluates conditions, several at the same time, and returns an error of all that do not hold; nil if all do.
+  /// Evaluates conditions, several at the same time, and returns an error of all that do not hold;
+  /// nil if all do.
   ///
   /// - Throws: `CancellationError` if one of them throws it.
   static func evaluating(_ conditions: [Condition], _ context: ConditionContext) async throws -> ConditionError? {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// An operation that runs if a condition holds: the engine of `condition`.
-final class ConditionSource: GuardSource, @unchecked Sendable {  // only whoever is asking or ends touches the fields
+final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thread that asks or ends touches the fields
   private enum Stage {
     case new, preparing, evaluating
   }
@@ -87,7 +87,7 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
       self.task.withLock { $0 = nil }
       settle(with: outcome)
     }
-    // Whoever is second sees the other: the cancel finds the task, or this finds the cancel.
+    // The later one sees the earlier: the cancel finds the task, or this finds the cancel.
     self.task.withLock { if !state.current.isSettled { $0 = task } }
     if isCancelled { task.cancel() }
   }

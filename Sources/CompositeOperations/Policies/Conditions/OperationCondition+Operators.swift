@@ -3,8 +3,8 @@ import Foundation
 extension OperationCondition where Self == Condition {
   /// All of the conditions have to hold; with none, the condition holds. For `a && b` with a list.
   ///
-  /// All are evaluated, concurrently, and the error lists all that do not hold. The prerequisites of
-  /// all run before, in parallel.
+  /// All are evaluated, concurrently, and the error lists all that do not hold. The prerequisites
+  /// of all run before, in parallel.
   public static func all(_ conditions: [any OperationCondition]) -> Condition {
     let conditions = conditions.map { Condition($0) }
     return Condition(
@@ -27,8 +27,9 @@ extension OperationCondition {
 
   /// One of the conditions has to hold.
   ///
-  /// The right one is evaluated only if the left one does not hold; if neither holds, the error lists
-  /// both. The prerequisites of both run before, also if the right one is not needed: see ``silent``.
+  /// The right one is evaluated only if the left one does not hold; if neither holds, the error
+  /// lists both. The prerequisites of both run before, also if the right one is not needed: see
+  /// ``silent``.
   public static func || (left: Self, right: some OperationCondition) -> Condition {
     let (left, right) = (Condition(left), Condition(right))
     return Condition(
@@ -53,7 +54,8 @@ extension OperationCondition {
     }
   }
 
-  /// The same condition without its prerequisite: it is evaluated, and nothing is done to make it hold.
+  /// The same condition without its prerequisite: it is evaluated, and nothing is done to make it
+  /// hold.
   public var silent: Condition {
     let condition = Condition(self)
     return Condition(name: condition.name, evaluation: condition.evaluate)

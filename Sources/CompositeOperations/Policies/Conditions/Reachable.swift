@@ -10,8 +10,8 @@ import Network
 public protocol ReachabilityMonitor: Sendable {
   /// Whether the network can be reached: first as it is now, then whenever that changes.
   ///
-  /// Each stream is independent of the others. The condition stops iterating when it knows enough, or is cancelled,
-  /// which is the time to stop watching.
+  /// Each stream is independent of the others. The condition stops iterating when it knows enough,
+  /// or is cancelled, which is the time to stop watching.
   func reachability() -> AsyncStream<Bool>
 }
 
@@ -22,7 +22,8 @@ public struct SystemReachabilityMonitor: ReachabilityMonitor {
   /// Makes the monitor.
   public init() {}
 
-  /// Whether the system has a usable network path: now, then whenever that changes. On Linux just true.
+  /// Whether the system has a usable network path: now, then whenever that changes. On Linux just
+  /// true.
   public func reachability() -> AsyncStream<Bool> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       #if canImport(Network)
@@ -47,7 +48,8 @@ extension OperationCondition where Self == Condition {
   /// - Parameters:
   ///   - monitor: the monitor to ask. On Linux the default finds everything reachable.
   ///   - waits: whether to wait until the network can be reached, for as long as it takes and the
-  ///     operation is not cancelled, instead of failing. Waiting takes no slot of a queue and no thread.
+  ///     operation is not cancelled, instead of failing. Waiting takes no slot of a queue and no
+  ///     thread.
   public static func reachable(
     monitor: some ReachabilityMonitor = SystemReachabilityMonitor(), waits: Bool = false
   ) -> Condition {

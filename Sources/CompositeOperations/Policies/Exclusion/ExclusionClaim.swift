@@ -24,7 +24,7 @@ final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the 
   /// For naming it; given up when the claim is released.
   var operation: Operation?
   var standing = Standing.waiting
-  /// Who waits to be told, if somebody does.
+  /// The gate to open when the claim is granted, if the operation waits for it.
   var gate: ExclusionGate?
 
   init(in registry: ExclusionRegistry, for operation: Operation, around: HeldClaim?) {

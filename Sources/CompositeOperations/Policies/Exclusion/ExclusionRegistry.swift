@@ -1,22 +1,25 @@
 import Foundation
 
-/// Where operations that exclude each other find each other: it knows who holds which category, and who waits.
+/// Where operations that exclude each other find each other: it knows who holds which category, and
+/// who waits.
 ///
-/// Use ``shared``, or one of your own for categories that have nothing to do with those of others. What is excluded in
-/// one registry is not in another, and circles of waiting across registries are not found.
+/// Use ``shared``, or one of your own for categories that have nothing to do with those of others.
+/// What is excluded in one registry is not in another, and circles of waiting across registries are
+/// not found.
 ///
-/// A registry keeps nothing of operations that have finished, and forgets a category when nobody holds it or waits for
-/// it; only limits that were set stay. May be used from any thread.
+/// A registry keeps nothing of operations that have finished. It forgets a category when no
+/// operation holds it or waits for it; only limits that were set stay. May be used from any thread.
 public final class ExclusionRegistry: Sendable {
   /// The registry that is used unless told otherwise.
   public static let shared = ExclusionRegistry()
 
   private let state: LockBox<ExclusionState<ExclusionClaim>>
 
-  /// Makes a registry in which nobody holds anything.
+  /// Makes a registry in which no operation holds anything.
   ///
-  /// - Parameter defaultLimit: how many operations may hold a category at the same time that is given no limit of its own;
-  ///   1, which is mutual exclusion, unless told otherwise. Traps unless it is positive.
+  /// - Parameter defaultLimit: how many operations may hold a category at the same time that is
+  ///   given no limit of its own; 1, which is mutual exclusion, unless told otherwise. Traps unless
+  ///   it is positive.
   public init(defaultLimit: Int = 1) {
     require(
       defaultLimit > 0,
@@ -25,17 +28,19 @@ public final class ExclusionRegistry: Sendable {
     state = LockBox(ExclusionState(defaultLimit: defaultLimit))
   }
 
-  /// How many operations may hold a category at the same time: the registry's default unless set otherwise.
+  /// How many operations may hold a category at the same time: the registry's default unless set
+  /// otherwise.
   public func limit(for category: ExclusionCategory) -> Int {
     state.withLock { $0.limit(of: category) }
   }
 
-  /// Sets how many operations may hold a category at the same time, in this registry: above 1 the category is a
-  /// semaphore.
+  /// Sets how many operations may hold a category at the same time, in this registry: above 1 the
+  /// category is a semaphore.
   ///
-  /// Can be changed at any time. With a higher limit, those that wait and have room now go on at once. With a lower
-  /// one, those that hold the category keep it. Should the lower limit let operations wait for each other in a circle,
-  /// one of them fails with ``ExclusionError/Code/deadlock``.
+  /// Can be changed at any time. With a higher limit, those that wait and have room now go on at
+  /// once. With a lower one, those that hold the category keep it. Should the lower limit let
+  /// operations wait for each other in a circle, one of them fails with
+  /// ``ExclusionError/Code/deadlock``.
   ///
   /// - Parameters:
   ///   - limit: how many. Traps unless it is positive.
@@ -48,7 +53,7 @@ public final class ExclusionRegistry: Sendable {
     carryOut(state.withLock { state in note(state.setLimit(limit, of: category)) })
   }
 
-  /// Whether nobody holds anything or waits, and nothing is remembered of those who did.
+  /// Whether no operation holds anything or waits, and nothing is remembered of earlier ones.
   var isUnused: Bool {
     state.withLock { $0.claims.isEmpty && $0.lines.isEmpty }
   }
@@ -93,7 +98,8 @@ public final class ExclusionRegistry: Sendable {
     return answer ?? .refused(ExclusionError(circle))
   }
 
-  /// Has a gate told when the claim, which waited when it was made, waits no more. Returns how it stands.
+  /// Has a gate told when the claim, which waited when it was made, waits no more. Returns how it
+  /// stands.
   func attach(_ gate: ExclusionGate, to claim: ExclusionClaim) -> ExclusionClaim.Standing {
     state.withLock { _ in
       if case .waiting = claim.standing { claim.gate = gate }
@@ -124,7 +130,7 @@ public final class ExclusionRegistry: Sendable {
     carryOut(others)
   }
 
-  /// Takes categories that nobody holds, and gives them back: what that costs, for the benchmarks.
+  /// Takes categories that are free, and gives them back: what that costs, for the benchmarks.
   package func takeAndRelease(_ categories: [ExclusionCategory], for operation: Operation) {
     let claim = ExclusionClaim(in: self, for: operation, around: nil)
     _ = request(categories, for: claim, place: Place.next())
@@ -133,7 +139,8 @@ public final class ExclusionRegistry: Sendable {
 
   // MARK: - Consequences
 
-  /// Writes down how claims stand now. Called inside the lock. Returns the gates to open after that.
+  /// Writes down how claims stand now. Called inside the lock. Returns the gates to open after
+  /// that.
   private func note(_ change: ExclusionState<ExclusionClaim>.Change) -> [ExclusionGate] {
     guard !change.granted.isEmpty || !change.refused.isEmpty else { return [] }
     for claim in change.granted { claim.standing = .granted }

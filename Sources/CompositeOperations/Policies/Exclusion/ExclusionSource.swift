@@ -21,8 +21,9 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
     _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
   }
 
-  /// In `start()`, so that of two that are started one after the other the first is first. But not where a slot has to be
-  /// waited for after that: those who have one would wait for the categories.
+  /// In `start()`, so that of two that are started one after the other the first is first. But not
+  /// where a slot has to be waited for after that: those who have one would wait for the
+  /// categories.
   override func arrive(for guarded: Operation) {
     if !categories.isEmpty, environment.pool == nil { getInLine(for: guarded) }
   }

@@ -6,18 +6,21 @@ extension ExclusionState {
     claims.filter { !$0.value.isHeld }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Whether a request that has to wait could be part of a circle, at all: only if somebody waits for what one of the
-  /// holders around it holds. A quick look, that spares the long one in the usual case.
+  /// Whether a request that has to wait could be part of a circle at all: only if another claim
+  /// waits for what one of the holders around it holds. A quick look, which spares the long one in
+  /// the usual case.
   func couldCloseCircle(_ id: ID) -> Bool {
     claims[id]!.ancestors.contains { ancestor in
       claims[ancestor]?.categories.contains { lines[$0]?.waiting.isEmpty == false } == true
     }
   }
 
-  /// Whether somebody inside of a holder waits, or stands in line with others who wait, for what such a holder holds.
+  /// Whether a claim inside of a holder waits for what such a holder holds, or stands in line with
+  /// others that do.
   ///
-  /// If not, all who hold what those inside wait for can let go, so these have their turn, and then the holders around
-  /// them let go: all do in turn, and nobody has to look at all who wait.
+  /// If not, the holders of what the inner claims wait for can be released. Then the inner claims
+  /// have their turn, and after them the holders around them. So the claims that wait need not be
+  /// searched.
   var isEntangled: Bool {
     var pending: [ExclusionCategory] = []
     var blocked: Set<ExclusionCategory> = []
@@ -44,8 +47,8 @@ extension ExclusionState {
     var room: [ExclusionCategory: Int] = [:]
   }
 
-  /// Which claims would still wait if all holders that are not blocked were released, and all that can be granted were
-  /// granted and then released.
+  /// Which claims would still wait if all holders that are not blocked were released, and all that
+  /// can be granted were granted and then released.
   ///
   /// The order in which that is thought to happen does not matter: each release only makes room.
   ///
@@ -54,7 +57,8 @@ extension ExclusionState {
     var forecast = Forecast(stuck: waiting)
     guard !forecast.stuck.isEmpty else { return forecast }
     for (category, line) in lines { forecast.room[category] = limit(of: category) - line.inUse }
-    // What keeps each holder from letting go: claims that wait inside of it, and those that use its categories.
+    // What keeps each holder from letting go: claims that wait inside of it, and those that use its
+    // categories.
     var keepers: [ID: Int] = [:]
     for (_, claim) in forecast.stuck {
       for holder in kept(by: claim) { keepers[holder, default: 0] += 1 }
@@ -87,7 +91,8 @@ extension ExclusionState {
     return forecast
   }
 
-  /// The holders that can not let go while a claim waits: those whose operations it belongs to, and its lenders.
+  /// The holders that cannot be released while a claim waits: those whose operations it belongs to,
+  /// and its lenders.
   private func kept(by waiting: Claim) -> [ID] {
     waiting.ancestors.filter { claims[$0]?.isReleased == false } + waiting.lenders
   }
@@ -96,7 +101,8 @@ extension ExclusionState {
   func circle(closedBy id: ID) -> [Wait]? {
     let forecast = forecast(inOrder: false)
     let goal = Set(claims[id]!.ancestors)
-    // From each claim to those nested in the holders that it waits for, until one of these is around where it began.
+    // From each claim to those nested in the holders that it waits for, until one of these is
+    // around where it began.
     var paths: [(id: ID, waits: [Wait])] = [(id, [])]
     var seen: Set<ID> = [id]
     var next = 0

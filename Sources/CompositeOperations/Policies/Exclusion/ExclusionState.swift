@@ -1,16 +1,19 @@
 /// Who holds which categories, and who waits for them, in which order.
 ///
-/// A *claim* is one request for some categories: it waits, is held, and is gone when it was released. Claims made from
-/// within holders name them as their *ancestors*. What an ancestor holds is theirs too; they are *nested* in it.
+/// A *claim* is one request for some categories: it waits, is held, and is gone when it was
+/// released. Claims made from within holders name them as their *ancestors*. What an ancestor holds
+/// is theirs too; they are *nested* in it.
 ///
-/// A claim is granted when each of its categories has room, and it is first in the line of each. So no later one ever
-/// overtakes an earlier one that wants one of its categories; with one exception, without which there could be a circle
-/// of those who wait for each other for nothing but their places in the lines: see ``grantOutOfTurn()``.
+/// A claim is granted when each of its categories has room, and it is first in the line of each. So
+/// no later one ever overtakes an earlier one that wants one of its categories; with one exception,
+/// without which there could be a circle of those who wait for each other for nothing but their
+/// places in the lines: see ``grantOutOfTurn()``.
 ///
-/// A holder is *blocked* if a claim nested in it waits, for it can not be released before that. A request that could
-/// never be granted, if all that are not blocked were released and all whose turn can come got theirs, closes a circle
-/// of holders; it is refused. Only a nested one can do that, for only these block anybody. So at any time all that wait
-/// can be granted in some order.
+/// A holder is *blocked* if a claim nested in it waits, for it cannot be released before that. A
+/// request that could never be granted, if all that are not blocked were released and all whose
+/// turn can come got theirs, closes a circle of holders; it is refused. Only a nested one can do
+/// that, for only nested ones block a holder. So at any time all that wait can be granted in some
+/// order.
 struct ExclusionState<Owner> {
   typealias ID = Int
 
@@ -84,7 +87,7 @@ struct ExclusionState<Owner> {
     case refused([Wait])
   }
 
-  /// One step of a circle: somebody waits for a category, which somebody else holds.
+  /// One step of a circle: a claim waits for a category that another claim holds.
   struct Wait {
     let waiting: Owner
     let category: ExclusionCategory
@@ -100,7 +103,8 @@ struct ExclusionState<Owner> {
   /// Asks for categories, all at once.
   ///
   /// - Parameters:
-  ///   - number: where the claim stands in line: before those with higher numbers. Given to no other; nil for the end.
+  ///   - number: where the claim stands in line: before those with higher numbers. Given to no
+  ///     other; nil for the end.
   ///   - ancestors: what the operations around hold, the innermost first.
   /// - Returns: the claim's number, the answer, and others whose turn has come in consequence.
   mutating func request(
@@ -162,9 +166,9 @@ struct ExclusionState<Owner> {
     claim.categories = own
   }
 
-  /// Takes a place in each category, if nobody waits for any of them and all have room.
+  /// Takes a place in each category, if no claim waits for any of them and all have room.
   private mutating func takeRoom(for categories: [ExclusionCategory]) -> Bool {
-    // The usual case, in one look-up: nobody has it.
+    // The usual case, in one look-up: no claim holds it.
     if categories.count == 1 {
       let limit = limit(of: categories[0])
       return
@@ -186,7 +190,7 @@ struct ExclusionState<Owner> {
   /// The operation has finished, or never ran. Does nothing the second time.
   mutating func release(_ id: ID) -> Change {
     guard let claim = claims.removeValue(forKey: id) else { return Change() }
-    // The usual case: it used nobody's categories, and nobody uses its own.
+    // The usual case: it used no other claim's categories, and no other claim uses its own.
     if claim.isHeld, claim.users == 1, claim.lenders.isEmpty {
       let freed = leave(claim.categories)
       return freed.isEmpty ? Change() : grant(from: freed)
@@ -203,7 +207,7 @@ struct ExclusionState<Owner> {
     grant(from: leaveLines(id))
   }
 
-  /// Returns the categories in which somebody else may have a turn in consequence.
+  /// Returns the categories in which another claim may have its turn in consequence.
   private mutating func leaveLines(_ id: ID) -> [ExclusionCategory] {
     guard let claim = claims[id], !claim.isHeld else { return [] }
     claims[id] = nil
@@ -232,7 +236,8 @@ struct ExclusionState<Owner> {
     return freed
   }
 
-  /// Gives places back. Returns the categories that somebody waits for; one that nobody has to do with is forgotten.
+  /// Gives places back. Returns the categories that a claim waits for; a category that no claim
+  /// holds or waits for is forgotten.
   private mutating func leave(_ categories: [ExclusionCategory]) -> [ExclusionCategory] {
     var freed: [ExclusionCategory] = []
     for category in categories {
@@ -263,7 +268,7 @@ struct ExclusionState<Owner> {
       while let id = lines[category]?.waiting.first, isNext(id) {
         take(id)
         granted.append(id)
-        // There, too, somebody else is first now.
+        // There, too, another claim is first now.
         pending += claims[id]!.categories
       }
       if let line = lines[category], line.inUse == 0, line.waiting.isEmpty { lines[category] = nil }
@@ -287,9 +292,10 @@ struct ExclusionState<Owner> {
 
   /// Lets nested claims go ahead of those that only wait for them.
   ///
-  /// Say A holds `x`, B waits for `x` and `y`, and then a claim nested in A wants `y`. In line it would wait for B,
-  /// which waits for A, which waits for it. Where lines are such a circle, though there is room, the first nested claim
-  /// of it for which there is goes ahead; but never of one whose turn will come.
+  /// Say A holds `x`, B waits for `x` and `y`, and then a claim nested in A wants `y`. In line it
+  /// would wait for B, which waits for A, which waits for it. Where lines are such a circle, though
+  /// there is room, the first nested claim of it for which there is goes ahead; but never of one
+  /// whose turn will come.
   private mutating func grantOutOfTurn() -> [ID] {
     var granted: [ID] = []
     while true {
