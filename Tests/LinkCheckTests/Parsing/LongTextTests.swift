@@ -1,4 +1,3 @@
-import TestSupport
 import Testing
 
 @testable import LinkCheck
@@ -10,8 +9,7 @@ import Testing
   /// Texts of one kind, of any length.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
-    /// How many of its parts make a text that a reader would get lost in: in full, one whose end
-    /// such a reader does not reach.
+    /// How many of its parts make a text that a reader would get lost in.
     let count: Int
     /// How many parts make a text that takes some milliseconds to read in a debug build.
     let measuredCount: Int
@@ -25,7 +23,7 @@ import Testing
       _ text: @escaping @Sendable (_ count: Int) -> String
     ) {
       self.name = name
-      self.count = Scale.count(count, least: count / 10)
+      self.count = count
       measuredCount = measured ?? count / 10
       self.linksInEach = linksInEach
       self.text = text

@@ -4,26 +4,26 @@ import Foundation
 /// Waits for events without a callback, such as the release of an object by the last thread that
 /// used it.
 public enum Patience {
-  /// How often it looks: in all for more than ten seconds, so that a thread delayed by a busy
-  /// machine gets its turn.
-  public static let looks = 2_500
+  /// How many trips through the dispatch queues are a great number.
+  public static let trips = 1_000_000
 
-  /// Returns whether `condition` becomes true while others have a great number of turns.
+  /// Returns whether `condition` becomes true within a great number of trips through the dispatch
+  /// queues, so great that a thread delayed by a busy machine gets its turn.
   public static func reached(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
-    var turns = Turns()
-    for _ in 0..<looks {
+    for _ in 0..<trips {
       if condition() { return true }
-      await turns.next()
+      await onWorker {}
     }
     return condition()
   }
 
   /// The same on a thread that may block.
   public static func isReached(_ condition: () -> Bool) -> Bool {
-    var turns = Turns()
-    for _ in 0..<looks {
+    for _ in 0..<trips {
       if condition() { return true }
-      turns.nextBlocking()
+      let trip = Gate()
+      DispatchQueue.global().async { trip.open() }
+      trip.waitBlocking()
     }
     return condition()
   }
@@ -31,9 +31,10 @@ public enum Patience {
   /// Calls `body` with whether the condition came to hold, on another thread, or this one if it
   /// does now.
   public static func whenReached(
-    _ condition: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable (Bool) -> Void
+    trips: Int = Self.trips, _ condition: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable (Bool) -> Void
   ) {
     if condition() { return body(true) }
-    Task { body(await reached(condition)) }
+    guard trips > 0 else { return body(false) }
+    DispatchQueue.global().async { whenReached(trips: trips - 1, condition, body) }
   }
 }

@@ -9,6 +9,8 @@ import Testing
 
 /// A server that is restarted, in good order or as after a crash, while queues work.
 @Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresRestartTests {
+  private static let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
+
   @Test func serverIsRestartedUnderLoad_losesAndRepeatsNothing() async throws {
     let server = try await PostgresServer.own()
     let schema = try await TestSchema(on: server)
@@ -33,7 +35,7 @@ import Testing
       }
       queue.start()
     }
-    let restarts = Scale.count(8, least: 0) + 2
+    let restarts = Int(8 * Self.scale) + 2
     await withTaskGroup(of: Void.self) { group in
       for (number, queue) in queues.enumerated() {
         group.addTask {
@@ -77,7 +79,6 @@ import Testing
   ) async -> JobID? {
     var options = JobOptions(backoff: .noDelay)
     options.uniqueKey = UniqueKey("\(number)", by: Set(JobState.allCases))
-    var turns = Turns()
     while true {
       do {
         return try await queue.enqueue(Count(number: number), options: options)
@@ -86,7 +87,7 @@ import Testing
       } catch let error as DatabaseError
         where [.connectionLost, .cannotConnect, .outcomeUnknown].contains(error.code)
       {
-        await turns.next()
+        await Task.yield()
       } catch {
         note("\(error)")
         return nil
