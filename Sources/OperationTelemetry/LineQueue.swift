@@ -1,16 +1,16 @@
+import CompositeOperations
+
 /// Lines that have yet to be written, by one thread at a time.
 struct LineQueue {
-  private var lines: [[UInt8]] = []
-  private var first = 0
+  private(set) var lines = HeadedQueue<[UInt8]>()
+  /// What could not be written of the line that was taken last.
+  private var rest: [UInt8]?
   private var byteCount = 0
   /// Whether a thread writes, or will look again.
   private var isTaken = false
   /// How many lines found no room since a line said so.
   private var droppedCount = 0
   private let capacity: Int
-
-  /// How many lines there is storage for, including those that were taken.
-  var placeCount: Int { lines.count }
 
   /// - Parameter capacity: how many bytes of lines are kept.
   init(capacity: Int) { self.capacity = capacity }
@@ -42,43 +42,19 @@ struct LineQueue {
 
   /// What to write next; nil if there is nothing, and the caller no longer writes.
   mutating func next() -> [UInt8]? {
-    if first == lines.count {
-      lines = []
-      first = 0
+    guard let line = rest.take() ?? lines.popFirst(leaving: []) else {
       let notice = takeNotice()
       isTaken = notice != nil
       return notice
     }
-    byteCount -= lines[first].count
-    // What was taken is released.
-    let line = lines[first].take()
-    first += 1
-    if first >= 1024, first > lines.count / 2 {
-      // A queue that is never empty must not grow forever.
-      lines.removeFirst(first)
-      first = 0
-    }
+    byteCount -= line.count
     return line
   }
 
   /// The rest of what ``next()`` gave could not be written, and comes first when the caller looks
   /// again.
   mutating func putBack(_ rest: [UInt8]) {
-    if first == 0 {
-      lines.insert(rest, at: 0)
-    } else {
-      first -= 1
-      lines[first] = rest
-    }
+    self.rest = rest
     byteCount += rest.count
-  }
-}
-
-extension [UInt8] {
-  /// The bytes, which are no longer here.
-  fileprivate mutating func take() -> [UInt8] {
-    var taken: [UInt8] = []
-    swap(&taken, &self)
-    return taken
   }
 }

@@ -59,7 +59,7 @@ final class LineWriter: Sendable {
   }
 
   /// Returns what there was no room for; nil if nothing is left to do, as all was written or
-  /// nothing reads any more.
+  /// the other end is closed.
   private func writeWhatHasRoom(_ line: [UInt8]) -> [UInt8]? {
     var rest = line[...]
     while !rest.isEmpty {

@@ -8,7 +8,7 @@ extension SettlingOperation {
   final func tellObserversOfEnd() {
     let (hub, progress) = StripedLock.withLock(of: self) { (rareFields?.hub, rareFields?.progress) }
     progress?.ownerDidSettle(succeeded: state.current.ending == .success)
-    guard let hub, let outcome = erasedOutcome else { preconditionFailure("\(self) is observed by nobody") }
+    guard let hub, let outcome = erasedOutcome else { preconditionFailure("\(self) has no observers to notify") }
     // The parent composition and awaiting tasks come after the observers, even if another thread
     // calls these.
     hub.settle(outcome) { [self] in

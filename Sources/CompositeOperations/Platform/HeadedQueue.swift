@@ -1,7 +1,8 @@
 /// A queue in an array whose head moves as elements are taken; their storage is reclaimed in
 /// batches.
 ///
-/// A taken element stays in memory until then, so it is for plain values.
+/// A taken element stays in memory until then: for elements with storage of their own there is
+/// ``popFirst(leaving:)``.
 @frozen
 package struct HeadedQueue<Element> {
   @usableFromInline var places: [Element] = []
@@ -23,6 +24,23 @@ package struct HeadedQueue<Element> {
   package mutating func popFirst() -> Element? {
     guard head < places.count else { return nil }
     let first = places[head]
+    leaveFirst()
+    return first
+  }
+
+  /// Takes the first element, and leaves another one in its place, so that its storage goes with
+  /// it.
+  @inlinable
+  package mutating func popFirst(leaving rest: Element) -> Element? {
+    guard head < places.count else { return nil }
+    var first = rest
+    swap(&first, &places[head])
+    leaveFirst()
+    return first
+  }
+
+  @inlinable
+  mutating func leaveFirst() {
     head += 1
     if head == places.count {
       places.removeAll(keepingCapacity: head < 1024)
@@ -32,7 +50,6 @@ package struct HeadedQueue<Element> {
       places.removeFirst(head)
       head = 0
     }
-    return first
   }
 
   /// Removes the elements that do not satisfy a predicate.

@@ -14,7 +14,8 @@ extension SettlingOperation {
   /// ``TelemetryEvent/Kind/cancelled``. Which operations are in it, what is reported of one that is
   /// under way already, and on which thread, is as with ``addTreeObserver(on:_:)``. The end of this
   /// operation is the last event. An operation in it that still executes then, such as work whose
-  /// timeout settles at once, is reported as `abandoned` before, for its own end is not.
+  /// timeout settles at once, is reported as ``TelemetryEvent/Kind/abandoned`` before, for its own
+  /// end is not.
   ///
   /// Attempts are numbered if the operation that makes them was not under way already.
   ///
@@ -155,7 +156,7 @@ private final class OperationReporter: Sendable {
     let open = entries.filter { $0.start != nil && !$0.hasEnded }.sorted { $0.id < $1.id }
     for entry in open {
       guard let operation = entry.operation else { continue }
-      var event = makeEvent(TelemetryEvent.Kind(rawValue: "abandoned"), of: operation, entry)
+      var event = makeEvent(.abandoned, of: operation, entry)
       event.duration = entry.executionTime
       sink.receive(event)
     }

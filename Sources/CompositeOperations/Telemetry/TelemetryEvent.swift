@@ -93,6 +93,9 @@ extension TelemetryEvent {
     /// its handle was released before its start, or the manager was released, or had been stopped
     /// before the task was added.
     public static let dropped = Kind(rawValue: "dropped")
+    /// It still executes, but its end will not be reported: the operation that reports it has
+    /// ended, or a queue that was stopped gave up waiting for the job.
+    public static let abandoned = Kind(rawValue: "abandoned")
   }
 
   /// How much attention an event needs.

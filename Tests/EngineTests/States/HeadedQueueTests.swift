@@ -25,6 +25,19 @@ struct HeadedQueueTests {
     #expect(queue.count == 500 && queue.places.count < 4_000)
   }
 
+  @Test func popFirst_leavingAnother_keepsNothingOfTheFirst() {
+    final class Storage {}
+    var storage: Storage? = Storage()
+    weak let released = storage
+    var queue = HeadedQueue<Storage?>()
+    queue.append(storage)
+    queue.append(nil)
+    storage = nil
+    #expect(released != nil)
+    #expect(queue.popFirst(leaving: nil) != nil)
+    #expect(released == nil && queue.count == 1)
+  }
+
   @Test func keep_leavesTheOthersOut_inOrder() {
     var queue = HeadedQueue<Int>()
     queue.append(contentsOf: 0..<10)

@@ -1,8 +1,8 @@
-import CompositeOperations
 import Foundation
 import TestSupport
 import Testing
 
+@testable import CompositeOperations
 @testable import OperationTelemetry
 
 #if canImport(Glibc)
@@ -184,6 +184,6 @@ struct StandardErrorTests {
       _ = queue.enqueue([1])
       _ = queue.next()
     }
-    #expect(queue.placeCount < 10_000)
+    #expect(queue.lines.places.count < 10_000)
   }
 }

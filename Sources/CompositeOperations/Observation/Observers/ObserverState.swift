@@ -93,7 +93,7 @@ struct ObserverState {
 
   /// Returns the next delivery; nil if there is none, which ends delivering.
   mutating func nextDelivery() -> Delivery? {
-    precondition(isDelivering, "nextDelivery() while nobody delivers")
+    precondition(isDelivering, "nextDelivery() while no thread delivers")
     guard first < mailbox.count else {
       mailbox.removeAll(keepingCapacity: mailbox.count < 1024)
       first = 0
