@@ -29,6 +29,8 @@ struct Options: Sendable {
   var filter: String?
   /// The rounds of every row, or nil to choose them by row.
   var rounds: Int?
+  /// For how many seconds each side and its peer run, where a row does not say how often.
+  var seconds = 2.2
   /// The side of comparisons that runs alone, or nil to compare.
   var side: Harness.OneSide?
 
@@ -42,7 +44,8 @@ struct Options: Sendable {
       --allow-known        Do not fail for a row that is known to miss its budget, unless it has become worse.
       --slack FACTOR       Multiply the budgets by FACTOR, for noisy machines; not those of allocations.
       --filter TEXT        Measure only rows that contain TEXT.
-      --rounds N           Take N samples of each side; without it, as many as fit into about two seconds a row.
+      --rounds N           Take N samples of each side; without it, as many as fit into the seconds of a row.
+      --seconds S          Measure each row for about S seconds, 2.2 without it; one that is over its budget then in full.
       --side here|peer     Run one side of the comparisons alone, to look at it with a profiler; nothing is compared.
       --list               Print the rows and their budgets, and measure nothing.
       --json               Print the results as JSON.
@@ -65,6 +68,7 @@ struct Options: Sendable {
       case "--slack": slack = try Self.number(after: argument, in: &rest, atLeast: .leastNonzeroMagnitude)
       case "--filter": filter = try Self.value(after: argument, in: &rest)
       case "--rounds": rounds = try Self.number(after: argument, in: &rest, atLeast: 1)
+      case "--seconds": seconds = try Self.number(after: argument, in: &rest, atLeast: .leastNonzeroMagnitude)
       case "--side":
         let name = try Self.value(after: argument, in: &rest)
         side = Harness.OneSide(rawValue: name)

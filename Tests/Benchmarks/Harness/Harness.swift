@@ -7,6 +7,8 @@ struct Harness: Sendable {
 
   /// The rounds of every row; nil chooses them by the time that a row takes.
   var rounds: Int?
+  /// For how many seconds each side and its peer run, where a row does not say how often.
+  var seconds = 2.2
   /// The factor for budgets.
   var slack = 1.0
   /// The side of comparisons that runs alone; nil to compare.
@@ -56,7 +58,7 @@ struct Harness: Sendable {
     let subjectOnce = warmUp(subject)
     // A peer so slow that it runs only once is not warmed up.
     let peerOnce = row.rounds == 1 ? subjectOnce : warmUp(peer)
-    let plan = Plan(fastest: min(peerOnce, subjectOnce), round: peerOnce + subjectOnce)
+    let plan = Plan(fastest: min(peerOnce, subjectOnce), round: peerOnce + subjectOnce, seconds: seconds)
     let rounds = rounds ?? (row.rounds ?? plan.rounds) * roundFactor
     // A single short run of this side, after a peer that runs only once, would vary too much.
     let runs = row.rounds == 1 ? 9 : 1
@@ -104,7 +106,7 @@ struct Harness: Sendable {
 
   private func time(_ row: Row, subject: Side) -> RowResult {
     let once = warmUp(subject)
-    let plan = Plan(fastest: once, round: once, seconds: 0.8)
+    let plan = Plan(fastest: once, round: once, seconds: seconds / 3)
     let rounds = rounds ?? plan.rounds
     var samples: [Double] = []
     for _ in 0..<rounds {
@@ -138,7 +140,7 @@ struct Plan: Sendable {
   ///
   /// A sample takes at least 5 ms, so that neither the clock nor one wake-up shows in it. There are
   /// as many rounds as fit into `seconds`, but enough for a meaningful median.
-  init(fastest: Double, round: Double, seconds: Double = 2.2) {
+  init(fastest: Double, round: Double, seconds: Double) {
     repetitions = min(10_000, max(1, Int((5e6 / fastest).rounded(.up))))
     let fitting = Int(seconds * 1e9 / (round * Double(repetitions)))
     // Odd, so that the median is one of the samples.

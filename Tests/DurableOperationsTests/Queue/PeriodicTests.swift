@@ -79,8 +79,9 @@ import Testing
     harness.clock.advance(by: .seconds(2345))
     harness.queue.start()
     await advance(harness, by: .milliseconds(1), until: 2345, of: seen)
-    #expect(Set(seen.events).count == seen.count)
     await harness.queue.stop()
+    let times = seen.events
+    #expect(Set(times).count == times.count)
   }
 
   @Test(arguments: Engine.available) func sameScheduleAgain_keepsItsTime_anotherBeginsAnew(on engine: Engine) throws {

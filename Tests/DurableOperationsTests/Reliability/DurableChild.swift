@@ -157,6 +157,7 @@ final class DurableChild: Sendable {
   /// either.
   func standStill(outsideOfTransactionsOf file: URL) async throws {
     let inspection = try Inspection(file, busyTimeout: .zero)
+    var turns = Turns()
     while true {
       try Task.checkCancellation()
       signal(SIGSTOP)
@@ -165,7 +166,7 @@ final class DurableChild: Sendable {
         return try inspection.connection.transaction {}
       } catch let error as DatabaseError where error.code == .busy {
         signal(SIGCONT)
-        await Task.yield()
+        await turns.next()
       }
     }
   }

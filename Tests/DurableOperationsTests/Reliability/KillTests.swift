@@ -7,8 +7,10 @@ import Testing
 @testable import DurableOperations
 
 @Suite(.timeLimit(.minutes(60))) struct KillTests {
-  /// `DURABLE_KILLS`: how often a process is killed in each case. 12 unless it is set; 200 in full.
-  static let kills = ProcessInfo.processInfo.environment["DURABLE_KILLS"].flatMap { Int($0) } ?? 12
+  /// `DURABLE_KILLS`: how often a process is killed in each case, such as 200. Without it 12 times,
+  /// or fewer with a lower `STRESS_SCALE`.
+  static let kills =
+    ProcessInfo.processInfo.environment["DURABLE_KILLS"].flatMap { Int($0) } ?? Scale.count(12, least: 4)
 
   struct Case: CustomTestStringConvertible {
     let engine: Engine

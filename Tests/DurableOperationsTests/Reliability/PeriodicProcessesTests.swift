@@ -50,9 +50,8 @@ import Testing
       func enqueued() throws -> Int64 {
         try inspection.numbers("SELECT coalesce(max(id), 0) FROM durable_jobs")[0]
       }
-      let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
       var jumps = 0.0
-      for step in 0..<Int(1000 * scale) {
+      for step in 0..<Scale.count(1000, least: 50) {
         switch Int.random(in: 0..<5, using: &generator) {
         case 0:
           shift += Double.random(in: -40...40, using: &generator)

@@ -172,7 +172,7 @@ import Testing
 
   /// What is claimed while the queue is being stopped is cancelled with the rest.
   @Test(arguments: Engine.available) func withoutGrace_whileJobsAreClaimed_ends(on engine: Engine) async throws {
-    for round in 0..<100 {
+    for round in stride(from: 0, to: 100, by: 100 / Scale.count(100, least: 20)) {
       let queue = try DurableQueue(location: engine.location())
       try await queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
       try await queue.enqueue(contentsOf: (1...10).map { Count(number: $0) })
@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(arguments: Engine.available) func pause_whileJobsAreClaimed_holdsAtOnce(on engine: Engine) async throws {
-    for round in 0..<100 {
+    for round in stride(from: 0, to: 100, by: 100 / Scale.count(100, least: 20)) {
       let queue = try DurableQueue(location: engine.location())
       try await queue.register(Count.self) { _, _ in BlockOperation {} }
       try await queue.enqueue(contentsOf: (1...50).map { Count(number: $0) })

@@ -10,9 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct RandomTests {
   private enum Plan: Int, CaseIterable { case succeed, failOnce, failAlways, failForGood, snooze, fail2Hold }
 
-  @Test(arguments: Engine.available, 0..<12) func randomJobs_endAsTheModelSays(on engine: Engine, _ seed: Int)
-    async throws
-  {
+  @Test(arguments: Engine.available, 0..<Scale.count(12, least: 4))
+  func randomJobs_endAsTheModelSays(on engine: Engine, _ seed: Int) async throws {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     var configuration = DurableQueue.Configuration()
     configuration.maxConcurrentOperationCount = Int.random(in: 1...6, using: &random)

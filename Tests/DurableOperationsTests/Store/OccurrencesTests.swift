@@ -40,7 +40,8 @@ import Testing
     var now = Self.start
     var seen: Set<Int64> = []
     let step: Int64 = catchUp == .latest ? 4_000_000 : engine == .sqlite ? 400_000 : 20_000
-    for _ in 0..<(engine == .sqlite ? 3_000 : 150) {
+    let rounds = engine == .sqlite ? Scale.count(3_000, least: 1_100) : 150
+    for _ in 0..<rounds {
       now += Int64.random(in: -step...step, using: &generator)
       for _ in 0..<Int.random(in: 1...4, using: &generator) {
         now += Int64.random(in: 0...2_500, using: &generator)
@@ -50,7 +51,7 @@ import Testing
       }
     }
     // A thousand times would not have been enough to remember.
-    #expect(seen.count > (engine == .sqlite ? 3_000 : 150))
+    #expect(seen.count > rounds)
   }
 
   @Test(arguments: Engine.available) func clockGoesOn_oneRunIsRemembered(on engine: Engine) throws {

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct RandomCountTests {
   // MARK: - All that a store can do
 
-  @Test(arguments: 0..<16) func storeUsedAtRandom_keepsItsCounts(_ seed: Int) throws {
+  @Test(arguments: 0..<Scale.count(16, least: 4)) func storeUsedAtRandom_keepsItsCounts(_ seed: Int) throws {
     let harness = try StoreHarness(), store = harness.store
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     for step in 0..<400 {

@@ -29,10 +29,11 @@ struct Harness {
     let before = attempt(of: id)
     clock.advance(by: duration)
     // Not until it is in another state: it may be in the same again by then.
+    var turns = Turns()
     while attempt(of: id) == before, !Task.isCancelled {
       // The alarm may have been set only after the time was moved.
       clock.advance(by: .milliseconds(1))
-      await Task.yield()
+      await turns.next()
     }
   }
 

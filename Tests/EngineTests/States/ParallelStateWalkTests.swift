@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import CompositeOperations
 
-/// The invariants of a parallel composition of up to three children for any order of events.
+/// The invariants of a parallel composition of up to two children, and three in full, for any order
+/// of events.
 @Suite("3.2 ParallelState, all paths")
 struct ParallelStateWalkTests {
   struct Situation: Sendable, CustomTestStringConvertible {
@@ -12,7 +14,7 @@ struct ParallelStateWalkTests {
 
     var testDescription: String { "\(count) children, \(policy), \(joins ? "joining" : "its own")" }
 
-    static let all = (0...3).flatMap { count in
+    static let all = (0...Scale.count(3, least: 2)).flatMap { count in
       ParallelState.Policy.allCases.flatMap { policy in
         [false, true].map { Situation(count: count, policy: policy, joins: $0) }
       }

@@ -7,7 +7,7 @@ import Testing
 /// Cancels at every moment of a request: each operation settles once, leaves no file, and its
 /// connection is closed.
 @Suite("HTTP: races of cancelling", .hangLimit) struct CancelRaceTests {
-  private static let rounds = Int(200 * (Double(ProcessInfo.processInfo.environment["STRESS_SCALE"] ?? "1") ?? 1)) + 10
+  private static let rounds = Scale.count(200) + 10
 
   private enum Kind: CaseIterable {
     case data, redirect, upload, uploadOfFile, download, unauthorized

@@ -143,7 +143,7 @@ import Testing
               }
             }
             await busy.requests.wait(forCount: 6)
-            for _ in 0..<50 {
+            for _ in 0..<Scale.count(50, least: 10) {
               let answer = await outcomeOfStarting(HTTPOperation(request(good.url()), session: session))
               #expect(answer.value?.text == "good")
             }

@@ -163,7 +163,7 @@ import Testing
 
   /// Waits for a file to be removed, of which nothing tells.
   private func untilEmpty(_ folder: TemporaryFolder) async {
-    while (try? folder.contents().isEmpty) != true { await Task.yield() }
+    await until((try? folder.contents().isEmpty) == true)
   }
 }
 #endif

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import LinkCheck
@@ -9,7 +10,8 @@ import Testing
   /// Texts of one kind, of any length.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
-    /// How many of its parts make a text that a reader would get lost in.
+    /// How many of its parts make a text that a reader would get lost in: in full, one whose end
+    /// such a reader does not reach.
     let count: Int
     /// How many parts make a text that takes some milliseconds to read in a debug build.
     let measuredCount: Int
@@ -23,7 +25,7 @@ import Testing
       _ text: @escaping @Sendable (_ count: Int) -> String
     ) {
       self.name = name
-      self.count = count
+      self.count = Scale.count(count, least: count / 10)
       measuredCount = measured ?? count / 10
       self.linksInEach = linksInEach
       self.text = text

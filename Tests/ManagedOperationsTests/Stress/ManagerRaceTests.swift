@@ -8,10 +8,7 @@ import Testing
 /// Cancels at the moment in which something else happens to the task.
 @Suite("6 Races of managers", .serialized, .timeLimit(.minutes(30)))
 struct ManagerRaceTests {
-  static let rounds: Int = {
-    let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
-    return max(50, Int(2_000 * scale))
-  }()
+  static let rounds = Scale.count(2_000, least: 50)
 
   /// Runs the bodies at the same moment, on threads of Dispatch.
   private func race(_ bodies: @Sendable () -> Void...) async {

@@ -14,7 +14,7 @@ import Testing
   }
 
   /// `OUTBOX_KILLS`: how often `enqueue` is killed, and then `run`. `OUTBOX_SEED`: decides when.
-  private static let kills = number("OUTBOX_KILLS").map { max(1, Int($0)) } ?? 8
+  private static let kills = number("OUTBOX_KILLS").map { max(1, Int($0)) } ?? Scale.count(8, least: 3)
   private static let seeds = number("OUTBOX_SEED").map { [$0] } ?? [1, .random(in: 2...1_000_000)]
 
   private static func number(_ name: String) -> UInt64? {

@@ -7,12 +7,10 @@ import Testing
 /// Pipelines of very many steps.
 @Suite("Long pipelines", .timeLimit(.minutes(30)))
 struct LongPipelineTests {
-  private static let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
-
   /// What is quadratic takes far more than the time limit at this number.
   @Test(arguments: [false, true])
   func hundredThousandSteps_arePutTogetherRunAndReleasedOnASmallStack(nesting: Bool) async throws {
-    let steps = max(10_000, Int(100_000 * LongPipelineTests.scale))
+    let steps = Scale.count(100_000, least: 10_000)
     let outcome = await onThread(stackSize: 512 * 1024) {
       var pipeline = Pipeline(of: Int.self)
       let one = Pipeline(Add(1))

@@ -8,10 +8,7 @@ import Testing
 /// Cancels, starts and settlements at any moment, from several threads.
 @Suite("Races of pipelines", .timeLimit(.minutes(30)))
 struct PipelineRaceTests {
-  private static var rounds: Int {
-    let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
-    return max(50, Int(4_000 * scale))
-  }
+  private static let rounds = Scale.count(4_000, least: 50)
 
   @Test("BkTask 11 A cancel at any moment: one outcome, and no step begins after one that was cancelled")
   func cancel_atAnyMoment_leavesNothingRunning() async {

@@ -21,11 +21,15 @@ public enum Gzip {
     // before”.
     bits.append(0b010, count: 3)
     bits.appendCode(0x30, count: 8)
-    for _ in 0..<(byteCount / 258 + 1) {
+    for _ in 0..<16 {
       bits.appendCode(0xC5, count: 8)
       bits.appendCode(0, count: 5)
     }
-    return head + bits.bytes
+    // Eight times these are 13 bytes, which come again and again.
+    let again = Array(bits.bytes[2..<15])
+    var packed = head + bits.bytes[..<2]
+    for _ in 0..<(byteCount / (8 * 258) + 1) { packed += again }
+    return packed
   }
 
   private static let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
@@ -34,10 +38,19 @@ public enum Gzip {
     withUnsafeBytes(of: value.littleEndian, Array.init)
   }
 
-  private static func checksum(of bytes: [UInt8]) -> UInt32 {
-    ~bytes.reduce(~UInt32(0)) { sum, byte in
-      (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in (sum >> 1) ^ (sum & 1 == 1 ? 0xEDB8_8320 : 0) }
+  /// The change of a checksum by each byte.
+  private static let changes: [UInt32] = (0..<256).map { (byte: UInt32) -> UInt32 in
+    (0..<8).reduce(byte) { (sum: UInt32, _) -> UInt32 in
+      let half = sum >> 1
+      return sum & 1 == 1 ? half ^ 0xEDB8_8320 : half
     }
+  }
+
+  private static func checksum(of bytes: [UInt8]) -> UInt32 {
+    let changes = changes
+    var sum = ~UInt32(0)
+    for byte in bytes { sum = changes[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] ^ (sum >> 8) }
+    return ~sum
   }
 
   private struct BitWriter {

@@ -36,5 +36,5 @@ public final class WeakReference<Object: AnyObject>: @unchecked Sendable {  // w
 ///
 /// Returns when the test is cancelled too, with the object still there.
 public func untilReleased<Object: AnyObject>(_ reference: WeakReference<Object>) async {
-  while reference.object != nil, !Task.isCancelled { await Task.yield() }
+  await until(reference.object == nil)
 }

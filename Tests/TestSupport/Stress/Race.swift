@@ -6,6 +6,9 @@ import Synchronization
 /// The threads live for the whole race and meet at a barrier before and after each round, so that a
 /// round costs microseconds. Inside a round each body starts after a short random spin: this moves
 /// the bodies against each other.
+///
+/// One race runs at a time: the threads spin at the barrier, and those of several races would take
+/// the processors from each other.
 public final class Race: Sendable {
   /// One round: the bodies of the threads, and the check after all have run.
   public struct Round: Sendable {
@@ -20,6 +23,8 @@ public final class Race: Sendable {
       self.check = check
     }
   }
+
+  private static let line = Line()
 
   private let complaints = Locked<[String]>([])
   private let parties: Int
@@ -37,6 +42,8 @@ public final class Race: Sendable {
     rounds: Int, threads: Int, seed: UInt64 = .random(in: 0...UInt64.max),
     _ make: @escaping @Sendable (Int, inout SeededRandomNumberGenerator) -> Round
   ) async -> [String] {
+    await line.enter()
+    defer { line.leave() }
     let race = Race(parties: threads)
     await withTaskGroup(of: Void.self) { group in
       for number in 1..<threads {
@@ -85,6 +92,38 @@ public final class Race: Sendable {
       return
     }
     while generation.load(ordering: .acquiring) == current { sched_yield() }
+  }
+}
+
+/// Lets one in at a time, in the order in which they come.
+private final class Line: Sendable {
+  private struct State {
+    var isTaken = false
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Locked(State())
+
+  func enter() async {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        if state.isTaken { state.waiting.append(continuation) }
+        defer { state.isTaken = true }
+        return !state.isTaken
+      }
+      if isFree { continuation.resume() }
+    }
+  }
+
+  func leave() {
+    let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      if state.waiting.isEmpty {
+        state.isTaken = false
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }
+    next?.resume()
   }
 }
 

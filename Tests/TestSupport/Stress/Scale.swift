@@ -15,4 +15,13 @@ public enum Scale {
   public static func count(_ count: Int, least: Int = 1) -> Int {
     max(least, Int(Double(count) * factor))
   }
+
+  /// Whether what has this number among many of a kind is tested: all are in full, one in `share`
+  /// else.
+  ///
+  /// With a share that has no divisor in common with the parts of a table, such as the values that
+  /// each column gets, all parts have their turn.
+  public static func includes(_ number: Int, oneIn share: Int) -> Bool {
+    factor >= 1 || number.isMultiple(of: share)
+  }
 }

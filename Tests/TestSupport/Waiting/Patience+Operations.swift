@@ -17,7 +17,7 @@ extension Patience {
   /// `start()` has returned, and its thread does other work. For operations without observers and
   /// cancel hooks.
   public static func untilAwaited(_ operation: SettlingOperation) async {
-    while !operation.state.current.has(.hasListeners), !Task.isCancelled { await onWorker {} }
+    await until(operation.state.current.has(.hasListeners))
   }
 }
 #endif

@@ -1,8 +1,9 @@
-/// Waits until a condition without a callback holds: polls it after other tasks had their turn.
+/// Waits until a condition without a callback holds: looks again after others had their turn.
 ///
 /// Also ends when its task is cancelled, as by the time limit of a test, which has then failed.
 public func until(
   isolation: isolated (any Actor)? = #isolation, _ condition: @autoclosure () async throws -> Bool
 ) async rethrows {
-  while try await !condition(), !Task.isCancelled { await Task.yield() }
+  var turns = Turns()
+  while try await !condition(), !Task.isCancelled { await turns.next() }
 }

@@ -159,8 +159,7 @@ struct VerbTests {
   func chain_ofManyTasks_needsNoStack() async {
     let workflow = Workflow("chain")
     let reference = WeakReference(workflow)
-    let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap { Double($0) } ?? 1
-    let count = max(20_000, Int(100_000 * scale))
+    let count = Scale.count(100_000, least: 20_000)
     let finished = Gate()
     await onThread {
       var last: AnyWorkflowTask = workflow.addEmpty()

@@ -8,8 +8,7 @@ import WorkflowOperations
 /// A hundred thousand workflows, each in the next, on a stack of 512 KiB.
 @Suite("4 Workflows nested deep in workflows", .serialized, .timeLimit(.minutes(30)))
 struct DepthTests {
-  private static let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap { Double($0) } ?? 1
-  private static let depth = max(2_000, Int(100_000 * scale))
+  private static let depth = Scale.count(100_000, least: 2_000)
 
   enum Walk: CaseIterable, Sendable {
     case succeed, fail, cancelOperation, cancelWorkflow, cancelBeforeStart, resetWhileRunning, resetAfterwards, retry

@@ -208,7 +208,7 @@ struct WorkflowStateWalkTests {
     arguments: [[[], [0]], [[], [0], [0, 1]], [[], [], [0, 1]], [[], [0], [0], [1, 2]]],
     [FailurePolicy.waitForAll, .cancelRemaining])
   func anySteps_inAnyOrder_keepTheRules(graph: [[Int]], policy: FailurePolicy) {
-    let (states, complaints) = walk(World(graph, policy: policy), limit: 1_500)
+    let (states, complaints) = walk(World(graph, policy: policy), limit: Scale.count(1_500, least: 400))
     let (_, observed) = walk(World(graph, policy: policy, isObserved: true), limit: 300)
     #expect(observed == [])
     #expect(complaints == [])
@@ -217,7 +217,8 @@ struct WorkflowStateWalkTests {
 
   @Test("The same with conditions", arguments: [[0], [1], [0, 1], [2]] as [Set<Int>])
   func anySteps_withConditions_keepTheRules(conditions: Set<Int>) {
-    let (states, complaints) = walk(World([[], [0], [0, 1]], conditions: conditions), limit: 800)
+    let world = World([[], [0], [0, 1]], conditions: conditions)
+    let (states, complaints) = walk(world, limit: Scale.count(800, least: 300))
     #expect(complaints == [])
     #expect(states > 100, "\(states) states")
   }

@@ -9,7 +9,6 @@ import Testing
 
 /// Connections that break at random bytes, in both directions, under several queues.
 @Suite(.timeLimit(.minutes(60)), .needsPostgres) struct PostgresChaosTests {
-  private static let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
   /// `CHAOS_SEED=…` runs one alone.
   private static let seeds: [UInt64] =
     if let seed = ProcessInfo.processInfo.environment["CHAOS_SEED"].flatMap(UInt64.init) { [seed] } else {
@@ -20,14 +19,14 @@ import Testing
   func connectionsAreCutAtRandom_losesAndRepeatsNothing(seed: UInt64) async throws {
     let schema = try await TestSchema()
     // 400 for all seeds together, in full.
-    try await run(schema, to: schema.server.port, .none, seed: seed, cuts: Int(100 * Self.scale) + 1)
+    try await run(schema, to: schema.server.port, .none, seed: seed, cuts: Scale.count(100) + 1)
   }
 
   @Test(.enabled(if: PgBouncer.isAvailable, "\(PgBouncer.missing)"))
   func connectionsToAPoolerAreCutAtRandom_losesAndRepeatsNothing() async throws {
     let schema = try await TestSchema()
     let pooler = try await PgBouncer(to: schema.server, sessions: 4)
-    try await run(schema, to: Int(pooler.port), .transaction, seed: Self.seeds[0], cuts: Int(100 * Self.scale) + 1)
+    try await run(schema, to: Int(pooler.port), .transaction, seed: Self.seeds[0], cuts: Scale.count(100) + 1)
   }
 
   private func run(

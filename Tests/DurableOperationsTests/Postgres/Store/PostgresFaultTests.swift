@@ -182,9 +182,9 @@ import Testing
     await told.wait { $0.contains(.databaseFailed) }
     proxy.letPass()
     await told.wait { $0.contains(.done) && $0.contains(.databaseBack) }
-    while (try? await queue.enqueue(Count(number: 4))) == nil { await Task.yield() }
+    await until((try? await queue.enqueue(Count(number: 4))) != nil)
     await told.wait { $0.count { $0 == .done } >= 2 }
-    while (try? await queue.waitUntilIdle()) == nil { await Task.yield() }
+    await until((try? await queue.waitUntilIdle()) != nil)
     await queue.stop()
     reader.cancel()
     #expect(runs.withLock { $0[1] } == 1)

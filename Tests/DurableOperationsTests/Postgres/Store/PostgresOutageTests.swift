@@ -81,9 +81,10 @@ import Testing
     // Some looks, and what each of them tries.
     let last = "SELECT max(state_change) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = 'durable'"
     var seen: Set<String> = []
+    var turns = Turns()
     while seen.count < 20, !Task.isCancelled {
       if let time = try? server.query(last), !time.isEmpty { seen.insert(time) }
-      await Task.yield()
+      await turns.next()
     }
     try await server.promote()
     await told.wait(forCount: 2)
@@ -194,12 +195,13 @@ import Testing
 extension QueueCore {
   /// Waits for a job though the server may not be back yet.
   fileprivate func patientlySettled(_ id: JobID) async throws -> JobRecord? {
+    var turns = Turns()
     while true {
       do {
         try await waitUntilSettled(id)
         return try await reader.run { try $0.record(id) }
       } catch let error as DatabaseError where error.code == .cannotConnect || error.code == .connectionLost {
-        await Task.yield()
+        await turns.next()
       }
     }
   }

@@ -9,8 +9,6 @@ import Testing
 
 /// A server that is restarted, in good order or as after a crash, while queues work.
 @Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresRestartTests {
-  private static let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
-
   @Test func serverIsRestartedUnderLoad_losesAndRepeatsNothing() async throws {
     let server = try await PostgresServer.own()
     let schema = try await TestSchema(on: server)
@@ -35,7 +33,7 @@ import Testing
       }
       queue.start()
     }
-    let restarts = Int(8 * Self.scale) + 2
+    let restarts = Scale.count(8, least: 0) + 2
     await withTaskGroup(of: Void.self) { group in
       for (number, queue) in queues.enumerated() {
         group.addTask {
@@ -79,6 +77,7 @@ import Testing
   ) async -> JobID? {
     var options = JobOptions(backoff: .noDelay)
     options.uniqueKey = UniqueKey("\(number)", by: Set(JobState.allCases))
+    var turns = Turns()
     while true {
       do {
         return try await queue.enqueue(Count(number: number), options: options)
@@ -87,7 +86,7 @@ import Testing
       } catch let error as DatabaseError
         where [.connectionLost, .cannotConnect, .outcomeUnknown].contains(error.code)
       {
-        await Task.yield()
+        await turns.next()
       } catch {
         note("\(error)")
         return nil

@@ -227,13 +227,12 @@ import Testing
   // MARK: - All at once
 
   /// Whatever several processes do, what is stored fits together.
-  @Test(arguments: 0..<8) func manyThingsAtOnce_whatIsStored_fitsTogether(seed: Int) throws {
+  @Test(arguments: 0..<Scale.count(8, least: 3)) func manyThingsAtOnce_whatIsStored_fitsTogether(seed: Int) throws {
     let race = try Race(processes: 4, settings: "-cdeadlock_timeout=20ms")
-    let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
-    let steps = Int(150 * scale)
+    let steps = Scale.count(150, least: 40)
     try race.atOnce { process in
       var random = SeededRandomNumberGenerator(seed: UInt64(seed * 10 + process))
-      for _ in 0..<max(steps, 40) { try race.doSomething(in: race[process], &random) }
+      for _ in 0..<steps { try race.doSomething(in: race[process], &random) }
     }
     #expect(try race.problems() == [])
     // What waits for nothing but jobs that can run runs in the end.

@@ -31,8 +31,6 @@ import Testing
     var testDescription: String { "\(self)" }
   }
 
-  private static let scale = ProcessInfo.processInfo.environment["STRESS_SCALE"].flatMap(Double.init) ?? 1
-
   @Test(arguments: Lost.allCases, Return.allCases)
   func cut_atEachPointOfARound_losesAndRepeatsNothing(_ lost: Lost, _ comesBack: Return) async throws {
     let schema = try await TestSchema()
@@ -49,8 +47,8 @@ import Testing
     #expect(points.count > 20)
     if comesBack == .besideTheOldSession { points = points.filter { $0.0 == .fromClient } }
     // Each of these waits for the old session for a second.
-    let share = comesBack == .besideTheOldSession ? Self.scale / 4 : Self.scale
-    let step = max(1, Int(1 / share))
+    let share = comesBack == .besideTheOldSession ? Scale.factor / 4 : Scale.factor
+    let step = min(40, max(1, Int(1 / share)))
     for (index, point) in points.enumerated() where index % step == 0 {
       let failures = try await trial(lost, schema, proxy, inspection) {
         proxy.cut(
