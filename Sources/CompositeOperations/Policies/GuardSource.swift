@@ -207,9 +207,10 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
 }
 
 extension Operation {
-  /// Whether the operation was cancelled, or has ended.
+  /// Whether the operation was cancelled, or has ended, even if another thread is still storing its
+  /// outcome: the gates before it have ended by then.
   fileprivate var isDecided: Bool {
-    isCancelled || (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
+    isCancelled || (self as? SettlingOperation).map { $0.state.current.phase > .executing } ?? isFinished
   }
 
   fileprivate var mayHaveDependencies: Bool {
