@@ -94,7 +94,7 @@ final class QueuePool: Sendable {
   /// Where the base lane and those in lent slots work: they have a slot, but no thread of the
   /// queue.
   var baseQueue: DispatchQueue {
-    dispatchQueue ?? .global(qos: qualityOfService.dispatchQoS)
+    dispatchQueue ?? qualityOfService.globalQueue
   }
 
   /// A source has work.

@@ -15,13 +15,13 @@ enum Workers {
   }
 
   private static func dispatch(_ source: WorkSource) {
-    DispatchQueue.global(qos: source.environment.qualityOfService.dispatchQoS).async { run(source) }
+    source.environment.qualityOfService.globalQueue.async { run(source) }
   }
 
   /// Starts an operation on a worker, which then runs its children if it is a composition.
   static func start(_ operation: SettlingOperation) {
     // A closure that captures only one object needs no allocation.
-    DispatchQueue.global(qos: operation.qualityOfService.dispatchQoS).async { startHere(operation) }
+    operation.qualityOfService.globalQueue.async { startHere(operation) }
   }
 
   private static func startHere(_ operation: SettlingOperation) {
@@ -61,7 +61,7 @@ enum Workers {
   }
 
   private static func dispatchStandby(of source: WorkSource) {
-    DispatchQueue.global(qos: source.environment.qualityOfService.dispatchQoS).async {
+    source.environment.qualityOfService.globalQueue.async {
       source.endStandby()
       run(source)
     }

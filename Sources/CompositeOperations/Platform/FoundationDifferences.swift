@@ -104,16 +104,25 @@ func withAutoreleasePool<R, Failure: Error>(_ body: () throws(Failure) -> R) thr
 
 // MARK: - Quality of service
 
+/// The global queues. On Linux each `DispatchQueue.global(qos:)` makes an object for a queue.
+private enum GlobalQueues {
+  static let userInteractive = DispatchQueue.global(qos: .userInteractive)
+  static let userInitiated = DispatchQueue.global(qos: .userInitiated)
+  static let utility = DispatchQueue.global(qos: .utility)
+  static let background = DispatchQueue.global(qos: .background)
+  static let `default` = DispatchQueue.global(qos: .default)
+}
+
 extension QualityOfService {
-  /// The equivalent class of Dispatch.
-  var dispatchQoS: DispatchQoS.QoSClass {
+  /// Dispatch's global queue of the equivalent class.
+  var globalQueue: DispatchQueue {
     switch self {
-    case .userInteractive: .userInteractive
-    case .userInitiated: .userInitiated
-    case .utility: .utility
-    case .background: .background
-    case .default: .default
-    @unknown default: .default
+    case .userInteractive: GlobalQueues.userInteractive
+    case .userInitiated: GlobalQueues.userInitiated
+    case .utility: GlobalQueues.utility
+    case .background: GlobalQueues.background
+    case .default: GlobalQueues.default
+    @unknown default: GlobalQueues.default
     }
   }
 

@@ -6,7 +6,7 @@ enum Threads {
   static func later(
     after delay: DispatchTimeInterval? = nil, qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void
   ) {
-    let queue = DispatchQueue.global(qos: qualityOfService.dispatchQoS)
+    let queue = qualityOfService.globalQueue
     let pooled: @Sendable () -> Void = { withAutoreleasePool(body) }
     if let delay { queue.asyncAfter(deadline: .now() + delay, execute: pooled) } else { queue.async(execute: pooled) }
   }

@@ -64,7 +64,7 @@ extension ManagerState {
       note(job, .attemptEnded(outcome(job.payload)))
       let asked = execution.isCancelled ? [] : reactorsToAsk(about: id)
       // In one step, for every attempt comes here.
-      jobs[id]?.phase = asked.isEmpty ? .settling(.handle) : .concluding
+      move(id, job, to: asked.isEmpty ? .settling(.handle) : .concluding)
       guard !asked.isEmpty else {
         effects.actions.append(.settle(job.payload, .asLastAttempt))
         return nil

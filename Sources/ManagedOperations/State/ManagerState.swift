@@ -259,9 +259,18 @@ struct ManagerState<Payload> {
     }
   }
 
-  mutating func makeReady(_ id: Int, _ job: Job, isUrgent: Bool) {
+  /// Brings a task to another phase.
+  ///
+  /// Stores the whole task: to change a part of it in place takes allocations where the compiler
+  /// does not inline that. Every task comes here.
+  mutating func move(_ id: Int, _ job: Job, to phase: Phase) {
+    var job = job
+    job.phase = phase
     jobs[id] = job
-    jobs[id]?.phase = .ready
+  }
+
+  mutating func makeReady(_ id: Int, _ job: Job, isUrgent: Bool) {
+    move(id, job, to: .ready)
     note(job, .queued)
     if ready.isSparse {
       let jobs = jobs

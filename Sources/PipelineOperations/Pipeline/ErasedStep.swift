@@ -69,16 +69,16 @@ struct StepList: Sendable {
     count += 1
   }
 
-  /// The steps in their order.
-  var array: [ErasedStep] {
-    var steps: [ErasedStep] = []
-    steps.reserveCapacity(count)
+  /// What `transform` makes of each step, in the order of the steps.
+  func map<Element>(_ transform: (ErasedStep) -> Element) -> [Element] {
+    var elements: [Element] = []
+    elements.reserveCapacity(count)
     var link = last
     while let current = link {
-      steps.append(current.step)
+      elements.append(transform(current.step))
       link = current.previous
     }
-    steps.reverse()
-    return steps
+    elements.reverse()
+    return elements
   }
 }

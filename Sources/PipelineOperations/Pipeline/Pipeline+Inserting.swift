@@ -43,7 +43,7 @@ extension Pipeline {
   }
 
   private func inserting<Step: PipelineStep>(_ step: Step, at index: Int, place: String) throws -> Pipeline {
-    var steps = steps.array
+    var steps = steps.map { $0 }
     let flowing: any Sendable.Type = index < steps.count ? steps[index].input : Output.self
     guard Step.Input.self == flowing, Step.Output.self == flowing else {
       throw PipelineError(

@@ -45,7 +45,7 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
   }
 
   /// The names of the steps, in order.
-  public var stepNames: [String] { steps.array.map(\.label.name) }
+  public var stepNames: [String] { steps.map(\.label.name) }
 
   // MARK: - As a step
 
@@ -68,7 +68,8 @@ public struct Pipeline<Input: Sendable, Output: Sendable>: PipelineStep {
   ///
   /// - Parameter input: the input of the first step.
   public func operation(for input: Input) -> SimpleOperation<Output> {
-    let operation = ComposedOperation<Output>(steps.array, input: input, kind: .pipeline) { [name] error, index, step in
+    let steps = steps.map { $0 as any OperationStep }
+    let operation = ComposedOperation<Output>(steps, input: input, kind: .pipeline) { [name] error, index, step in
       PipelineStepError(pipelineName: name, stepName: step.name, stepIndex: index, error: error)
     }
     if let name { operation.name = name }

@@ -10,34 +10,34 @@ extension Table {
     return [
       allocations("a child in parallel", toReach: 8) { count in .blocking { Parallel.run(count) } },
       allocations("a step of a sequence", toReach: 8) { count in .blocking { Sequential.run(count) } },
-      allocations("map", toReach: 22) { oneByOne($0) { _ in emptyOperation().map {} } },
-      allocations("timeout", toReach: 25) { oneByOne($0) { _ in emptyOperation().timeout(.seconds(60)) } },
+      allocations("map", toReach: 21) { oneByOne($0) { _ in emptyOperation().map {} } },
+      allocations("timeout", toReach: 22) { oneByOne($0) { _ in emptyOperation().timeout(.seconds(60)) } },
       // Where a thread waits, it depends on whether `start()` has returned when the condition
       // holds.
-      allocations("condition, awaited", toReach: 31, today: 47) { count in
+      allocations("condition, awaited", toReach: 31, today: 36) { count in
         .async {
           for _ in 0..<count { await finish(emptyOperation().condition(Condition { _ in true })) }
         }
       },
-      allocations("exclusive", toReach: 23) {
+      allocations("exclusive", toReach: 22) {
         oneByOne($0) { emptyOperation().exclusive(ExclusionCategory("\($0)"), in: registry) }
       },
-      allocations("retrying", toReach: 22) {
+      allocations("retrying", toReach: 20) {
         let policy = RetryPolicy()
         return oneByOne($0) { _ in retrying(policy) { _ in emptyOperation() } }
       },
-      allocations("run()", toReach: 11) { count in
+      allocations("run()", toReach: 10) { count in
         .async {
           for _ in 0..<count { await finish(emptyOperation()) }
         }
       },
-      allocations("a managed task", toReach: 17, today: 21) { count in .async { await Managed.run(count, by: manager) }
+      allocations("a managed task", toReach: 17, today: 20) { count in .async { await Managed.run(count, by: manager) }
       },
-      allocations("a task of a workflow", toReach: 10, today: 12) { count in
+      allocations("a task of a workflow", toReach: 10, today: 11) { count in
         let graph = Graph.loose(count)
         return .blocking { graph.runWorkflow() }
       },
-      allocations("a pipeline of 3 steps", toReach: 36, today: 44) { count in
+      allocations("a pipeline of 3 steps", toReach: 36, today: 42) { count in
         .blocking {
           for _ in 0..<count { Hops.run(pipeline, steps: 3) }
         }
@@ -48,7 +48,7 @@ extension Table {
   /// A row whose figure may be a tenth more, because of thread timing.
   ///
   /// The aims exclude `posix_memalign`, with which Foundation allocates the four locks of each
-  /// operation: they are added here, and so are the three allocations of `run()` for the awaited
+  /// operation: they are added here, and so are those of `run()` for the awaited
   /// condition.
   private static func allocations(
     _ name: String, toReach aim: Double, today: Double? = nil, _ subject: @escaping @Sendable (Int) -> Side

@@ -51,7 +51,7 @@ struct OperationGraphTests {
     await holder.started.wait()
     let waiting = succeeding(1, named: "work").exclusive("door", in: registry)
     await onWorker { waiting.start() }
-    // It is in line as soon as it is started; what it runs next is drawn when a slot has come to it.
+    // It is in line as soon as it is started, and shows what it runs next when a slot came to it.
     #expect(await Patience.reached { waiting.mermaid().contains("waits for") })
     #expect(
       nodes(waiting.mermaid()) == [

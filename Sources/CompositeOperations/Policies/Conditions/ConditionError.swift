@@ -60,28 +60,24 @@ extension ConditionError: LocalizedError, CustomStringConvertible {
 }
 
 extension ConditionError {
-  /// Evaluates conditions, several at the same time, and returns an error of all that do not hold;
-  /// nil if all do.
+  /// Evaluates conditions at the same time, and returns why some do not hold; nothing if all do.
   ///
   /// - Throws: `CancellationError` if one of them throws it.
-  static func evaluating(_ conditions: [Condition], _ context: ConditionContext) async throws -> ConditionError? {
-    var failures: [[Failure]]
-    if conditions.count == 1 {
-      failures = [try await failuresOf(conditions[0], context)]
-    } else {
-      failures = Array(repeating: [], count: conditions.count)
-      try await withThrowingTaskGroup(of: (Int, [Failure]).self) { group in
-        for (index, condition) in conditions.enumerated() {
-          group.addTask { (index, try await failuresOf(condition, context)) }
-        }
-        for try await (index, found) in group { failures[index] = found }
+  static func failures(of conditions: [Condition], _ context: ConditionContext) async throws -> [Failure] {
+    try await withThrowingTaskGroup(of: (Int, [Failure]).self) { group in
+      for (index, condition) in conditions.enumerated() {
+        group.addTask { (index, try await failures(of: condition, context)) }
       }
+      var all: [[Failure]] = Array(repeating: [], count: conditions.count)
+      for try await (index, failures) in group { all[index] = failures }
+      return all.flatMap { $0 }
     }
-    let all = failures.flatMap { $0 }
-    return all.isEmpty ? nil : ConditionError(failures: all)
   }
 
-  private static func failuresOf(_ condition: Condition, _ context: ConditionContext) async throws -> [Failure] {
+  /// Evaluates a condition, and returns why it does not hold; nothing if it does.
+  ///
+  /// - Throws: `CancellationError` if the condition throws it.
+  static func failures(of condition: Condition, _ context: ConditionContext) async throws -> [Failure] {
     do {
       try await condition.evaluate(context)
       return []

@@ -48,9 +48,8 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
 
   /// Nothing more is needed for an operation that was cancelled or settled by others.
   private func run(_ preparation: SettlingOperation, for guarded: Operation) -> Step {
-    if isOurs {
-      (guarded as? SettlingOperation)?.setWhenDecidedUnstarted { [weak preparation] in preparation?.cancel() }
-    }
+    // That keeps the preparation until the operation starts or is decided.
+    if isOurs { (guarded as? SettlingOperation)?.setWhenDecidedUnstarted { preparation.cancel() } }
     return .run(preparation)
   }
 
@@ -64,9 +63,10 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
 
 /// Evaluates a condition, in a task; fails with a ``ConditionError`` if it does not hold.
 private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  // see the fields
-  // Touched by the one caller that starts the operation, or settles it unstarted.
+  // Touched by the task, or by the one caller that settles the operation unstarted.
   private var work: (condition: Condition, context: ConditionContext)?
-  private let task = LockBox<Task<Void, Never>?>(nil)
+  /// Guarded by the striped lock.
+  private var task: Task<Void, Never>?
   private let ownerName: String?
   private let conditionName: String
 
@@ -81,20 +81,22 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
   override var purpose: String { "evaluates \(GateOperation.list([conditionName]))" }
 
   override func main() {
-    guard let (condition, context) = work.take() else { return }
     let task = Task.detached { [self] in
-      let outcome = await outcome(condition, context)
-      self.task.withLock { $0 = nil }
+      let outcome = await outcome()
+      StripedLock.withLock(of: self) { self.task = nil }
       settle(with: outcome)
     }
     // The later one sees the earlier: the cancel finds the task, or this finds the cancel.
-    self.task.withLock { if !state.current.isSettled { $0 = task } }
+    StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
     if isCancelled { task.cancel() }
   }
 
-  private func outcome(_ condition: Condition, _ context: ConditionContext) async -> Outcome<Void> {
+  private func outcome() async -> Outcome<Void> {
+    guard let (condition, context) = work.take() else { return .cancelled }
     do {
-      guard var error = try await ConditionError.evaluating([condition], context) else { return .success(()) }
+      let failures = try await ConditionError.failures(of: condition, context)
+      if failures.isEmpty { return .success(()) }
+      var error = ConditionError(failures: failures)
       error.operationDescription = OperationError.describe(context.operation, orNamed: ownerName)
       return .failure(error)
     } catch {
@@ -103,7 +105,7 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
   }
 
   override func didCancel() {
-    task.withLock { $0 }?.cancel()
+    StripedLock.withLock(of: self) { task }?.cancel()
   }
 
   override func discardWork() {

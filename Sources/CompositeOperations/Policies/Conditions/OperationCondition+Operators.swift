@@ -11,7 +11,8 @@ extension OperationCondition where Self == Condition {
       name: conditions.map(\.name).joined(separator: " && "),
       prerequisites: { context in conditions.flatMap { $0.prerequisites(context) } }
     ) { context in
-      if let error = try await ConditionError.evaluating(conditions, context) { throw error }
+      let failures = try await ConditionError.failures(of: conditions, context)
+      if !failures.isEmpty { throw ConditionError(failures: failures) }
     }
   }
 }
@@ -36,9 +37,11 @@ extension OperationCondition {
       name: "\(left.name) || \(right.name)", prerequisites: { left.prerequisites($0) + right.prerequisites($0) }
     ) {
       context in
-      guard let first = try await ConditionError.evaluating([left], context) else { return }
-      guard let second = try await ConditionError.evaluating([right], context) else { return }
-      throw ConditionError(failures: first.failures + second.failures)
+      let first = try await ConditionError.failures(of: left, context)
+      if first.isEmpty { return }
+      let second = try await ConditionError.failures(of: right, context)
+      if second.isEmpty { return }
+      throw ConditionError(failures: first + second)
     }
   }
 
@@ -48,7 +51,7 @@ extension OperationCondition {
   public static prefix func ! (condition: Self) -> Condition {
     let condition = Condition(condition)
     return Condition(name: "!\(condition.name)") { context in
-      if try await ConditionError.evaluating([condition], context) == nil {
+      if try await ConditionError.failures(of: condition, context).isEmpty {
         throw ConditionError.Unmet("\(condition.name) holds")
       }
     }
