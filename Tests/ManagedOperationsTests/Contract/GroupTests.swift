@@ -137,6 +137,59 @@ import Testing
     #expect(outcomes[1].isCancelled)
   }
 
+  @Test func inOrder_handlesWithPriorities_keepTheOrderOfTheTasks() async throws {
+    let manager = OperationManager(clock: ManualClock())
+    let recorder = EventRecorder<Int>()
+    let group = manager.add(
+      contentsOf: (0..<6).map { number in
+        AnyManagedTask<Int> {
+          recorder.record(number)
+          return number
+        }
+      }, inOrder: true, startImmediately: false)
+    for (index, handle) in group.handles.enumerated() { handle.queuePriority = index < 3 ? .veryLow : .veryHigh }
+    _ = try await group.run()
+    #expect(recorder.events == Array(0..<6))
+  }
+
+  @Test func inOrder_memberStartedByItself_isAwaitedInItsTurn() async throws {
+    let manager = OperationManager(clock: ManualClock())
+    let operations = (0..<3).map { _ in HeldOperation<Int>() }
+    let group = manager.add(
+      contentsOf: operations.map { operation in AnyManagedTask(makeOperation: { operation }) }, inOrder: true,
+      startImmediately: false)
+    group.handles[1].start()
+    await operations[1].started.wait()
+    group.start()
+    await operations[0].started.wait()
+    operations[0].finish(with: 0)
+    #expect(try await group.handles[0].value == 0)
+    #expect(group.handles[2].state == .pending)
+    operations[1].finish(with: 1)
+    await operations[2].started.wait()
+    operations[2].finish(with: 2)
+    #expect(try await group.value.map(\.value) == [0, 1, 2])
+  }
+
+  @Test(arguments: [true, false])
+  func cancel_unstarted_whileAMemberExecutes_settlesWhenThatHas(inOrder: Bool) async {
+    let manager = OperationManager(clock: ManualClock())
+    let operation = HeldOperation<Int>()
+    let group = manager.add(
+      contentsOf: (0..<3).map { number in
+        AnyManagedTask(makeOperation: { number == 1 ? operation : succeeding(number) })
+      }, inOrder: inOrder, startImmediately: false)
+    group.handles[1].start()
+    await operation.started.wait()
+    group.cancel()
+    #expect(group.handles[0].outcome?.isCancelled == true && group.handles[2].outcome?.isCancelled == true)
+    #expect(group.outcome == nil)
+    operation.finish(with: 1)
+    #expect(await settled(group).isCancelled)
+    #expect(group.handles[1].outcome?.isCancelled == true)
+    await manager.waitUntilIdle()
+  }
+
   @Test func group_ofAStoppedManager_hasOutcomesAllTheSame() async throws {
     let manager = OperationManager(clock: ManualClock())
     await manager.stop()

@@ -193,4 +193,29 @@ struct ManagerRaceTests {
     #expect(settledCount.current == 4 * count)
     await until(manager.core.withLock { $0.state.jobs.isEmpty })
   }
+
+  @Test("Starts, cancels, and members that go their own way, of a group")
+  func group_cancelledWhileItStarts_settlesOnceAndTellsAll() async {
+    for round in 0..<Self.rounds {
+      let manager = OperationManager(clock: ManualClock())
+      let group = manager.add(contentsOf: (0..<5).map { Number($0) }, inOrder: round % 2 == 0, startImmediately: false)
+      let spy = CompletionSpy<[Outcome<Int>]>()
+      group.completion = spy.completion
+      let stream = group.outcomesAsTheyCome
+      await race(
+        { group.start() },
+        { if round % 3 != 0 { group.cancel() } },
+        { group.handles[round % 5].start() },
+        { if round % 7 < 3 { group.handles[3].cancel() } })
+      let outcome = await settled(group)
+      if let outcomes = outcome.value { #expect(outcomes.count == 5) }
+      await manager.waitUntilIdle()
+      var told: [Int] = []
+      for await (index, _) in stream { told.append(index) }
+      #expect(told.sorted() == Array(0..<5))
+      #expect(spy.count == 1)
+      #expect(group.handles.allSatisfy { $0.outcome != nil })
+      await until(manager.core.withLock { $0.state.jobs.isEmpty })
+    }
+  }
 }
