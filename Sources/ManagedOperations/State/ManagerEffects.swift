@@ -14,11 +14,11 @@ struct ManagerEffects<Payload> {
     case cancelReaction(Int)
   }
 
-  var actions: [Action] = []
+  var actions = ShortList<Action>()
   /// How many more tasks can execute.
   var tickets = 0
   /// Tasks to be released outside of the lock.
-  var gone: [Payload] = []
+  var gone = ShortList<Payload>()
   /// Answers to be released outside of the lock: they may hold the user's errors.
   var goneAnswers: [ReactionAnswer] = []
   /// Whether there are events to deliver.
@@ -27,6 +27,20 @@ struct ManagerEffects<Payload> {
   var isIdle = false
 
   var isEmpty: Bool { actions.isEmpty && tickets == 0 && gone.isEmpty && goneAnswers.isEmpty && !delivers && !isIdle }
+}
+
+/// A list whose first element needs no allocation: most inputs have one consequence.
+struct ShortList<Element>: RandomAccessCollection {
+  private var head: Element?
+  private var others: [Element] = []
+
+  var startIndex: Int { 0 }
+  var endIndex: Int { head == nil ? 0 : others.count + 1 }
+  subscript(index: Int) -> Element { index == 0 ? head! : others[index - 1] }
+
+  mutating func append(_ element: Element) {
+    if head == nil { head = element } else { others.append(element) }
+  }
 }
 
 /// How a task ends.

@@ -35,8 +35,7 @@ extension ManagerState {
       execution.timer = timer
       effects.actions.append(.setTimer(job.payload, number: timer, timeout))
     }
-    job.phase = .executing(execution)
-    jobs[id] = job
+    move(id, job, to: .executing(execution))
     note(job, .attemptStarted)
     return (id, job.payload)
   }
@@ -63,7 +62,6 @@ extension ManagerState {
       if let timer = execution.timer { effects.actions.append(.dropTimer(job.payload, number: timer)) }
       note(job, .attemptEnded(outcome(job.payload)))
       let asked = execution.isCancelled ? [] : reactorsToAsk(about: id)
-      // In one step, for every attempt comes here.
       move(id, job, to: asked.isEmpty ? .settling(.handle) : .concluding)
       guard !asked.isEmpty else {
         effects.actions.append(.settle(job.payload, .asLastAttempt))
@@ -78,7 +76,7 @@ extension ManagerState {
     case .settling(.operation):
       remove(id)
     case .settling(.handleAndOperation):
-      jobs[id]?.phase = .settling(.handle)
+      move(id, job, to: .settling(.handle))
     case .pending, .delayed, .waiting, .intercepting, .held, .ready, .concluding, .reacting, .settling(.handle):
       preconditionFailure("An attempt of task \(id) ended in the phase \(job.phase).")
     }
@@ -104,10 +102,9 @@ extension ManagerState {
   mutating func conclude(_ id: Int, asks: [(reactor: Int, key: String?)]) {
     let mayHaveSuspended = suspendingConclusions.remove(id) != nil
     defer { if mayHaveSuspended { issueTickets() } }
-    guard var job = jobs[id], job.phase == .concluding else { return }
+    guard let job = jobs[id], job.phase == .concluding else { return }
     guard !asks.isEmpty, closing == nil else { return settle(id, .asLastAttempt) }
-    job.phase = .reacting
-    jobs[id] = job
+    move(id, job, to: .reacting)
     for ask in asks {
       let key = ask.key.map { ReactionKey(reactor: ask.reactor, key: $0) }
       if let key, let number = running[key] {

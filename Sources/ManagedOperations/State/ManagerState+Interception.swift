@@ -14,8 +14,7 @@ extension ManagerState {
       let jobs = jobs
       line.compact { jobs[$0]?.phase == .waiting }
     }
-    jobs[id] = job
-    jobs[id]?.phase = .waiting
+    move(id, job, to: .waiting)
     line.append(id, isUrgent: isUrgent)
     startDrainIfNeeded()
   }
@@ -26,13 +25,13 @@ extension ManagerState {
     intercepted = nil
     if !drainIsCancelled {
       while let id = line.popFirst() {
-        guard let job = jobs[id], job.phase == .waiting else {
+        guard var job = jobs[id], job.phase == .waiting else {
           line.tookEmptyPlace()
           continue
         }
         tick += 1
-        jobs[id]?.phase = .intercepting
-        jobs[id]?.interceptTick = tick
+        job.interceptTick = tick
+        move(id, job, to: .intercepting)
         intercepted = id
         return (id, job.payload)
       }
@@ -78,8 +77,7 @@ extension ManagerState {
         rareParts[id, default: RareParts()].releasing = answer.releasing.map { ($0, batches[$0].generation) }
       }
       let number = nextNumber()
-      job.phase = .held(interceptor: answer.decider, number: number)
-      jobs[id] = job
+      move(id, job, to: .held(interceptor: answer.decider, number: number))
       batches[answer.decider].append((id, number))
       note(job, .held(interceptor: answer.decider))
       return HeldPlace(

@@ -249,8 +249,7 @@ struct ManagerState<Payload> {
   mutating func enter(_ id: Int, _ job: Job, after delay: Duration = .zero) {
     if delay > .zero {
       let timer = nextNumber()
-      jobs[id] = job
-      jobs[id]?.phase = .delayed(timer: timer)
+      move(id, job, to: .delayed(timer: timer))
       effects.actions.append(.setTimer(job.payload, number: timer, delay))
     } else if job.interception == .needed, interceptorCount > 0 {
       waitForInterceptors(id, job, isUrgent: job.isUrgent)
@@ -262,7 +261,7 @@ struct ManagerState<Payload> {
   /// Brings a task to another phase.
   ///
   /// Stores the whole task: to change a part of it in place takes allocations where the compiler
-  /// does not inline that. Every task comes here.
+  /// does not inline that.
   mutating func move(_ id: Int, _ job: Job, to phase: Phase) {
     var job = job
     job.phase = phase
@@ -288,7 +287,7 @@ struct ManagerState<Payload> {
       enter(id, job)
     case .executing(var execution):
       execution.timer = nil
-      jobs[id]?.phase = .executing(execution)
+      move(id, job, to: .executing(execution))
       // Before the cancel, which may end the work at once.
       settle(id, .failed(.timedOut))
       if !execution.isCancelled { effects.actions.append(.cancelOperation(job.payload)) }
@@ -307,7 +306,7 @@ struct ManagerState<Payload> {
     case .executing(var execution):
       guard !execution.isCancelled else { return false }
       execution.isCancelled = true
-      jobs[id]?.phase = .executing(execution)
+      move(id, job, to: .executing(execution))
       effects.actions.append(.cancelOperation(job.payload))
       return false
     case .settling:
@@ -351,7 +350,7 @@ struct ManagerState<Payload> {
     case .concluding, .settling:
       break
     }
-    jobs[id]?.phase = .settling(rest)
+    move(id, job, to: .settling(rest))
   }
 
   /// Its handle has settled, and all observers have been told.
@@ -367,8 +366,8 @@ struct ManagerState<Payload> {
       }
     }
     note(job, .finished(outcome()))
-    if jobs[id]?.isUnderWay == true {
-      jobs[id]?.phase = .settling(.operation)
+    if job.isUnderWay {
+      move(id, job, to: .settling(.operation))
     } else {
       remove(id)
     }

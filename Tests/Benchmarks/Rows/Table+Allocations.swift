@@ -31,7 +31,7 @@ extension Table {
           for _ in 0..<count { await finish(emptyOperation()) }
         }
       },
-      allocations("a managed task", toReach: 17, today: 20) { count in .async { await Managed.run(count, by: manager) }
+      allocations("a managed task", toReach: 17, today: 18) { count in .async { await Managed.run(count, by: manager) }
       },
       allocations("a task of a workflow", toReach: 10, today: 11) { count in
         let graph = Graph.loose(count)
