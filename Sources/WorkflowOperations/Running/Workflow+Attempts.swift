@@ -15,8 +15,8 @@ extension Workflow {
       if claimed != nil { notice = storage.state.noticeOfStart(after: effects) }
       return effects
     }
-    guard let attempt = claimed else { return nil }
     perform(effects)
+    guard let attempt = claimed else { return nil }
     do {
       let operation: Operation
       if let notice {
