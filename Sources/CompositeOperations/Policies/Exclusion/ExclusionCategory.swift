@@ -1,7 +1,7 @@
-/// What only one operation at a time may do, or only a few: see
+/// A name for what only one operation may do at a time, or only a few: see
 /// ``ComposableOperation/exclusive(_:in:)-(ExclusionCategory...,_)``.
 ///
-/// Two categories are the same if their names are. A string literal is one.
+/// Two categories with the same name are the same. A string literal can stand for a category.
 ///
 /// ```swift
 /// extension ExclusionCategory {
@@ -10,7 +10,7 @@
 /// }
 /// ```
 public struct ExclusionCategory: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-  /// What makes it different from others.
+  /// The name.
   public let name: String
 
   /// Makes the category with a name.

@@ -1,13 +1,14 @@
 import Foundation
 
-/// What one operation holds, or waits for; handed down to the operations inside, which hold it too.
+/// The claim of one operation to categories. The operations inside it get the claim, too, and use
+/// what it holds.
 final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the registry's lock, or set only once
   enum Standing {
     case waiting, granted
     case refused([Wait])
   }
 
-  /// One step of a circle, while the operations are there to be named.
+  /// One step of a circle. Made while the operations exist, so that an error can name them.
   struct Wait {
     let waiting: Operation?
     let category: ExclusionCategory
@@ -19,12 +20,12 @@ final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the 
   }
 
   let registry: ExclusionRegistry
-  /// Its number in the registry's state. Set once, before anybody else knows the claim.
+  /// Its number in the registry's state. Set once, before another thread knows the claim.
   var id = 0
-  /// For naming it; given up when the claim is released.
+  /// The operation, for errors that name it; nil after the release.
   var operation: Operation?
   var standing = Standing.waiting
-  /// The gate to open when the claim is granted, if the operation waits for it.
+  /// The gate to pass when the claim no longer waits.
   var gate: ExclusionGate?
 
   init(in registry: ExclusionRegistry, for operation: Operation, around: HeldClaim?) {
@@ -33,7 +34,7 @@ final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the 
     super.init(around: around)
   }
 
-  /// The numbers of what is held around in the same registry, the innermost first.
+  /// The numbers of the claims around this one in the same registry, the innermost first.
   var numbersAround: [Int] {
     var numbers: [Int] = []
     var next = around
@@ -45,12 +46,12 @@ final class ExclusionClaim: HeldClaim, @unchecked Sendable {  // guarded by the 
   }
 }
 
-/// Waits until an exclusion claim is granted, or refused.
+/// A gate that waits until a registry grants a claim, or refuses it.
 final class ExclusionGate: ClaimGate, @unchecked Sendable {  // immutable
   private let claim: ExclusionClaim
   private let categories: [ExclusionCategory]
 
-  /// - Parameter categories: what is claimed.
+  /// - Parameter categories: the categories that the claim asks for.
   init(
     _ claim: ExclusionClaim, to categories: [ExclusionCategory], for guarded: Operation?,
     in environment: ExecutionEnvironment

@@ -37,8 +37,9 @@ public struct ExclusionError: Error, Sendable, Equatable {
   public let code: Code
   /// The operations that would have waited for each other, of ``Code/deadlock``.
   ///
-  /// The first step is that of the operation which failed. Each next one waits inside the holder of
-  /// the step before, and the last holder is one of the operations around the first.
+  /// The first step is that of the operation which failed. The operation of each further step is
+  /// inside the holder of the step before. The holder of the last step is one of the operations
+  /// around the first operation.
   public let circle: [Wait]
 
   init(_ circle: [ExclusionClaim.Wait]) {
@@ -52,7 +53,7 @@ public struct ExclusionError: Error, Sendable, Equatable {
 }
 
 extension ExclusionError: LocalizedError, CustomStringConvertible {
-  /// Who waits for what and whom, and what to do.
+  /// A text that names the operations, the categories that they wait for, and the remedy.
   public var description: String {
     let waits = circle.map {
       "\($0.operation) waits for “\(HarmlessText.line($0.category.name))”, which \($0.holder) holds"

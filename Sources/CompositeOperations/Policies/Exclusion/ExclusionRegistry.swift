@@ -1,25 +1,26 @@
 import Foundation
 
-/// Where operations that exclude each other find each other: it knows who holds which category, and
-/// who waits.
+/// The categories that operations hold, and the operations that wait for them: see
+/// ``ComposableOperation/exclusive(_:in:)-(ExclusionCategory...,_)``.
 ///
-/// Use ``shared``, or one of your own for categories that have nothing to do with those of others.
-/// What is excluded in one registry is not in another, and circles of waiting across registries are
-/// not found.
+/// Use ``shared``, or make a registry for categories that are apart from those of other libraries.
+/// Operations in different registries do not exclude each other. A registry does not know what
+/// operations wait for in another, so operations that wait for each other across registries can
+/// deadlock.
 ///
 /// A registry keeps nothing of operations that have finished. It forgets a category when no
-/// operation holds it or waits for it; only limits that were set stay. May be used from any thread.
+/// operation holds it or waits for it, but keeps the limits that were set. May be used on any
+/// thread.
 public final class ExclusionRegistry: Sendable {
-  /// The registry that is used unless told otherwise.
+  /// The registry that `exclusive` uses if it is given no other.
   public static let shared = ExclusionRegistry()
 
   private let state: LockBox<ExclusionState<ExclusionClaim>>
 
   /// Makes a registry in which no operation holds anything.
   ///
-  /// - Parameter defaultLimit: how many operations may hold a category at the same time that is
-  ///   given no limit of its own; 1, which is mutual exclusion, unless told otherwise. Traps unless
-  ///   it is positive.
+  /// - Parameter defaultLimit: how many operations may hold a category at the same time that has no
+  ///   limit of its own. By default 1, which is mutual exclusion. Traps unless it is positive.
   public init(defaultLimit: Int = 1) {
     require(
       defaultLimit > 0,
@@ -28,8 +29,8 @@ public final class ExclusionRegistry: Sendable {
     state = LockBox(ExclusionState(defaultLimit: defaultLimit))
   }
 
-  /// How many operations may hold a category at the same time: the registry's default unless set
-  /// otherwise.
+  /// How many operations may hold a category at the same time: what was set for it, or the default
+  /// of the registry.
   public func limit(for category: ExclusionCategory) -> Int {
     state.withLock { $0.limit(of: category) }
   }
@@ -37,9 +38,9 @@ public final class ExclusionRegistry: Sendable {
   /// Sets how many operations may hold a category at the same time, in this registry: above 1 the
   /// category is a semaphore.
   ///
-  /// Can be changed at any time. With a higher limit, those that wait and have room now go on at
-  /// once. With a lower one, those that hold the category keep it. Should the lower limit let
-  /// operations wait for each other in a circle, one of them fails with
+  /// Can be changed at any time. Raising it starts the waiting operations that now have room.
+  /// Lowering it interrupts nothing: operations that hold the category keep it. If operations wait
+  /// for each other in a circle because of the lower limit, one of them fails with
   /// ``ExclusionError/Code/deadlock``.
   ///
   /// - Parameters:
@@ -53,7 +54,7 @@ public final class ExclusionRegistry: Sendable {
     carryOut(state.withLock { state in note(state.setLimit(limit, of: category)) })
   }
 
-  /// Whether no operation holds anything or waits, and nothing is remembered of earlier ones.
+  /// Whether no operation holds a category or waits for one, and nothing is left of earlier ones.
   var isUnused: Bool {
     state.withLock { $0.claims.isEmpty && $0.lines.isEmpty }
   }
@@ -66,7 +67,7 @@ public final class ExclusionRegistry: Sendable {
   // MARK: - Claims
 
   enum Answer {
-    /// - Parameter holdsMore: whether it holds something that the operations around do not.
+    /// - Parameter holdsMore: whether the claim holds a category that no claim around it holds.
     case granted(holdsMore: Bool)
     case waiting
     case refused(ExclusionError)
@@ -74,7 +75,7 @@ public final class ExclusionRegistry: Sendable {
 
   /// Asks for all categories of a new claim at once.
   ///
-  /// - Parameter place: where it stands among those that wait.
+  /// - Parameter place: its place in the lines.
   func request(_ categories: [ExclusionCategory], for claim: ExclusionClaim, place: Int) -> Answer {
     let ancestors = claim.around == nil ? [] : claim.numbersAround
     var others: [ExclusionGate] = []
@@ -98,8 +99,7 @@ public final class ExclusionRegistry: Sendable {
     return answer ?? .refused(ExclusionError(circle))
   }
 
-  /// Has a gate told when the claim, which waited when it was made, waits no more. Returns how it
-  /// stands.
+  /// Attaches the gate to pass when the claim no longer waits. Returns the standing of the claim.
   func attach(_ gate: ExclusionGate, to claim: ExclusionClaim) -> ExclusionClaim.Standing {
     state.withLock { _ in
       if case .waiting = claim.standing { claim.gate = gate }
@@ -107,7 +107,7 @@ public final class ExclusionRegistry: Sendable {
     }
   }
 
-  /// The claim leaves the line at once, if it still waits.
+  /// Removes the claim from the lines if it still waits.
   func withdraw(_ claim: ExclusionClaim) {
     var gate: ExclusionGate?  // released outside the lock
     let others = state.withLock { state in
@@ -118,7 +118,7 @@ public final class ExclusionRegistry: Sendable {
     carryOut(others)
   }
 
-  /// The operation has finished, or will not run.
+  /// Releases the claim of an operation that has finished or will not run.
   func release(_ claim: ExclusionClaim) {
     var left: (Operation?, ExclusionGate?)  // released outside the lock
     let others = state.withLock { state in
@@ -130,7 +130,7 @@ public final class ExclusionRegistry: Sendable {
     carryOut(others)
   }
 
-  /// Takes categories that are free, and gives them back: what that costs, for the benchmarks.
+  /// Takes free categories and releases them. The benchmarks measure what that costs.
   package func takeAndRelease(_ categories: [ExclusionCategory], for operation: Operation) {
     let claim = ExclusionClaim(in: self, for: operation, around: nil)
     _ = request(categories, for: claim, place: Place.next())
@@ -139,8 +139,8 @@ public final class ExclusionRegistry: Sendable {
 
   // MARK: - Consequences
 
-  /// Writes down how claims stand now. Called inside the lock. Returns the gates to open after
-  /// that.
+  /// Stores the standing of claims. Called inside the lock. Returns the gates to pass outside of
+  /// it.
   private func note(_ change: ExclusionState<ExclusionClaim>.Change) -> [ExclusionGate] {
     guard !change.granted.isEmpty || !change.refused.isEmpty else { return [] }
     for claim in change.granted { claim.standing = .granted }

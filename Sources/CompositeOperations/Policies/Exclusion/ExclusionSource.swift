@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// An operation that runs while it holds categories: the engine of `exclusive`.
+/// Runs an operation while it holds categories: the engine of `exclusive`.
 final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fields; one thread touches the rest
   private let categories: [ExclusionCategory]
   private let registry: ExclusionRegistry
@@ -21,9 +21,9 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
     _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
   }
 
-  /// In `start()`, so that of two that are started one after the other the first is first. But not
-  /// where a slot has to be waited for after that: those who have one would wait for the
-  /// categories.
+  /// Gets in line inside `start()`, so that operations that are started one after the other stand
+  /// in this order. But not if the operation has to wait for a slot after that: operations that
+  /// have a slot would wait for its categories, and keep the slot from it.
   override func arrive(for guarded: Operation) {
     if !categories.isEmpty, environment.pool == nil { getInLine(for: guarded) }
   }

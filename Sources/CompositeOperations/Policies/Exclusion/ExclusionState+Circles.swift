@@ -1,26 +1,27 @@
-// Who would wait for ever, and why.
+// Which claims would wait for ever, and why.
 
 extension ExclusionState {
-  /// Those that wait, in the order in which they came.
+  /// The waiting claims, in their order in line.
   var waiting: [(id: ID, claim: Claim)] {
     claims.filter { !$0.value.isHeld }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Whether a request that has to wait could be part of a circle at all: only if another claim
-  /// waits for what one of the holders around it holds. A quick look, which spares the long one in
-  /// the usual case.
+  /// Whether a waiting claim could be part of a circle: another claim waits for a category that one
+  /// of its ancestors holds.
+  ///
+  /// This is quick to find out, and in the usual case saves the search.
   func couldCloseCircle(_ id: ID) -> Bool {
     claims[id]!.ancestors.contains { ancestor in
       claims[ancestor]?.categories.contains { lines[$0]?.waiting.isEmpty == false } == true
     }
   }
 
-  /// Whether a claim inside of a holder waits for what such a holder holds, or stands in line with
-  /// others that do.
+  /// Whether a nested claim waits for a category that the ancestor of a waiting claim holds, or
+  /// stands in line with claims that do.
   ///
-  /// If not, the holders of what the inner claims wait for can be released. Then the inner claims
-  /// have their turn, and after them the holders around them. So the claims that wait need not be
-  /// searched.
+  /// If not, nothing keeps the holders of the categories that nested claims wait for from being
+  /// released. Then the nested claims are granted, and after them their ancestors are released. So
+  /// the waiting claims need not be searched.
   var isEntangled: Bool {
     var pending: [ExclusionCategory] = []
     var blocked: Set<ExclusionCategory> = []
@@ -39,26 +40,26 @@ extension ExclusionState {
     return false
   }
 
-  /// What would be if all that are not blocked were released.
+  /// The claims and the room that would be left if all holders that are not blocked were released.
   struct Forecast {
-    /// Those that would still wait.
+    /// The claims that would still wait.
     var stuck: [(id: ID, claim: Claim)]
-    /// How many more could hold each category.
+    /// How many more claims could hold each category.
     var room: [ExclusionCategory: Int] = [:]
   }
 
-  /// Which claims would still wait if all holders that are not blocked were released, and all that
-  /// can be granted were granted and then released.
+  /// Returns which claims would still wait if all holders that are not blocked were released, and
+  /// all claims that could then be granted were granted and released.
   ///
-  /// The order in which that is thought to happen does not matter: each release only makes room.
+  /// The order of these releases does not matter, since each one only makes room.
   ///
-  /// - Parameter inOrder: whether only those are granted that are first in all of their lines.
+  /// - Parameter inOrder: whether a claim is granted only if it is first in all of its lines.
   func forecast(inOrder: Bool) -> Forecast {
     var forecast = Forecast(stuck: waiting)
     guard !forecast.stuck.isEmpty else { return forecast }
     for (category, line) in lines { forecast.room[category] = limit(of: category) - line.inUse }
-    // What keeps each holder from letting go: claims that wait inside of it, and those that use its
-    // categories.
+    // How many claims keep each holder from being released: nested claims that wait, and claims
+    // that use its categories.
     var keepers: [ID: Int] = [:]
     for (_, claim) in forecast.stuck {
       for holder in kept(by: claim) { keepers[holder, default: 0] += 1 }
@@ -91,18 +92,18 @@ extension ExclusionState {
     return forecast
   }
 
-  /// The holders that cannot be released while a claim waits: those whose operations it belongs to,
-  /// and its lenders.
+  /// The holders that cannot be released while a claim waits: its ancestors whose operations have
+  /// not finished, and its lenders.
   private func kept(by waiting: Claim) -> [ID] {
     waiting.ancestors.filter { claims[$0]?.isReleased == false } + waiting.lenders
   }
 
-  /// The circle that a claim is part of, of those that wait for ever; nil if it is part of none.
+  /// The circle of waiting claims that a claim is part of; nil if there is none.
   func circle(closedBy id: ID) -> [Wait]? {
     let forecast = forecast(inOrder: false)
     let goal = Set(claims[id]!.ancestors)
-    // From each claim to those nested in the holders that it waits for, until one of these is
-    // around where it began.
+    // Goes from each claim to the claims nested in the holders that it waits for, until one of
+    // these holders is an ancestor of the first claim.
     var paths: [(id: ID, waits: [Wait])] = [(id, [])]
     var seen: Set<ID> = [id]
     var next = 0
@@ -130,7 +131,7 @@ extension ExclusionState {
     return nil
   }
 
-  /// Who goes ahead of those that only wait for it; nil if all are waited for.
+  /// The stalled claim that may overtake others; nil if there is none.
   func firstToGoAhead(among stalled: Set<ID>) -> ID? {
     guard !stalled.isEmpty else { return nil }
     var awaited: Set<ExclusionCategory> = []
@@ -148,7 +149,7 @@ extension ExclusionState {
 }
 
 extension ExclusionState.Forecast {
-  /// Returns those that the claim used something of.
+  /// Makes room for what a claim held. Returns its lenders.
   fileprivate mutating func free(_ claim: ExclusionState.Claim) -> [ExclusionState.ID] {
     for category in claim.categories { room[category, default: 0] += 1 }
     return claim.lenders

@@ -1,55 +1,58 @@
-/// Who holds which categories, and who waits for them, in which order.
+/// Which claims hold which categories, and which claims wait for them, in which order.
 ///
-/// A *claim* is one request for some categories: it waits, is held, and is gone when it was
-/// released. Claims made from within holders name them as their *ancestors*. What an ancestor holds
-/// is theirs too; they are *nested* in it.
+/// A *claim* is the request of one operation for some categories. It waits, then it is held, and it
+/// is removed when the operation has finished. A claim that an operation makes while operations
+/// around it hold claims is *nested* in these; they are its *ancestors*. The categories that an
+/// ancestor holds need not be waited for.
 ///
-/// A claim is granted when each of its categories has room, and it is first in the line of each. So
-/// no later one ever overtakes an earlier one that wants one of its categories; with one exception,
-/// without which there could be a circle of those who wait for each other for nothing but their
-/// places in the lines: see ``grantOutOfTurn()``.
+/// A claim is granted when each of its categories has room, and the claim is first in the line of
+/// each. So a claim never overtakes an earlier claim for the same category. There is one exception:
+/// claims that wait for each other only because of their places in the lines would wait for ever.
+/// See ``grantOutOfTurn()``.
 ///
-/// A holder is *blocked* if a claim nested in it waits, for it cannot be released before that. A
-/// request that could never be granted, if all that are not blocked were released and all whose
-/// turn can come got theirs, closes a circle of holders; it is refused. Only a nested one can do
-/// that, for only nested ones block a holder. So at any time all that wait can be granted in some
-/// order.
+/// A holder is *blocked* while a claim nested in it waits, because it cannot be released before
+/// that claim. A new claim is refused if it would wait for ever: that is, if it still waits after
+/// all holders that are not blocked were released, and all claims that could then be granted were
+/// granted and released. Holders wait for each other in a circle then. Only a nested claim can
+/// close a circle, because only nested claims block holders. So at any time all waiting claims can
+/// be granted in some order.
 struct ExclusionState<Owner> {
   typealias ID = Int
 
   struct Claim {
     let owner: Owner
-    /// What it wants beyond what its ancestors hold.
+    /// The categories of the claim that no ancestor holds.
     var categories: [ExclusionCategory]
-    /// The ancestors whose categories it uses, which stay held as long as it is.
+    /// The ancestors whose categories the claim uses. They stay held as long as the claim is held.
     var lenders: [ID] = []
-    /// The holders that it is nested in.
+    /// The holders that the claim is nested in.
     let ancestors: [ID]
     var isHeld = false
-    /// Whether its operation has finished. It stays held as long as others use its categories.
+    /// Whether the operation has finished. The claim stays held as long as others use its
+    /// categories.
     var isReleased = false
-    /// Itself, and those that use its categories.
+    /// How many claims use the categories: this one, and nested ones.
     var users = 1
   }
 
-  /// Those who hold a category, and those who wait for it.
+  /// The claims to one category.
   struct Line {
     var inUse = 0
     var waiting = WaitingLine()
-    /// Those of them who wait for other categories, too.
+    /// The waiting claims that wait for other categories, too.
     var waitingForMore: Set<ID> = []
   }
 
   private(set) var claims: [ID: Claim] = [:]
   private(set) var lines: [ExclusionCategory: Line] = [:]
-  /// Those who wait inside of holders.
+  /// The waiting claims that are nested in holders.
   private(set) var nestedWaiting: Set<ID> = []
-  /// How many may hold a category that has no limit of its own.
+  /// How many claims may hold a category that has no limit of its own.
   private let defaultLimit: Int
   /// The limits that are different.
   private var limits: [ExclusionCategory: Int] = [:]
   private var lastID = 0
-  /// Whether there may be claims that only wait because of their places in the lines.
+  /// Whether some claims may wait only because of their places in the lines.
   private var mayStall = false
 
   init(defaultLimit: Int = 1) {
@@ -62,13 +65,13 @@ struct ExclusionState<Owner> {
     limits.isEmpty ? defaultLimit : limits[category] ?? defaultLimit
   }
 
-  /// Changes how many may hold a category. Those that hold it keep it, if there are more.
+  /// Changes how many claims may hold a category. Holders beyond a lower limit keep it.
   mutating func setLimit(_ limit: Int, of category: ExclusionCategory) -> Change {
     guard limit != self.limit(of: category) else { return Change() }
     limits[category] = limit == defaultLimit ? nil : limit
     var change = Change()
     var changed = [category]
-    // With less room there may be circles, and places in lines that stall.
+    // With less room claims may wait in a circle, or stall because of their places in the lines.
     while isEntangled, let (last, circle) = lastCircle() {
       change.refused.append((claims[last]!.owner, circle))
       changed += leaveLines(last)
@@ -83,7 +86,7 @@ struct ExclusionState<Owner> {
   enum Answer {
     case granted
     case waiting
-    /// It would wait for ever.
+    /// The claim would wait for ever.
     case refused([Wait])
   }
 
@@ -94,7 +97,7 @@ struct ExclusionState<Owner> {
     let holding: Owner
   }
 
-  /// Those whose turn has come, and those who turned out to wait for ever.
+  /// The claims that were granted, and those that were refused because they would wait for ever.
   struct Change {
     var granted: [Owner] = []
     var refused: [(owner: Owner, circle: [Wait])] = []
@@ -103,10 +106,10 @@ struct ExclusionState<Owner> {
   /// Asks for categories, all at once.
   ///
   /// - Parameters:
-  ///   - number: where the claim stands in line: before those with higher numbers. Given to no
-  ///     other; nil for the end.
-  ///   - ancestors: what the operations around hold, the innermost first.
-  /// - Returns: the claim's number, the answer, and others whose turn has come in consequence.
+  ///   - number: the number of the claim, which no other claim has. The claim stands in line before
+  ///     claims with higher numbers. Nil for the end of the line.
+  ///   - ancestors: the claims that the operations around hold, the innermost first.
+  /// - Returns: the claim's number, the answer, and other claims that are granted in consequence.
   mutating func request(
     _ categories: [ExclusionCategory], for owner: Owner, number: ID? = nil, ancestors: [ID] = []
   ) -> (ID, Answer, Change) {
@@ -128,12 +131,12 @@ struct ExclusionState<Owner> {
     }
     if !ancestors.isEmpty { nestedWaiting.insert(id) }
     if !isLast {
-      // Those who wait here wait for other categories, too, or there is no room.
+      // The claims behind this one wait for other categories, too, or there is no room.
       if isNext(id) {
         take(id)
         return (id, .granted, Change())
       }
-      // Those behind may now be waiting for one that waits for them.
+      // The claims behind this one may now wait for it while it waits for them.
       mayStall = true
     }
     let mayClose = couldCloseCircle(id)
@@ -151,7 +154,8 @@ struct ExclusionState<Owner> {
     return categories.filter { seen.insert($0).inserted }
   }
 
-  /// What an ancestor holds need not be waited for, but must not be released before.
+  /// Uses what ancestors hold: the claim does not wait for it, and the ancestors keep it until the
+  /// claim is released.
   private mutating func borrow(for claim: inout Claim) {
     var own: [ExclusionCategory] = []
     for category in claim.categories {
@@ -166,7 +170,7 @@ struct ExclusionState<Owner> {
     claim.categories = own
   }
 
-  /// Takes a place in each category, if no claim waits for any of them and all have room.
+  /// Takes room in each category, if no claim waits for any of them and all have room.
   private mutating func takeRoom(for categories: [ExclusionCategory]) -> Bool {
     // The usual case, in one look-up: no claim holds it.
     if categories.count == 1 {
@@ -187,7 +191,8 @@ struct ExclusionState<Owner> {
 
   // MARK: - Releases
 
-  /// The operation has finished, or never ran. Does nothing the second time.
+  /// Releases the claim of an operation that has finished or will not run. Does nothing the second
+  /// time.
   mutating func release(_ id: ID) -> Change {
     guard let claim = claims.removeValue(forKey: id) else { return Change() }
     // The usual case: it used no other claim's categories, and no other claim uses its own.
@@ -202,12 +207,12 @@ struct ExclusionState<Owner> {
     return grant(from: dropOne(id))
   }
 
-  /// A claim that waits leaves the lines. Nothing happens to one that does not wait.
+  /// Removes a claim from the lines if it waits.
   mutating func withdraw(_ id: ID) -> Change {
     grant(from: leaveLines(id))
   }
 
-  /// Returns the categories in which another claim may have its turn in consequence.
+  /// Returns the categories in which other claims may be granted in consequence.
   private mutating func leaveLines(_ id: ID) -> [ExclusionCategory] {
     guard let claim = claims[id], !claim.isHeld else { return [] }
     claims[id] = nil
@@ -219,7 +224,7 @@ struct ExclusionState<Owner> {
     return claim.lenders.reduce(into: claim.categories) { $0 += dropOne($1) }
   }
 
-  /// One user less. Returns the categories in which there is room in consequence.
+  /// Removes one user of a claim. Returns the categories in which there is room in consequence.
   private mutating func dropOne(_ id: ID) -> [ExclusionCategory] {
     var freed: [ExclusionCategory] = []
     var pending = [id]
@@ -236,8 +241,8 @@ struct ExclusionState<Owner> {
     return freed
   }
 
-  /// Gives places back. Returns the categories that a claim waits for; a category that no claim
-  /// holds or waits for is forgotten.
+  /// Makes room in categories. Returns those that a claim waits for. Forgets those that no claim
+  /// holds or waits for.
   private mutating func leave(_ categories: [ExclusionCategory]) -> [ExclusionCategory] {
     var freed: [ExclusionCategory] = []
     for category in categories {
@@ -254,7 +259,7 @@ struct ExclusionState<Owner> {
 
   // MARK: - Turns
 
-  /// Grants those whose turn has come, where something changed in some categories.
+  /// Grants the claims that can be granted after some categories have changed.
   private mutating func grant(from changed: [ExclusionCategory]) -> Change {
     guard !changed.isEmpty || mayStall else { return Change() }
     let granted = grantInTurn(from: changed) + (mayStall ? grantOutOfTurn() : [])
@@ -268,7 +273,7 @@ struct ExclusionState<Owner> {
       while let id = lines[category]?.waiting.first, isNext(id) {
         take(id)
         granted.append(id)
-        // There, too, another claim is first now.
+        // In these, too, another claim is first now.
         pending += claims[id]!.categories
       }
       if let line = lines[category], line.inUse == 0, line.waiting.isEmpty { lines[category] = nil }
@@ -290,12 +295,12 @@ struct ExclusionState<Owner> {
     }
   }
 
-  /// Lets nested claims go ahead of those that only wait for them.
+  /// Lets nested claims overtake claims that wait for them.
   ///
   /// Say A holds `x`, B waits for `x` and `y`, and then a claim nested in A wants `y`. In line it
-  /// would wait for B, which waits for A, which waits for it. Where lines are such a circle, though
-  /// there is room, the first nested claim of it for which there is goes ahead; but never of one
-  /// whose turn will come.
+  /// would wait for B, which waits for A, which waits for the nested claim. If claims wait in such
+  /// a circle, the first nested claim of the circle that has room overtakes the others. It never
+  /// overtakes a claim that will be granted in its turn.
   private mutating func grantOutOfTurn() -> [ID] {
     var granted: [ID] = []
     while true {
