@@ -1,23 +1,21 @@
 import Foundation
 
-/// What an operation fails with whose conditions do not hold: all that do not, in the order in
-/// which they were given.
-///
-/// It prints one line for each.
+/// The error of an operation whose conditions do not hold. It lists all of these, in the order in
+/// which they were given; its text has one line for each.
 public struct ConditionError: Error, Sendable {
   /// One condition that does not hold.
   public struct Failure: Sendable {
-    /// What the condition is called. Of conditions combined with `&&` and `||` those that do not
-    /// hold are listed, each by its own name.
+    /// The name of the condition. Conditions that are combined with `&&` and `||` are listed by
+    /// their own names.
     public let conditionName: String
-    /// What it threw.
+    /// The error that the condition threw.
     public let error: any Error
   }
 
   /// The error of a closure that returned false, of the negation of a condition that holds, and of
   /// `.reachable()`.
   public struct Unmet: LocalizedError, CustomStringConvertible {
-    /// What is the case.
+    /// The reason, in words.
     public let description: String
 
     init(_ description: String) {

@@ -10,20 +10,20 @@ extension ComposableOperation {
   /// let upload = Upload(file).condition(.reachable() && Condition("signed in") { _ in await session.isActive })
   /// ```
   ///
-  /// Returns one operation that owns this one. Once the returned operation has started, it waits
-  /// for the dependencies of this operation; runs the prerequisites of the condition, if it has
-  /// any; evaluates the condition; then runs this operation, and settles as this one does. If the
-  /// condition does not hold, this operation is cancelled and never runs. Waiting and evaluating
-  /// take neither a slot of a queue nor a thread.
+  /// Returns one operation that owns this one. After its start it waits for the dependencies of
+  /// this operation, runs the prerequisites of the condition, and evaluates the condition. Then it
+  /// runs this operation, and settles as this one does. If the condition does not hold, this
+  /// operation is cancelled and never runs. Waiting and evaluating take neither a slot of a queue
+  /// nor a thread.
   ///
-  /// If either operation is cancelled before this one runs, the returned one cancels what is under
-  /// way, cancels this one without running it, and settles as cancelled when all has ended. An
-  /// operation that other code has started, queued or composed is neither held back nor cancelled:
-  /// the returned one waits for it if the condition holds.
+  /// If either operation is cancelled before this one runs, the returned one cancels the
+  /// prerequisites or the evaluation, cancels this one without running it, and settles as cancelled
+  /// when these have ended. An operation that is running, queued or composed elsewhere is neither
+  /// held back nor cancelled: the returned one waits for it if the condition holds.
   ///
-  /// With several calls in a chain, the last condition is evaluated first. Several conditions
-  /// combine with `&&`, `||` and `!`, and a list of them with `.all(_:)`; those are evaluated
-  /// concurrently.
+  /// In a chain of calls, the last condition is evaluated first. Conditions combine with `&&`, `||`
+  /// and `!`, and a list of them with `.all(_:)`; combined conditions are evaluated concurrently,
+  /// except those of `||`.
   ///
   /// - Parameter condition: what has to hold. Released when the returned operation has settled.
   public func condition(_ condition: some OperationCondition) -> SimpleOperation<Value> {
@@ -37,8 +37,8 @@ extension ComposableOperation {
   /// let thumbnail = MakeThumbnail(of: photo).condition(Condition("large") { _ in photo.isLarge }, otherwise: photo)
   /// ```
   ///
-  /// The quiet form of ``condition(_:)``, which see: what is skipped fails nothing around it. The
-  /// condition does not hold, too, where its evaluation throws; only a `CancellationError` cancels.
+  /// The same as ``condition(_:)``, but an operation that is skipped fails no operation around it.
+  /// A condition whose evaluation throws does not hold; a thrown `CancellationError` cancels.
   ///
   /// - Parameters:
   ///   - condition: what has to hold. Released when the returned operation has settled.

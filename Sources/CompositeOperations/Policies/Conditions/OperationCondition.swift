@@ -13,29 +13,29 @@ import Foundation
 /// }
 /// ```
 ///
-/// For one that is used once a closure will do: ``Condition``. Conditions combine with `&&`, `||`
-/// and `!`.
+/// A condition that is used in one place can be a closure: see ``Condition``. Conditions combine
+/// with `&&`, `||` and `!`.
 public protocol OperationCondition: Sendable {
   /// What the condition is called in a ``ConditionError``. The name of the type, unless defined.
   var name: String { get }
 
-  /// An operation to run before the condition is evaluated, such as one that asks for a permission.
-  /// Nil, unless defined.
+  /// Returns an operation to run before the condition is evaluated, such as one that asks for a
+  /// permission. By default nil.
   ///
-  /// Called once for each operation that has the condition, where its prerequisites will run, when
-  /// its dependencies have finished. What is returned runs in parallel with the prerequisites of
-  /// the other conditions; one that other code has started is waited for. How it ends does not
-  /// matter: the condition, evaluated afterwards, decides. It must not be the operation itself, nor
-  /// wait for it: that traps, or never ends.
+  /// Called once for each operation that has the condition, when its dependencies have finished,
+  /// where the prerequisites will run. The returned operation runs in parallel with the
+  /// prerequisites of the other conditions, unless other code has started it. The condition is
+  /// evaluated when all of them have finished, whatever their outcomes. The returned operation must
+  /// not be the operation with the condition, which traps, nor wait for it, which never ends.
   func prerequisite(for context: ConditionContext) -> Operation?
 
   /// Returns if the condition holds, and throws why if it does not.
   ///
   /// Called once for each operation that has the condition, on the cooperative pool, when all
-  /// prerequisites have finished; together with other conditions of the operation. It takes no slot
-  /// of a queue, and may take its time. The task is cancelled when the operation with the condition
-  /// is, which waits for it to return. A `CancellationError` cancels that operation instead of
-  /// failing it.
+  /// prerequisites have finished, concurrently with the other conditions. It takes no slot of a
+  /// queue. If the operation with the condition is cancelled, the task is cancelled, and the
+  /// operation waits until this method returns. A thrown `CancellationError` cancels the operation
+  /// instead of failing it.
   func evaluate(_ context: ConditionContext) async throws
 }
 
@@ -49,9 +49,9 @@ extension OperationCondition {
 
 /// What a condition is told about the operation that it is a condition of.
 public struct ConditionContext: Sendable {
-  /// The operation that runs if the condition holds. It has not started.
+  /// The operation that runs if the condition holds. It has not started yet.
   public let operation: Operation
-  /// What had to finish before: the dependencies of the operation, and of the one that `condition`
-  /// returned. All of them have finished.
+  /// The dependencies of the operation, and those of the operation that `condition` returned. All
+  /// of them have finished.
   public let dependencies: [Operation]
 }
