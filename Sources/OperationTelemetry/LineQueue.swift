@@ -1,27 +1,27 @@
 import CompositeOperations
 
-/// Lines that have yet to be written, by one thread at a time.
+/// The lines that are not written yet. One thread at a time writes.
 struct LineQueue {
   private(set) var lines = HeadedQueue<[UInt8]>()
-  /// What could not be written of the line that was taken last.
+  /// The part of the last line that could not be written yet.
   private var rest: [UInt8]?
   private var byteCount = 0
-  /// Whether a thread writes, or will look again.
+  /// Whether a thread writes, or will try again.
   private var isTaken = false
-  /// How many lines found no room since a line said so.
+  /// How many lines were dropped since the last line that reports dropped lines.
   private var droppedCount = 0
   private let capacity: Int
 
-  /// - Parameter capacity: how many bytes of lines are kept.
+  /// - Parameter capacity: the greatest number of bytes of lines that are kept.
   init(capacity: Int) { self.capacity = capacity }
 
-  /// Adds a line, with its end, unless there is no room. Returns whether the caller has to write.
+  /// Adds a line, which includes its end, if there is room. Returns whether the caller must write.
   mutating func enqueue(_ line: [UInt8]) -> Bool {
     guard byteCount == 0 || byteCount + line.count <= capacity else {
       droppedCount += 1
       return false
     }
-    // Where the dropped lines would stand.
+    // At the place of the dropped lines.
     if let notice = takeNotice() { append(notice) }
     append(line)
     defer { isTaken = true }
@@ -33,14 +33,14 @@ struct LineQueue {
     byteCount += line.count
   }
 
-  /// A line that says how many were dropped since the last such line; nil if none were.
+  /// A line that reports how many lines were dropped since the last such line; nil for none.
   private mutating func takeNotice() -> [UInt8]? {
     guard droppedCount > 0 else { return nil }
     defer { droppedCount = 0 }
     return Array("OperationTelemetry: \(droppedCount) events were not written: nothing read standard error.\n".utf8)
   }
 
-  /// What to write next; nil if there is nothing, and the caller no longer writes.
+  /// Returns the bytes to write next; nil if there are none, and the caller no longer writes.
   mutating func next() -> [UInt8]? {
     guard let line = rest.take() ?? lines.popFirst(leaving: []) else {
       let notice = takeNotice()
@@ -51,8 +51,8 @@ struct LineQueue {
     return line
   }
 
-  /// The rest of what ``next()`` gave could not be written, and comes first when the caller looks
-  /// again.
+  /// Keeps the rest of the bytes of ``next()``, which could not be written. It is returned first
+  /// when the caller tries again.
   mutating func putBack(_ rest: [UInt8]) {
     self.rest = rest
     byteCount += rest.count

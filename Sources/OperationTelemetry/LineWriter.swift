@@ -11,30 +11,32 @@ import Android
 import Darwin
 #endif
 
-/// Writes lines on a descriptor. No thread waits for its other end.
+/// Writes lines to a descriptor. No thread waits for the reader.
 final class LineWriter: Sendable {
-  /// Shared, so that lines of several sinks do not come into each other.
+  /// Shared, so that lines of several sinks do not mix.
   static let standardError = LineWriter(descriptor: 2)
 
-  /// As much as the system writes in one piece, and has room for when it says that there is some.
+  /// The number of bytes that the system writes in one piece, and for which it has room when it
+  /// reports room.
   #if canImport(Darwin)
   private static let pieceLength = 512
   #else
   private static let pieceLength = 4096
   #endif
-  /// How many lines a thread writes for others before another goes on.
+  /// How many lines a thread writes for other threads before another thread continues.
   private static let turnLength = 64
 
   private let descriptor: Int32
   private let queue: LockBox<LineQueue>
 
-  /// - Parameter capacity: how many bytes of lines are kept while there is no room.
+  /// - Parameter capacity: the greatest number of bytes of lines that are kept while there is no
+  ///   room.
   init(descriptor: Int32, capacity: Int = 1 << 20) {
     self.descriptor = descriptor
     queue = LockBox(LineQueue(capacity: capacity))
   }
 
-  /// Writes a line now; or later, if there is no room, or another thread writes.
+  /// Writes a line now, or later if there is no room or another thread writes.
   func write(_ line: String) {
     var bytes = Array(line.utf8)
     bytes.append(UInt8(ascii: "\n"))
@@ -53,13 +55,12 @@ final class LineWriter: Sendable {
     goOn(after: .nanoseconds(0))
   }
 
-  /// Goes on elsewhere.
+  /// Continues on another thread.
   private func goOn(after pause: DispatchTimeInterval) {
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { self.writeWaiting() }
   }
 
-  /// Returns what there was no room for; nil if nothing is left to do, as all was written or
-  /// the other end is closed.
+  /// Returns the bytes that there was no room for; nil if all were written, or the reader is gone.
   private func writeWhatHasRoom(_ line: [UInt8]) -> [UInt8]? {
     var rest = line[...]
     while !rest.isEmpty {
@@ -80,7 +81,7 @@ final class LineWriter: Sendable {
   }
 }
 
-/// The system's `write`, whose name means something else inside of ``LineWriter``.
+/// The system's `write`. Inside ``LineWriter`` the name has another meaning.
 private func writeBytes(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
   write(descriptor, buffer.baseAddress, buffer.count)
 }

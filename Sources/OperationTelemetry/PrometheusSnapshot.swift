@@ -55,7 +55,7 @@ struct PrometheusSnapshot {
     labels(of: series.subject) + [("event", series.event)]
   }
 
-  /// Backslashes, quotation marks and line feeds are all that the format escapes.
+  /// Escapes backslashes, quotation marks and line feeds, as the format demands.
   private static func escaped(_ value: String) -> String {
     var result = String.UnicodeScalarView()
     for scalar in value.unicodeScalars {

@@ -1,8 +1,8 @@
 import CompositeOperations
 
-/// What a ``PrometheusSink`` has counted.
+/// The numbers that a ``PrometheusSink`` has counted.
 struct PrometheusState {
-  /// What is counted together.
+  /// The events that are counted together.
   struct Subject: Hashable, Comparable {
     let library: String
     var name: String
@@ -20,8 +20,8 @@ struct PrometheusState {
   }
 
   struct Histogram {
-    /// How many durations are in each bucket, and in none before it; the last is for those above
-    /// all bounds.
+    /// The number of durations in each bucket, and in no bucket before it. The last number is for
+    /// durations above all bounds.
     var counts: [Int]
     /// In seconds.
     var sum = 0.0
@@ -32,15 +32,15 @@ struct PrometheusState {
       .milliseconds($0)
     }
 
-  /// More libraries, and kinds in each, than the package has: a program may report what it does
-  /// itself.
+  /// More libraries, and more kinds in each, than the package has, because a program may report its
+  /// own work.
   private static let (maxLibraryCount, maxKindCount) = (32, 100)
-  /// What those are called that are counted together.
+  /// The label of all that is beyond the limits.
   private static let other = "other"
 
   /// The upper bounds, in seconds.
   let buckets: [Double]
-  /// How many subjects are told apart in each library.
+  /// How many subjects are counted apart in each library.
   let maxSubjectCount: Int
   private var libraries: Set<String> = []
   private var subjects: [String: Set<String>] = [:]
@@ -69,7 +69,7 @@ struct PrometheusState {
     durations[series]?.sum += seconds
   }
 
-  /// The subject itself, or, where there are too many, the one for all further ones of its library.
+  /// The subject itself, or the common one if the library has too many.
   private mutating func counted(_ subject: Subject) -> Subject {
     let isKnown = Self.isToldApart(subject.library, among: &libraries, upTo: Self.maxLibraryCount)
     var counted = Subject(library: isKnown ? subject.library : Self.other, name: subject.name)
@@ -79,7 +79,7 @@ struct PrometheusState {
     return counted
   }
 
-  /// Whether a value has been there before, or there is room for a further one.
+  /// Whether a value is known, or there is room for another one.
   private static func isToldApart(_ value: String, among known: inout Set<String>, upTo maxCount: Int) -> Bool {
     if known.contains(value) { return true }
     guard known.count < maxCount else { return false }
@@ -89,8 +89,7 @@ struct PrometheusState {
 
   /// All numbers at this moment.
   ///
-  /// Nothing in it shares storage with what goes on being changed: ThreadSanitizer takes that for a
-  /// race.
+  /// The copy shares no storage with the state: ThreadSanitizer takes that for a race.
   var snapshot: PrometheusSnapshot {
     PrometheusSnapshot(
       buckets: buckets.map { $0 }, events: events.map { ($0.key, $0.value) },

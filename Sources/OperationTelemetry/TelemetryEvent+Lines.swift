@@ -26,7 +26,7 @@ extension TelemetryEvent {
   private var timeText: String { time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
 }
 
-/// An object of JSON in one line, of which a terminal obeys nothing.
+/// An object of JSON in one line, without control characters.
 private struct JSONObject {
   private var members = ""
 

@@ -9,13 +9,13 @@ import os
 /// manager.report(to: UnifiedLogSink(subsystem: "org.example.app"))
 /// ```
 ///
-/// The category is the library, such as `ManagedOperations`. What happened to what, ids, attempts
-/// and durations can be read by everyone; names and errors, which may be about a person, are
-/// private, as the log shows them only where it is told to. Levels are those of the log: `debug`,
-/// `info`, `default` for warnings, `error`.
+/// The category is the library, such as `ManagedOperations`. Kinds, subjects, ids, attempts and
+/// durations are public. Names and errors, which may contain personal data, are private: the log
+/// shows them only if it is configured to. The levels of the log are `debug`, `info`, `default` for
+/// warnings, and `error`.
 ///
-/// An interval begins with each event `TelemetryEvent.Kind.started`, and ends with the event that
-/// has a duration, in the instrument `os_signpost`. Nothing is made while no instrument records.
+/// Each event `TelemetryEvent.Kind.started` begins an interval in the instrument `os_signpost`, and
+/// the event with a duration ends it. While no instrument records, no interval is made.
 public final class UnifiedLogSink: TelemetrySink {
   private struct Category {
     let logger: Logger
@@ -36,7 +36,7 @@ public final class UnifiedLogSink: TelemetrySink {
 
   private struct State {
     var categories: [String: Category] = [:]
-    /// Several where things of two queues have one name and number.
+    /// Several if jobs of two queues have the same name and number.
     var intervals: [Thing: [OSSignpostIntervalState]] = [:]
   }
 
@@ -47,8 +47,8 @@ public final class UnifiedLogSink: TelemetrySink {
   /// Makes a sink.
   ///
   /// - Parameters:
-  ///   - subsystem: what the log calls the program, mostly its bundle identifier.
-  ///   - level: the least important events to log. All executions are intervals, whatever it is.
+  ///   - subsystem: the name of the program in the log, usually its bundle identifier.
+  ///   - level: the lowest level of the events to log. Intervals are made for all executions.
   public init(subsystem: String, level: TelemetryEvent.Level = .debug) {
     self.subsystem = subsystem
     self.level = level
@@ -93,7 +93,7 @@ public final class UnifiedLogSink: TelemetrySink {
 }
 
 extension TelemetryEvent {
-  /// What may be read by everyone.
+  /// The public part of the message.
   fileprivate var publicText: String {
     var event = self
     event.name = nil

@@ -1,29 +1,29 @@
 import Foundation
 
 extension SettlingOperation {
-  /// Reports to a sink what happens, from now on, to this operation and to all operations in it,
-  /// until this one has settled.
+  /// Reports the events of this operation, and of all operations in it, to a sink, until this
+  /// operation has settled.
   ///
   /// ```swift
   /// backup.report(to: StandardErrorSink())
   /// try await backup.run()
   /// ```
   ///
-  /// Of each operation a ``TelemetryEvent/Kind/started`` event is reported, unless it never runs,
-  /// and then one of its end: ``TelemetryEvent/Kind/succeeded``, ``TelemetryEvent/Kind/failed`` or
-  /// ``TelemetryEvent/Kind/cancelled``. Which operations are in it, what is reported of one that is
-  /// under way already, and on which thread, is as with ``addTreeObserver(on:_:)``. The end of this
-  /// operation is the last event. An operation in it that still executes then, such as work whose
-  /// timeout settles at once, is reported as ``TelemetryEvent/Kind/abandoned`` before, for its own
-  /// end is not.
+  /// Each operation that runs reports ``TelemetryEvent/Kind/started``. Each operation reports its
+  /// end: ``TelemetryEvent/Kind/succeeded``, ``TelemetryEvent/Kind/failed`` or
+  /// ``TelemetryEvent/Kind/cancelled``. The operations that are included, the events of operations
+  /// that run already, and the threads are those of ``addTreeObserver(on:_:)``. The end of this
+  /// operation is the last event. If an operation in it still executes then, such as work whose
+  /// timeout settles at once, ``TelemetryEvent/Kind/abandoned`` is reported before, and its own end
+  /// is not reported.
   ///
-  /// Attempts are numbered if the operation that makes them was not under way already.
+  /// Attempts have numbers unless the operation that makes them has started before this call.
   ///
-  /// Only the end of this operation is at the level `info`, or `error` if it has failed. A failure
-  /// inside is a `warning`, for what is around it decides what it means.
+  /// The end of this operation has the level `info`, or `error` if it has failed. A failure of an
+  /// operation in it is a `warning`, because the operations around it decide what it means.
   ///
-  /// An operation without a sink pays nothing. With one, one event at a time is reported of the
-  /// operation and those in it, and times are taken when it is: a slow sink makes durations longer.
+  /// The operation and those in it report one event at a time, and durations are measured when the
+  /// event is reported. So a slow sink makes durations longer. Without a sink nothing is measured.
   ///
   /// - Parameter sink: the sink. Released when the operation has settled.
   /// - Returns: a token to remove the sink with, which need not be kept.
@@ -34,18 +34,19 @@ extension SettlingOperation {
   }
 }
 
-/// Makes events for a sink of what the tree observers of one operation are told.
+/// Makes events for a sink from those of the tree observer of one operation.
 private final class OperationReporter: Sendable {
   private struct Entry {
     let id = TelemetryEvent.nextID()
-    /// Nil for the root, which keeps this. Others are kept, so that no other gets their identity.
+    /// Nil for the root, which keeps the reporter. Others are kept, so that no other operation gets
+    /// the same identity.
     let operation: Operation?
     var parentID: Int64?
     var attempt: Int?
-    /// How many attempts it has begun, if its children are attempts.
+    /// The number of attempts that it has begun, if its children are attempts.
     var attempts = 0
     var start: Int64?
-    /// How many compositions wait for it, each of which tells of its end.
+    /// The number of compositions that wait for it; each of them reports its end.
     var openEnds = 0
     var hasEnded = false
 
@@ -55,7 +56,7 @@ private final class OperationReporter: Sendable {
 
   private struct State {
     var entries: [ObjectIdentifier: Entry] = [:]
-    /// What operations of a type are called.
+    /// The names of types of operations.
     var typeNames: [ObjectIdentifier: String] = [:]
   }
 
@@ -85,7 +86,7 @@ private final class OperationReporter: Sendable {
     let parentKey = ObjectIdentifier(parent)
     state.withLock { state in
       var parentEntry = state.entries[parentKey] ?? makeEntry(of: parent)
-      // How many there were before is not known if the start was not reported.
+      // If the start was not reported, the number of earlier attempts is not known.
       let isNumbered = isAttempt && parentEntry.start != nil
       if isNumbered { parentEntry.attempts += 1 }
       state.entries[parentKey] = parentEntry
@@ -118,7 +119,7 @@ private final class OperationReporter: Sendable {
   private func reportEnd(of operation: Operation, _ outcome: Outcome<any Sendable>) {
     let key = ObjectIdentifier(operation)
     let isRoot = key == root
-    // What is removed is released outside the lock.
+    // The removed operations are released outside the lock.
     let (entry, removed) = state.withLock { state -> (Entry, State) in
       var entry = state.entries.removeValue(forKey: key) ?? makeEntry(of: operation)
       var removed = State()
@@ -182,13 +183,13 @@ private final class OperationReporter: Sendable {
     return name
   }
 
-  /// Whether it only waits for a time, or for something that others hold.
+  /// Whether an operation only waits for a time, or for something that other operations hold.
   private static func isWait(_ operation: Operation) -> Bool {
     (operation as? SettlingOperation)?.isGate == true || operation is DelayOperation
   }
 }
 
 extension OperationKind {
-  /// Whether its children are attempts at one work, and what they wait for.
+  /// Whether the children of such an operation are attempts, and the pauses between them.
   fileprivate var repeatsChildren: Bool { self == .retry || self == .repeating }
 }

@@ -1,50 +1,52 @@
 public import Foundation
 import Synchronization
 
-/// Something that a library of the package did, for the people who operate a program: for logs,
-/// metrics and traces.
+/// A report of one step of an operation, a task or a job, for logs, metrics and traces.
 ///
-/// All libraries tell what they do by this one type. ``kind`` says what happened, ``subject``,
-/// ``name`` and ``id`` say to what. The rest is nil where it means nothing or is not known.
+/// All libraries report their work with this type. ``kind`` says what happened; ``subject``,
+/// ``name`` and ``id`` identify the operation, task or job. Properties that have no meaning for an
+/// event, or are not known, are nil.
 ///
-/// An event that has a ``duration`` ends what the last ``Kind/started`` event of the same
-/// ``library``, ``source`` and ``id`` began. Each start has at most one such end, and an end whose
-/// start was not reported has no duration. So the starts without such an end are what executes.
+/// An event with a ``duration`` ends the execution that began with the last ``Kind/started`` event
+/// of the same ``library``, ``source`` and ``id``. Each execution has at most one such end, and an
+/// end whose start was not reported has no duration. So the work that executes now is that of the
+/// starts without such an end.
 public struct TelemetryEvent: Sendable {
-  /// When it happened.
+  /// The time of the event.
   public var time: Date
-  /// How much attention it needs.
+  /// How much attention the event needs.
   public var level: Level
   /// What happened.
   public var kind: Kind
-  /// The library that reports it, by the name of its module, such as `DurableOperations`.
+  /// The library that reports the event, by the name of its module, such as `DurableOperations`.
   public var library: String
-  /// Which manager, workflow or queue reports it, by its name; nil for operations.
+  /// The name of the manager, workflow or queue that reports the event; nil for operations.
   public var source: String?
-  /// What things of this sort are called together: the type of the operation or managed task, the
-  /// kind of job, the name of the task of a workflow. What metrics count by.
+  /// The group that metrics count the event in: the type of the operation or managed task, the kind
+  /// of the job, or the name of the task of a workflow.
   public var subject: String
-  /// What people call this one thing.
+  /// The name of this one operation, task or job.
   public var name: String?
-  /// The number of this one thing: of a job in its database, else in this process.
+  /// The number of this one operation, task or job: of a job in its database, otherwise in this
+  /// process.
   public var id: Int64?
-  /// The number of the composition or the workflow that it runs in.
+  /// The number of the composition or the workflow around it.
   public var parentID: Int64?
   /// The number of the attempt, from 1.
   public var attempt: Int?
-  /// How long it executed, of an event that ends what a start began.
+  /// How long it executed, if the event ends an execution.
   public var duration: Duration?
-  /// What went wrong.
+  /// The error of a failure.
   public var error: (any Error)?
 
-  /// Makes an event: to test a sink, or to report what a program does itself.
+  /// Makes an event: to test a sink, or to report the work of your own program.
   ///
   /// - Parameters:
   ///   - kind: what happened.
-  ///   - library: the module that reports it.
-  ///   - subject: what things of this sort are called together. Of few different values.
-  ///   - level: how much attention it needs.
-  ///   - time: when it happened.
+  ///   - library: the module that reports the event.
+  ///   - subject: the group that metrics count the event in. A program should have few subjects.
+  ///   - level: how much attention the event needs.
+  ///   - time: the time of the event.
   public init(_ kind: Kind, library: String, subject: String, level: Level = .debug, time: Date = Date()) {
     self.time = time
     self.level = level
@@ -55,16 +57,16 @@ public struct TelemetryEvent: Sendable {
 
   private static let lastID = Atomic<Int64>(0)
 
-  /// A number that nothing else in this process has been given here.
+  /// Returns a number that is unique in this process.
   package static func nextID() -> Int64 { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
 extension TelemetryEvent {
-  /// What can happen.
+  /// The kind of an event.
   ///
-  /// These are the kinds that several libraries report, or that call for action. A library has
-  /// more, which are called as in its own events, such as `snoozed` of a job: compare their
-  /// ``rawValue``.
+  /// These are the kinds that several libraries report, or that need a person. A library may report
+  /// further kinds, with the names that its own events have, such as `snoozed` for a job: compare
+  /// their ``rawValue``.
   public struct Kind: RawRepresentable, Sendable, Hashable {
     /// The kind in a word, such as `started`.
     public let rawValue: String
@@ -74,39 +76,39 @@ extension TelemetryEvent {
     /// - Parameter rawValue: the kind in a word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Something was taken on, and waits: a job was enqueued, a task was added.
+    /// A job was enqueued, or a task was added. It waits.
     public static let added = Kind(rawValue: "added")
-    /// It begins to execute; of a job, a managed task and a workflow's task, an attempt does.
+    /// It begins to execute. A job, a managed task and a task of a workflow begin an attempt.
     public static let started = Kind(rawValue: "started")
-    /// It has ended well.
+    /// It has succeeded.
     public static let succeeded = Kind(rawValue: "succeeded")
-    /// It has ended with ``TelemetryEvent/error``.
+    /// It has failed with ``TelemetryEvent/error``.
     public static let failed = Kind(rawValue: "failed")
-    /// It has ended because it was cancelled.
+    /// It was cancelled, and has ended.
     public static let cancelled = Kind(rawValue: "cancelled")
-    /// It will execute again: ``TelemetryEvent/error`` says why, if an attempt failed.
+    /// It will execute again. If an attempt failed, ``TelemetryEvent/error`` is the reason.
     public static let retrying = Kind(rawValue: "retrying")
-    /// A job has used up its attempts, or cannot run, as ``TelemetryEvent/error`` says. It stays
-    /// until it is retried or deleted.
+    /// A job has used up its attempts, or cannot run; ``TelemetryEvent/error`` is the reason. It
+    /// stays stored until a person retries or deletes it.
     public static let dead = Kind(rawValue: "dead")
-    /// A manager gave a task up without having executed it to its end: an interceptor discarded it,
-    /// its handle was released before its start, or the manager was released, or had been stopped
-    /// before the task was added.
+    /// A manager will not execute a task to its end: an interceptor discarded the task, its handle
+    /// was released before its start, the manager was released, or the manager was stopped before
+    /// the task was added.
     public static let dropped = Kind(rawValue: "dropped")
     /// It still executes, but its end will not be reported: the operation that reports it has
-    /// ended, or a queue that was stopped gave up waiting for the job.
+    /// ended, or a queue that was stopped no longer waits for the job.
     public static let abandoned = Kind(rawValue: "abandoned")
   }
 
   /// How much attention an event needs.
   public enum Level: Int, Sendable, Comparable, CaseIterable {
-    /// Each step of each thing.
+    /// Each step of each operation, task and job.
     case debug
-    /// What a person who follows the work wants to see: the ends of what was asked for.
+    /// The ends of the work that the program asked for.
     case info
-    /// What went wrong, and is dealt with: by a further attempt, or by what it is a part of.
+    /// A failure that the program handles: by another attempt, or in the composition around it.
     case warning
-    /// What went wrong for good.
+    /// A final failure.
     case error
 
     /// Whether one level needs less attention than another.
@@ -118,7 +120,7 @@ extension TelemetryEvent: CustomStringConvertible {
   /// A line without the time, such as
   /// `error DurableOperations dead: upload 7, attempt 3, after 0.25 s: The server is away.`
   ///
-  /// Made when it is asked for. Line ends in it are spaces, and nothing in it moves a cursor.
+  /// Made when it is read. It contains no line ends and no control characters.
   public var description: String {
     var line = "\(level) \(library)"
     if let source { line += " (\(ErrorReport.shortened(source)))" }

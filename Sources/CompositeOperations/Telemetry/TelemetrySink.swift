@@ -1,8 +1,8 @@
-/// Receives what the libraries report: the one seam between them and logs, metrics and traces.
+/// Receives the events of all libraries, and passes them to logs, metrics or traces.
 ///
-/// A program gives a sink to what it wants to hear of, by `report(to:)` of an operation, a
-/// workflow, a manager or a queue. The product `OperationTelemetry` has sinks for standard error,
-/// Prometheus and Apple's unified log. One of your own is a few lines:
+/// A program gives a sink to an operation, a workflow, a manager or a queue, with `report(to:)`.
+/// The product `OperationTelemetry` has sinks for standard error, Prometheus and Apple's unified
+/// log. A sink of your own takes a few lines:
 ///
 /// ```swift
 /// struct FailureCounter: TelemetrySink {
@@ -13,18 +13,17 @@
 /// }
 /// ```
 ///
-/// What has no sink costs nothing: the engine has no place that looks for one. What has some gives
-/// each event to all of them, one after the other, in no particular order.
+/// Without a sink nothing is made or reported. Several sinks of the same operation, workflow,
+/// manager or queue receive each event one after the other, in no particular order.
 public protocol TelemetrySink: Sendable {
   /// Receives an event.
   ///
-  /// Called on the thread that made it happen, or, for what happens in one operation, on one that
-  /// is reporting an earlier event of it. Called under no lock. What happened goes on when this
-  /// returns, and nothing is kept meanwhile for a sink that is slow: so it must not block, and
-  /// hands on what takes long.
+  /// Called under no lock, on the thread that caused the event, or on a thread that is reporting an
+  /// earlier event of the same operation. That thread continues its work when this returns. So it
+  /// must not block, and must do long work elsewhere.
   ///
-  /// The events of one thing come one after the other, in order: those of an operation and all that
-  /// runs in it, of a workflow, of a manager, of a job. A sink that was given to several of them is
-  /// called by several threads at the same time. It may use what reports to it.
+  /// The events of an operation and the operations in it come one after the other, in order. So do
+  /// those of a workflow, of a manager, and of a job. A sink that was given to several of these is
+  /// called by several threads at the same time. It may use the objects that report to it.
   func receive(_ event: TelemetryEvent)
 }
