@@ -61,7 +61,9 @@ struct ProgressState {
   /// The tag of the child that stands for the whole work, now or last.
   var innerTag: Int? { shape == .inner ? seenCount : nil }
 
-  // MARK: - Inputs Each returns whether the visible progress has changed.
+  // MARK: - Inputs
+
+  // Each returns whether the visible progress has changed.
 
   /// Reports the progress of an operation without children.
   mutating func report(_ reported: Double) -> Bool {
