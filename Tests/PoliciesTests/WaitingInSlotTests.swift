@@ -158,7 +158,7 @@ struct WaitingInSlotTests {
     #expect(registry.isUnused)
   }
 
-  @Test("8 A claim granted while its slot is lent runs when the slot is returned, so that the limit holds")
+  @Test("8 A reservation granted while its slot is lent runs when the slot is returned, so that the limit holds")
   func granted_whileSlotIsLent_runsAfterwards() async {
     let leaf = HeldOperation<Int>()
     await lentSlot(leaf) { queue, holder, waiter in

@@ -12,7 +12,7 @@ struct ExecutionEnvironment: Sendable {
   /// The monitors of the children here and in compositions further inside.
   var monitors: [any SourceMonitor] = []
   /// What the compositions around hold, exclusively or of a limit, the innermost first.
-  var held: HeldClaim?
+  var held: Reservation?
 
   /// Begins a wait for something that operations elsewhere may hold. Returns the pool whose
   /// `waitEnds` ends it; nil if the root holds no slot.

@@ -27,8 +27,8 @@ struct ExclusionStateRandomTests {
       }
     }
 
-    private var held: [Int] { live.keys.filter { state.claims[$0]?.isHeld == true }.sorted() }
-    private var waiting: [Int] { live.keys.filter { state.claims[$0]?.isHeld == false }.sorted() }
+    private var held: [Int] { live.keys.filter { state.reservations[$0]?.isHeld == true }.sorted() }
+    private var waiting: [Int] { live.keys.filter { state.reservations[$0]?.isHeld == false }.sorted() }
 
     mutating func step() {
       steps += 1
@@ -49,7 +49,7 @@ struct ExclusionStateRandomTests {
       }
       let count = random.number(1...3)
       let wanted = (0..<count).map { _ in random.pick(History.categories) }
-      let id = state.claims.keys.max().map { $0 } ?? 0
+      let id = state.reservations.keys.max().map { $0 } ?? 0
       let (number, answer, change) = state.request(wanted, for: id, ancestors: ancestors)
       let isAccepted = model.request(number, wanted, ancestors: ancestors)
       if !change.granted.isEmpty { overtakings += 1 }
@@ -86,9 +86,9 @@ struct ExclusionStateRandomTests {
     private mutating func changeLimit() {
       let category = random.pick(History.categories)
       let limit = random.number(1...3)
-      let before = Set(state.claims.keys)
+      let before = Set(state.reservations.keys)
       let change = state.setLimit(limit, of: category)
-      let refused = before.subtracting(state.claims.keys)
+      let refused = before.subtracting(state.reservations.keys)
       if change.refused.count != refused.count { complain("\(refused) are gone, \(change.refused.count) were refused") }
       refusals += refused.count
       for id in refused { live[id] = nil }
@@ -97,14 +97,14 @@ struct ExclusionStateRandomTests {
     }
 
     private mutating func compare() {
-      let mine = state.claims.filter(\.value.isHeld).keys.sorted()
+      let mine = state.reservations.filter(\.value.isHeld).keys.sorted()
       let theirs = model.entries.filter(\.isHeld).map(\.id)
       if mine != theirs { complain("held are \(mine), not \(theirs)") }
-      if state.claims.count != model.entries.count {
-        complain("\(state.claims.count) claims, not \(model.entries.count)")
+      if state.reservations.count != model.entries.count {
+        complain("\(state.reservations.count) reservations, not \(model.entries.count)")
       }
       for (category, line) in state.lines {
-        let count = state.claims.values.count { $0.isHeld && $0.categories.contains(category) }
+        let count = state.reservations.values.count { $0.isHeld && $0.categories.contains(category) }
         if line.inUse != count { complain("\(category) is held by \(count), not \(line.inUse)") }
         if count == 0, line.waiting.isEmpty { complain("\(category) is not forgotten") }
       }
@@ -120,7 +120,7 @@ struct ExclusionStateRandomTests {
         release(id)
         compare()
       }
-      if !state.claims.isEmpty || !state.lines.isEmpty { complain("something is left") }
+      if !state.reservations.isEmpty || !state.lines.isEmpty { complain("something is left") }
     }
 
     private mutating func complain(_ text: String) {

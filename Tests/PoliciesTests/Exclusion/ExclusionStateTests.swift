@@ -31,7 +31,7 @@ struct ExclusionStateTests {
     @discardableResult
     mutating func release(_ owner: String) -> [String] { state.release(numbers[owner]!).granted }
 
-    var isForgotten: Bool { state.claims.isEmpty && state.lines.isEmpty }
+    var isForgotten: Bool { state.reservations.isEmpty && state.lines.isEmpty }
   }
 
   @Test func request_ofFreeCategories_isGranted() {

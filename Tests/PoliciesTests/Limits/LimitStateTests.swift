@@ -16,7 +16,7 @@ struct LimitStateTests {
     #expect(state.release(1, at: .zero).granted == [2])
     #expect(state.release(2, at: .zero).granted == [3])
     #expect(state.release(3, at: .zero).granted == [])
-    #expect(state.claims.isEmpty && state.inUse == 0)
+    #expect(state.reservations.isEmpty && state.inUse == 0)
   }
 
   @Test func withdrawal_ofTheHead_letsTheNextGo() {
@@ -27,7 +27,7 @@ struct LimitStateTests {
     #expect(state.withdraw(2, at: .zero).granted == [3])
     #expect(state.inUse == 3)
     #expect(state.withdraw(3, at: .zero).granted == [])
-    #expect(state.claims[3]?.isHeld == true)
+    #expect(state.reservations[3]?.isHeld == true)
   }
 
   @Test func number_lower_standsBefore() {
@@ -115,10 +115,10 @@ struct LimitStateTests {
   }
 }
 
-/// The simplest model: it checks all claims each time, and counts tokens. The bucket fills by one
-/// each second.
+/// The simplest model: it checks all reservations each time, and counts tokens. The bucket fills by
+/// one each second.
 private struct LimitModel {
-  struct Claim {
+  struct Reservation {
     let id: Int
     let weight: Int
     let lender: Int?
@@ -126,21 +126,23 @@ private struct LimitModel {
     var isReleased = false
   }
 
-  var claims: [Claim] = []
+  var reservations: [Reservation] = []
   var maxConcurrent: Int
   let capacity: Int?
   var tokens = 0
   var now = 0
 
-  func isUsed(_ claim: Claim) -> Bool { !claim.isReleased || claims.contains { $0.lender == claim.id } }
+  func isUsed(_ reservation: Reservation) -> Bool {
+    !reservation.isReleased || reservations.contains { $0.lender == reservation.id }
+  }
 
-  var inUse: Int { claims.filter { $0.isHeld && $0.lender == nil }.map(\.weight).reduce(0, +) }
+  var inUse: Int { reservations.filter { $0.isHeld && $0.lender == nil }.map(\.weight).reduce(0, +) }
 
   var greatestWeight: Int { min(maxConcurrent, capacity ?? .max) }
 
   /// The first that waits.
-  var next: Claim? {
-    let waiting = claims.filter { !$0.isHeld }.sorted { $0.id < $1.id }
+  var next: Reservation? {
+    let waiting = reservations.filter { !$0.isHeld }.sorted { $0.id < $1.id }
     return waiting.first { $0.lender != nil } ?? waiting.first
   }
 
@@ -152,11 +154,11 @@ private struct LimitModel {
   }
 
   mutating func settle() {
-    claims = claims.filter(isUsed)
+    reservations = reservations.filter(isUsed)
     while let next, next.lender != nil || inUse + next.weight <= maxConcurrent, capacity == nil || next.weight <= tokens
     {
       if capacity != nil { tokens -= next.weight }
-      claims[claims.firstIndex { $0.id == next.id }!].isHeld = true
+      reservations[reservations.firstIndex { $0.id == next.id }!].isHeld = true
     }
   }
 
@@ -167,11 +169,11 @@ private struct LimitModel {
   }
 
   mutating func end(_ id: Int) {
-    let index = claims.firstIndex { $0.id == id }!
-    if claims[index].isHeld, claims[index].lender == nil {
-      claims[index].isReleased = true
+    let index = reservations.firstIndex { $0.id == id }!
+    if reservations[index].isHeld, reservations[index].lender == nil {
+      reservations[index].isReleased = true
     } else {
-      claims.remove(at: index)
+      reservations.remove(at: index)
     }
     settle()
   }
@@ -181,7 +183,7 @@ private struct LimitHistory {
   private var random: SeededRandomNumberGenerator
   private var state: LimitState<Int>
   private var model: LimitModel
-  /// The claims that were requested, and neither refused nor ended.
+  /// The reservations that were requested, and neither refused nor ended.
   private var live: Set<Int> = []
   private var lastID = 0
   private var alarm: (at: Duration, number: Int)?
@@ -216,17 +218,18 @@ private struct LimitHistory {
       end(id)
       compare()
     }
-    if !state.claims.isEmpty || state.inUse != 0 || alarm != nil { complain("\(state) is not empty") }
+    if !state.reservations.isEmpty || state.inUse != 0 || alarm != nil { complain("\(state) is not empty") }
   }
 
   private mutating func request() {
     let weight = random.number(1...4)
-    let held = live.filter { state.claims[$0]?.isHeld == true }.sorted()
+    let held = live.filter { state.reservations[$0]?.isHeld == true }.sorted()
     let holder = random.chance(30) ? held.randomElement(using: &random) : nil
     // Some join the line later than others with higher numbers.
     lastID += random.number(1...2)
-    let id = random.chance(20) && state.claims[lastID - 1] == nil && !live.contains(lastID - 1) ? lastID - 1 : lastID
-    let lender = holder.map { state.claims[$0]!.lender ?? $0 }
+    let id =
+      random.chance(20) && state.reservations[lastID - 1] == nil && !live.contains(lastID - 1) ? lastID - 1 : lastID
+    let lender = holder.map { state.reservations[$0]!.lender ?? $0 }
     let (_, answer, change) = state.request(weight, for: id, number: id, inside: holder, at: now)
     note(change)
     let greatestWeight = lender == nil ? model.greatestWeight : model.capacity ?? .max
@@ -235,13 +238,14 @@ private struct LimitHistory {
     guard !isTooHeavy else { return }
     live.insert(id)
     if answer == .waiting { waits += 1 }
-    model.claims.append(LimitModel.Claim(id: id, weight: weight, lender: lender))
+    model.reservations.append(LimitModel.Reservation(id: id, weight: weight, lender: lender))
     model.settle()
   }
 
   private mutating func end(_ id: Int) {
     note(
-      random.chance(50) || state.claims[id]?.isHeld == true ? state.release(id, at: now) : state.withdraw(id, at: now))
+      random.chance(50) || state.reservations[id]?.isHeld == true
+        ? state.release(id, at: now) : state.withdraw(id, at: now))
     live.remove(id)
     model.end(id)
   }
@@ -250,10 +254,11 @@ private struct LimitHistory {
     model.maxConcurrent = random.number(1...6)
     let change = state.setMaxConcurrent(model.maxConcurrent, at: now)
     note(change)
-    let heavy = model.claims.filter { !$0.isHeld && $0.lender == nil && $0.weight > model.greatestWeight }.map(\.id)
+    let heavy = model.reservations.filter { !$0.isHeld && $0.lender == nil && $0.weight > model.greatestWeight }.map(
+      \.id)
     if change.refused.map(\.owner) != heavy.sorted() { complain("\(change.refused) are refused, not \(heavy)") }
     for id in heavy { live.remove(id) }
-    model.claims.removeAll { heavy.contains($0.id) }
+    model.reservations.removeAll { heavy.contains($0.id) }
     model.settle()
   }
 
@@ -273,10 +278,12 @@ private struct LimitHistory {
   }
 
   private mutating func compare() {
-    let mine = state.claims.filter(\.value.isHeld).keys.sorted()
-    let theirs = model.claims.filter(\.isHeld).map(\.id).sorted()
+    let mine = state.reservations.filter(\.value.isHeld).keys.sorted()
+    let theirs = model.reservations.filter(\.isHeld).map(\.id).sorted()
     if mine != theirs { complain("held are \(mine), not \(theirs)") }
-    if state.claims.count != model.claims.count { complain("\(state.claims.count) claims, not \(model.claims.count)") }
+    if state.reservations.count != model.reservations.count {
+      complain("\(state.reservations.count) reservations, not \(model.reservations.count)")
+    }
     if state.inUse != model.inUse { complain("\(state.inUse) in use, not \(model.inUse)") }
     if alarm?.at != model.due.map({ .seconds($0) }) {
       complain("woken at \(alarm?.at as Any), not \(model.due as Any)")

@@ -42,7 +42,7 @@ public struct ExclusionError: Error, Sendable, Equatable {
   /// around the first operation.
   public let circle: [Wait]
 
-  init(_ circle: [ExclusionClaim.Wait]) {
+  init(_ circle: [ExclusionReservation.Wait]) {
     code = .deadlock
     self.circle = circle.map { wait in
       Wait(

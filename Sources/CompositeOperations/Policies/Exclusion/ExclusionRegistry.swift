@@ -15,7 +15,7 @@ public final class ExclusionRegistry: Sendable {
   /// The registry that `exclusive` uses if it is given no other.
   public static let shared = ExclusionRegistry()
 
-  private let state: LockBox<ExclusionState<ExclusionClaim>>
+  private let state: LockBox<ExclusionState<ExclusionReservation>>
 
   /// Makes a registry in which no operation holds anything.
   ///
@@ -56,7 +56,7 @@ public final class ExclusionRegistry: Sendable {
 
   /// Whether no operation holds a category or waits for one, and nothing is left of earlier ones.
   var isUnused: Bool {
-    state.withLock { $0.claims.isEmpty && $0.lines.isEmpty }
+    state.withLock { $0.reservations.isEmpty && $0.lines.isEmpty }
   }
 
   /// How many operations wait.
@@ -64,34 +64,35 @@ public final class ExclusionRegistry: Sendable {
     state.withLock { $0.waiting.count }
   }
 
-  // MARK: - Claims
+  // MARK: - Reservations
 
   enum Answer {
-    /// - Parameter holdsMore: whether the claim holds a category that no claim around it holds.
+    /// - Parameter holdsMore: whether the reservation holds a category that no reservation around
+    ///   it holds.
     case granted(holdsMore: Bool)
     case waiting
     case refused(ExclusionError)
   }
 
-  /// Asks for all categories of a new claim at once.
+  /// Asks for all categories of a new reservation at once.
   ///
   /// - Parameter place: its place in the lines.
-  func request(_ categories: [ExclusionCategory], for claim: ExclusionClaim, place: Int) -> Answer {
-    let ancestors = claim.around == nil ? [] : claim.numbersAround
+  func request(_ categories: [ExclusionCategory], for reservation: ExclusionReservation, place: Int) -> Answer {
+    let ancestors = reservation.around == nil ? [] : reservation.numbersAround
     var others: [ExclusionGate] = []
-    var circle: [ExclusionClaim.Wait] = []
+    var circle: [ExclusionReservation.Wait] = []
     let answer: Answer? = state.withLock { state in
-      let (id, answer, change) = state.request(categories, for: claim, number: place, ancestors: ancestors)
-      claim.id = id
+      let (id, answer, change) = state.request(categories, for: reservation, number: place, ancestors: ancestors)
+      reservation.id = id
       others = note(change)
       switch answer {
       case .granted:
-        claim.standing = .granted
-        return .granted(holdsMore: ancestors.isEmpty || state.claims[id]!.categories.isEmpty == false)
+        reservation.standing = .granted
+        return .granted(holdsMore: ancestors.isEmpty || state.reservations[id]!.categories.isEmpty == false)
       case .waiting:
         return .waiting
       case .refused(let waits):
-        circle = waits.map(ExclusionClaim.Wait.init)
+        circle = waits.map(ExclusionReservation.Wait.init)
         return nil
       }
     }
@@ -99,32 +100,33 @@ public final class ExclusionRegistry: Sendable {
     return answer ?? .refused(ExclusionError(circle))
   }
 
-  /// Attaches the gate to pass when the claim no longer waits. Returns the standing of the claim.
-  func attach(_ gate: ExclusionGate, to claim: ExclusionClaim) -> ExclusionClaim.Standing {
+  /// Attaches the gate to pass when the reservation no longer waits. Returns the standing of the
+  /// reservation.
+  func attach(_ gate: ExclusionGate, to reservation: ExclusionReservation) -> ExclusionReservation.Standing {
     state.withLock { _ in
-      if case .waiting = claim.standing { claim.gate = gate }
-      return claim.standing
+      if case .waiting = reservation.standing { reservation.gate = gate }
+      return reservation.standing
     }
   }
 
-  /// Removes the claim from the lines if it still waits.
-  func withdraw(_ claim: ExclusionClaim) {
+  /// Removes the reservation from the lines if it still waits.
+  func withdraw(_ reservation: ExclusionReservation) {
     var gate: ExclusionGate?  // released outside the lock
     let others = state.withLock { state in
-      swap(&gate, &claim.gate)
-      return note(state.withdraw(claim.id))
+      swap(&gate, &reservation.gate)
+      return note(state.withdraw(reservation.id))
     }
     withExtendedLifetime(gate) {}
     carryOut(others)
   }
 
-  /// Releases the claim of an operation that has finished or will not run.
-  func release(_ claim: ExclusionClaim) {
+  /// Releases the reservation of an operation that has finished or will not run.
+  func release(_ reservation: ExclusionReservation) {
     var left: (Operation?, ExclusionGate?)  // released outside the lock
     let others = state.withLock { state in
-      swap(&left.0, &claim.operation)
-      swap(&left.1, &claim.gate)
-      return note(state.release(claim.id))
+      swap(&left.0, &reservation.operation)
+      swap(&left.1, &reservation.gate)
+      return note(state.release(reservation.id))
     }
     withExtendedLifetime(left) {}
     carryOut(others)
@@ -132,19 +134,21 @@ public final class ExclusionRegistry: Sendable {
 
   /// Takes free categories and releases them. The benchmarks measure what that costs.
   package func takeAndRelease(_ categories: [ExclusionCategory], for operation: Operation) {
-    let claim = ExclusionClaim(in: self, for: operation, around: nil)
-    _ = request(categories, for: claim, place: Place.next())
-    release(claim)
+    let reservation = ExclusionReservation(in: self, for: operation, around: nil)
+    _ = request(categories, for: reservation, place: Place.next())
+    release(reservation)
   }
 
   // MARK: - Consequences
 
-  /// Stores the standing of claims. Called inside the lock. Returns the gates to pass outside of
-  /// it.
-  private func note(_ change: ExclusionState<ExclusionClaim>.Change) -> [ExclusionGate] {
+  /// Stores the standing of reservations. Called inside the lock. Returns the gates to pass outside
+  /// of it.
+  private func note(_ change: ExclusionState<ExclusionReservation>.Change) -> [ExclusionGate] {
     guard !change.granted.isEmpty || !change.refused.isEmpty else { return [] }
-    for claim in change.granted { claim.standing = .granted }
-    for (claim, circle) in change.refused { claim.standing = .refused(circle.map(ExclusionClaim.Wait.init)) }
+    for reservation in change.granted { reservation.standing = .granted }
+    for (reservation, circle) in change.refused {
+      reservation.standing = .refused(circle.map(ExclusionReservation.Wait.init))
+    }
     return (change.granted + change.refused.map(\.owner)).compactMap { $0.gate.take() }
   }
 

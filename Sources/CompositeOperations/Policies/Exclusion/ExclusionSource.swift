@@ -7,7 +7,7 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
   private let registry: ExclusionRegistry
   /// See ``Place``; 0 until it has one.
   private let place = Atomic(0)
-  private var claim: ExclusionClaim?
+  private var reservation: ExclusionReservation?
   private var answer: ExclusionRegistry.Answer?
 
   init(_ guarded: Operation, _ categories: [ExclusionCategory], in registry: ExclusionRegistry, givesVoid: Bool) {
@@ -30,27 +30,27 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
 
   private func getInLine(for guarded: Operation) {
     takePlace(Place.next)
-    let claim = ExclusionClaim(in: registry, for: guarded, around: environment.held)
-    self.claim = claim
+    let reservation = ExclusionReservation(in: registry, for: guarded, around: environment.held)
+    self.reservation = reservation
     isHolder.store(true, ordering: .relaxed)
-    answer = registry.request(categories, for: claim, place: place.load(ordering: .relaxed))
+    answer = registry.request(categories, for: reservation, place: place.load(ordering: .relaxed))
   }
 
   override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
     guard !categories.isEmpty else { return nil }
-    if claim == nil { getInLine(for: guarded) }
+    if reservation == nil { getInLine(for: guarded) }
     switch answer.take() {
     case .granted(let holdsMore):
-      if holdsMore { environment.held = claim }
+      if holdsMore { environment.held = reservation }
       return nil
     case .waiting:
-      guard let claim else { return nil }
-      return .run(ExclusionGate(claim, to: categories, for: isOurs ? guarded : nil, in: environment))
+      guard let reservation else { return nil }
+      return .run(ExclusionGate(reservation, to: categories, for: isOurs ? guarded : nil, in: environment))
     case .refused(let error):
       return .settle(.failure, error: error)
     case nil:
       if previous?.failure != nil || previous?.isCancelled == true { return previous.map { .settleLike($0) } }
-      environment.held = claim
+      environment.held = reservation
       return nil
     }
   }
@@ -58,6 +58,6 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
   override var kind: OperationKind { .exclusive }
 
   override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
-    if let claim = claim.take() { registry.release(claim) }
+    if let reservation = reservation.take() { registry.release(reservation) }
   }
 }

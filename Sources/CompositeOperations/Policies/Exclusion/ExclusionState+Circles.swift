@@ -1,121 +1,124 @@
-// Which claims would wait for ever, and why.
+// Which reservations would wait for ever, and why.
 
 extension ExclusionState {
-  /// The waiting claims, in their order in line.
-  var waiting: [(id: ID, claim: Claim)] {
-    claims.filter { !$0.value.isHeld }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  /// The waiting reservations, in their order in line.
+  var waiting: [(id: ID, reservation: Reservation)] {
+    reservations.filter { !$0.value.isHeld }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Whether a waiting claim could be part of a circle: another claim waits for a category that one
-  /// of its ancestors holds.
+  /// Whether a waiting reservation could be part of a circle: another reservation waits for a
+  /// category that one of its ancestors holds.
   ///
   /// This is quick to find out, and in the usual case saves the search.
   func couldCloseCircle(_ id: ID) -> Bool {
-    claims[id]!.ancestors.contains { ancestor in
-      claims[ancestor]?.categories.contains { lines[$0]?.waiting.isEmpty == false } == true
+    reservations[id]!.ancestors.contains { ancestor in
+      reservations[ancestor]?.categories.contains { lines[$0]?.waiting.isEmpty == false } == true
     }
   }
 
-  /// Whether a nested claim waits for a category that the ancestor of a waiting claim holds, or
-  /// stands in line with claims that do.
+  /// Whether a nested reservation waits for a category that the ancestor of a waiting reservation
+  /// holds, or stands in line with reservations that do.
   ///
-  /// If not, nothing keeps the holders of the categories that nested claims wait for from being
-  /// released. Then the nested claims are granted, and after them their ancestors are released. So
-  /// the waiting claims need not be searched.
+  /// If not, nothing keeps the holders of the categories that nested reservations wait for from
+  /// being released. Then the nested reservations are granted, and after them their ancestors are
+  /// released. So the waiting reservations need not be searched.
   var isEntangled: Bool {
     var pending: [ExclusionCategory] = []
     var blocked: Set<ExclusionCategory> = []
     for id in nestedWaiting {
-      let claim = claims[id]!
-      pending += claim.categories
-      for holder in claim.ancestors { blocked.formUnion(claims[holder]?.categories ?? []) }
+      let reservation = reservations[id]!
+      pending += reservation.categories
+      for holder in reservation.ancestors { blocked.formUnion(reservations[holder]?.categories ?? []) }
     }
     var seen = Set(pending)
     while let category = pending.popLast() {
       if blocked.contains(category) { return true }
       for id in lines[category]?.waitingForMore ?? [] {
-        for other in claims[id]!.categories where seen.insert(other).inserted { pending.append(other) }
+        for other in reservations[id]!.categories where seen.insert(other).inserted { pending.append(other) }
       }
     }
     return false
   }
 
-  /// The claims and the room that would be left if all holders that are not blocked were released.
+  /// The reservations and the room that would be left if all holders that are not blocked were
+  /// released.
   struct Forecast {
-    /// The claims that would still wait.
-    var stuck: [(id: ID, claim: Claim)]
-    /// How many more claims could hold each category.
+    /// The reservations that would still wait.
+    var stuck: [(id: ID, reservation: Reservation)]
+    /// How many more reservations could hold each category.
     var room: [ExclusionCategory: Int] = [:]
   }
 
-  /// Returns which claims would still wait if all holders that are not blocked were released, and
-  /// all claims that could then be granted were granted and released.
+  /// Returns which reservations would still wait if all holders that are not blocked were released,
+  /// and all reservations that could then be granted were granted and released.
   ///
   /// The order of these releases does not matter, since each one only makes room.
   ///
-  /// - Parameter inOrder: whether a claim is granted only if it is first in all of its lines.
+  /// - Parameter inOrder: whether a reservation is granted only if it is first in all of its lines.
   func forecast(inOrder: Bool) -> Forecast {
     var forecast = Forecast(stuck: waiting)
     guard !forecast.stuck.isEmpty else { return forecast }
     for (category, line) in lines { forecast.room[category] = limit(of: category) - line.inUse }
-    // How many claims keep each holder from being released: nested claims that wait, and claims
-    // that use its categories.
+    // How many reservations keep each holder from being released: nested reservations that wait,
+    // and reservations that use its categories.
     var keepers: [ID: Int] = [:]
-    for (_, claim) in forecast.stuck {
-      for holder in kept(by: claim) { keepers[holder, default: 0] += 1 }
+    for (_, reservation) in forecast.stuck {
+      for holder in kept(by: reservation) { keepers[holder, default: 0] += 1 }
     }
-    for claim in claims.values where claim.isHeld {
-      for lender in claim.lenders { keepers[lender, default: 0] += 1 }
+    for reservation in reservations.values where reservation.isHeld {
+      for lender in reservation.lenders { keepers[lender, default: 0] += 1 }
     }
     func letGo(_ holders: [ID]) {
       var pending = holders
       while let holder = pending.popLast() {
         keepers[holder]! -= 1
-        if keepers[holder] == 0 { pending += forecast.free(claims[holder]!) }
+        if keepers[holder] == 0 { pending += forecast.free(reservations[holder]!) }
       }
     }
-    let free = claims.filter { $0.value.isHeld && keepers[$0.key] == nil }.values
-    for claim in free { letGo(forecast.free(claim)) }
+    let free = reservations.filter { $0.value.isHeld && keepers[$0.key] == nil }.values
+    for reservation in free { letGo(forecast.free(reservation)) }
     var count: Int
     repeat {
       count = forecast.stuck.count
       var awaited: Set<ExclusionCategory> = []
-      for (id, claim) in forecast.take() {
-        if claim.categories.allSatisfy({ forecast.room[$0]! > 0 && !(inOrder && awaited.contains($0)) }) {
-          letGo(kept(by: claim))
+      for (id, reservation) in forecast.take() {
+        if reservation.categories.allSatisfy({ forecast.room[$0]! > 0 && !(inOrder && awaited.contains($0)) }) {
+          letGo(kept(by: reservation))
         } else {
-          if inOrder { awaited.formUnion(claim.categories) }
-          forecast.stuck.append((id, claim))
+          if inOrder { awaited.formUnion(reservation.categories) }
+          forecast.stuck.append((id, reservation))
         }
       }
     } while forecast.stuck.count < count && !forecast.stuck.isEmpty
     return forecast
   }
 
-  /// The holders that cannot be released while a claim waits: its ancestors whose operations have
-  /// not finished, and its lenders.
-  private func kept(by waiting: Claim) -> [ID] {
-    waiting.ancestors.filter { claims[$0]?.isReleased == false } + waiting.lenders
+  /// The holders that cannot be released while a reservation waits: its ancestors whose operations
+  /// have not finished, and its lenders.
+  private func kept(by waiting: Reservation) -> [ID] {
+    waiting.ancestors.filter { reservations[$0]?.isReleased == false } + waiting.lenders
   }
 
-  /// The circle of waiting claims that a claim is part of; nil if there is none.
+  /// The circle of waiting reservations that a reservation is part of; nil if there is none.
   func circle(closedBy id: ID) -> [Wait]? {
     let forecast = forecast(inOrder: false)
-    let goal = Set(claims[id]!.ancestors)
-    // Goes from each claim to the claims nested in the holders that it waits for, until one of
-    // these holders is an ancestor of the first claim.
+    let goal = Set(reservations[id]!.ancestors)
+    // Goes from each reservation to the reservations nested in the holders that it waits for, until
+    // one of these holders is an ancestor of the first reservation.
     var paths: [(id: ID, waits: [Wait])] = [(id, [])]
     var seen: Set<ID> = [id]
     var next = 0
     while next < paths.count {
       let (current, waits) = paths[next]
       next += 1
-      let wanted = Set(claims[current]!.categories.filter { forecast.room[$0]! <= 0 })
-      for (holder, claim) in claims.sorted(by: { $0.key < $1.key }) where claim.isHeld {
-        guard let category = claim.categories.first(where: wanted.contains) else { continue }
-        let waits = waits + [Wait(waiting: claims[current]!.owner, category: category, holding: claim.owner)]
+      let wanted = Set(reservations[current]!.categories.filter { forecast.room[$0]! <= 0 })
+      for (holder, reservation) in reservations.sorted(by: { $0.key < $1.key }) where reservation.isHeld {
+        guard let category = reservation.categories.first(where: wanted.contains) else { continue }
+        let waits =
+          waits + [Wait(waiting: reservations[current]!.owner, category: category, holding: reservation.owner)]
         if goal.contains(holder) { return waits }
-        for (nested, claim) in forecast.stuck where claim.ancestors.contains(holder) && seen.insert(nested).inserted {
+        for (nested, reservation) in forecast.stuck
+        where reservation.ancestors.contains(holder) && seen.insert(nested).inserted {
           paths.append((nested, waits))
         }
       }
@@ -123,23 +126,23 @@ extension ExclusionState {
     return nil
   }
 
-  /// The last nested claim that is part of a circle.
+  /// The last nested reservation that is part of a circle.
   func lastCircle() -> (ID, [Wait])? {
-    for (id, claim) in forecast(inOrder: false).stuck.reversed() where !claim.ancestors.isEmpty {
+    for (id, reservation) in forecast(inOrder: false).stuck.reversed() where !reservation.ancestors.isEmpty {
       if let circle = circle(closedBy: id) { return (id, circle) }
     }
     return nil
   }
 
-  /// The stalled claim that may overtake others; nil if there is none.
+  /// The stalled reservation that may overtake others; nil if there is none.
   func firstToGoAhead(among stalled: Set<ID>) -> ID? {
     guard !stalled.isEmpty else { return nil }
     var awaited: Set<ExclusionCategory> = []
-    for (id, claim) in waiting {
+    for (id, reservation) in waiting {
       if !stalled.contains(id) {
-        awaited.formUnion(claim.categories)
+        awaited.formUnion(reservation.categories)
       } else if couldCloseCircle(id),
-        claim.categories.allSatisfy({ lines[$0]!.inUse < limit(of: $0) && !awaited.contains($0) })
+        reservation.categories.allSatisfy({ lines[$0]!.inUse < limit(of: $0) && !awaited.contains($0) })
       {
         return id
       }
@@ -149,13 +152,13 @@ extension ExclusionState {
 }
 
 extension ExclusionState.Forecast {
-  /// Makes room for what a claim held. Returns its lenders.
-  fileprivate mutating func free(_ claim: ExclusionState.Claim) -> [ExclusionState.ID] {
-    for category in claim.categories { room[category, default: 0] += 1 }
-    return claim.lenders
+  /// Makes room for what a reservation held. Returns its lenders.
+  fileprivate mutating func free(_ reservation: ExclusionState.Reservation) -> [ExclusionState.ID] {
+    for category in reservation.categories { room[category, default: 0] += 1 }
+    return reservation.lenders
   }
 
-  fileprivate mutating func take() -> [(id: ExclusionState.ID, claim: ExclusionState.Claim)] {
+  fileprivate mutating func take() -> [(id: ExclusionState.ID, reservation: ExclusionState.Reservation)] {
     defer { stuck = [] }
     return stuck
   }

@@ -1,58 +1,59 @@
-/// Which claims hold which categories, and which claims wait for them, in which order.
+/// Which reservations hold which categories, and which reservations wait for them, in which order.
 ///
-/// A *claim* is the request of one operation for some categories. It waits, then it is held, and it
-/// is removed when the operation has finished. A claim that an operation makes while operations
-/// around it hold claims is *nested* in these; they are its *ancestors*. The categories that an
-/// ancestor holds need not be waited for.
+/// A *reservation* is the request of one operation for some categories. It waits, then it is held,
+/// and it is removed when the operation has finished. A reservation that an operation makes while
+/// operations around it hold reservations is *nested* in these; they are its *ancestors*. The
+/// categories that an ancestor holds need not be waited for.
 ///
-/// A claim is granted when each of its categories has room, and the claim is first in the line of
-/// each. So a claim never overtakes an earlier claim for the same category. There is one exception:
-/// claims that wait for each other only because of their places in the lines would wait for ever.
-/// See ``grantOutOfTurn()``.
+/// A reservation is granted when each of its categories has room, and the reservation is first in
+/// the line of each. So a reservation never overtakes an earlier reservation for the same category.
+/// There is one exception: reservations that wait for each other only because of their places in
+/// the lines would wait for ever. See ``grantOutOfTurn()``.
 ///
-/// A holder is *blocked* while a claim nested in it waits, because it cannot be released before
-/// that claim. A new claim is refused if it would wait for ever: that is, if it still waits after
-/// all holders that are not blocked were released, and all claims that could then be granted were
-/// granted and released. Holders wait for each other in a circle then. Only a nested claim can
-/// close a circle, because only nested claims block holders. So at any time all waiting claims can
-/// be granted in some order.
+/// A holder is *blocked* while a reservation nested in it waits, because it cannot be released
+/// before that reservation. A new reservation is refused if it would wait for ever: that is, if it
+/// still waits after all holders that are not blocked were released, and all reservations that
+/// could then be granted were granted and released. Holders wait for each other in a circle then.
+/// Only a nested reservation can close a circle, because only nested reservations block holders. So
+/// at any time all waiting reservations can be granted in some order.
 struct ExclusionState<Owner> {
   typealias ID = Int
 
-  struct Claim {
+  struct Reservation {
     let owner: Owner
-    /// The categories of the claim that no ancestor holds.
+    /// The categories of the reservation that no ancestor holds.
     var categories: [ExclusionCategory]
-    /// The ancestors whose categories the claim uses. They stay held as long as the claim is held.
+    /// The ancestors whose categories the reservation uses. They stay held as long as the
+    /// reservation is held.
     var lenders: [ID] = []
-    /// The holders that the claim is nested in.
+    /// The holders that the reservation is nested in.
     let ancestors: [ID]
     var isHeld = false
-    /// Whether the operation has finished. The claim stays held as long as others use its
+    /// Whether the operation has finished. The reservation stays held as long as others use its
     /// categories.
     var isReleased = false
-    /// How many claims use the categories: this one, and nested ones.
+    /// How many reservations use the categories: this one, and nested ones.
     var users = 1
   }
 
-  /// The claims to one category.
+  /// The reservations of one category.
   struct Line {
     var inUse = 0
     var waiting = WaitingLine()
-    /// The waiting claims that wait for other categories, too.
+    /// The waiting reservations that wait for other categories, too.
     var waitingForMore: Set<ID> = []
   }
 
-  private(set) var claims: [ID: Claim] = [:]
+  private(set) var reservations: [ID: Reservation] = [:]
   private(set) var lines: [ExclusionCategory: Line] = [:]
-  /// The waiting claims that are nested in holders.
+  /// The waiting reservations that are nested in holders.
   private(set) var nestedWaiting: Set<ID> = []
-  /// How many claims may hold a category that has no limit of its own.
+  /// How many reservations may hold a category that has no limit of its own.
   private let defaultLimit: Int
   /// The limits that are different.
   private var limits: [ExclusionCategory: Int] = [:]
   private var lastID = 0
-  /// Whether some claims may wait only because of their places in the lines.
+  /// Whether some reservations may wait only because of their places in the lines.
   private var mayStall = false
 
   init(defaultLimit: Int = 1) {
@@ -65,15 +66,16 @@ struct ExclusionState<Owner> {
     limits.isEmpty ? defaultLimit : limits[category] ?? defaultLimit
   }
 
-  /// Changes how many claims may hold a category. Holders beyond a lower limit keep it.
+  /// Changes how many reservations may hold a category. Holders beyond a lower limit keep it.
   mutating func setLimit(_ limit: Int, of category: ExclusionCategory) -> Change {
     guard limit != self.limit(of: category) else { return Change() }
     limits[category] = limit == defaultLimit ? nil : limit
     var change = Change()
     var changed = [category]
-    // With less room claims may wait in a circle, or stall because of their places in the lines.
+    // With less room reservations may wait in a circle, or stall because of their places in the
+    // lines.
     while isEntangled, let (last, circle) = lastCircle() {
-      change.refused.append((claims[last]!.owner, circle))
+      change.refused.append((reservations[last]!.owner, circle))
       changed += leaveLines(last)
     }
     mayStall = true
@@ -86,18 +88,19 @@ struct ExclusionState<Owner> {
   enum Answer {
     case granted
     case waiting
-    /// The claim would wait for ever.
+    /// The reservation would wait for ever.
     case refused([Wait])
   }
 
-  /// One step of a circle: a claim waits for a category that another claim holds.
+  /// One step of a circle: a reservation waits for a category that another reservation holds.
   struct Wait {
     let waiting: Owner
     let category: ExclusionCategory
     let holding: Owner
   }
 
-  /// The claims that were granted, and those that were refused because they would wait for ever.
+  /// The reservations that were granted, and those that were refused because they would wait for
+  /// ever.
   struct Change {
     var granted: [Owner] = []
     var refused: [(owner: Owner, circle: [Wait])] = []
@@ -106,37 +109,38 @@ struct ExclusionState<Owner> {
   /// Asks for categories, all at once.
   ///
   /// - Parameters:
-  ///   - number: the number of the claim, which no other claim has. The claim stands in line before
-  ///     claims with higher numbers. Nil for the end of the line.
-  ///   - ancestors: the claims that the operations around hold, the innermost first.
-  /// - Returns: the claim's number, the answer, and other claims that are granted in consequence.
+  ///   - number: the number of the reservation, which no other reservation has. The reservation
+  ///     stands in line before reservations with higher numbers. Nil for the end of the line.
+  ///   - ancestors: the reservations that the operations around hold, the innermost first.
+  /// - Returns: the reservation's number, the answer, and other reservations that are granted in
+  ///   consequence.
   mutating func request(
     _ categories: [ExclusionCategory], for owner: Owner, number: ID? = nil, ancestors: [ID] = []
   ) -> (ID, Answer, Change) {
     let id = number ?? lastID + 1
     lastID = max(lastID, id)
-    var claim = Claim(owner: owner, categories: categories, ancestors: ancestors)
-    if categories.count > 1 { claim.categories = ExclusionState.distinct(categories) }
-    if !ancestors.isEmpty { borrow(for: &claim) }
-    if takeRoom(for: claim.categories) {
-      claim.isHeld = true
-      claims[id] = claim
+    var reservation = Reservation(owner: owner, categories: categories, ancestors: ancestors)
+    if categories.count > 1 { reservation.categories = ExclusionState.distinct(categories) }
+    if !ancestors.isEmpty { borrow(for: &reservation) }
+    if takeRoom(for: reservation.categories) {
+      reservation.isHeld = true
+      reservations[id] = reservation
       return (id, .granted, Change())
     }
-    claims[id] = claim
+    reservations[id] = reservation
     var isLast = true
-    for category in claim.categories {
+    for category in reservation.categories {
       if !lines[category, default: Line()].waiting.insert(id) { isLast = false }
-      if claim.categories.count > 1 { lines[category]!.waitingForMore.insert(id) }
+      if reservation.categories.count > 1 { lines[category]!.waitingForMore.insert(id) }
     }
     if !ancestors.isEmpty { nestedWaiting.insert(id) }
     if !isLast {
-      // The claims behind this one wait for other categories, too, or there is no room.
+      // The reservations behind this one wait for other categories, too, or there is no room.
       if isNext(id) {
         take(id)
         return (id, .granted, Change())
       }
-      // The claims behind this one may now wait for it while it waits for them.
+      // The reservations behind this one may now wait for it while it waits for them.
       mayStall = true
     }
     let mayClose = couldCloseCircle(id)
@@ -145,7 +149,7 @@ struct ExclusionState<Owner> {
       return (id, .refused(circle(closedBy: id) ?? []), withdraw(id))
     }
     let granted = grantOutOfTurn()
-    let others = granted.filter { $0 != id }.map { claims[$0]!.owner }
+    let others = granted.filter { $0 != id }.map { reservations[$0]!.owner }
     return (id, granted.count > others.count ? .granted : .waiting, Change(granted: others))
   }
 
@@ -154,25 +158,27 @@ struct ExclusionState<Owner> {
     return categories.filter { seen.insert($0).inserted }
   }
 
-  /// Uses what ancestors hold: the claim does not wait for it, and the ancestors keep it until the
-  /// claim is released.
-  private mutating func borrow(for claim: inout Claim) {
+  /// Uses what ancestors hold: the reservation does not wait for it, and the ancestors keep it
+  /// until the reservation is released.
+  private mutating func borrow(for reservation: inout Reservation) {
     var own: [ExclusionCategory] = []
-    for category in claim.categories {
-      let lender = claim.ancestors.first { claims[$0]?.isHeld == true && claims[$0]!.categories.contains(category) }
+    for category in reservation.categories {
+      let lender = reservation.ancestors.first {
+        reservations[$0]?.isHeld == true && reservations[$0]!.categories.contains(category)
+      }
       if let lender {
-        claims[lender]!.users += 1
-        claim.lenders.append(lender)
+        reservations[lender]!.users += 1
+        reservation.lenders.append(lender)
       } else {
         own.append(category)
       }
     }
-    claim.categories = own
+    reservation.categories = own
   }
 
-  /// Takes room in each category, if no claim waits for any of them and all have room.
+  /// Takes room in each category, if no reservation waits for any of them and all have room.
   private mutating func takeRoom(for categories: [ExclusionCategory]) -> Bool {
-    // The usual case, in one look-up: no claim holds it.
+    // The usual case, in one look-up: no reservation holds it.
     if categories.count == 1 {
       let limit = limit(of: categories[0])
       return
@@ -191,58 +197,60 @@ struct ExclusionState<Owner> {
 
   // MARK: - Releases
 
-  /// Releases the claim of an operation that has finished or will not run. Does nothing the second
-  /// time.
+  /// Releases the reservation of an operation that has finished or will not run. Does nothing the
+  /// second time.
   mutating func release(_ id: ID) -> Change {
-    guard let claim = claims.removeValue(forKey: id) else { return Change() }
-    // The usual case: it used no other claim's categories, and no other claim uses its own.
-    if claim.isHeld, claim.users == 1, claim.lenders.isEmpty {
-      let freed = leave(claim.categories)
+    guard let reservation = reservations.removeValue(forKey: id) else { return Change() }
+    // The usual case: it used no other reservation's categories, and no other reservation uses its
+    // own.
+    if reservation.isHeld, reservation.users == 1, reservation.lenders.isEmpty {
+      let freed = leave(reservation.categories)
       return freed.isEmpty ? Change() : grant(from: freed)
     }
-    claims[id] = claim
-    guard !claim.isReleased else { return Change() }
-    guard claim.isHeld else { return withdraw(id) }
-    claims[id]!.isReleased = true
+    reservations[id] = reservation
+    guard !reservation.isReleased else { return Change() }
+    guard reservation.isHeld else { return withdraw(id) }
+    reservations[id]!.isReleased = true
     return grant(from: dropOne(id))
   }
 
-  /// Removes a claim from the lines if it waits.
+  /// Removes a reservation from the lines if it waits.
   mutating func withdraw(_ id: ID) -> Change {
     grant(from: leaveLines(id))
   }
 
-  /// Returns the categories in which other claims may be granted in consequence.
+  /// Returns the categories in which other reservations may be granted in consequence.
   private mutating func leaveLines(_ id: ID) -> [ExclusionCategory] {
-    guard let claim = claims[id], !claim.isHeld else { return [] }
-    claims[id] = nil
+    guard let reservation = reservations[id], !reservation.isHeld else { return [] }
+    reservations[id] = nil
     nestedWaiting.remove(id)
-    for category in claim.categories {
+    for category in reservation.categories {
       lines[category]!.waiting.remove(id)
       lines[category]!.waitingForMore.remove(id)
     }
-    return claim.lenders.reduce(into: claim.categories) { $0 += dropOne($1) }
+    return reservation.lenders.reduce(into: reservation.categories) { $0 += dropOne($1) }
   }
 
-  /// Removes one user of a claim. Returns the categories in which there is room in consequence.
+  /// Removes one user of a reservation. Returns the categories in which there is room in
+  /// consequence.
   private mutating func dropOne(_ id: ID) -> [ExclusionCategory] {
     var freed: [ExclusionCategory] = []
     var pending = [id]
     while let id = pending.popLast() {
-      guard var claim = claims.removeValue(forKey: id) else { continue }
-      claim.users -= 1
-      guard claim.users == 0 else {
-        claims[id] = claim
+      guard var reservation = reservations.removeValue(forKey: id) else { continue }
+      reservation.users -= 1
+      guard reservation.users == 0 else {
+        reservations[id] = reservation
         continue
       }
-      freed += leave(claim.categories)
-      pending += claim.lenders
+      freed += leave(reservation.categories)
+      pending += reservation.lenders
     }
     return freed
   }
 
-  /// Makes room in categories. Returns those that a claim waits for. Forgets those that no claim
-  /// holds or waits for.
+  /// Makes room in categories. Returns those that a reservation waits for. Forgets those that no
+  /// reservation holds or waits for.
   private mutating func leave(_ categories: [ExclusionCategory]) -> [ExclusionCategory] {
     var freed: [ExclusionCategory] = []
     for category in categories {
@@ -259,11 +267,11 @@ struct ExclusionState<Owner> {
 
   // MARK: - Turns
 
-  /// Grants the claims that can be granted after some categories have changed.
+  /// Grants the reservations that can be granted after some categories have changed.
   private mutating func grant(from changed: [ExclusionCategory]) -> Change {
     guard !changed.isEmpty || mayStall else { return Change() }
     let granted = grantInTurn(from: changed) + (mayStall ? grantOutOfTurn() : [])
-    return granted.isEmpty ? Change() : Change(granted: granted.map { claims[$0]!.owner })
+    return granted.isEmpty ? Change() : Change(granted: granted.map { reservations[$0]!.owner })
   }
 
   private mutating func grantInTurn(from changed: [ExclusionCategory]) -> [ID] {
@@ -273,8 +281,8 @@ struct ExclusionState<Owner> {
       while let id = lines[category]?.waiting.first, isNext(id) {
         take(id)
         granted.append(id)
-        // In these, too, another claim is first now.
-        pending += claims[id]!.categories
+        // In these, too, another reservation is first now.
+        pending += reservations[id]!.categories
       }
       if let line = lines[category], line.inUse == 0, line.waiting.isEmpty { lines[category] = nil }
     }
@@ -282,25 +290,25 @@ struct ExclusionState<Owner> {
   }
 
   private func isNext(_ id: ID) -> Bool {
-    claims[id]!.categories.allSatisfy { lines[$0]!.waiting.first == id && lines[$0]!.inUse < limit(of: $0) }
+    reservations[id]!.categories.allSatisfy { lines[$0]!.waiting.first == id && lines[$0]!.inUse < limit(of: $0) }
   }
 
   private mutating func take(_ id: ID) {
-    claims[id]!.isHeld = true
+    reservations[id]!.isHeld = true
     nestedWaiting.remove(id)
-    for category in claims[id]!.categories {
+    for category in reservations[id]!.categories {
       lines[category]!.waiting.remove(id)
       lines[category]!.waitingForMore.remove(id)
       lines[category]!.inUse += 1
     }
   }
 
-  /// Lets nested claims overtake claims that wait for them.
+  /// Lets nested reservations overtake reservations that wait for them.
   ///
-  /// Say A holds `x`, B waits for `x` and `y`, and then a claim nested in A wants `y`. In line it
-  /// would wait for B, which waits for A, which waits for the nested claim. If claims wait in such
-  /// a circle, the first nested claim of the circle that has room overtakes the others. It never
-  /// overtakes a claim that will be granted in its turn.
+  /// Say A holds `x`, B waits for `x` and `y`, and then a reservation nested in A wants `y`. In
+  /// line it would wait for B, which waits for A, which waits for the nested reservation. If
+  /// reservations wait in such a circle, the first nested reservation of the circle that has room
+  /// overtakes the others. It never overtakes a reservation that will be granted in its turn.
   private mutating func grantOutOfTurn() -> [ID] {
     var granted: [ID] = []
     while true {
@@ -313,7 +321,7 @@ struct ExclusionState<Owner> {
       guard let id = firstToGoAhead(among: stalled) else { return granted }
       take(id)
       granted.append(id)
-      granted += grantInTurn(from: claims[id]!.categories)
+      granted += grantInTurn(from: reservations[id]!.categories)
     }
   }
 }

@@ -7,7 +7,7 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
   private let weight: Int
   /// The number of the operation's ``Place``; 0 until it has one.
   private let place = Atomic(0)
-  private var claim: LimitClaim?
+  private var reservation: LimitReservation?
 
   init(_ guarded: Operation, by limit: SharedLimit, weight: Int, givesVoid: Bool) {
     require(
@@ -31,19 +31,19 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
 
   private func getInLine() {
     takePlace(Place.next)
-    let claim = LimitClaim(in: limit, weight: weight, around: environment.held)
-    self.claim = claim
+    let reservation = LimitReservation(in: limit, weight: weight, around: environment.held)
+    self.reservation = reservation
     isHolder.store(true, ordering: .relaxed)
-    limit.request(claim, place: place.load(ordering: .relaxed))
+    limit.request(reservation, place: place.load(ordering: .relaxed))
   }
 
   override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
-    if claim == nil { getInLine() }
-    guard let claim else { return nil }
-    switch limit.standing(of: claim) {
+    if reservation == nil { getInLine() }
+    guard let reservation else { return nil }
+    switch limit.standing(of: reservation) {
     case .granted:
       if previous?.isCancelled == true { return .settle(.cancelled) }
-      environment.held = claim
+      environment.held = reservation
       return nil
     case .refused(let greatestWeight):
       let error = LimitError(
@@ -53,13 +53,13 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
     case .waiting:
       // The gate was cancelled.
       if previous != nil { return .settle(.cancelled) }
-      return .run(LimitGate(claim, for: isOurs ? guarded : nil, in: environment))
+      return .run(LimitGate(reservation, for: isOurs ? guarded : nil, in: environment))
     }
   }
 
   override var kind: OperationKind { .limited }
 
   override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
-    if let claim = claim.take() { limit.release(claim) }
+    if let reservation = reservation.take() { limit.release(reservation) }
   }
 }

@@ -1,34 +1,34 @@
-/// The claims that hold room of a limit, and those that wait, in order.
+/// The reservations that hold room of a limit, and those that wait, in order.
 ///
-/// A *claim* is the request of one operation: it waits, is held, and is removed when it is
-/// released. A claim made inside a holder uses the room of that holder, its *lender*, and waits
-/// only for the rate. The lender's room is held as long as a claim uses it.
+/// A *reservation* is the request of one operation: it waits, is held, and is removed when it is
+/// released. A reservation made inside a holder uses the room of that holder, its *lender*, and
+/// waits only for the rate. The lender's room is held as long as a reservation uses it.
 ///
-/// Claims are granted in the order of the line, and only the first is considered. So none overtakes
-/// another, and a heavy claim at the head gets its turn when enough room was released. Claims
-/// inside holders have a line of their own, which goes first: the others may wait for these
-/// holders.
+/// Reservations are granted in the order of the line, and only the first is considered. So none
+/// overtakes another, and a heavy reservation at the head gets its turn when enough room was
+/// released. Reservations inside holders have a line of their own, which goes first: the others may
+/// wait for these holders.
 ///
 /// Times are durations since a common origin.
 struct LimitState<Owner> {
   typealias ID = Int
 
-  struct Claim {
+  struct Reservation {
     let owner: Owner
     let weight: Int
-    /// The holder whose room the claim uses.
+    /// The holder whose room the reservation uses.
     let lender: ID?
     var isHeld = false
-    /// The claim itself, until it is released, and the claims that use its room.
+    /// The reservation itself, until it is released, and the reservations that use its room.
     var users = 1
   }
 
-  private(set) var claims: [ID: Claim] = [:]
-  /// The claims that wait for room and then for the rate.
+  private(set) var reservations: [ID: Reservation] = [:]
+  /// The reservations that wait for room and then for the rate.
   private(set) var line = WaitingLine()
-  /// The claims inside holders, which wait only for the rate.
+  /// The reservations inside holders, which wait only for the rate.
   private var inside = WaitingLine()
-  /// The total weight of the held claims.
+  /// The total weight of the held reservations.
   private(set) var inUse = 0
   private(set) var maxConcurrent: Int
   private var bucket: TokenBucket?
@@ -43,7 +43,8 @@ struct LimitState<Owner> {
 
   var rate: SharedLimit.Rate? { bucket?.rate }
 
-  /// The greatest weight of a claim; inside a holder, whose room it uses, only the rate limits it.
+  /// The greatest weight of a reservation; inside a holder, whose room it uses, only the rate
+  /// limits it.
   func greatestWeight(inside lender: ID?) -> Int {
     let count = bucket?.rate.count ?? .max
     return lender == nil ? min(maxConcurrent, count) : count
@@ -51,24 +52,24 @@ struct LimitState<Owner> {
 
   // MARK: - Consequences
 
-  /// What to do about the alarm for the time at which the rate admits the next claim.
+  /// What to do about the alarm for the time at which the rate admits the next reservation.
   enum Alarm: Equatable {
     /// Nothing: the alarm is set, or not needed.
     case keep
     /// Call ``LimitState/wake(_:at:)`` with this number at this time, instead of an earlier alarm.
     case set(Duration, number: Int)
-    /// No claim waits for the rate: cancel the alarm.
+    /// No reservation waits for the rate: cancel the alarm.
     case forget
   }
 
-  /// The claims that were granted or refused, and the alarm.
+  /// The reservations that were granted or refused, and the alarm.
   struct Change {
     var granted: [Owner] = []
     var refused: [Refusal] = []
     var alarm = Alarm.keep
   }
 
-  /// A claim that is too heavy.
+  /// A reservation that is too heavy.
   struct Refusal {
     let owner: Owner
     /// The greatest weight allowed.
@@ -77,7 +78,7 @@ struct LimitState<Owner> {
 
   enum Answer: Equatable {
     case granted, waiting
-    /// The claim is too heavy.
+    /// The reservation is too heavy.
     case refused(greatestWeight: Int)
   }
 
@@ -86,42 +87,42 @@ struct LimitState<Owner> {
   /// Asks for room.
   ///
   /// - Parameters:
-  ///   - number: the unique place of the claim in line, before those with higher numbers; nil for
-  ///     the end.
-  ///   - holder: the innermost claim held around it.
+  ///   - number: the unique place of the reservation in line, before those with higher numbers; nil
+  ///     for the end.
+  ///   - holder: the innermost reservation held around it.
   mutating func request(
     _ weight: Int, for owner: Owner, number: ID? = nil, inside holder: ID? = nil, at now: Duration
   ) -> (ID, Answer, Change) {
     let id = number ?? lastID + 1
     lastID = max(lastID, id)
-    let lender = holder.flatMap { claims[$0]?.isHeld == true ? claims[$0]!.lender ?? $0 : nil }
+    let lender = holder.flatMap { reservations[$0]?.isHeld == true ? reservations[$0]!.lender ?? $0 : nil }
     let greatestWeight = greatestWeight(inside: lender)
     guard weight <= greatestWeight else { return (id, .refused(greatestWeight: greatestWeight), Change()) }
-    claims[id] = Claim(owner: owner, weight: weight, lender: lender)
+    reservations[id] = Reservation(owner: owner, weight: weight, lender: lender)
     if let lender {
-      claims[lender]!.users += 1
+      reservations[lender]!.users += 1
       _ = inside.insert(id)
     } else {
       _ = line.insert(id)
     }
     let change = advance(at: now, except: id)
-    return (id, claims[id]!.isHeld ? .granted : .waiting, change)
+    return (id, reservations[id]!.isHeld ? .granted : .waiting, change)
   }
 
-  /// Removes a waiting claim from the line. Does nothing if it does not wait.
+  /// Removes a waiting reservation from the line. Does nothing if it does not wait.
   mutating func withdraw(_ id: ID, at now: Duration) -> Change {
-    guard let claim = claims[id], !claim.isHeld else { return Change() }
+    guard let reservation = reservations[id], !reservation.isHeld else { return Change() }
     leave(id)
     return advance(at: now)
   }
 
-  /// Releases the claim of an operation that has finished or never ran. Called once for each claim
-  /// that was not refused.
+  /// Releases the reservation of an operation that has finished or never ran. Called once for each
+  /// reservation that was not refused.
   mutating func release(_ id: ID, at now: Duration) -> Change {
-    guard let claim = claims[id] else { return Change() }
-    guard claim.isHeld else { return withdraw(id, at: now) }
-    if let lender = claim.lender {
-      claims[id] = nil
+    guard let reservation = reservations[id] else { return Change() }
+    guard reservation.isHeld else { return withdraw(id, at: now) }
+    if let lender = reservation.lender {
+      reservations[id] = nil
       dropUser(of: lender)
     } else {
       dropUser(of: id)
@@ -129,7 +130,7 @@ struct LimitState<Owner> {
     return advance(at: now)
   }
 
-  /// Changes how much may be held. Held claims keep their room.
+  /// Changes how much may be held. Held reservations keep their room.
   mutating func setMaxConcurrent(_ maxConcurrent: Int, at now: Duration) -> Change {
     self.maxConcurrent = maxConcurrent
     return refuseHeavy(at: now)
@@ -154,8 +155,8 @@ struct LimitState<Owner> {
   // MARK: - Parts
 
   private mutating func leave(_ id: ID) {
-    let claim = claims.removeValue(forKey: id)!
-    if let lender = claim.lender {
+    let reservation = reservations.removeValue(forKey: id)!
+    if let lender = reservation.lender {
       inside.remove(id)
       dropUser(of: lender)
     } else {
@@ -164,46 +165,46 @@ struct LimitState<Owner> {
   }
 
   private mutating func dropUser(of id: ID) {
-    claims[id]!.users -= 1
-    guard claims[id]!.users == 0 else { return }
-    inUse -= claims.removeValue(forKey: id)!.weight
+    reservations[id]!.users -= 1
+    guard reservations[id]!.users == 0 else { return }
+    inUse -= reservations.removeValue(forKey: id)!.weight
   }
 
   private mutating func refuseHeavy(at now: Duration) -> Change {
-    let heavy = claims.filter { _, claim in
-      !claim.isHeld && claim.weight > greatestWeight(inside: claim.lender)
+    let heavy = reservations.filter { _, reservation in
+      !reservation.isHeld && reservation.weight > greatestWeight(inside: reservation.lender)
     }
     // The last first, so that none has to be moved for another.
     for id in heavy.keys.sorted(by: >) { leave(id) }
     var change = advance(at: now)
-    change.refused = heavy.sorted { $0.key < $1.key }.map { _, claim in
-      Refusal(owner: claim.owner, greatestWeight: greatestWeight(inside: claim.lender))
+    change.refused = heavy.sorted { $0.key < $1.key }.map { _, reservation in
+      Refusal(owner: reservation.owner, greatestWeight: greatestWeight(inside: reservation.lender))
     }
     return change
   }
 
-  /// Grants the claims that can be granted.
+  /// Grants the reservations that can be granted.
   ///
-  /// - Parameter own: the claim whose owner gets the answer directly.
+  /// - Parameter own: the reservation whose owner gets the answer directly.
   private mutating func advance(at now: Duration, except own: ID? = nil) -> Change {
     var change = Change()
     var due: Duration?
     while let id = inside.first ?? line.first {
-      let claim = claims[id]!
-      if claim.lender == nil, claim.weight > maxConcurrent - inUse { break }
-      if let next = bucket?.due(claim.weight), next > now {
+      let reservation = reservations[id]!
+      if reservation.lender == nil, reservation.weight > maxConcurrent - inUse { break }
+      if let next = bucket?.due(reservation.weight), next > now {
         due = next
         break
       }
-      bucket?.take(claim.weight, at: now)
-      claims[id]!.isHeld = true
-      if claim.lender == nil {
-        inUse += claim.weight
+      bucket?.take(reservation.weight, at: now)
+      reservations[id]!.isHeld = true
+      if reservation.lender == nil {
+        inUse += reservation.weight
         line.remove(id)
       } else {
         inside.remove(id)
       }
-      if id != own { change.granted.append(claim.owner) }
+      if id != own { change.granted.append(reservation.owner) }
     }
     guard due != alarm else { return change }
     alarm = due

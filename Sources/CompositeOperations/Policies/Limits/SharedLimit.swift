@@ -39,16 +39,16 @@ public final class SharedLimit: Sendable {
   }
 
   private struct State {
-    var limit: LimitState<LimitClaim>
+    var limit: LimitState<LimitReservation>
     /// The timer on the clock, and the number of its alarm.
     var timer: (timer: Timekeeper.Timer, number: Int)?
 
-    /// Changes the limit, and updates the standing of the claims.
+    /// Changes the limit, and updates the standing of the reservations.
     mutating func change(
-      _ input: (inout LimitState<LimitClaim>) -> LimitState<LimitClaim>.Change
+      _ input: (inout LimitState<LimitReservation>) -> LimitState<LimitReservation>.Change
     ) -> Consequences {
       let change = input(&limit)
-      for claim in change.granted { claim.standing = .granted }
+      for reservation in change.granted { reservation.standing = .granted }
       for refusal in change.refused { refusal.owner.standing = .refused(greatestWeight: refusal.greatestWeight) }
       let decided = change.granted + change.refused.map(\.owner)
       return Consequences(gates: decided.compactMap { $0.gate.take() }, alarm: change.alarm)
@@ -58,7 +58,7 @@ public final class SharedLimit: Sendable {
   /// What the caller does outside the lock.
   private struct Consequences {
     var gates: [LimitGate] = []
-    var alarm = LimitState<LimitClaim>.Alarm.keep
+    var alarm = LimitState<LimitReservation>.Alarm.keep
   }
 
   /// The name of the limit in timelines and errors.
@@ -117,62 +117,69 @@ public final class SharedLimit: Sendable {
   }
 
   /// Whether no operation holds room or waits.
-  var isUnused: Bool { state.withLock { $0.limit.claims.isEmpty } }
+  var isUnused: Bool { state.withLock { $0.limit.reservations.isEmpty } }
 
   /// How many operations wait for room.
-  var waitingCount: Int { state.withLock { state in state.limit.claims.values.count { !$0.isHeld } } }
+  var waitingCount: Int { state.withLock { state in state.limit.reservations.values.count { !$0.isHeld } } }
 
-  // MARK: - Claims
+  // MARK: - Reservations
 
-  /// Requests room for a new claim, and sets its standing.
+  /// Requests room for a new reservation, and sets its standing.
   ///
   /// - Parameter place: its place in the line.
-  func request(_ claim: LimitClaim, place: Int) {
+  func request(_ reservation: LimitReservation, place: Int) {
     let now = timekeeper.now.offset
-    let holder = claim.holderAround
+    let holder = reservation.holderAround
     carryOut(
       state.withLock { state in
         state.change { limit in
-          let (id, answer, change) = limit.request(claim.weight, for: claim, number: place, inside: holder, at: now)
-          claim.id = id
+          let (id, answer, change) = limit.request(
+            reservation.weight, for: reservation, number: place, inside: holder, at: now)
+          reservation.id = id
           switch answer {
-          case .granted: claim.standing = .granted
-          case .waiting: claim.standing = .waiting
-          case .refused(let greatestWeight): claim.standing = .refused(greatestWeight: greatestWeight)
+          case .granted: reservation.standing = .granted
+          case .waiting: reservation.standing = .waiting
+          case .refused(let greatestWeight): reservation.standing = .refused(greatestWeight: greatestWeight)
           }
           return change
         }
       })
   }
 
-  func standing(of claim: LimitClaim) -> LimitClaim.Standing { state.withLock { _ in claim.standing } }
+  func standing(of reservation: LimitReservation) -> LimitReservation.Standing {
+    state.withLock { _ in reservation.standing }
+  }
 
-  /// Attaches the gate to pass when the claim no longer waits. Returns the standing of the claim.
-  func attach(_ gate: LimitGate, to claim: LimitClaim) -> LimitClaim.Standing {
+  /// Attaches the gate to pass when the reservation no longer waits. Returns the standing of the
+  /// reservation.
+  func attach(_ gate: LimitGate, to reservation: LimitReservation) -> LimitReservation.Standing {
     state.withLock { _ in
-      if case .waiting = claim.standing { claim.gate = gate }
-      return claim.standing
+      if case .waiting = reservation.standing { reservation.gate = gate }
+      return reservation.standing
     }
   }
 
-  /// Removes the claim from the line if it still waits.
-  func withdraw(_ claim: LimitClaim) {
+  /// Removes the reservation from the line if it still waits.
+  func withdraw(_ reservation: LimitReservation) {
     let now = timekeeper.now.offset
-    end(claim) { $0.withdraw(claim.id, at: now) }
+    end(reservation) { $0.withdraw(reservation.id, at: now) }
   }
 
-  /// Releases the claim of an operation that has finished or will not run.
-  func release(_ claim: LimitClaim) {
+  /// Releases the reservation of an operation that has finished or will not run.
+  func release(_ reservation: LimitReservation) {
     let now = timekeeper.now.offset
-    end(claim) { $0.release(claim.id, at: now) }
+    end(reservation) { $0.release(reservation.id, at: now) }
   }
 
-  private func end(_ claim: LimitClaim, _ input: (inout LimitState<LimitClaim>) -> LimitState<LimitClaim>.Change) {
+  private func end(
+    _ reservation: LimitReservation,
+    _ input: (inout LimitState<LimitReservation>) -> LimitState<LimitReservation>.Change
+  ) {
     var gate: LimitGate?  // released outside the lock
     let consequences = state.withLock { state in
-      swap(&gate, &claim.gate)
-      // A claim that was refused has no number in the state.
-      if case .refused = claim.standing { return Consequences() }
+      swap(&gate, &reservation.gate)
+      // A reservation that was refused has no number in the state.
+      if case .refused = reservation.standing { return Consequences() }
       return state.change(input)
     }
     withExtendedLifetime(gate) {}
@@ -191,7 +198,7 @@ public final class SharedLimit: Sendable {
     for gate in consequences.gates { gate.pass() }
   }
 
-  private func setAlarm(_ alarm: LimitState<LimitClaim>.Alarm) {
+  private func setAlarm(_ alarm: LimitState<LimitReservation>.Alarm) {
     switch alarm {
     case .keep:
       break

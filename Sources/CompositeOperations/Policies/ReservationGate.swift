@@ -1,15 +1,15 @@
 import Foundation
 
-/// A gate that waits until a claim is granted or refused.
+/// A gate that waits until a reservation is granted or refused.
 ///
 /// If the root of its tree has a slot of a queue, other trees may use it meanwhile: one of them may
 /// hold what this one waits for, and wait for a slot itself.
-class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
+class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private enum Wait {
     case new
     /// The wait has begun in the pool, if there is one, which may lend the slot of the root.
     case begun(QueuePool?)
-    /// The claim no longer waits, but the slot may still be lent.
+    /// The reservation no longer waits, but the slot may still be lent.
     case ending
     case over
   }
@@ -19,8 +19,8 @@ class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private let wait = LockBox(Wait.new)
 
   /// - Parameters:
-  ///   - guarded: the operation of the composition that the claim is for. If it is cancelled, the
-  ///     claim leaves the line at once.
+  ///   - guarded: the operation of the composition that the reservation is for. If it is cancelled,
+  ///     the reservation leaves the line at once.
   ///   - environment: the environment of the composition.
   init(for guarded: Operation?, in environment: ExecutionEnvironment) {
     self.guarded = guarded
@@ -28,19 +28,19 @@ class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
     super.init()
   }
 
-  /// Arranges that ``pass()`` is called when the claim no longer waits. Returns false if it does
-  /// not wait.
+  /// Arranges that ``pass()`` is called when the reservation no longer waits. Returns false if it
+  /// does not wait.
   func attach() -> Bool {
     preconditionFailure("abstract")
   }
 
-  /// Removes the claim from the line; if it no longer waits and `isGranted`, gives back what it
-  /// holds.
+  /// Removes the reservation from the line; if it no longer waits and `isGranted`, gives back what
+  /// it holds.
   func giveBack(isGranted: Bool) {
     preconditionFailure("abstract")
   }
 
-  /// Settles the gate by the state of the claim.
+  /// Settles the gate by the state of the reservation.
   func conclude() {
     finish()
   }
@@ -71,12 +71,12 @@ class ClaimGate: GateOperation, @unchecked Sendable {  // locked, or immutable
       if case .ending = wait { return true }
       return false
     }
-    // A claim that was granted while its slot is lent was not used.
+    // A reservation that was granted while its slot is lent was not used.
     giveBack(isGranted: isEnding)
     end { [self] in finish() }
   }
 
-  /// Called when the claim no longer waits.
+  /// Called when the reservation no longer waits.
   final func pass() {
     end { [self] in conclude() }
   }

@@ -1,0 +1,79 @@
+import Foundation
+
+/// The reservation of categories for one operation. The operations inside it inherit the
+/// reservation, and use what it holds.
+final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded by the lock of the registry
+  enum Standing {
+    case waiting, granted
+    case refused([Wait])
+  }
+
+  /// One step of a circle. Made while the operations exist, so that an error can name them.
+  struct Wait {
+    let waiting: Operation?
+    let category: ExclusionCategory
+    let holding: Operation?
+
+    init(_ wait: ExclusionState<ExclusionReservation>.Wait) {
+      (waiting, category, holding) = (wait.waiting.operation, wait.category, wait.holding.operation)
+    }
+  }
+
+  let registry: ExclusionRegistry
+  /// Its number in the registry's state. Set once, before another thread knows the reservation.
+  var id = 0
+  /// The operation, for errors that name it; nil after the release.
+  var operation: Operation?
+  var standing = Standing.waiting
+  /// The gate to pass when the reservation no longer waits.
+  var gate: ExclusionGate?
+
+  init(in registry: ExclusionRegistry, for operation: Operation, around: Reservation?) {
+    self.registry = registry
+    self.operation = operation
+    super.init(around: around)
+  }
+
+  /// The numbers of the reservations around this one in the same registry, the innermost first.
+  var numbersAround: [Int] {
+    var numbers: [Int] = []
+    var next = around
+    while let reservation = next {
+      if let reservation = reservation as? ExclusionReservation, reservation.registry === registry {
+        numbers.append(reservation.id)
+      }
+      next = reservation.around
+    }
+    return numbers
+  }
+}
+
+/// A gate that waits until a registry grants a reservation, or refuses it.
+final class ExclusionGate: ReservationGate, @unchecked Sendable {  // immutable
+  private let reservation: ExclusionReservation
+  private let categories: [ExclusionCategory]
+
+  /// - Parameter categories: the categories that the reservation asks for.
+  init(
+    _ reservation: ExclusionReservation, to categories: [ExclusionCategory], for guarded: Operation?,
+    in environment: ExecutionEnvironment
+  ) {
+    self.reservation = reservation
+    self.categories = categories
+    super.init(for: guarded, in: environment)
+  }
+
+  override var purpose: String { "waits for \(GateOperation.list(categories.map(\.name)))" }
+
+  override func attach() -> Bool {
+    if case .waiting = reservation.registry.attach(self, to: reservation) { true } else { false }
+  }
+
+  override func giveBack(isGranted: Bool) {
+    if isGranted { reservation.registry.release(reservation) } else { reservation.registry.withdraw(reservation) }
+  }
+
+  override func conclude() {
+    if case .refused(let circle) = reservation.standing { reject(with: ExclusionError(circle)) } else { finish() }
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+
+/// The reservation of room in a limit for one operation.
+final class LimitReservation: Reservation, @unchecked Sendable {  // guarded by the lock of the limit
+  enum Standing {
+    case waiting, granted
+    /// The reservation is heavier than the limit.
+    case refused(greatestWeight: Int)
+  }
+
+  let limit: SharedLimit
+  let weight: Int
+  /// Its number in the limit's state. Set once, before another thread knows the reservation.
+  var id = 0
+  var standing = Standing.waiting
+  /// The gate to pass when the reservation no longer waits.
+  var gate: LimitGate?
+
+  init(in limit: SharedLimit, weight: Int, around: Reservation?) {
+    self.limit = limit
+    self.weight = weight
+    super.init(around: around)
+  }
+
+  /// The number of the innermost reservation around this one in the same limit.
+  var holderAround: Int? {
+    var next = around
+    while let reservation = next {
+      if let reservation = reservation as? LimitReservation, reservation.limit === limit { return reservation.id }
+      next = reservation.around
+    }
+    return nil
+  }
+}
+
+/// A gate that waits until a limit has room for a reservation, or refuses it.
+final class LimitGate: ReservationGate, @unchecked Sendable {  // immutable
+  private let reservation: LimitReservation
+
+  init(_ reservation: LimitReservation, for guarded: Operation?, in environment: ExecutionEnvironment) {
+    self.reservation = reservation
+    super.init(for: guarded, in: environment)
+  }
+
+  override var purpose: String {
+    "waits for \(reservation.limit.name.map { GateOperation.list([$0]) } ?? "a shared limit")"
+  }
+
+  override func attach() -> Bool {
+    if case .waiting = reservation.limit.attach(self, to: reservation) { true } else { false }
+  }
+
+  override func giveBack(isGranted: Bool) {
+    if isGranted { reservation.limit.release(reservation) } else { reservation.limit.withdraw(reservation) }
+  }
+}
