@@ -94,19 +94,19 @@ extension Reactor where Self == AnyReactor {
     key: @escaping @Sendable (_ task: HTTPTask) -> String? = { $0.server },
     _ refresh: @escaping @Sendable (_ context: ReactionContext) async throws -> Void
   ) -> Self {
-    let reactor = TypedReactor<HTTPTask>(
-      configuration: ReactorConfiguration(
-        suspendsQueue: true, reinterceptsOnRequeue: true, timeout: timeout, maxRequeues: maxRequeues),
-      makeKey: key,
-      decide: { outcome, task in
+    let configuration = ReactorConfiguration(
+      suspendsQueue: true, reinterceptsOnRequeue: true, timeout: timeout, maxRequeues: maxRequeues)
+    return reacting(
+      to: HTTPTask.self, configuration: configuration, key: key,
+      when: { outcome, task in
         let status = (outcome.error as? HTTPStatusError)?.status ?? outcome.value?.status
         return status.map(statuses.contains) == true && key(task) != nil
       },
-      body: { context in
+      { context in
         try await refresh(context)
         return .requeue()
-      })
-    return AnyReactor(reactor, name: ".refreshingToken")
+      }
+    ).named(".refreshingToken")
   }
 }
 

@@ -4,8 +4,8 @@
 /// alive; after the manager's end the batch is empty. Any thread may use it, also inside
 /// `intercept`. Two values are equal if they stand for the same batch.
 public struct TaskBatch: Sendable, Hashable {
-  private weak let owner: (any BatchOwner)?
-  private let interceptor: Int
+  fileprivate weak let owner: (any BatchOwner)?
+  fileprivate let interceptor: Int
   /// Identifies the batch, also when the manager is gone.
   private let identity = Identity()
 
@@ -32,18 +32,6 @@ public struct TaskBatch: Sendable, Hashable {
     owner?.release(maxCount, of: interceptor) ?? 0
   }
 
-  fileprivate func isHeld(_ task: HeldTask) -> Bool {
-    owner?.isHeld(task.taskID, number: task.number, by: interceptor) ?? false
-  }
-
-  fileprivate func release(_ task: HeldTask) -> Bool {
-    owner?.release(task.taskID, number: task.number, of: interceptor) ?? false
-  }
-
-  fileprivate func release(filling: Int) -> Int {
-    owner?.release(filling: filling, of: interceptor) ?? 0
-  }
-
   /// Whether both stand for the same batch.
   public static func == (left: TaskBatch, right: TaskBatch) -> Bool { left.identity === right.identity }
 
@@ -67,20 +55,20 @@ public struct HeldTask: Sendable {
   let number: Int
 
   /// Whether the task is held here: it was neither released nor cancelled.
-  public var isHeld: Bool { batch.isHeld(self) }
+  public var isHeld: Bool { batch.owner?.isHeld(taskID, number: number, by: batch.interceptor) ?? false }
 
   /// Lets this task alone execute, without intercepting it again.
   ///
   /// - Returns: false if it is no longer held here; nothing happens then.
   @discardableResult
-  public func release() -> Bool { batch.release(self) }
+  public func release() -> Bool { batch.owner?.release(taskID, number: number, of: batch.interceptor) ?? false }
 
   /// Lets all tasks execute that are held together with this one, in the order in which they were
   /// held, whether or not it has left itself. Tasks that came after the batch was empty stay.
   ///
   /// - Returns: how many were released.
   @discardableResult
-  public func releaseFilling() -> Int { batch.release(filling: filling) }
+  public func releaseFilling() -> Int { batch.owner?.release(filling: filling, of: batch.interceptor) ?? 0 }
 }
 
 /// A manager as the batches of its interceptors know it.

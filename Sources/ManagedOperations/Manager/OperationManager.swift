@@ -156,14 +156,11 @@ public final class OperationManager: Sendable {
   /// By default as many as there are threads or, in a queue, slots. Traps if set to 0 or to a
   /// negative number other than `OperationQueue.defaultMaxConcurrentOperationCount`.
   public var maxConcurrentOperationCount: Int {
-    get { core.width ?? OperationQueue.defaultMaxConcurrentOperationCount }
+    get { core.engine.width == .max ? OperationQueue.defaultMaxConcurrentOperationCount : core.engine.width }
     set {
-      let isDefault = newValue == OperationQueue.defaultMaxConcurrentOperationCount
-      require(
-        isDefault || newValue > 0,
-        "The maxConcurrentOperationCount of the manager “\(name)” was set to \(newValue), which would let nothing execute. "
-          + "Use 1 or more, or OperationQueue.defaultMaxConcurrentOperationCount; to hold tasks back, set isSuspended.")
-      core.width = isDefault ? nil : newValue
+      core.engine.width = requireWidth(
+        newValue, of: "The maxConcurrentOperationCount of the manager “\(name)”",
+        remedy: " To hold tasks back, set isSuspended.")
     }
   }
 

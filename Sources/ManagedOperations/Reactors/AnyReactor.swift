@@ -20,6 +20,9 @@ public struct AnyReactor: Reactor {
     self.name = name
   }
 
+  /// The same reactor under another name.
+  func named(_ name: String) -> AnyReactor { AnyReactor(base, name: name) }
+
   /// How its reactions are carried out.
   public var configuration: ReactorConfiguration { base.configuration }
 
@@ -80,9 +83,13 @@ extension Reactor where Self == AnyReactor {
     when decide: @escaping @Sendable (_ outcome: Outcome<Task.Value>, _ task: Task) -> Bool,
     _ body: @escaping @Sendable (_ context: ReactionContext) async throws -> Reaction
   ) -> Self {
-    AnyReactor(
-      TypedReactor(configuration: configuration, makeKey: key, decide: decide, body: body),
-      name: ".reacting(to: \(type).self)")
+    let reactor = ClosureReactor(
+      configuration: configuration, makeKey: { ($0 as? Task).flatMap(key) },
+      decide: { outcome, task in
+        guard let task = task as? Task else { return false }
+        return decide(outcome.map { $0 as! Task.Value }, task)
+      }, body: body)
+    return AnyReactor(reactor, name: ".reacting(to: \(type).self)")
   }
 }
 
@@ -99,24 +106,6 @@ private struct ClosureReactor: Reactor {
   }
 
   func key<T: ManagedTask>(for task: T) -> String? { makeKey(task) }
-
-  func react(to context: ReactionContext) async throws -> Reaction { try await body(context) }
-}
-
-struct TypedReactor<Task: ManagedTask>: Reactor {
-  let configuration: ReactorConfiguration
-  let makeKey: @Sendable (Task) -> String?
-  let decide: @Sendable (Outcome<Task.Value>, Task) -> Bool
-  let body: @Sendable (ReactionContext) async throws -> Reaction
-
-  func shouldReact<T: ManagedTask>(
-    to outcome: Outcome<T.Value>, of task: T, handle: OperationHandle<T.Value>
-  ) -> Bool {
-    guard let task = task as? Task, let outcome = outcome as? Outcome<Task.Value> else { return false }
-    return decide(outcome, task)
-  }
-
-  func key<T: ManagedTask>(for task: T) -> String? { (task as? Task).flatMap(makeKey) }
 
   func react(to context: ReactionContext) async throws -> Reaction { try await body(context) }
 }

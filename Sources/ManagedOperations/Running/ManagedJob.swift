@@ -132,7 +132,7 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
       guard core.endQuestion(about: id, drain: drain) else { return }
     }
     let outdatingKeys = core.outdatingReactors.compactMap { reactor in
-      core.reactors[reactor].key(for: task).map { ReactionKey(reactor: reactor, key: $0) }
+      core.reactors[reactor].reactor.key(for: task).map { ReactionKey(reactor: reactor, key: $0) }
     }
     let held = core.input { state -> (place: HeldPlace, task: Task)? in
       guard state.isIntercepting(id, drain: drain) else { return nil }
@@ -150,7 +150,7 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {
     guard let handle, let outcome = typedOutcome else { return [] }
     return reactors.compactMap { index in
-      let reactor = core.reactors[index]
+      let reactor = core.reactors[index].reactor
       guard reactor.shouldReact(to: outcome, of: task, handle: handle) else { return nil }
       return (index, reactor.key(for: task))
     }

@@ -67,31 +67,16 @@ extension ManagerCore {
     return Self.tags(tickets)
   }
 
-  // MARK: - Limits
-
-  var width: Int? {
-    get { withLock(\.width) }
-    set {
-      withLock { $0.width = newValue }
-      // The latest one, if several threads set it at once.
-      var width: Int?
-      repeat {
-        width = self.width
-        engine.width = width ?? .max
-      } while self.width != width
-    }
-  }
-
   // MARK: - Reactions
 
   func startReaction(_ number: Int, of reactor: Int, key: String?, to job: any AnyManagedJob, attempt: Int) {
     let context = ReactionContext(
       taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
       outcome: job.lastOutcome ?? .cancelled, key: key)
-    let timer = reactorConfigurations[reactor].timeout.map { timeout in
+    let timer = reactors[reactor].configuration.timeout.map { timeout in
       timekeeper.after(timeout) { [weak self] in self?.input { $0.reactionEnded(number, .timedOut) } }
     }
-    let task = Task.detached { [self, reactor = reactors[reactor]] in
+    let task = Task.detached { [self, reactor = reactors[reactor].reactor] in
       let answer: ReactionAnswer
       do {
         answer = .answered(try await reactor.react(to: context))

@@ -64,9 +64,7 @@ extension ManagerCore {
   }
 
   private func setWatch(_ time: Timekeeper.Time) {
-    let timer = timekeeper.at(time) { [weak self] in self?.watchIsDue(time) }
-    let unneeded = withLock { $0.watch.set(timer, for: time) }
-    if let unneeded { timekeeper.cancel(unneeded) }
+    _ = timekeeper.at(time) { [weak self] in self?.watchIsDue(time) }
   }
 
   private func watchIsDue(_ time: Timekeeper.Time) {
@@ -85,7 +83,8 @@ extension ManagerCore {
 /// Which interceptor is being asked, and the timer that watches it.
 ///
 /// Most interceptors answer at once, so there is no timer for each question. One timer stays set;
-/// when it is due, it looks which question is open by then.
+/// when it is due, it looks which question is open by then. So no timer is ever cancelled: one that
+/// an earlier one has replaced does nothing.
 struct InterceptionWatch {
   struct Question {
     let drain: Int
@@ -96,8 +95,8 @@ struct InterceptionWatch {
   }
 
   private var question: Question?
-  /// When the timer is due, and the timer once it is known.
-  private var alarm: (time: Timekeeper.Time, timer: Timekeeper.Timer?)?
+  /// When the timer is due; nil if none is set.
+  private var alarm: Timekeeper.Time?
 
   /// A question begins. Returns the time to set a timer for, if one is needed.
   mutating func begin(_ question: Question) -> Timekeeper.Time? {
@@ -109,18 +108,11 @@ struct InterceptionWatch {
     if let question, question.drain == drain, question.id == id { self.question = nil }
   }
 
-  /// A timer was set. Returns it if it is not needed.
-  mutating func set(_ timer: Timekeeper.Timer, for time: Timekeeper.Time) -> Timekeeper.Timer? {
-    guard let alarm, alarm.time == time, alarm.timer == nil else { return timer }
-    self.alarm = (time, timer)
-    return nil
-  }
-
   /// A timer is due. Returns the question whose time has passed, if it has, and the time to set a
   /// timer for.
   mutating func due(_ time: Timekeeper.Time, now: Timekeeper.Time) -> (late: Question?, alarm: Timekeeper.Time?) {
-    guard let alarm, alarm.time == time else { return (nil, nil) }
-    self.alarm = nil
+    guard alarm == time else { return (nil, nil) }
+    alarm = nil
     if let question, let deadline = question.deadline, deadline <= now {
       self.question = nil
       return (question, nil)
@@ -128,12 +120,11 @@ struct InterceptionWatch {
     return (nil, neededAlarm())
   }
 
-  /// The time of an earlier timer than the one that is set. The later one, when it is due, does
-  /// nothing.
+  /// The time of the open question, unless a timer is due before.
   private mutating func neededAlarm() -> Timekeeper.Time? {
     guard let deadline = question?.deadline else { return nil }
-    if let alarm, alarm.time <= deadline { return nil }
-    alarm = (deadline, nil)
+    if let alarm, alarm <= deadline { return nil }
+    alarm = deadline
     return deadline
   }
 }

@@ -40,13 +40,9 @@ extension ManagerCore: HandleOwner {
     }
   }
 
-  func cancel(_ id: Int) -> Bool {
-    input { $0.cancel(id) }
-  }
+  func cancel(_ id: Int) -> Bool { input { $0.cancel(id) } }
 
-  func forget(_ id: Int) {
-    input { $0.forget(id) }
-  }
+  func forget(_ id: Int) { input { $0.forget(id) } }
 
   func operation(of id: Int) -> SettlingOperation? {
     withLock { storage in
@@ -79,9 +75,7 @@ extension ManagerCore: HandleOwner {
 // MARK: - For the batches of interceptors
 
 extension ManagerCore: BatchOwner {
-  func heldCount(of interceptor: Int) -> Int {
-    withLock { $0.state.batches[interceptor].count }
-  }
+  func heldCount(of interceptor: Int) -> Int { withLock { $0.state.batches[interceptor].count } }
 
   func release(_ maxCount: Int, of interceptor: Int) -> Int {
     maxCount > 0 ? input { $0.release(maxCount, of: interceptor) } : 0

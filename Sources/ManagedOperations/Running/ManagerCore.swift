@@ -7,7 +7,7 @@ import Foundation
 /// All that changes is behind one lock. The engine is one operation that never ends by itself.
 final class ManagerCore: Sendable {
   /// An interceptor, and what was asked of it once.
-  struct Participant: Sendable {
+  struct AttachedInterceptor: Sendable {
     let interceptor: any Interceptor
     let name: String
     let onlyHolds: Bool
@@ -15,9 +15,21 @@ final class ManagerCore: Sendable {
     let batch: TaskBatch
   }
 
+  /// A reactor, and what was asked of it once.
+  struct AttachedReactor: Sendable {
+    let reactor: any Reactor
+    let name: String
+    let configuration: ReactorConfiguration
+
+    init(_ reactor: any Reactor) {
+      self.reactor = (reactor as? AnyReactor)?.base ?? reactor
+      name = participantName(reactor)
+      configuration = reactor.configuration
+    }
+  }
+
   struct Storage {
     var state: ManagerState<any AnyManagedJob>
-    var width: Int?
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
     var drainTask: (number: Int, task: Task<Void, Never>)?
     var watch = InterceptionWatch()
@@ -28,13 +40,11 @@ final class ManagerCore: Sendable {
   }
 
   let name: String
-  let reactors: [any Reactor]
-  let reactorNames: [String]
-  let reactorConfigurations: [ReactorConfiguration]
+  let reactors: [AttachedReactor]
   let timekeeper: Timekeeper
   let taskDefaults: (any TaskDefaults)?
   // These are set once, before another thread sees the core.
-  nonisolated(unsafe) private(set) var interceptors: [Participant] = []
+  nonisolated(unsafe) private(set) var interceptors: [AttachedInterceptor] = []
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
   /// The reactors after whose reactions the interceptors are asked again, if there is anything to
   /// ask.
@@ -46,24 +56,23 @@ final class ManagerCore: Sendable {
     timekeeper: Timekeeper, taskDefaults: (any TaskDefaults)?
   ) {
     self.name = name
-    self.reactors = reactors.map { ($0 as? AnyReactor)?.base ?? $0 }
-    reactorNames = reactors.map(participantName)
+    let reactors = reactors.map(AttachedReactor.init)
+    self.reactors = reactors
     self.timekeeper = timekeeper
     self.taskDefaults = taskDefaults
-    reactorConfigurations = reactors.map(\.configuration)
     storage = LockBox(
-      Storage(state: ManagerState(interceptorCount: interceptors.count, reactors: reactorConfigurations)))
+      Storage(state: ManagerState(interceptorCount: interceptors.count, reactors: reactors.map(\.configuration))))
     self.interceptors = interceptors.enumerated().map { index, interceptor in
-      Participant(
+      AttachedInterceptor(
         interceptor: (interceptor as? AnyInterceptor)?.base ?? interceptor, name: participantName(interceptor),
         onlyHolds: interceptor.onlyHolds, timeout: interceptor.timeout, batch: TaskBatch(of: index, in: self))
     }
     if self.interceptors.contains(where: { !$0.onlyHolds }) {
-      outdatingReactors = reactors.indices.filter { reactorConfigurations[$0].reinterceptsOnRequeue }
+      outdatingReactors = reactors.indices.filter { reactors[$0].configuration.reinterceptsOnRequeue }
     }
     engine = makeEngine(operationQueue: operationQueue)
     engine.start()
-    for participant in self.interceptors { participant.interceptor.didAttach(to: participant.batch) }
+    for attached in self.interceptors { attached.interceptor.didAttach(to: attached.batch) }
   }
 
   deinit {
@@ -120,24 +129,22 @@ final class ManagerCore: Sendable {
   }
 
   private func error(for failure: Failure, of job: any AnyManagedJob) -> any Error {
-    func make(
-      _ code: ManagedTaskError.Code, _ participant: String? = nil, cause: (any Error)? = nil, reacting: Bool = false
-    ) -> ManagedTaskError {
-      ManagedTaskError(
-        code, taskID: job.id, taskDescription: job.taskDescription, participant: participant, cause: cause,
-        original: reacting ? job.lastOutcome?.error : nil)
-    }
     switch failure {
-    case .timedOut: return make(.timedOut)
-    case .discarded(let index): return make(.discarded, interceptors[index].name)
-    case .interceptionFailed(let index, let error):
-      return make(.interceptionFailed, interceptors[index].name, cause: error)
-    case .interceptionTimedOut(let index): return make(.interceptionTimedOut, interceptors[index].name)
-    case .reactionFailed(let index, let error):
-      return make(.reactionFailed, reactorNames[index], cause: error, reacting: true)
-    case .reactionTimedOut(let index): return make(.reactionTimedOut, reactorNames[index], reacting: true)
-    case .managerReleased: return make(.managerReleased)
     case .error(let error): return error
+    case .managed(let code, let participant, let cause):
+      // Of a reactor: what it was to react to.
+      let original: (any Error)? = if case .reactor = participant { job.lastOutcome?.error } else { nil }
+      return ManagedTaskError(
+        code, taskID: job.id, taskDescription: job.taskDescription, participant: participant.map(name), cause: cause,
+        original: original)
+    }
+  }
+
+  /// As it was written, or its type.
+  private func name(of participant: Participant) -> String {
+    switch participant {
+    case .interceptor(let index): interceptors[index].name
+    case .reactor(let index): reactors[index].name
     }
   }
 
@@ -235,17 +242,17 @@ extension ManagerCore {
       for (job, attempt, content) in entries {
         let event = ManagedEvent(
           content: content, taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
-          participant: participant(in: content))
+          participant: participant(in: content).map(name))
         for stream in streams { stream.put(event) }
       }
     }
   }
 
   /// The interceptor or reactor that did it.
-  private func participant(in content: ManagedEvent.Content) -> String? {
+  private func participant(in content: ManagedEvent.Content) -> Participant? {
     switch content {
-    case .held(let index), .released(let index): interceptors[index].name
-    case .reacting(let index, _), .joinedReaction(let index, _): reactorNames[index]
+    case .held(let index), .released(let index): .interceptor(index)
+    case .reacting(let index, _), .joinedReaction(let index, _): .reactor(index)
     case .added, .started, .queued, .attemptStarted, .attemptEnded, .requeued, .finished, .dropped: nil
     }
   }

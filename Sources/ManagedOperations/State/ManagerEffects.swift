@@ -52,15 +52,19 @@ enum Settlement {
 
 /// What a task fails with.
 enum Failure {
-  case timedOut
-  case discarded(interceptor: Int)
-  case interceptionFailed(interceptor: Int, any Error)
-  case interceptionTimedOut(interceptor: Int)
-  case reactionFailed(reactor: Int, any Error)
-  case reactionTimedOut(reactor: Int)
-  case managerReleased
   /// Exactly with this error.
   case error(any Error)
+  case managed(ManagedTaskError.Code, by: Participant? = nil, cause: (any Error)? = nil)
+
+  /// What an interceptor or a reactor threw. `CancellationError` cancels the task.
+  static func thrown(_ error: any Error, as code: ManagedTaskError.Code, by participant: Participant) -> Failure {
+    error is CancellationError ? .error(error) : .managed(code, by: participant, cause: error)
+  }
+}
+
+/// An interceptor or a reactor, by its index in the manager.
+enum Participant {
+  case interceptor(Int), reactor(Int)
 }
 
 /// What a reaction has come to.

@@ -189,9 +189,8 @@ extension ManagerState {
     switch verdict.answer {
     case .answered(.fail(let error)): .error(error)
     case .answered(.deliver), .answered(.requeue): nil
-    case .threw(let error):
-      error is CancellationError ? .error(error) : .reactionFailed(reactor: verdict.reactor, error)
-    case .timedOut: .reactionTimedOut(reactor: verdict.reactor)
+    case .threw(let error): .thrown(error, as: .reactionFailed, by: .reactor(verdict.reactor))
+    case .timedOut: .managed(.reactionTimedOut, by: .reactor(verdict.reactor))
     }
   }
 

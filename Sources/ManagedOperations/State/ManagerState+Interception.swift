@@ -83,7 +83,7 @@ extension ManagerState {
       return HeldPlace(
         interceptor: answer.decider, number: number, filling: batches[answer.decider].generation)
     case .discard:
-      settle(id, .failed(.discarded(interceptor: answer.decider)))
+      settle(id, .failed(.managed(.discarded, by: .interceptor(answer.decider))))
     }
     return nil
   }
@@ -92,8 +92,7 @@ extension ManagerState {
   mutating func interceptionFailed(_ id: Int, drain number: Int, interceptor: Int, _ error: any Error) {
     guard isIntercepting(id, drain: number) else { return }
     intercepted = nil
-    settle(
-      id, .failed(error is CancellationError ? .error(error) : .interceptionFailed(interceptor: interceptor, error)))
+    settle(id, .failed(.thrown(error, as: .interceptionFailed, by: .interceptor(interceptor))))
   }
 
   /// One of the interceptors did not answer in time. This drain is given up, and another one goes
@@ -103,7 +102,7 @@ extension ManagerState {
     effects.actions.append(.cancelDrain(number))
     drain = nil
     intercepted = nil
-    settle(id, .failed(.interceptionTimedOut(interceptor: interceptor)))
+    settle(id, .failed(.managed(.interceptionTimedOut, by: .interceptor(interceptor))))
     startDrainIfNeeded()
   }
 
