@@ -39,28 +39,17 @@ private final class RateLimit: Interceptor {
     var fullAt: Timekeeper.Time
     var waiting: ArraySlice<HeldTask> = []
     var hasTimer = false
-
-    /// - Parameter burst: how long it takes to fill it but for one token.
-    mutating func takeToken(now: Timekeeper.Time, interval: Duration, burst: Duration) -> Bool {
-      let start = max(fullAt, now)
-      guard start <= now + burst else { return false }
-      fullAt = start + interval
-      return true
-    }
   }
 
   private struct State {
     var buckets: [String: Bucket] = [:]
     var sweepsAt = 64
 
-    mutating func makeBucket(_ key: String, now: Timekeeper.Time) {
-      guard buckets[key] == nil else { return }
-      if buckets.count >= sweepsAt {
-        // A full bucket is as good as none.
-        buckets = buckets.filter { !$0.value.waiting.isEmpty || $0.value.hasTimer || now < $0.value.fullAt }
-        sweepsAt = max(64, 2 * buckets.count)
-      }
-      buckets[key] = Bucket(fullAt: now)
+    /// Now and then forgets full buckets, which are as good as none.
+    mutating func sweep(now: Timekeeper.Time) {
+      guard buckets.count >= sweepsAt else { return }
+      buckets = buckets.filter { !$0.value.waiting.isEmpty || $0.value.hasTimer || now < $0.value.fullAt }
+      sweepsAt = max(64, 2 * buckets.count)
     }
   }
 
@@ -90,16 +79,7 @@ private final class RateLimit: Interceptor {
   /// Takes a token for the task and lets it pass, or holds it if there is no token.
   func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
     guard let key = key(task) else { return .pass }
-    return takeToken(key) ? .pass : .hold
-  }
-
-  private func takeToken(_ key: String) -> Bool {
-    let now = timekeeper.now
-    return state.withLock { state in
-      state.makeBucket(key, now: now)
-      guard state.buckets[key]?.waiting.isEmpty == true else { return false }
-      return state.buckets[key]?.takeToken(now: now, interval: interval, burst: burst) ?? false
-    }
+    return change(key) { $0.waiting.isEmpty && takeToken(from: &$0, now: $1) } ? .pass : .hold
   }
 
   /// Lets the task wait for a token of its key, as the interceptors have left it.
@@ -109,19 +89,31 @@ private final class RateLimit: Interceptor {
       held.release()
       return
     }
-    let now = timekeeper.now
-    state.withLock { state in
-      state.makeBucket(key, now: now)
-      state.buckets[key]?.waiting.append(held)
-    }
+    change(key) { bucket, _ in bucket.waiting.append(held) }
     setTimer(key)
+  }
+
+  /// Changes the bucket of a key. A new one is full.
+  private func change<R>(_ key: String, _ body: (inout Bucket, _ now: Timekeeper.Time) -> R) -> R {
+    let now = timekeeper.now
+    return state.withLock { state in
+      if state.buckets[key] == nil { state.sweep(now: now) }
+      return body(&state.buckets[key, default: Bucket(fullAt: now)], now)
+    }
+  }
+
+  private func takeToken(from bucket: inout Bucket, now: Timekeeper.Time) -> Bool {
+    let start = max(bucket.fullAt, now)
+    guard start <= now + burst else { return false }
+    bucket.fullAt = start + interval
+    return true
   }
 
   /// Sets a timer for the next token, if a task waits for one and no timer is set.
   private func setTimer(_ key: String) {
-    let time = state.withLock { state -> Timekeeper.Time? in
-      guard let bucket = state.buckets[key], !bucket.waiting.isEmpty, !bucket.hasTimer else { return nil }
-      state.buckets[key]?.hasTimer = true
+    let time: Timekeeper.Time? = change(key) { bucket, _ in
+      guard !bucket.waiting.isEmpty, !bucket.hasTimer else { return nil }
+      bucket.hasTimer = true
       return bucket.fullAt + (.zero - burst)
     }
     guard let time else { return }
@@ -129,29 +121,17 @@ private final class RateLimit: Interceptor {
   }
 
   private func tokenIsDue(_ key: String) {
-    state.withLock { $0.buckets[key]?.hasTimer = false }
-    while let waiter = takeTokenForFirst(key) {
+    change(key) { bucket, _ in bucket.hasTimer = false }
+    while let task = takeTokenForFirst(key) {
       // The task was cancelled or released meanwhile: the token is for the next one.
-      if !waiter.release() { returnToken(key) }
+      if !task.release() { change(key) { bucket, _ in bucket.fullAt = bucket.fullAt + (.zero - interval) } }
     }
     setTimer(key)
   }
 
   private func takeTokenForFirst(_ key: String) -> HeldTask? {
-    let now = timekeeper.now
-    return state.withLock { state in
-      guard
-        state.buckets[key]?.waiting.isEmpty == false,
-        state.buckets[key]?.takeToken(now: now, interval: interval, burst: burst) == true
-      else { return nil }
-      return state.buckets[key]?.waiting.popFirst()
-    }
-  }
-
-  private func returnToken(_ key: String) {
-    state.withLock { state in
-      guard let fullAt = state.buckets[key]?.fullAt else { return }
-      state.buckets[key]?.fullAt = fullAt + (.zero - interval)
+    change(key) { bucket, now in
+      !bucket.waiting.isEmpty && takeToken(from: &bucket, now: now) ? bucket.waiting.popFirst() : nil
     }
   }
 }

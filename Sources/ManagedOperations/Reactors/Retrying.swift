@@ -52,15 +52,15 @@ private struct Retrying: Reactor {
 
   func react(to context: ReactionContext) async throws -> Reaction {
     guard let error = context.error, context.attempt < policy.maxAttempts else { return .deliver }
-    let delay: Duration
+    var delay: Duration
     switch policy.decide(error, context.attempt) {
     case .stop: return .deliver
-    case .retryAfter(let asked): delay = max(asked, (error as? HTTPStatusError)?.retryAfter ?? .zero)
+    case .retryAfter(let asked): delay = asked
     case .retry:
       let fraction = await random.next()
-      let backoff = policy.delay(afterAttempt: context.attempt, randomFraction: { fraction })
-      delay = max(backoff, (error as? HTTPStatusError)?.retryAfter ?? .zero)
+      delay = policy.delay(afterAttempt: context.attempt, randomFraction: { fraction })
     }
+    delay = max(delay, (error as? HTTPStatusError)?.retryAfter ?? .zero)
     policy.willRetry?(error, context.attempt, delay)
     return .requeue(after: delay)
   }
