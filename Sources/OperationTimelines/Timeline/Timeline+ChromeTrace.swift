@@ -11,6 +11,9 @@ extension Timeline {
   ///
   /// Times are in microseconds. The arguments of an event are the number, the parent, the ending,
   /// the attempt and the time that it waited.
+  ///
+  /// Characters of names and errors that could begin markup or end a script are escaped, so that
+  /// the trace can stand in a page.
   public func chromeTrace() -> String {
     var trace = ChromeTrace(self)
     return trace.write()
@@ -61,13 +64,17 @@ private struct ChromeTrace {
         let name = (threads[number]?.name ?? "unknown thread") + (index == 0 ? "" : " · \(index + 1)")
         events.append(
           "{\"ph\":\"M\",\"pid\":1,\"tid\":\(lane.number),\"name\":\"thread_name\",\"args\":{\"name\":"
-            + "\(HarmlessText.quotedJSON(name))}}")
+            + "\(string(name))}}")
         events.append(
           "{\"ph\":\"M\",\"pid\":1,\"tid\":\(lane.number),\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":"
             + "\(place * 1000 + index)}}")
       }
     }
     return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events.joined(separator: ",\n") + "\n]}\n"
+  }
+
+  private func string(_ text: String) -> String {
+    HarmlessText.quotedJSON(text, isForPage: true)
   }
 
   private func end(of entry: Timeline.Entry) -> Duration {
@@ -79,7 +86,7 @@ private struct ChromeTrace {
     let started = entry.started ?? entry.queued
     let end = end(of: entry)
     if let thread = entry.thread { threads[thread.number] = threads[thread.number] ?? thread }
-    let (kind, name) = (HarmlessText.quotedJSON(entry.kind.rawValue), HarmlessText.quotedJSON(entry.title))
+    let (kind, name) = (string(entry.kind.rawValue), string(entry.title))
     let head = "\"pid\":1,\"cat\":\(kind),\"name\":\(name)"
     let arguments = "\"args\":{\(arguments(of: entry, place))}"
     let thread = entry.thread?.number ?? ChromeTrace.unknownThread
@@ -119,16 +126,16 @@ private struct ChromeTrace {
   }
 
   private func arguments(of entry: Timeline.Entry, _ place: Int) -> String {
-    var arguments = ["\"id\":\(entry.id)", "\"type\":\(HarmlessText.quotedJSON(entry.type))"]
+    var arguments = ["\"id\":\(entry.id)", "\"type\":\(string(entry.type))"]
     if let parent = parents[place] { arguments.append("\"parent\":\(timeline.entries[parent].id)") }
     switch entry.ending {
     case .success: arguments.append("\"ending\":\"success\"")
-    case .failure(let message): arguments.append("\"ending\":\"failure\",\"error\":\(HarmlessText.quotedJSON(message))")
+    case .failure(let message): arguments.append("\"ending\":\"failure\",\"error\":\(string(message))")
     case .cancelled: arguments.append("\"ending\":\"cancelled\"")
     case nil: arguments.append("\"ending\":\"running\"")
     }
     if let started = entry.started {
-      arguments.append("\"waited\":\(HarmlessText.quotedJSON((started - entry.queued).shortText))")
+      arguments.append("\"waited\":\(string((started - entry.queued).shortText))")
     }
     arguments.append("\"attempt\":\(entry.attempt),\"tag\":\(entry.tag)")
     return arguments.joined(separator: ",")
