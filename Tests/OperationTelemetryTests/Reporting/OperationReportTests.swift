@@ -116,6 +116,7 @@ struct OperationReportTests {
     operation.report(to: sink)
     operation.report(to: counts)
     operation.start()
+    await held.started.wait()
     await clock.waitForSleeper()
     clock.advance(by: .seconds(1))
     _ = await settled(operation)
