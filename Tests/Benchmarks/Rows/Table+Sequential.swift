@@ -8,7 +8,7 @@ extension Table {
     let againstLoop = counts.map { count in
       Row(
         section: section, name: name(count, "steps"), against: "a bare loop", count: count,
-        budget: .atMost(1.6, aim: 1.3),
+        budget: .atMost(1.6, aim: 1.3, known: 2.8),
         measurement: .comparison(
           subject: .blocking { Sequential.run(count) },
           peer: .blocking {
@@ -19,7 +19,7 @@ extension Table {
       let queue = OperationQueuePeer.queue(serial: true)
       return Row(
         section: section, name: name(count, "steps"), against: "a serial OperationQueue", count: count,
-        budget: .atMost(0.18),
+        budget: .atMost(0.18, known: 0.3),
         measurement: .comparison(
           subject: .blocking { Sequential.run(count) },
           peer: .blocking { OperationQueuePeer.run(count, in: queue) {} }))
