@@ -7,20 +7,22 @@ extension Backoff {
 
     let spread: Spread
 
-    /// The jitter of the user of the backoff: ``RetryPolicy/jitter`` of a policy, ``full`` for a
-    /// durable job. In a policy itself it means ``full``.
+    /// The jitter of what uses the backoff: ``RetryPolicy/jitter`` in a policy, ``full`` in a
+    /// durable job. As the jitter of a policy itself it means ``full``.
     public static let inherited = Jitter(spread: .inherited)
-    /// No randomness: each delay is the backoff's.
+    /// No randomness: each delay is that of the backoff.
     public static let none = Jitter(spread: .none)
-    /// Each delay is random between zero and the backoff's, uniformly distributed.
+    /// Each delay is random between zero and the delay of the backoff, uniformly distributed.
     public static let full = Jitter(spread: .full)
-    /// Each delay is random between half of the backoff's and all of it.
+    /// Each delay is random between half of the backoff's delay and all of it.
     public static let equal = Jitter(spread: .equal)
-    /// Each delay is random between the backoff's first and three times the previous delay, and at
-    /// most the maximum. It grows by itself, so only the first delay of the backoff is used.
+    /// Each delay is random between the backoff's first delay and three times the previous delay,
+    /// and at most the maximum. The delays grow by themselves, so only the first delay of the
+    /// backoff is used.
     ///
-    /// The first delay is random between the backoff's first and three times that. The reactor
-    /// `.retrying` and durable jobs do not keep the previous delay, and use the backoff's instead.
+    /// The first delay is random between the backoff's first delay and three times that delay. The
+    /// reactor `.retrying` and durable jobs do not keep the previous delay, and use the backoff's
+    /// delay instead.
     public static let decorrelated = Jitter(spread: .decorrelated)
   }
 }
@@ -32,9 +34,9 @@ extension Backoff.Jitter {
   ///   - attempt: the number of that attempt, from 1.
   ///   - previous: the delay before that attempt; nil if there was none, or it is unknown.
   ///   - maximum: the longest delay there can be.
-  ///   - delay: returns the delay after an attempt, from 1, before it is randomized: from zero to
-  ///     the maximum.
-  ///   - random: returns a random delay from the first to the second; called only if needed.
+  ///   - delay: returns the delay after an attempt, numbered from 1, before the delay is
+  ///     randomized. It is between zero and the maximum.
+  ///   - random: returns a random delay from `low` to `high`. Called only if needed.
   package func spread(
     afterAttempt attempt: Int, previous: Duration? = nil, maximum: Duration, delay: (_ attempt: Int) -> Duration,
     random: (_ low: Duration, _ high: Duration) throws -> Duration

@@ -1,14 +1,14 @@
 extension Backoff {
-  /// A short text to store the backoff as, with each durable job for example. Later versions of the
-  /// package can read it.
+  /// The backoff as a short text that can be stored, with each durable job for example. Later
+  /// versions of the package can read the text.
   ///
   /// The text is a letter and its numbers, in milliseconds: `n` for none, `c500` for a constant
   /// delay, `l500+250` for a linear one, `e1000*2` for an exponential and `f1000` for a Fibonacci
-  /// one. Then `<60000` for the maximum, if there is one. Then `!` for ``Jitter/none``, `~f` for
-  /// ``Jitter/full``, `~e` for ``Jitter/equal`` and `~d` for ``Jitter/decorrelated``. A fraction of
-  /// a millisecond follows a point: `c0.05`.
+  /// one. The maximum follows, if there is one, as `<60000`. The jitter comes last: `!` for
+  /// ``Jitter/none``, `~f` for ``Jitter/full``, `~e` for ``Jitter/equal`` and `~d` for
+  /// ``Jitter/decorrelated``. A fraction of a millisecond follows a point: `c0.05`.
   ///
-  /// Versions up to 0.1.0 know neither `~` nor fractions.
+  /// Versions up to 0.1.0 can read neither `~` nor fractions.
   public var storedForm: String {
     var text =
       switch kind {

@@ -1,18 +1,18 @@
 import Foundation
 
-/// The delays before further attempts, of a ``RetryPolicy`` or of a durable job.
+/// The delays before further attempts, for a ``RetryPolicy`` or for a durable job.
 ///
 /// ```swift
 /// let patient = Backoff.exponential(from: .seconds(30), maximum: .seconds(6 * 3600))
 /// let regular = Backoff.constant(.seconds(60), jitter: .none)
 /// ```
 ///
-/// A backoff may have a ``maximum`` and a ``jitter``. Otherwise those of its user apply: in a retry
-/// policy ``RetryPolicy/maxDelay`` and ``RetryPolicy/jitter``, in a durable job a day and full
+/// A backoff may have a ``maximum`` and a ``jitter`` of its own. Without them, a retry policy uses
+/// its ``RetryPolicy/maxDelay`` and ``RetryPolicy/jitter``, and a durable job uses a day and full
 /// jitter.
 ///
-/// A backoff can be compared, and stored as a short text, see ``storedForm``; so it contains no
-/// closure. For delays of your own see ``RetryPolicy/delays``.
+/// A backoff can be compared, and can be stored as a short text: see ``storedForm``. So it contains
+/// no closure. For delays of your own see ``RetryPolicy/delays``.
 ///
 /// A delay longer than a century counts as a century.
 public struct Backoff: Sendable, Hashable {
@@ -27,7 +27,7 @@ public struct Backoff: Sendable, Hashable {
   static let longest = Duration.seconds(100 * 365 * 24 * 3600)
 
   let kind: Kind
-  /// The longest delay; nil for that of the backoff's user.
+  /// The longest delay; nil for the maximum of the retry policy or the durable job.
   public let maximum: Duration?
   /// How the delays are randomized.
   public let jitter: Jitter
@@ -49,7 +49,8 @@ public struct Backoff: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - delay: the delay. Traps if it is negative.
-  ///   - maximum: the longest delay; nil for that of the backoff's user. Traps if it is negative.
+  ///   - maximum: the longest delay; nil for the maximum of the retry policy or the durable job.
+  ///     Traps if it is negative.
   ///   - jitter: how the delays are randomized.
   public static func constant(
     _ delay: Duration, maximum: Duration? = nil, jitter: Jitter = .inherited
@@ -61,9 +62,10 @@ public struct Backoff: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - first: the delay before the second attempt. Traps if it is negative.
-  ///   - increment: the growth of each further delay; nil for the first delay. Traps if it is
+  ///   - increment: by how much each further delay grows; nil for the first delay. Traps if it is
   ///     negative.
-  ///   - maximum: the longest delay; nil for that of the backoff's user. Traps if it is negative.
+  ///   - maximum: the longest delay; nil for the maximum of the retry policy or the durable job.
+  ///     Traps if it is negative.
   ///   - jitter: how the delays are randomized.
   public static func linear(
     from first: Duration, by increment: Duration? = nil, maximum: Duration? = nil, jitter: Jitter = .inherited
@@ -73,13 +75,14 @@ public struct Backoff: Sendable, Hashable {
     return Backoff(.linear(first: start, increment: growth), maximum, jitter, "linear")
   }
 
-  /// Delays each of which is a multiple of the one before: 1 s, 2 s, 4 s.
+  /// Delays that grow by the same factor each time: 1 s, 2 s, 4 s.
   ///
   /// - Parameters:
   ///   - first: the delay before the second attempt. Traps if it is negative.
-  ///   - multiplier: the factor of each further delay. Traps unless it is a finite number of at
-  ///     least 1.
-  ///   - maximum: the longest delay; nil for that of the backoff's user. Traps if it is negative.
+  ///   - multiplier: the factor by which each further delay grows. Traps unless it is a finite
+  ///     number of at least 1.
+  ///   - maximum: the longest delay; nil for the maximum of the retry policy or the durable job.
+  ///     Traps if it is negative.
   ///   - jitter: how the delays are randomized.
   public static func exponential(
     from first: Duration, multiplier: Double = 2, maximum: Duration? = nil, jitter: Jitter = .inherited
@@ -91,11 +94,12 @@ public struct Backoff: Sendable, Hashable {
     return Backoff(.exponential(first: start, multiplier: multiplier), maximum, jitter, "exponential")
   }
 
-  /// Delays each of which is the sum of the two before: 1 s, 1 s, 2 s, 3 s, 5 s.
+  /// Delays that are the sum of the two delays before: 1 s, 1 s, 2 s, 3 s, 5 s.
   ///
   /// - Parameters:
   ///   - unit: the first two delays. Traps if it is negative.
-  ///   - maximum: the longest delay; nil for that of the backoff's user. Traps if it is negative.
+  ///   - maximum: the longest delay; nil for the maximum of the retry policy or the durable job.
+  ///     Traps if it is negative.
   ///   - jitter: how the delays are randomized.
   public static func fibonacci(
     _ unit: Duration, maximum: Duration? = nil, jitter: Jitter = .inherited
@@ -147,8 +151,8 @@ public struct Backoff: Sendable, Hashable {
     return min(duration, longest)
   }
 
-  // No sum or product of these exceeds two centuries: the durations and the results are at most
-  // one.
+  // No sum or product below exceeds two centuries, because the durations and the results are at
+  // most one century.
 
   private static func linear(_ first: Duration, _ increment: Duration, _ steps: Int) -> Duration {
     guard increment > .zero else { return first }

@@ -1,7 +1,7 @@
 import Foundation
 
-// Keeps operations from running while what they need has failed too often. The whole policy is
-// here: its state, its source, its error, and the method.
+// Keeps operations from running when a resource that they need has failed too often. The whole
+// policy is in this file: its state, its source, its error, and the method.
 
 extension ComposableOperation {
   /// Runs this operation unless a circuit breaker that it shares with others is open.
@@ -11,18 +11,19 @@ extension ComposableOperation {
   /// let letter = Send(message).timeout(.seconds(10)).guarded(by: mail)
   /// ```
   ///
-  /// Returns one operation that owns this one. After its start it waits for the dependencies of
-  /// this operation, and then consults the breaker, where operations run. A closed breaker lets
-  /// this operation run, and records its end. If the breaker is open, this operation is cancelled
-  /// without being run, and the returned one fails at once with ``CircuitBreakerError``.
+  /// Returns one operation that owns this operation. After its start, the returned operation waits
+  /// for the dependencies of this operation. Then it consults the breaker, where operations run. A
+  /// closed breaker lets this operation run, and records its end. If the breaker is open, this
+  /// operation is cancelled without being run, and the returned operation fails at once with
+  /// ``CircuitBreakerError``.
   ///
-  /// The returned operation has the outcome of this one. Cancelling it cancels this one; the
-  /// breaker counts that neither as a failure nor as a success. An operation that is running,
-  /// queued or composed elsewhere is not held back: the returned one waits for it, and its end
-  /// counts unless the breaker is open.
+  /// The returned operation has the outcome of this operation. Cancelling the returned operation
+  /// cancels this operation, which the breaker counts neither as a failure nor as a success. If
+  /// this operation is running, queued or composed elsewhere, it is not held back: the returned
+  /// operation only waits for it. The end of such an operation counts unless the breaker is open.
   ///
-  /// Around a retry, all attempts count as one. Inside a retry, each attempt consults the breaker,
-  /// and fails if that is open: let the retry policy end there, or wait for
+  /// A breaker around a retry counts all attempts as one. Inside a retry, each attempt consults the
+  /// breaker, and fails if the breaker is open. Let the retry policy stop then, or wait for
   /// ``CircuitBreakerError/retryAfter``.
   ///
   /// - Parameter breaker: the breaker. Kept until the returned operation is released.
@@ -47,7 +48,7 @@ extension OperationKind {
 
 // MARK: - The breaker
 
-/// A circuit breaker, which keeps operations from running while a resource they share fails: see
+/// Keeps operations from running while a resource that they share fails: see
 /// ``ComposableOperation/guarded(by:)``.
 ///
 /// ```text
@@ -56,11 +57,12 @@ extension OperationKind {
 ///                                  └────failure─────┘
 /// ```
 ///
-/// Half open, it admits one operation, whose end decides. The end of an operation that was admitted
-/// before the breaker opened or closed no longer counts.
+/// A half open breaker admits one operation. The end of that operation decides whether the breaker
+/// closes or opens again. If an operation was admitted before the breaker last opened or closed,
+/// its end no longer counts.
 ///
-/// Use one for each resource that can fail by itself: a server, a device. May be used on any
-/// thread.
+/// Use one breaker for each resource that can fail by itself, such as a server or a device. May be
+/// used on any thread.
 public final class CircuitBreaker: Sendable {
   /// What a breaker does with the next operations.
   ///
@@ -70,7 +72,7 @@ public final class CircuitBreaker: Sendable {
     public static let closed = State(description: "closed")
     /// The breaker lets no operation run.
     public static let open = State(description: "open")
-    /// The breaker lets one operation run, whose end decides.
+    /// The breaker lets one operation run. The end of that operation decides the next state.
     public static let halfOpen = State(description: "half open")
 
     /// The state in words.
@@ -89,13 +91,14 @@ public final class CircuitBreaker: Sendable {
   /// - Parameters:
   ///   - name: its name in timelines and errors.
   ///   - failureThreshold: how many failures in a row open it. Traps unless it is positive.
-  ///   - resetAfter: how long it stays open, by `clock`. Traps if it is negative.
-  ///   - clock: the clock that the time is measured by.
-  ///   - isFailure: whether an error means that the resource fails. Called on the thread that
-  ///     settled the operation, under no lock. Other errors, such as that of an invalid request,
-  ///     count as a success: the resource answered. By default all errors count as failures.
-  ///   - whenStateChanges: called with each new state, in order, by one thread at a time that uses
-  ///     the breaker; under no lock.
+  ///   - resetAfter: how long it stays open, measured by `clock`. Traps if it is negative.
+  ///   - clock: the clock that measures the time.
+  ///   - isFailure: returns whether an error means that the resource fails. Other errors, such as
+  ///     that of an invalid request, count as a success, because the resource answered. By default
+  ///     all errors count as failures. Called under no lock, on the thread that settled the
+  ///     operation.
+  ///   - whenStateChanges: called with each new state, in order. Called under no lock, by one
+  ///     thread at a time, which is a thread that uses the breaker.
   public init(
     _ name: String? = nil, failureThreshold: Int = 5, resetAfter: Duration = .seconds(30),
     clock: some Clock<Duration> = ContinuousClock(), isFailure: @escaping @Sendable (any Error) -> Bool = { _ in true },
@@ -121,7 +124,7 @@ public final class CircuitBreaker: Sendable {
     return circuit.withLock { $0.state(at: now) }
   }
 
-  /// Opens the breaker now, for the time for which failures would open it.
+  /// Opens the breaker now, for as long as failures would open it.
   public func trip() { change { $0.trip(at: $1) } }
 
   /// Closes the breaker now, and forgets the failures.
@@ -169,15 +172,15 @@ struct CircuitState {
     }
   }
 
-  /// Identifies an admitted operation.
+  /// Identifies an operation that was admitted.
   struct Ticket: Equatable {
     fileprivate let period: Int
   }
 
   enum Admission: Equatable {
     case run(Ticket)
-    /// - Parameter retryAfter: when the next operation may be admitted; nil if that depends on one
-    ///   that runs.
+    /// - Parameter retryAfter: when the next operation may be admitted; nil if that depends on an
+    ///   operation that runs.
     case refuse(retryAfter: Duration?)
   }
 
@@ -284,14 +287,14 @@ private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  //
 
 // MARK: - The error
 
-/// The error of an operation that a ``CircuitBreaker`` has not let run.
+/// The error of an operation that a ``CircuitBreaker`` did not let run.
 public struct CircuitBreakerError: Error, Sendable, Equatable {
   /// The operation, as text: its name if it has one, and its type.
   public let operationDescription: String
   /// The name of the breaker, if it has one.
   public let breakerName: String?
-  /// How long the breaker remains open, counted from when this error was made; nil if one operation
-  /// is trying, whose end decides.
+  /// How long the breaker stays open, counted from the moment when this error was made. Nil if the
+  /// breaker is half open: then the end of the operation that runs decides.
   public let retryAfter: Duration?
 }
 

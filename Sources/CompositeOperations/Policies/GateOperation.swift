@@ -1,6 +1,6 @@
 import Foundation
 
-/// A child by which a composition waits for something, without a slot or a thread.
+/// A child that lets a composition wait for something without a slot or a thread.
 ///
 /// Subclasses begin to wait in `main`, finish when the wait is over, and stop in `didCancel`.
 class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the subclasses
@@ -8,7 +8,7 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
     super.init(flags: .needsNoSlot)
   }
 
-  /// What the gate waits for, in words. Read for drawings.
+  /// What the gate waits for, in words. Drawings show it.
   var purpose: String { "waits" }
 
   override final var name: String? {
@@ -34,8 +34,8 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
       })
   }
 
-  /// Lets the gate pass when `operation`, which this composition is to start, is cancelled or
-  /// settled by other code.
+  /// Calls `pass` when `operation` is cancelled, or settled by other code, before it starts. The
+  /// composition of this gate starts that operation.
   final func pass(whenDecided operation: Operation, _ pass: @escaping @Sendable () -> Void) {
     (operation as? SettlingOperation)?.setWhenDecidedUnstarted(pass)
   }
@@ -49,7 +49,7 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
 
   /// - Parameters:
   ///   - operation: the operation with the dependencies.
-  ///   - guarded: the operation whose cancel ends the wait.
+  ///   - guarded: the operation that ends the wait when it is cancelled.
   init(of operation: Operation, for guarded: Operation) {
     self.operation = operation
     self.guarded = guarded

@@ -3,9 +3,9 @@ import Foundation
 /// Runs one operation after its guards: the engine of `condition`, `exclusive`, `limited` and
 /// `guarded`.
 ///
-/// It waits for the operation's dependencies, then runs the steps that a subclass puts before the
-/// operation, and the operation last. If it ends before that, the operation is settled without
-/// being run.
+/// The source waits for the operation's dependencies. Then it runs the steps that a subclass puts
+/// before the operation, and the operation last. If the source ends before the operation starts, it
+/// settles the operation without running it.
 class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
   private enum Stage {
     case new
@@ -20,26 +20,27 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   private var stage = Stage.new
   /// The operations whose dependencies this source waits for.
   private var unmet: [Operation] = []
-  /// The dependencies of the owner and of the operation. In nested guards the outermost waits for
-  /// all of them, and passes them on to the others; so no guard holds anything while it waits for
-  /// them.
+  /// The dependencies of the owner and of the operation. Of nested guards, the outermost one waits
+  /// for all dependencies, and passes them on to the others. So no guard holds anything while it
+  /// waits for dependencies.
   private(set) final var dependencies: [Operation]?
-  /// Whether this source starts the operation. If not, other code does: this source only waits for
-  /// it.
+  /// Whether this source starts the operation. If not, other code starts it, and this source only
+  /// waits for it.
   private(set) final var isOurs = false
-  /// Whether an outer guard is taking over the operation of this one. Like `whenReturned`, guarded
-  /// by the striped lock.
+  /// Whether an outer guard is taking over the operation of this guard. The striped lock guards
+  /// this field and `whenReturned`.
   private var isLent = false
-  /// Called when the operation was returned.
+  /// Called when the outer guard has returned the operation.
   private var whenReturned: [@Sendable () -> Void] = []
 
   init(_ guarded: Operation, givesVoid: Bool) {
     super.init(guarded, givesVoid: givesVoid, joins: false)
   }
 
-  /// Returns the next step before the operation; nil if it may run. Called where operations run.
+  /// Returns the next step before the operation; nil if the operation may run. Called where
+  /// operations run.
   ///
-  /// - Parameter previous: the last returned step, settled; nil at first.
+  /// - Parameter previous: the step that was returned last, which has settled; nil at first.
   func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
     preconditionFailure("abstract")
   }
@@ -66,8 +67,8 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     guard let guarded, !guarded.isDecided else { return }
     if stage == .new { takeOver(guarded) }
     guard !guarded.isDecided, !unmet.contains(where: DependencyWait.isNeeded) else { return }
-    // A paused operation holds nothing that others could use. It gets its place now, and arrives
-    // when it is resumed.
+    // A paused operation must not hold what other operations could use. It gets its place in line
+    // now, but enters the line only when it is resumed.
     if state.withLock({ $0.isHeld }) { takePlace(Place.next) } else { arrive(for: guarded) }
   }
 
@@ -80,8 +81,8 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   /// Finds the guards inside the operation, takes over their operations, and collects all
   /// dependencies.
   ///
-  /// Other code may settle an inner guard meanwhile, so that lends its operation: the thread that
-  /// ends the guard leaves it alone.
+  /// Other code may settle an inner guard meanwhile. So the inner guard lends its operation, and
+  /// the thread that ends this guard leaves a lent operation alone.
   private func lookInside(_ guarded: Operation) {
     var operations: [Operation] = []
     var lent: [(source: GuardSource, operation: Operation, isOurs: Bool)] = []
@@ -110,7 +111,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     }
   }
 
-  /// Returns false if other code ended this guard meanwhile: the caller then settles the operation.
+  /// Returns false if other code ended this guard meanwhile. Then the caller settles the operation.
   private func takeBack(isOurs: Bool, dependencies: [Operation]) -> Bool {
     var whenReturned: [@Sendable () -> Void] = []
     let goesOn = StripedLock.withLock(of: self) {
@@ -207,8 +208,8 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
 }
 
 extension Operation {
-  /// Whether the operation was cancelled, or has ended, even if another thread is still storing its
-  /// outcome: the gates before it have ended by then.
+  /// Whether the operation was cancelled or has ended. Another thread may still be storing the
+  /// outcome, but the gates before the operation have ended by then.
   fileprivate var isDecided: Bool {
     isCancelled || (self as? SettlingOperation).map { $0.state.current.phase > .executing } ?? isFinished
   }

@@ -6,30 +6,31 @@ import Foundation
 ///
 /// ```swift
 /// let done = repeating(every: .seconds(5), until: { $0.isFinished }) { _ in FetchStatus(of: job) }
-/// let heartbeat = repeating(every: .seconds(30)) { _ in Ping(host).settled() }  // until it is cancelled
+/// // Runs until it is cancelled.
+/// let heartbeat = repeating(every: .seconds(30)) { _ in Ping(host).settled() }
 /// ```
 ///
 /// Returns one operation that owns all rounds, and keeps only the value of the last one. The first
-/// round begins at once, each further one `interval` after the beginning of the one before. If a
-/// round takes longer, the next follows at once; missed rounds are skipped. The operation succeeds
-/// with the value of the round for which `isDone` returns true, or of the last that `maxRounds`
-/// allows. A round that fails or is cancelled ends it with the same outcome; use `settled()` or
-/// `retrying` for rounds that may fail.
+/// round begins at once. Each further round begins `interval` after the beginning of the round
+/// before. If a round takes longer, the next round follows at once, and missed rounds are skipped.
+/// The operation succeeds with the value of the round for which `isDone` returns true, or of the
+/// last round that `maxRounds` allows. If a round fails or is cancelled, the operation ends with
+/// the same outcome. Use `settled()` or `retrying` for rounds that may fail.
 ///
-/// Cancelling it, or settling it yourself, cancels the current round or pause. Between rounds it
-/// takes no thread and no slot of a queue.
+/// Cancelling the operation, or settling it yourself, cancels the current round or pause. Between
+/// rounds the operation takes neither a thread nor a slot of a queue.
 ///
 /// - Parameters:
 ///   - interval: the time from the beginning of one round to that of the next. Traps if it is
 ///     negative.
 ///   - clock: the clock that measures the interval.
 ///   - maxRounds: the maximum number of rounds. Traps if it is less than 1.
-///   - isDone: whether to end with the value of a round; never by default. Called where the
-///     operations run. The returned operation fails with an error that it throws;
-///     `CancellationError` cancels it.
-///   - makeOperation: makes the operation of each round from its number, from 1. Called when the
-///     round is due, where the operations run; released after the last round was made. An error
-///     that it throws has the same effect as one of `isDone`.
+///   - isDone: returns whether to end with the value of a round. By default it never does. Called
+///     where the operations run. If it throws an error, the returned operation fails with that
+///     error; a `CancellationError` cancels the returned operation.
+///   - makeOperation: makes the operation of each round. It receives the number of the round, which
+///     begins at 1. Called when the round is due, where the operations run. Released after the last
+///     round was made. An error that it throws has the same effect as an error of `isDone`.
 public func repeating<O: ComposableOperation>(
   every interval: Duration, clock: some Clock<Duration> = ContinuousClock(), maxRounds: Int = .max,
   until isDone: @escaping @Sendable (_ value: O.Value) throws -> Bool = { _ in false },

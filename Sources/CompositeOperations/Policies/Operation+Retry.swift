@@ -1,6 +1,6 @@
 import Foundation
 
-// Attempts until one succeeds: `retrying`. The same as a sequence is `RetrySequence`.
+// Attempts until one succeeds: `retrying`. `RetrySequence` does the same in a sequence.
 
 /// Makes attempts until one succeeds.
 ///
@@ -13,27 +13,28 @@ import Foundation
 /// ```
 ///
 /// Returns one operation that owns all attempts. It succeeds with the value of the attempt that
-/// does. When no attempt is left, or the policy says to stop, it fails with a ``RetryError`` of
-/// every attempt's error. A cancelled attempt is not repeated: the returned operation is cancelled.
-/// Cancelling the returned operation, or settling it, cancels the attempt, or ends the delay, that
-/// is under way.
+/// succeeds. When no attempt is left, or the policy says to stop, it fails with a ``RetryError``,
+/// which has the errors of the attempts. A cancelled attempt is not repeated: the returned
+/// operation is then cancelled. Cancelling or settling the returned operation cancels the current
+/// attempt, or ends the current delay.
 ///
-/// Between attempts no thread and no slot of a queue is taken.
+/// Between attempts the returned operation takes neither a thread nor a slot of a queue.
 ///
 /// - Parameters:
-///   - policy: how often, and after how long.
-///   - clock: the clock that delays and ``RetryAttempt/elapsed`` are measured by.
-///   - makeOperation: makes each attempt, and gets its number and the errors of the attempts
-///     before. Called when the attempt is due, where the operations run; released when no attempt
-///     will be made any longer. An error that it throws ends the attempts, as the last of the
-///     errors; `CancellationError` cancels. Returning an attempt that has failed already ends them
-///     in the same way.
-///   - decide: decides, instead of ``RetryPolicy/decide``, what to do after each failure while an
-///     attempt is left, and gets the attempt that has failed, whose error is the last one. Called
-///     in a detached task, on the cooperative pool, so it takes no slot of a queue. Cancelling or
-///     settling the returned operation cancels the task; a cancelled operation is settled when the
-///     closure has returned. An error that it throws ends the attempts, as the last of the errors;
-///     `CancellationError` cancels. Nil lets the policy decide.
+///   - policy: how often to try, and after which delays.
+///   - clock: the clock that measures delays and ``RetryAttempt/elapsed``.
+///   - makeOperation: makes each attempt. It receives the number of the attempt, and the errors of
+///     the attempts before. Called when the attempt is due, where the operations run. Released when
+///     no further attempt will be made. An error that it throws ends the attempts, and becomes the
+///     last of the errors; a `CancellationError` cancels the returned operation. Returning an
+///     attempt that has already failed ends the attempts in the same way.
+///   - decide: decides what to do after each failure while an attempt is left, instead of
+///     ``RetryPolicy/decide``. Nil lets the policy decide. The closure receives the attempt that
+///     has failed; ``RetryAttempt/lastError`` is the error of that attempt. Called in a detached
+///     task on the cooperative pool, so it takes no slot of a queue. Cancelling or settling the
+///     returned operation cancels the task. A cancelled operation settles when the closure has
+///     returned. An error that the closure throws ends the attempts, and becomes the last of the
+///     errors; a `CancellationError` cancels the returned operation.
 public func retrying<O: ComposableOperation>(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
   _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
@@ -42,19 +43,19 @@ public func retrying<O: ComposableOperation>(
 }
 
 extension ComposableOperation {
-  /// Tries again when this operation fails, with operations made anew: the form of
+  /// Tries again with new operations when this operation fails. It is the form of
   /// `retrying(policy) { … }` for an operation that exists already.
   ///
   /// ```swift
   /// let photo = Download(url).retrying(RetryPolicy(maxAttempts: 4)) { _ in Download(url) }
   /// ```
   ///
-  /// This operation is the first attempt, and is started unless it is running or queued elsewhere;
-  /// see ``then(_:)``.
+  /// This operation is the first attempt. The returned operation starts it unless it is running or
+  /// queued elsewhere; see ``then(_:)``.
   ///
   /// - Parameters:
-  ///   - policy: how often, and after how long.
-  ///   - clock: the clock that delays and ``RetryAttempt/elapsed`` are measured by.
+  ///   - policy: how often to try, and after which delays.
+  ///   - clock: the clock that measures delays and ``RetryAttempt/elapsed``.
   ///   - makeOperation: makes the second and further attempts.
   ///   - decide: decides instead of the policy what to do after each failure; see
   ///     ``retrying(_:clock:_:decide:)``.
@@ -70,8 +71,8 @@ extension Operation {
   /// The same for any other operation, which has no value: see
   /// ``ComposableOperation/retrying(_:clock:_:decide:)``.
   ///
-  /// A plain operation never fails, so that only those of this package, and your own that conform
-  /// to ``ComposableOperation``, are ever repeated.
+  /// A plain operation never fails. So only operations of this package are ever repeated, and your
+  /// own operations that conform to ``ComposableOperation``.
   @_disfavoredOverload
   public final func retrying(
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),

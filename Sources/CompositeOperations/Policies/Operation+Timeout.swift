@@ -10,19 +10,20 @@ extension ComposableOperation {
   /// let user = FetchUser(id: 7).timeout(.seconds(3))
   /// ```
   ///
-  /// Returns one operation that owns this one, and starts it unless other code does; see
-  /// ``then(_:)``. If this one ends in time, the returned one has its outcome. When the time is up,
-  /// this one is cancelled (unless other code started it), and the returned one fails without being
-  /// cancelled itself; a cancel while it waits for the work cancels it. Settling the returned one
-  /// yourself cancels this one too. No timer is left once it has settled.
+  /// Returns one operation that owns this operation, and starts it unless other code does; see
+  /// ``then(_:)``. If this operation ends in time, the returned operation has its outcome. When the
+  /// time is up, this operation is cancelled, unless other code started it. The returned operation
+  /// fails, and is not cancelled itself. If it is cancelled while it waits for the work, it settles
+  /// as cancelled. Settling the returned operation yourself also cancels this operation. No timer
+  /// is left once the returned operation has settled.
   ///
-  /// The time runs from the moment when this operation may start: waiting for a slot of a queue
-  /// does not count, waiting for dependencies of this operation does. A composite may start at
+  /// The time runs from the moment when this operation may start. Waiting for a slot of a queue
+  /// does not count; waiting for dependencies of this operation does. A composite may start at
   /// once, so the waits of its children count.
   ///
-  /// In the queue of a composite around it, the work keeps its slot until it has ended, even if the
-  /// returned operation has settled before. If the returned operation is itself added to a queue,
-  /// it keeps its slot until it has settled.
+  /// In the queue of a composite around it, this operation keeps its slot until it has ended, even
+  /// if the returned operation has settled before. If the returned operation is itself added to a
+  /// queue, it keeps its slot until it has settled.
   ///
   /// - Parameters:
   ///   - limit: the time. Traps unless it is positive.
@@ -37,11 +38,11 @@ extension ComposableOperation {
 
   /// Limits the time of this operation to an instant of a clock; see ``timeout(_:_:clock:)``.
   ///
-  /// The returned operation must be started to fail: before that, nothing happens at the deadline.
-  /// From then on it does not matter whether this operation has started. If it has not, because it
-  /// waits for a slot or a dependency, or because the deadline has already passed, it is cancelled
-  /// and never runs. If this operation has settled before the returned one is started, that has its
-  /// outcome, whatever the time.
+  /// The deadline has an effect only after the returned operation was started. From then on it does
+  /// not matter whether this operation has started. This operation may not have started at the
+  /// deadline, because it waits for a slot or a dependency, or because the deadline had already
+  /// passed. Then it is cancelled and never runs. If this operation has settled before the returned
+  /// operation is started, the returned operation has the same outcome, whatever the time.
   ///
   /// - Parameters:
   ///   - deadline: the instant.
@@ -59,7 +60,7 @@ extension Operation {
   /// Limits the time of an operation of any other type, which has no value: see
   /// ``ComposableOperation/timeout(_:_:clock:)``.
   ///
-  /// A plain asynchronous operation must finish when it is cancelled; otherwise it continues after
+  /// A plain asynchronous operation must finish when it is cancelled. Otherwise it continues after
   /// the timeout.
   @_disfavoredOverload
   public final func timeout(

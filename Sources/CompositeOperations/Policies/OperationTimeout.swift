@@ -6,7 +6,7 @@ public struct OperationTimeout: Error, Sendable, Equatable {
   public let limit: Duration?
   /// The operation that did not end in time, as text: its name if it has one, and its type.
   public let operationDescription: String
-  /// Whether other code had started the operation, so that it was not cancelled.
+  /// Whether the operation was not cancelled, because other code had started it.
   var isLeftAlone = false
 }
 
@@ -23,10 +23,10 @@ extension OperationTimeout: LocalizedError, CustomStringConvertible {
   public var errorDescription: String? { description }
 }
 
-/// When an operation settles whose time is up.
+/// When an operation settles after its time is up.
 public enum TimeoutBehavior: Sendable, Equatable {
   /// It settles at once. The work may still be winding down.
   case settlesAtOnce
-  /// It settles when the work, which is cancelled, has ended; the outcome of the work is ignored.
+  /// It settles when the cancelled work has ended. The outcome of the work is ignored.
   case waitsForWork
 }

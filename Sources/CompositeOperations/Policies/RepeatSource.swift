@@ -8,16 +8,16 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
   private var make: ((_ round: Int) throws -> Operation)?
   private var isDone: ((Operation) throws -> Bool)?
   private var round = 0
-  /// When the round after this one is due.
+  /// When the next round is due.
   private var nextRound: Timekeeper.Time?
-  /// The last round, to recognize it if it is returned again.
+  /// The last round, to recognize it if `make` returns it again.
   private var last: Operation?
-  /// The pause that is the current child.
+  /// The pause, while it is the current child.
   private var pause: DelayOperation?
 
   /// - Parameters:
   ///   - make: makes a round.
-  ///   - isDone: whether a round that succeeded is the last.
+  ///   - isDone: returns whether a round that succeeded is the last one.
   init(
     every interval: Duration, _ timekeeper: Timekeeper, maxRounds: Int,
     _ make: @escaping (_ round: Int) throws -> Operation, until isDone: @escaping (Operation) throws -> Bool
@@ -65,7 +65,7 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
 
   override var kind: OperationKind { .repeating }
 
-  /// The attempt of a round; pauses are children as well.
+  /// The number of the round; 1 for a pause, which is a child as well.
   override func attempt(of tag: Int) -> Int { pause == nil ? max(round, 1) : 1 }
 
   override func discardSteps() {

@@ -2,12 +2,12 @@ import Foundation
 
 /// A gate that waits until a reservation is granted or refused.
 ///
-/// If the root of its tree has a slot of a queue, other trees may use it meanwhile: one of them may
-/// hold what this one waits for, and wait for a slot itself.
+/// If the root of the gate's tree has a slot of a queue, other trees may use that slot meanwhile.
+/// One of them may hold what this tree waits for, and may itself wait for a slot.
 class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private enum Wait {
     case new
-    /// The wait has begun in the pool, if there is one, which may lend the slot of the root.
+    /// The wait has begun. If there is a pool, it may lend the slot of the root.
     case begun(QueuePool?)
     /// The reservation no longer waits, but the slot may still be lent.
     case ending
@@ -28,19 +28,19 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
     super.init()
   }
 
-  /// Arranges that ``pass()`` is called when the reservation no longer waits. Returns false if it
-  /// does not wait.
+  /// Arranges that ``pass()`` is called when the reservation no longer waits. Returns false if the
+  /// reservation does not wait.
   func attach() -> Bool {
     preconditionFailure("abstract")
   }
 
-  /// Removes the reservation from the line; if it no longer waits and `isGranted`, gives back what
-  /// it holds.
+  /// Removes the reservation from the line if it still waits. If it no longer waits and `isGranted`
+  /// is true, gives back what it holds.
   func giveBack(isGranted: Bool) {
     preconditionFailure("abstract")
   }
 
-  /// Settles the gate by the state of the reservation.
+  /// Settles the gate, depending on the state of the reservation.
   func conclude() {
     finish()
   }
@@ -71,7 +71,7 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
       if case .ending = wait { return true }
       return false
     }
-    // A reservation that was granted while its slot is lent was not used.
+    // While the slot is lent, a reservation may have been granted that the operation has not used.
     giveBack(isGranted: isEnding)
     end { [self] in finish() }
   }
@@ -81,8 +81,8 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
     end { [self] in conclude() }
   }
 
-  /// Settles the gate: now, or when the slot that the root has lent is returned. Only the first
-  /// call counts.
+  /// Settles the gate now, or when the slot that the root has lent is returned. Only the first call
+  /// has an effect.
   private func end(_ settle: @escaping @Sendable () -> Void) {
     let last = wait.withLock { wait in
       let last = wait

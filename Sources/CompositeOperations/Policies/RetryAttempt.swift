@@ -1,5 +1,5 @@
-/// One attempt of `retrying`, with the errors of the attempts before it: the argument of the
-/// closures of ``retrying(_:clock:_:decide:)``.
+/// One attempt of `retrying`, with the errors of the attempts before it. The closures of
+/// ``retrying(_:clock:_:decide:)`` receive it.
 ///
 /// ```swift
 /// let photo = retrying(RetryPolicy(maxAttempts: 4)) { attempt in
@@ -23,8 +23,8 @@ public struct RetryAttempt: Sendable {
 
   /// The errors of the attempts so far, in order. Empty before the first attempt.
   ///
-  /// If there were more than ``RetryError/maxErrorCount``, the first four and the newest, as in
-  /// ``RetryError/errors``.
+  /// If there were more than ``RetryError/maxErrorCount`` errors, these are the first four and the
+  /// newest, as in ``RetryError/errors``.
   public var errors: [any Error] { failures.errors }
 
   /// How many errors were omitted between the fourth and the fifth of ``errors``.

@@ -2,8 +2,8 @@ import Foundation
 
 /// The error of a retried operation, with the errors of its attempts.
 ///
-/// It keeps at most ``maxErrorCount`` errors, the first four and the newest: an operation may be
-/// retried for weeks, and errors may be large.
+/// The error keeps at most ``maxErrorCount`` errors: the first four and the newest. An operation
+/// may be retried for weeks, and errors may be large.
 public struct RetryError: Error, Sendable {
   /// The maximum number of errors that are kept.
   public static let maxErrorCount = 16
@@ -11,13 +11,13 @@ public struct RetryError: Error, Sendable {
   private let nested: NestedErrors<Failures>
   private var failures: Failures { nested.contents }
 
-  /// The name of the operation, or of its last attempt that had one.
+  /// The name of the operation. If it has none, the name of the last attempt that had a name.
   public let operationName: String?
 
   /// The errors, in the order of the attempts. Never empty. If a further attempt could not be made,
   /// the last error tells why.
   ///
-  /// If there were more than ``maxErrorCount``, the first four and the newest.
+  /// If there were more than ``maxErrorCount`` errors, these are the first four and the newest.
   public var errors: [any Error] { failures.errors }
 
   /// How many errors were omitted between the fourth and the fifth of ``errors``.
@@ -72,8 +72,7 @@ extension RetryError: ErrorWithReport {
 }
 
 extension RetryError: LocalizedError, CustomStringConvertible {
-  /// A headline with the operation's name, a line for each attempt whose error is kept, and what to
-  /// do.
+  /// A headline with the operation's name, a line for each error that is kept, and the remedy.
   public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.

@@ -1,8 +1,9 @@
 /// Whether to try again after a failure, how often, and after which delay.
 ///
 /// ```swift
-/// let policy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .milliseconds(200)), maxDelay: .seconds(10)) {
-///   error, attempt in
+/// let policy = RetryPolicy(
+///   maxAttempts: 5, backoff: .exponential(from: .milliseconds(200)), maxDelay: .seconds(10)
+/// ) { error, attempt in
 ///   guard let error = error as? HTTPError else { return .stop }
 ///   return error.retryAfter.map { .retryAfter($0) } ?? .retry
 /// }
@@ -15,8 +16,8 @@ public struct RetryPolicy: Sendable {
   public enum Decision: Sendable, Equatable {
     /// Try again after the policy's delay, if there is an attempt left.
     case retry
-    /// Try again after this delay, neither capped nor randomized, if there is an attempt left; at
-    /// once if it is negative.
+    /// Try again after this delay, if there is an attempt left. The delay is neither capped nor
+    /// randomized. A negative delay means at once.
     case retryAfter(Duration)
     /// Do not try again: the error is final.
     case stop
@@ -30,12 +31,12 @@ public struct RetryPolicy: Sendable {
   public var maxAttempts: Int {
     didSet { requireAttempts() }
   }
-  /// The delay before each further attempt. Its own maximum and jitter, if any, override
-  /// ``maxDelay`` and ``jitter``.
+  /// The delay before each further attempt. If the backoff has a maximum or a jitter of its own,
+  /// these override ``maxDelay`` and ``jitter``.
   public var backoff: Backoff
-  // Separate from the backoff, which can be stored, as with durable jobs. A closure in the backoff
-  // would have to be rejected at run time, when a job is enqueued; this way the compiler rejects
-  // it.
+  // Not a part of the backoff, because a backoff can be stored, with a durable job for example. A
+  // closure in a backoff could be rejected only at run time, when the job is enqueued. Here the
+  // compiler rejects it.
   /// Delays of your own, which replace those of the ``backoff``; nil for none.
   ///
   /// Called with the number of the attempt that failed, from 1, where the operations run. A
@@ -59,15 +60,16 @@ public struct RetryPolicy: Sendable {
   /// Decides after each failure. Called with the error and the number of the attempt, from 1, where
   /// the operations run.
   public var decide: @Sendable (_ error: any Error, _ attempt: Int) -> Decision
-  /// Called before each further attempt, with the error and number of the last one, and the delay
-  /// before the next, jitter included; zero if there is none. Called where the operations run.
+  /// Called before each further attempt, where the operations run. It receives the error and the
+  /// number of the attempt that failed, and the delay before the next attempt. The delay includes
+  /// the jitter, and is zero if there is no delay.
   public var willRetry: (@Sendable (_ error: any Error, _ attempt: Int, _ delay: Duration) -> Void)?
 
   /// Makes a policy.
   ///
   /// - Parameters:
-  ///   - maxAttempts: the maximum number of attempts, the first included. Traps if it is less than
-  ///     1.
+  ///   - maxAttempts: the maximum number of attempts, the first included. Traps unless it is
+  ///     positive.
   ///   - backoff: the delay before each further attempt.
   ///   - maxDelay: the longest delay before it is randomized, unless the backoff has a maximum.
   ///     Traps if it is negative.

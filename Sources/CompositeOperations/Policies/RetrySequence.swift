@@ -2,12 +2,15 @@ import Foundation
 
 /// A sequence that makes attempts until one succeeds.
 ///
-/// The composite succeeds with the value of the attempt that did. If the last one fails too, it
-/// fails with the errors of all. A cancelled attempt is not repeated: the composite is cancelled.
+/// The composite succeeds with the value of the attempt that succeeds. If the last attempt fails,
+/// too, the composite fails with the errors of all attempts. A cancelled attempt is not repeated:
+/// the composite is then cancelled.
 ///
 /// ```swift
 /// CompositeOperation(sequence: RetrySequence(maxAttempts: 3) { attempt in Download(url) })
-/// CompositeOperation(sequence: RetrySequence(RetryPolicy(backoff: .fibonacci(.seconds(1)))) { attempt in Download(url) })
+///
+/// let policy = RetryPolicy(backoff: .fibonacci(.seconds(1)))
+/// CompositeOperation(sequence: RetrySequence(policy) { attempt in Download(url) })
 /// ```
 public struct RetrySequence: CompositeOperation.Sequence, Sendable {
   private let makeOperation: @Sendable (_ attempt: Int) throws -> Operation
@@ -16,14 +19,14 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
   /// The current attempt, if it has a delay.
   private var delayed: DelayedAttempt?
 
-  /// Makes a sequence of attempts, each directly after the one before.
+  /// Makes a sequence of attempts that follow each other without delays.
   ///
   /// - Parameters:
-  ///   - maxAttempts: how many attempts there are at most, the first included. Must be at least 1;
-  ///     else this traps.
-  ///   - makeOperation: makes a new operation for each attempt, numbered from 1. Called as
-  ///     `nextOperation(after:)` of ``CompositeOperation/Sequence`` is. What it throws ends the
-  ///     sequence and fails the composite.
+  ///   - maxAttempts: the maximum number of attempts, the first included. Traps unless it is
+  ///     positive.
+  ///   - makeOperation: makes a new operation for each attempt, numbered from 1. Called under the
+  ///     same conditions as `nextOperation(after:)` of ``CompositeOperation/Sequence``. An error
+  ///     that it throws ends the sequence and fails the composite.
   public init(maxAttempts: Int, _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation) {
     require(
       maxAttempts >= 1,
@@ -35,15 +38,16 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
 
   /// Makes a sequence of attempts by a policy.
   ///
-  /// An attempt that has to wait is one operation with its delay: that is the composite's child,
-  /// its outcome is the attempt's, and the delay takes no slot of the composite's queue.
+  /// An attempt that has to wait forms one operation with its delay. This operation is the
+  /// composite's child, and has the outcome of the attempt. The delay takes no slot of the
+  /// composite's queue.
   ///
   /// - Parameters:
-  ///   - policy: how often, and after how long.
-  ///   - clock: the clock that delays are measured by.
-  ///   - makeOperation: makes a new operation for each attempt, numbered from 1, when it is due.
-  ///     Called where the operations run. What it throws ends the sequence and fails the composite,
-  ///     also after a delay.
+  ///   - policy: how often to try, and after which delays.
+  ///   - clock: the clock that measures the delays.
+  ///   - makeOperation: makes a new operation for each attempt, numbered from 1, when the attempt
+  ///     is due. Called where the operations run. An error that it throws ends the sequence and
+  ///     fails the composite, also after a delay.
   public init(
     _ policy: RetryPolicy, clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: Int) throws -> Operation
@@ -53,8 +57,8 @@ public struct RetrySequence: CompositeOperation.Sequence, Sendable {
     retry = RetryState(policy)
   }
 
-  /// Returns the next attempt if there was none yet, or the last one failed and there is one left;
-  /// else nil.
+  /// Returns the first attempt, or another attempt after a failure if the policy allows one.
+  /// Returns nil otherwise.
   public mutating func nextOperation(after previous: Operation?) throws -> Operation? {
     guard let previous else { return try makeOperation(retry.begin()) }
     guard let error = previous.failure, delayed?.wasNotMade != true, let pause = retry.failed(error) else { return nil }
@@ -80,7 +84,7 @@ private final class DelayedAttempt: Sendable {
 
   private let state = LockBox(State())
 
-  /// Whether the attempt was due, and could not be made.
+  /// Whether the attempt was due and could not be made.
   var wasNotMade: Bool { state.withLock { $0.wasNotMade } }
 
   func operation(after delay: DelayOperation, _ make: @escaping @Sendable () throws -> Operation) -> Operation {

@@ -5,9 +5,9 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
   private var make: ((RetryAttempt) throws -> Operation)?
   /// Decides whether to try again, instead of the policy.
   private var decide: RetryAttempt.Decide?
-  /// Nil when it is no longer needed, which releases the policy's closures.
+  /// Set to nil when it is no longer needed, which releases the policy's closures.
   private var retry: RetryState?
-  /// The last failed attempt, to recognize it if it is returned again.
+  /// The last failed attempt, to recognize it if `make` returns it again.
   private var failed: Operation?
   /// The errors of the attempts so far.
   private var failures = RetryError.Failures()
@@ -16,9 +16,9 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
   private let timekeeper: Timekeeper
   /// When the first attempt began.
   private var begun: Timekeeper.Time?
-  /// The delay that is the current child.
+  /// The delay, while it is the current child.
   private var delay: DelayOperation?
-  /// The decision that is the current child.
+  /// The decision, while it is the current child.
   private var decision: RetryDecision?
 
   /// - Parameters:
@@ -64,7 +64,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     return goOn(after: retry?.decided(decision, after: error))
   }
 
-  /// - Parameter pause: the delay before the next attempt; nil if there is none.
+  /// - Parameter pause: the delay before the next attempt; nil if no attempt follows.
   private func goOn(after pause: Duration?) -> Step {
     guard let pause else { return fail() }
     guard pause > .zero else { return attempt() }
@@ -106,7 +106,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
 
   override var kind: OperationKind { .retry }
 
-  /// The number of the attempt; delays and decisions are children as well.
+  /// The number of the attempt; 1 for delays and decisions, which are children as well.
   override func attempt(of tag: Int) -> Int { delay == nil && decision == nil ? retry?.attempts ?? 1 : 1 }
 
   override func work(standingFor child: Operation) -> Operation? {

@@ -5,7 +5,7 @@ struct RetryState: Sendable {
 
   /// How many attempts have begun.
   private(set) var attempts = 0
-  /// The last delay of the policy.
+  /// The last delay that came from the policy.
   private var lastDelay: Duration?
 
   init(_ policy: RetryPolicy) {
@@ -22,13 +22,13 @@ struct RetryState: Sendable {
   /// Whether another attempt may follow the current one.
   var hasAttemptLeft: Bool { attempts < policy.maxAttempts }
 
-  /// Records that the current attempt has failed. Returns the delay before the next one; nil if
-  /// there is none.
+  /// Records that the current attempt has failed. Returns the delay before the next attempt; nil if
+  /// no attempt follows.
   mutating func failed(_ error: any Error) -> Duration? {
     hasAttemptLeft ? decided(policy.decide(error, attempts), after: error) : nil
   }
 
-  /// Applies a decision that the policy did not make, while an attempt is left.
+  /// Applies a decision. Called only while an attempt is left. Returns the same as ``failed(_:)``.
   mutating func decided(_ decision: RetryPolicy.Decision, after error: any Error) -> Duration? {
     let pause: Duration
     switch decision {
@@ -55,7 +55,7 @@ struct RetryState: Sendable {
 }
 
 extension RetryPolicy {
-  /// Returns the delay after an attempt that failed: backoff, cap and jitter.
+  /// Returns the delay after an attempt that failed, with the cap and the jitter applied.
   ///
   /// - Parameters:
   ///   - previous: the delay before that attempt; nil if there was none, or it is unknown.

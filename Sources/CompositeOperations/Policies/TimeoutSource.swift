@@ -37,7 +37,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     bind(to: owner, queue: queue)
     timed = owner
     if case .deadline(let deadline) = limit {
-      // An operation that has ended before the deadline counts with its outcome.
+      // If the operation has already ended, its outcome counts, whatever the time.
       guard wrapped?.hasEnded != true else { return begin() }
       guard !timekeeper.hasPassed(deadline) else {
         noteWhoseItIs()
@@ -96,7 +96,8 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
 
   /// Called when the time is up.
   ///
-  /// - Parameter upstream: the operation, if it was taken from here and has not started yet.
+  /// - Parameter upstream: the operation, if this source has taken it to run it and it has not
+  ///   started yet.
   private func expire(_ owner: SettlingOperation, _ upstream: Operation? = nil) {
     noteWhoseItIs(upstream)
     let (counts, timer) = time.withLock { $0.expire() }

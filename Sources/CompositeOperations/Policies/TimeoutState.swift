@@ -1,4 +1,4 @@
-/// The state of a time limit: its timer, the end of the work and the settling of the owner may come
+/// The state of a time limit. The timer, the end of the work and the settling of the owner may come
 /// in any order.
 ///
 /// ```
@@ -16,7 +16,7 @@ struct TimeoutState<Timer> {
 
   private var phase = Phase.idle
 
-  /// Records the timer. Returns it if it is no longer needed, and must be cancelled.
+  /// Records the timer. Returns the timer if it is no longer needed and must be cancelled.
   mutating func arm(_ timer: Timer) -> Timer? {
     switch phase {
     case .idle:
@@ -53,8 +53,8 @@ struct TimeoutState<Timer> {
     }
   }
 
-  /// Records that the owner has settled. Returns whether the work still runs and must be cancelled,
-  /// and the timer if that must be.
+  /// Records that the owner has settled. Returns whether the work must be cancelled, because it has
+  /// not ended, and the timer if it must be cancelled, too.
   mutating func ownerDidSettle() -> (cancelsWork: Bool, timer: Timer?) {
     switch phase {
     case .idle:

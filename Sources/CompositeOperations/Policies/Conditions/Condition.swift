@@ -9,7 +9,7 @@ import Foundation
 public struct Condition: OperationCondition {
   /// What the condition is called in a ``ConditionError``.
   public let name: String
-  /// What runs before it is evaluated.
+  /// Returns the operations that run before the condition is evaluated.
   let prerequisites: @Sendable (ConditionContext) -> [Operation]
   private let evaluation: @Sendable (ConditionContext) async throws -> Void
 
@@ -22,12 +22,13 @@ public struct Condition: OperationCondition {
     self.evaluation = evaluation
   }
 
-  /// Makes a condition of a closure that says whether it holds.
+  /// Makes a condition from a closure that returns whether the condition holds.
   ///
   /// - Parameters:
   ///   - name: what it is called in a ``ConditionError``.
-  ///   - isMet: says whether it holds, or throws why it does not. Called as
-  ///     ``OperationCondition/evaluate(_:)`` is, once for each operation that has the condition.
+  ///   - isMet: returns whether the condition holds, or throws the reason why it does not hold.
+  ///     Called in the same way as ``OperationCondition/evaluate(_:)``, once for each operation
+  ///     that has the condition.
   public init(
     _ name: String = "Condition", isMet: @escaping @Sendable (_ context: ConditionContext) async throws -> Bool
   ) {
@@ -47,14 +48,14 @@ public struct Condition: OperationCondition {
     }
   }
 
-  /// What runs before the condition is evaluated: its prerequisites, all in parallel; nil if there
-  /// are none.
+  /// Returns an operation that runs all prerequisites of the condition in parallel; nil if there
+  /// are none. It runs before the condition is evaluated.
   public func prerequisite(for context: ConditionContext) -> Operation? {
     let operations = prerequisites(context)
     return operations.count > 1 ? Prerequisites.operation(running: operations) : operations.first
   }
 
-  /// Returns if the condition holds, and throws why if it does not.
+  /// Returns if the condition holds, and throws the reason if it does not hold.
   public func evaluate(_ context: ConditionContext) async throws {
     try await evaluation(context)
   }

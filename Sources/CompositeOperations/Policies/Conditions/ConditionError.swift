@@ -1,7 +1,8 @@
 import Foundation
 
-/// The error of an operation whose conditions do not hold. It lists all of these, in the order in
-/// which they were given; its text has one line for each.
+/// The error of an operation that did not run because conditions do not hold. It lists all
+/// conditions that do not hold, in the order in which they were given. Its text has one line for
+/// each of them.
 public struct ConditionError: Error, Sendable {
   /// One condition that does not hold.
   public struct Failure: Sendable {
@@ -49,8 +50,8 @@ extension ConditionError: ErrorWithReport {
 }
 
 extension ConditionError: LocalizedError, CustomStringConvertible {
-  /// A headline that names the operation, one line for each condition that does not hold, and what
-  /// to do.
+  /// A headline that names the operation, one line for each condition that does not hold, and the
+  /// remedy.
   public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.
@@ -58,7 +59,7 @@ extension ConditionError: LocalizedError, CustomStringConvertible {
 }
 
 extension ConditionError {
-  /// Evaluates conditions at the same time, and returns why some do not hold; nothing if all do.
+  /// Evaluates conditions concurrently. Returns a failure for each condition that does not hold.
   ///
   /// - Throws: `CancellationError` if one of them throws it.
   static func failures(of conditions: [Condition], _ context: ConditionContext) async throws -> [Failure] {
@@ -72,7 +73,7 @@ extension ConditionError {
     }
   }
 
-  /// Evaluates a condition, and returns why it does not hold; nothing if it does.
+  /// Evaluates a condition. Returns its failures; an empty array if the condition holds.
   ///
   /// - Throws: `CancellationError` if the condition throws it.
   static func failures(of condition: Condition, _ context: ConditionContext) async throws -> [Failure] {

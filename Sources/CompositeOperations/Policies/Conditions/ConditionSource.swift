@@ -1,6 +1,6 @@
 import Foundation
 
-/// An operation that runs if a condition holds: the engine of `condition`.
+/// Runs an operation if a condition holds: the engine of `condition`.
 final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thread that asks or ends touches the fields
   private enum Stage {
     case new, preparing, evaluating
@@ -46,9 +46,10 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
     return run(ConditionEvaluation(condition, context, of: ownerName), for: guarded)
   }
 
-  /// Nothing more is needed for an operation that was cancelled or settled by others.
+  /// Runs a preparation. Cancels it when the guarded operation is cancelled, or settled by other
+  /// code, because the preparation is then no longer needed.
   private func run(_ preparation: SettlingOperation, for guarded: Operation) -> Step {
-    // That keeps the preparation until the operation starts or is decided.
+    // The operation keeps the preparation until it starts or is decided.
     if isOurs { (guarded as? SettlingOperation)?.setWhenDecidedUnstarted { preparation.cancel() } }
     return .run(preparation)
   }
@@ -61,9 +62,9 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
   }
 }
 
-/// Evaluates a condition, in a task; fails with a ``ConditionError`` if it does not hold.
+/// Evaluates a condition in a task. Fails with a ``ConditionError`` if the condition does not hold.
 private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  // see the fields
-  // Touched by the task, or by the one caller that settles the operation unstarted.
+  // Only the task uses it, or the one caller that settles the operation unstarted.
   private var work: (condition: Condition, context: ConditionContext)?
   /// Guarded by the striped lock.
   private var task: Task<Void, Never>?
@@ -86,7 +87,7 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
       StripedLock.withLock(of: self) { self.task = nil }
       settle(with: outcome)
     }
-    // The later one sees the earlier: the cancel finds the task, or this finds the cancel.
+    // A concurrent cancel either finds the task here, or has set `isCancelled` before the check.
     StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
     if isCancelled { task.cancel() }
   }
@@ -115,7 +116,7 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
 
 /// The operations that run before conditions are evaluated.
 enum Prerequisites {
-  /// Runs all of them in parallel, whatever becomes of each.
+  /// Returns an operation that runs all of them in parallel, whatever their outcomes.
   static func operation(running operations: [Operation]) -> SimpleOperation<Void> {
     ComposedOperation(GatheringSource(operations, as: .prerequisites, policy: .settleAll) { _ in () })
   }

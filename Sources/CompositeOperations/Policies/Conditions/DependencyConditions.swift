@@ -3,8 +3,8 @@ import Foundation
 extension OperationCondition where Self == Condition {
   /// Holds if no dependency has failed; else throws a ``DependencyError``.
   ///
-  /// Looks at the dependencies of the operation, and at those of the one that `condition` returned.
-  /// A cancelled dependency has not failed. Plain operations of Foundation never fail.
+  /// Looks at the dependencies of the operation, and at those of the operation that `condition`
+  /// returned. A cancelled dependency has not failed. Plain operations of Foundation never fail.
   ///
   /// ```swift
   /// publish.addDependency(check)
@@ -19,8 +19,8 @@ extension OperationCondition where Self == Condition {
 
   /// Holds if no dependency was cancelled; else throws a ``DependencyError``.
   ///
-  /// Looks at the dependencies of the operation, and at those of the one that `condition` returned.
-  /// For a plain operation of Foundation its `isCancelled` counts.
+  /// Looks at the dependencies of the operation, and at those of the operation that `condition`
+  /// returned. A plain operation of Foundation counts as cancelled if its `isCancelled` is true.
   public static var noCancelledDependencies: Condition {
     Condition(name: "noCancelledDependencies") { context in
       let cancelled = context.dependencies.filter { $0.anyOutcome?.isCancelled == true }
@@ -29,12 +29,13 @@ extension OperationCondition where Self == Condition {
   }
 }
 
-/// The error of the conditions that look at dependencies: which of these failed, or were cancelled.
+/// The error of the conditions that look at dependencies. It lists the dependencies that failed, or
+/// were cancelled.
 public struct DependencyError: LocalizedError, CustomStringConvertible {
   /// The dependencies that did not succeed. Never empty.
   public let dependencies: [Operation]
 
-  /// Names the dependencies, and says what they failed with.
+  /// Names the dependencies, and says how each of them ended.
   public var description: String {
     dependencies.map { dependency in
       let name = OperationError.describe(dependency)

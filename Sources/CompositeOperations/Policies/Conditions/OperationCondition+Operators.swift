@@ -1,10 +1,10 @@
 import Foundation
 
 extension OperationCondition where Self == Condition {
-  /// All of the conditions have to hold; with none, the condition holds. For `a && b` with a list.
+  /// Holds if all conditions of a list hold, or if the list is empty: `a && b` for a list.
   ///
-  /// All are evaluated, concurrently, and the error lists all that do not hold. The prerequisites
-  /// of all run before, in parallel.
+  /// All conditions are evaluated, concurrently, and the error lists all that do not hold. The
+  /// prerequisites of all conditions run before, in parallel.
   public static func all(_ conditions: [any OperationCondition]) -> Condition {
     let conditions = conditions.map { Condition($0) }
     return Condition(
@@ -18,19 +18,20 @@ extension OperationCondition where Self == Condition {
 }
 
 extension OperationCondition {
-  /// Both conditions have to hold.
+  /// Holds if both conditions hold.
   ///
-  /// Both are evaluated, concurrently, and if both do not hold the error lists both: `a && b && c`
-  /// lists all that do not hold. The prerequisites of both run before.
+  /// Both conditions are evaluated, concurrently. If both do not hold, the error lists both. So the
+  /// error of `a && b && c` lists all that do not hold. The prerequisites of both conditions run
+  /// before.
   public static func && (left: Self, right: some OperationCondition) -> Condition {
     .all([left, right])
   }
 
-  /// One of the conditions has to hold.
+  /// Holds if one of the conditions holds.
   ///
-  /// The right one is evaluated only if the left one does not hold; if neither holds, the error
-  /// lists both. The prerequisites of both run before, also if the right one is not needed: see
-  /// ``silent``.
+  /// The right condition is evaluated only if the left condition does not hold. If neither holds,
+  /// the error lists both. The prerequisites of both run before, also if the right condition is not
+  /// needed. To prevent that, see ``silent``.
   public static func || (left: Self, right: some OperationCondition) -> Condition {
     let (left, right) = (Condition(left), Condition(right))
     return Condition(
@@ -45,9 +46,10 @@ extension OperationCondition {
     }
   }
 
-  /// The condition must not hold.
+  /// Holds if the condition does not hold.
   ///
-  /// Its prerequisite, which is there to make it hold, does not run.
+  /// The prerequisite of the condition does not run, because its purpose is to make the condition
+  /// hold.
   public static prefix func ! (condition: Self) -> Condition {
     let condition = Condition(condition)
     return Condition(name: "!\(condition.name)") { context in

@@ -22,20 +22,21 @@ public protocol OperationCondition: Sendable {
   /// Returns an operation to run before the condition is evaluated, such as one that asks for a
   /// permission. By default nil.
   ///
-  /// Called once for each operation that has the condition, when its dependencies have finished,
-  /// where the prerequisites will run. The returned operation runs in parallel with the
-  /// prerequisites of the other conditions, unless other code has started it. The condition is
-  /// evaluated when all of them have finished, whatever their outcomes. The returned operation must
-  /// not be the operation with the condition, which traps, nor wait for it, which never ends.
+  /// Called once for each operation that has the condition, when the dependencies of that operation
+  /// have finished, where the prerequisites will run. The returned operation runs in parallel with
+  /// the prerequisites of the other conditions, unless other code has started it. The condition is
+  /// evaluated when all prerequisites have finished, whatever their outcomes. Do not return the
+  /// operation that has the condition: that traps. Do not return an operation that waits for it
+  /// either: that wait never ends.
   func prerequisite(for context: ConditionContext) -> Operation?
 
-  /// Returns if the condition holds, and throws why if it does not.
+  /// Returns if the condition holds, and throws the reason if it does not hold.
   ///
-  /// Called once for each operation that has the condition, on the cooperative pool, when all
-  /// prerequisites have finished, concurrently with the other conditions. It takes no slot of a
-  /// queue. If the operation with the condition is cancelled, the task is cancelled, and the
-  /// operation waits until this method returns. A thrown `CancellationError` cancels the operation
-  /// instead of failing it.
+  /// Called once for each operation that has the condition, when all prerequisites have finished.
+  /// The call runs in a task on the cooperative pool, concurrently with the other conditions, and
+  /// takes no slot of a queue. If the operation that has the condition is cancelled, the task is
+  /// cancelled, and the operation waits until this method returns. A thrown `CancellationError`
+  /// cancels the operation instead of failing it.
   func evaluate(_ context: ConditionContext) async throws
 }
 
@@ -47,7 +48,7 @@ extension OperationCondition {
   public func prerequisite(for context: ConditionContext) -> Operation? { nil }
 }
 
-/// What a condition is told about the operation that it is a condition of.
+/// What a condition learns about the operation that has it.
 public struct ConditionContext: Sendable {
   /// The operation that runs if the condition holds. It has not started yet.
   public let operation: Operation

@@ -4,26 +4,27 @@ import Foundation
 import Network
 #endif
 
-/// Says whether the network can be reached, as it changes.
+/// Reports whether the network can be reached, and when that changes.
 ///
-/// Bring your own to watch one host, or in tests.
+/// Write a monitor of your own to watch one host, or for tests.
 public protocol ReachabilityMonitor: Sendable {
-  /// Whether the network can be reached: first as it is now, then whenever that changes.
+  /// Returns a stream that tells whether the network can be reached: first the present state, then
+  /// each change.
   ///
-  /// Each stream is independent of the others. The condition stops iterating when it knows enough,
-  /// or is cancelled, which is the time to stop watching.
+  /// Each stream is independent of the others. The condition stops reading the stream when it knows
+  /// enough, or is cancelled. The monitor can then stop watching.
   func reachability() -> AsyncStream<Bool>
 }
 
 /// The monitor of the system: `NWPathMonitor` on Apple platforms.
 ///
-/// On Linux, where the system offers none, everything counts as reachable.
+/// On Linux the system has no monitor, and everything counts as reachable.
 public struct SystemReachabilityMonitor: ReachabilityMonitor {
   /// Makes the monitor.
   public init() {}
 
-  /// Whether the system has a usable network path: now, then whenever that changes. On Linux just
-  /// true.
+  /// Returns a stream that tells whether the system has a usable network path: first the present
+  /// state, then each change. On Linux the stream contains only `true`.
   public func reachability() -> AsyncStream<Bool> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       #if canImport(Network)
@@ -47,9 +48,9 @@ extension OperationCondition where Self == Condition {
   ///
   /// - Parameters:
   ///   - monitor: the monitor to ask. On Linux the default finds everything reachable.
-  ///   - waits: whether to wait until the network can be reached, for as long as it takes and the
-  ///     operation is not cancelled, instead of failing. Waiting takes no slot of a queue and no
-  ///     thread.
+  ///   - waits: whether to wait until the network can be reached, instead of failing. The wait
+  ///     lasts as long as needed, and ends when the operation is cancelled. Waiting takes neither a
+  ///     slot of a queue nor a thread.
   public static func reachable(
     monitor: some ReachabilityMonitor = SystemReachabilityMonitor(), waits: Bool = false
   ) -> Condition {

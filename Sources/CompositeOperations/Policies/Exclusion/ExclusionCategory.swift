@@ -1,4 +1,4 @@
-/// A name for what only one operation may do at a time, or only a few: see
+/// A name for what only one operation, or only a few, may do at the same time: see
 /// ``ComposableOperation/exclusive(_:in:)-(ExclusionCategory...,_)``.
 ///
 /// Two categories with the same name are the same. A string literal can stand for a category.

@@ -9,8 +9,8 @@ public struct ExclusionError: Error, Sendable, Equatable {
   ///
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The operation would have waited for ever, because operations would have waited for each
-    /// other in a circle: ``ExclusionError/circle``.
+    /// The operation would have waited forever, because operations would have waited for each other
+    /// in a circle: see ``ExclusionError/circle``.
     public static let deadlock = Code(value: .deadlock)
 
     /// The code in a word, such as `deadlock`.
@@ -23,21 +23,21 @@ public struct ExclusionError: Error, Sendable, Equatable {
     let value: Value
   }
 
-  /// One step of a circle: an operation waits for a category that another one holds.
+  /// One step of a circle: an operation waits for a category that another operation holds.
   public struct Wait: Sendable, Equatable {
     /// The operation that waits, as text: its name if it has one, and its type.
     public let operation: String
-    /// What it waits for.
+    /// The category that the operation waits for.
     public let category: ExclusionCategory
-    /// The operation that holds it, as text.
+    /// The operation that holds the category, as text.
     public let holder: String
   }
 
   /// What was wrong, to switch on.
   public let code: Code
-  /// The operations that would have waited for each other, of ``Code/deadlock``.
+  /// The operations that would have waited for each other, for ``Code/deadlock``.
   ///
-  /// The first step is that of the operation which failed. The operation of each further step is
+  /// In the first step, the operation that failed waits. The operation of each further step is
   /// inside the holder of the step before. The holder of the last step is one of the operations
   /// around the first operation.
   public let circle: [Wait]

@@ -3,24 +3,25 @@ import Foundation
 /// The categories that operations hold, and the operations that wait for them: see
 /// ``ComposableOperation/exclusive(_:in:)-(ExclusionCategory...,_)``.
 ///
-/// Use ``shared``, or make a registry for categories that are apart from those of other libraries.
+/// Use ``shared``, or make a registry to keep your categories apart from those of other libraries.
 /// Operations in different registries do not exclude each other. A registry does not know what
-/// operations wait for in another, so operations that wait for each other across registries can
-/// deadlock.
+/// operations wait for in another registry. So operations that wait for each other across
+/// registries can deadlock.
 ///
 /// A registry keeps nothing of operations that have finished. It forgets a category when no
 /// operation holds it or waits for it, but keeps the limits that were set. May be used on any
 /// thread.
 public final class ExclusionRegistry: Sendable {
-  /// The registry that `exclusive` uses if it is given no other.
+  /// The registry that `exclusive` uses unless it is given another.
   public static let shared = ExclusionRegistry()
 
   private let state: LockBox<ExclusionState<ExclusionReservation>>
 
   /// Makes a registry in which no operation holds anything.
   ///
-  /// - Parameter defaultLimit: how many operations may hold a category at the same time that has no
-  ///   limit of its own. By default 1, which is mutual exclusion. Traps unless it is positive.
+  /// - Parameter defaultLimit: how many operations may hold a category at the same time, if the
+  ///   category has no limit of its own. By default 1, which is mutual exclusion. Traps unless it
+  ///   is positive.
   public init(defaultLimit: Int = 1) {
     require(
       defaultLimit > 0,
@@ -29,18 +30,18 @@ public final class ExclusionRegistry: Sendable {
     state = LockBox(ExclusionState(defaultLimit: defaultLimit))
   }
 
-  /// How many operations may hold a category at the same time: what was set for it, or the default
-  /// of the registry.
+  /// How many operations may hold a category at the same time: the limit that was set for the
+  /// category, or the default of the registry.
   public func limit(for category: ExclusionCategory) -> Int {
     state.withLock { $0.limit(of: category) }
   }
 
-  /// Sets how many operations may hold a category at the same time, in this registry: above 1 the
-  /// category is a semaphore.
+  /// Sets how many operations may hold a category at the same time in this registry. If that is
+  /// more than 1, the category is a semaphore.
   ///
-  /// Can be changed at any time. Raising it starts the waiting operations that now have room.
-  /// Lowering it interrupts nothing: operations that hold the category keep it. If operations wait
-  /// for each other in a circle because of the lower limit, one of them fails with
+  /// The limit can be changed at any time. Raising it starts the waiting operations that now have
+  /// room. Lowering it interrupts nothing: operations that hold the category keep it. If operations
+  /// wait for each other in a circle because of the lower limit, one of them fails with
   /// ``ExclusionError/Code/deadlock``.
   ///
   /// - Parameters:
@@ -54,7 +55,8 @@ public final class ExclusionRegistry: Sendable {
     carryOut(state.withLock { state in note(state.setLimit(limit, of: category)) })
   }
 
-  /// Whether no operation holds a category or waits for one, and nothing is left of earlier ones.
+  /// Whether no operation holds a category or waits for one, and nothing is left of earlier
+  /// operations.
   var isUnused: Bool {
     state.withLock { $0.reservations.isEmpty && $0.lines.isEmpty }
   }
@@ -76,7 +78,7 @@ public final class ExclusionRegistry: Sendable {
 
   /// Asks for all categories of a new reservation at once.
   ///
-  /// - Parameter place: its place in the lines.
+  /// - Parameter place: the reservation's place in the lines.
   func request(_ categories: [ExclusionCategory], for reservation: ExclusionReservation, place: Int) -> Answer {
     let ancestors = reservation.around == nil ? [] : reservation.numbersAround
     var others: [ExclusionGate] = []
@@ -100,8 +102,8 @@ public final class ExclusionRegistry: Sendable {
     return answer ?? .refused(ExclusionError(circle))
   }
 
-  /// Attaches the gate to pass when the reservation no longer waits. Returns the standing of the
-  /// reservation.
+  /// Attaches a gate if the reservation waits. The gate passes when the reservation no longer
+  /// waits. Returns the standing of the reservation.
   func attach(_ gate: ExclusionGate, to reservation: ExclusionReservation) -> ExclusionReservation.Standing {
     state.withLock { _ in
       if case .waiting = reservation.standing { reservation.gate = gate }
@@ -132,7 +134,7 @@ public final class ExclusionRegistry: Sendable {
     carryOut(others)
   }
 
-  /// Takes free categories and releases them. The benchmarks measure what that costs.
+  /// Takes free categories and releases them. The benchmarks measure the cost.
   package func takeAndRelease(_ categories: [ExclusionCategory], for operation: Operation) {
     let reservation = ExclusionReservation(in: self, for: operation, around: nil)
     _ = request(categories, for: reservation, place: Place.next())
@@ -141,8 +143,8 @@ public final class ExclusionRegistry: Sendable {
 
   // MARK: - Consequences
 
-  /// Stores the standing of reservations. Called inside the lock. Returns the gates to pass outside
-  /// of it.
+  /// Stores the new standing of reservations. Called inside the lock. Returns the gates that the
+  /// caller must let pass outside the lock.
   private func note(_ change: ExclusionState<ExclusionReservation>.Change) -> [ExclusionGate] {
     guard !change.granted.isEmpty || !change.refused.isEmpty else { return [] }
     for reservation in change.granted { reservation.standing = .granted }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The reservation of categories for one operation. The operations inside it inherit the
-/// reservation, and use what it holds.
+/// The reservation of categories for one operation. The operations inside that operation inherit
+/// the reservation, and use what it holds.
 final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded by the lock of the registry
   enum Standing {
     case waiting, granted
@@ -20,7 +20,8 @@ final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded
   }
 
   let registry: ExclusionRegistry
-  /// Its number in the registry's state. Set once, before another thread knows the reservation.
+  /// The number of the reservation in the registry's state. Set once, before another thread knows
+  /// the reservation.
   var id = 0
   /// The operation, for errors that name it; nil after the release.
   var operation: Operation?

@@ -5,7 +5,7 @@ import Synchronization
 final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fields; one thread touches the rest
   private let categories: [ExclusionCategory]
   private let registry: ExclusionRegistry
-  /// See ``Place``; 0 until it has one.
+  /// The number of the operation's ``Place``; 0 until it has one.
   private let place = Atomic(0)
   private var reservation: ExclusionReservation?
   private var answer: ExclusionRegistry.Answer?
@@ -21,9 +21,9 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
     _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
   }
 
-  /// Gets in line inside `start()`, so that operations that are started one after the other stand
-  /// in this order. But not if the operation has to wait for a slot after that: operations that
-  /// have a slot would wait for its categories, and keep the slot from it.
+  /// Gets in line inside `start()`, so that operations stand in line in the order of their starts.
+  /// An operation that has to wait for a slot after that gets in line later. Otherwise operations
+  /// that have slots would wait for its categories, and keep it from getting a slot.
   override func arrive(for guarded: Operation) {
     if !categories.isEmpty, environment.pool == nil { getInLine(for: guarded) }
   }

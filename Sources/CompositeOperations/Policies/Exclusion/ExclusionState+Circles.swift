@@ -1,4 +1,4 @@
-// Which reservations would wait for ever, and why.
+// Which reservations would wait forever, and why.
 
 extension ExclusionState {
   /// The waiting reservations, in their order in line.
@@ -6,22 +6,22 @@ extension ExclusionState {
     reservations.filter { !$0.value.isHeld }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Whether a waiting reservation could be part of a circle: another reservation waits for a
-  /// category that one of its ancestors holds.
+  /// Whether a waiting reservation could be part of a circle. For that, another reservation must
+  /// wait for a category that an ancestor of this reservation holds.
   ///
-  /// This is quick to find out, and in the usual case saves the search.
+  /// This check is quick, and usually makes the search unnecessary.
   func couldCloseCircle(_ id: ID) -> Bool {
     reservations[id]!.ancestors.contains { ancestor in
       reservations[ancestor]?.categories.contains { lines[$0]?.waiting.isEmpty == false } == true
     }
   }
 
-  /// Whether a nested reservation waits for a category that the ancestor of a waiting reservation
-  /// holds, or stands in line with reservations that do.
+  /// Whether a nested reservation waits for a category that an ancestor of a waiting reservation
+  /// holds, or stands in line with reservations that wait for such a category.
   ///
-  /// If not, nothing keeps the holders of the categories that nested reservations wait for from
-  /// being released. Then the nested reservations are granted, and after them their ancestors are
-  /// released. So the waiting reservations need not be searched.
+  /// If not, the holders that nested reservations wait for can all be released. Then the nested
+  /// reservations are granted, and after that their ancestors are released. So the waiting
+  /// reservations need not be searched.
   var isEntangled: Bool {
     var pending: [ExclusionCategory] = []
     var blocked: Set<ExclusionCategory> = []
@@ -93,8 +93,8 @@ extension ExclusionState {
     return forecast
   }
 
-  /// The holders that cannot be released while a reservation waits: its ancestors whose operations
-  /// have not finished, and its lenders.
+  /// The holders that cannot be released while a reservation waits. These are its lenders, and its
+  /// ancestors with operations that have not finished.
   private func kept(by waiting: Reservation) -> [ID] {
     waiting.ancestors.filter { reservations[$0]?.isReleased == false } + waiting.lenders
   }
@@ -103,8 +103,9 @@ extension ExclusionState {
   func circle(closedBy id: ID) -> [Wait]? {
     let forecast = forecast(inOrder: false)
     let goal = Set(reservations[id]!.ancestors)
-    // Goes from each reservation to the reservations nested in the holders that it waits for, until
-    // one of these holders is an ancestor of the first reservation.
+    // The search goes from each reservation to the holders that it waits for, and from there to the
+    // waiting reservations nested in these holders. It ends at a holder that is an ancestor of the
+    // first reservation.
     var paths: [(id: ID, waits: [Wait])] = [(id, [])]
     var seen: Set<ID> = [id]
     var next = 0
@@ -126,7 +127,7 @@ extension ExclusionState {
     return nil
   }
 
-  /// The last nested reservation that is part of a circle.
+  /// The last nested reservation that is part of a circle, and the circle; nil if there is none.
   func lastCircle() -> (ID, [Wait])? {
     for (id, reservation) in forecast(inOrder: false).stuck.reversed() where !reservation.ancestors.isEmpty {
       if let circle = circle(closedBy: id) { return (id, circle) }
@@ -152,7 +153,7 @@ extension ExclusionState {
 }
 
 extension ExclusionState.Forecast {
-  /// Makes room for what a reservation held. Returns its lenders.
+  /// Adds the room that a reservation held. Returns the lenders of the reservation.
   fileprivate mutating func free(_ reservation: ExclusionState.Reservation) -> [ExclusionState.ID] {
     for category in reservation.categories { room[category, default: 0] += 1 }
     return reservation.lenders

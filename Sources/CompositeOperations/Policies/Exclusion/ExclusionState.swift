@@ -1,21 +1,22 @@
 /// Which reservations hold which categories, and which reservations wait for them, in which order.
 ///
 /// A *reservation* is the request of one operation for some categories. It waits, then it is held,
-/// and it is removed when the operation has finished. A reservation that an operation makes while
-/// operations around it hold reservations is *nested* in these; they are its *ancestors*. The
-/// categories that an ancestor holds need not be waited for.
+/// and it is removed when the operation has finished. If operations around that operation hold
+/// reservations, the new reservation is *nested* in these. They are its *ancestors*. A reservation
+/// does not wait for categories that an ancestor holds.
 ///
 /// A reservation is granted when each of its categories has room, and the reservation is first in
-/// the line of each. So a reservation never overtakes an earlier reservation for the same category.
-/// There is one exception: reservations that wait for each other only because of their places in
-/// the lines would wait for ever. See ``grantOutOfTurn()``.
+/// the line of each category. So it never overtakes an earlier reservation for the same category.
+/// There is one exception, because reservations that wait for each other only by their places in
+/// the lines would wait forever: see ``grantOutOfTurn()``.
 ///
-/// A holder is *blocked* while a reservation nested in it waits, because it cannot be released
-/// before that reservation. A new reservation is refused if it would wait for ever: that is, if it
-/// still waits after all holders that are not blocked were released, and all reservations that
-/// could then be granted were granted and released. Holders wait for each other in a circle then.
-/// Only a nested reservation can close a circle, because only nested reservations block holders. So
-/// at any time all waiting reservations can be granted in some order.
+/// A holder is *blocked* while a reservation nested in it waits, because the holder cannot be
+/// released before that reservation. A new reservation is refused if it would wait forever. This is
+/// so if it would still wait after all holders that are not blocked were released, and all
+/// reservations that could then be granted were granted and released. Then holders wait for each
+/// other in a circle. Only a nested reservation can close a circle, because only nested
+/// reservations block holders. So at any time all waiting reservations can be granted in some
+/// order.
 struct ExclusionState<Owner> {
   typealias ID = Int
 
@@ -29,8 +30,8 @@ struct ExclusionState<Owner> {
     /// The holders that the reservation is nested in.
     let ancestors: [ID]
     var isHeld = false
-    /// Whether the operation has finished. The reservation stays held as long as others use its
-    /// categories.
+    /// Whether the operation has finished. The reservation stays held as long as nested
+    /// reservations use its categories.
     var isReleased = false
     /// How many reservations use the categories: this one, and nested ones.
     var users = 1
@@ -40,7 +41,7 @@ struct ExclusionState<Owner> {
   struct Line {
     var inUse = 0
     var waiting = WaitingLine()
-    /// The waiting reservations that wait for other categories, too.
+    /// The waiting reservations that also wait for other categories.
     var waitingForMore: Set<ID> = []
   }
 
@@ -50,10 +51,10 @@ struct ExclusionState<Owner> {
   private(set) var nestedWaiting: Set<ID> = []
   /// How many reservations may hold a category that has no limit of its own.
   private let defaultLimit: Int
-  /// The limits that are different.
+  /// The limits that differ from the default.
   private var limits: [ExclusionCategory: Int] = [:]
   private var lastID = 0
-  /// Whether some reservations may wait only because of their places in the lines.
+  /// Whether some reservations may wait for each other only because of their places in the lines.
   private var mayStall = false
 
   init(defaultLimit: Int = 1) {
@@ -66,14 +67,15 @@ struct ExclusionState<Owner> {
     limits.isEmpty ? defaultLimit : limits[category] ?? defaultLimit
   }
 
-  /// Changes how many reservations may hold a category. Holders beyond a lower limit keep it.
+  /// Changes how many reservations may hold a category. Holders beyond a lower limit keep the
+  /// category.
   mutating func setLimit(_ limit: Int, of category: ExclusionCategory) -> Change {
     guard limit != self.limit(of: category) else { return Change() }
     limits[category] = limit == defaultLimit ? nil : limit
     var change = Change()
     var changed = [category]
-    // With less room reservations may wait in a circle, or stall because of their places in the
-    // lines.
+    // With less room, reservations may wait for each other in a circle, or only because of their
+    // places in the lines.
     while isEntangled, let (last, circle) = lastCircle() {
       change.refused.append((reservations[last]!.owner, circle))
       changed += leaveLines(last)
@@ -88,7 +90,7 @@ struct ExclusionState<Owner> {
   enum Answer {
     case granted
     case waiting
-    /// The reservation would wait for ever.
+    /// The reservation would wait forever.
     case refused([Wait])
   }
 
@@ -99,8 +101,8 @@ struct ExclusionState<Owner> {
     let holding: Owner
   }
 
-  /// The reservations that were granted, and those that were refused because they would wait for
-  /// ever.
+  /// The reservations that were granted, and those that were refused because they would wait
+  /// forever.
   struct Change {
     var granted: [Owner] = []
     var refused: [(owner: Owner, circle: [Wait])] = []
@@ -109,9 +111,9 @@ struct ExclusionState<Owner> {
   /// Asks for categories, all at once.
   ///
   /// - Parameters:
-  ///   - number: the number of the reservation, which no other reservation has. The reservation
-  ///     stands in line before reservations with higher numbers. Nil for the end of the line.
-  ///   - ancestors: the reservations that the operations around hold, the innermost first.
+  ///   - number: the unique number of the reservation. The reservation stands in line before
+  ///     reservations with higher numbers. Nil for the end of the line.
+  ///   - ancestors: the reservations of the operations around, the innermost first.
   /// - Returns: the reservation's number, the answer, and other reservations that are granted in
   ///   consequence.
   mutating func request(
@@ -135,7 +137,7 @@ struct ExclusionState<Owner> {
     }
     if !ancestors.isEmpty { nestedWaiting.insert(id) }
     if !isLast {
-      // The reservations behind this one wait for other categories, too, or there is no room.
+      // If there is room, the reservations behind this one wait for other categories, too.
       if isNext(id) {
         take(id)
         return (id, .granted, Change())
@@ -158,8 +160,8 @@ struct ExclusionState<Owner> {
     return categories.filter { seen.insert($0).inserted }
   }
 
-  /// Uses what ancestors hold: the reservation does not wait for it, and the ancestors keep it
-  /// until the reservation is released.
+  /// Lets the reservation use the categories that its ancestors hold. The reservation does not wait
+  /// for these categories, and the ancestors keep them until the reservation is released.
   private mutating func borrow(for reservation: inout Reservation) {
     var own: [ExclusionCategory] = []
     for category in reservation.categories {
@@ -176,9 +178,10 @@ struct ExclusionState<Owner> {
     reservation.categories = own
   }
 
-  /// Takes room in each category, if no reservation waits for any of them and all have room.
+  /// Takes room in each category, if all categories have room and no reservation waits for one of
+  /// them. Returns whether it did.
   private mutating func takeRoom(for categories: [ExclusionCategory]) -> Bool {
-    // The usual case, in one look-up: no reservation holds it.
+    // The usual case, in one look-up: no reservation holds the category.
     if categories.count == 1 {
       let limit = limit(of: categories[0])
       return
@@ -201,8 +204,8 @@ struct ExclusionState<Owner> {
   /// second time.
   mutating func release(_ id: ID) -> Change {
     guard let reservation = reservations.removeValue(forKey: id) else { return Change() }
-    // The usual case: it used no other reservation's categories, and no other reservation uses its
-    // own.
+    // The usual case: the reservation used no categories of other reservations, and no other
+    // reservation uses its categories.
     if reservation.isHeld, reservation.users == 1, reservation.lenders.isEmpty {
       let freed = leave(reservation.categories)
       return freed.isEmpty ? Change() : grant(from: freed)
@@ -219,7 +222,8 @@ struct ExclusionState<Owner> {
     grant(from: leaveLines(id))
   }
 
-  /// Returns the categories in which other reservations may be granted in consequence.
+  /// Removes a waiting reservation. Returns the categories in which other reservations may be
+  /// granted in consequence.
   private mutating func leaveLines(_ id: ID) -> [ExclusionCategory] {
     guard let reservation = reservations[id], !reservation.isHeld else { return [] }
     reservations[id] = nil
@@ -231,8 +235,7 @@ struct ExclusionState<Owner> {
     return reservation.lenders.reduce(into: reservation.categories) { $0 += dropOne($1) }
   }
 
-  /// Removes one user of a reservation. Returns the categories in which there is room in
-  /// consequence.
+  /// Removes one user of a reservation. Returns the categories that have room in consequence.
   private mutating func dropOne(_ id: ID) -> [ExclusionCategory] {
     var freed: [ExclusionCategory] = []
     var pending = [id]
@@ -249,8 +252,8 @@ struct ExclusionState<Owner> {
     return freed
   }
 
-  /// Makes room in categories. Returns those that a reservation waits for. Forgets those that no
-  /// reservation holds or waits for.
+  /// Makes room in categories, and forgets the categories that no reservation holds or waits for.
+  /// Returns the categories that a reservation waits for.
   private mutating func leave(_ categories: [ExclusionCategory]) -> [ExclusionCategory] {
     var freed: [ExclusionCategory] = []
     for category in categories {
@@ -281,7 +284,7 @@ struct ExclusionState<Owner> {
       while let id = lines[category]?.waiting.first, isNext(id) {
         take(id)
         granted.append(id)
-        // In these, too, another reservation is first now.
+        // In these categories, too, another reservation is first now.
         pending += reservations[id]!.categories
       }
       if let line = lines[category], line.inUse == 0, line.waiting.isEmpty { lines[category] = nil }
@@ -305,10 +308,11 @@ struct ExclusionState<Owner> {
 
   /// Lets nested reservations overtake reservations that wait for them.
   ///
-  /// Say A holds `x`, B waits for `x` and `y`, and then a reservation nested in A wants `y`. In
-  /// line it would wait for B, which waits for A, which waits for the nested reservation. If
-  /// reservations wait in such a circle, the first nested reservation of the circle that has room
-  /// overtakes the others. It never overtakes a reservation that will be granted in its turn.
+  /// For example, A holds `x`, B waits for `x` and `y`, and then a reservation nested in A requests
+  /// `y`. In line, the nested reservation would wait for B. B waits for A, and A waits for the
+  /// nested reservation. If reservations wait in such a circle, the first nested reservation of the
+  /// circle that has room overtakes the others. It never overtakes a reservation that will be
+  /// granted in its turn.
   private mutating func grantOutOfTurn() -> [ID] {
     var granted: [ID] = []
     while true {

@@ -10,29 +10,31 @@ extension ComposableOperation {
   /// let move = Move(from: a, to: b).exclusive(.account(a), .account(b))
   /// ```
   ///
-  /// Returns one operation that owns this one. After its start it waits for the dependencies of
-  /// this operation, and then for all categories at once. When it holds them, this operation runs.
-  /// They are released when this operation has finished. If it was cancelled, that is when its body
-  /// has ended; a timeout that settles at once has finished when the time is up. Waiting takes
-  /// neither a slot of a queue nor a thread. But an operation that was itself added to a queue
-  /// keeps its slot while it waits, and lends it to composites with the same queue that hold
-  /// categories: see <doc:Policies>.
+  /// Returns one operation that owns this operation. After its start, the returned operation waits
+  /// for the dependencies of this operation, and then for all categories at once. When it holds the
+  /// categories, this operation runs. The categories are released when this operation has finished.
+  /// A cancelled operation has finished when its body has ended. A timeout that settles at once has
+  /// finished when the time is up. Waiting takes neither a slot of a queue nor a thread. But an
+  /// operation that was itself added to a queue keeps its slot while it waits. It lends the slot to
+  /// composites that have the same queue and hold categories: see <doc:Policies>.
   ///
-  /// The line is first in, first out: no operation overtakes an earlier one that shares a category
-  /// with it. Operations that share none do not wait for each other. An operation's place is that
-  /// of its start, its adding to a queue, or its index among the children of a composite. A
-  /// category has room for one operation, unless ``ExclusionRegistry/setLimit(_:for:)`` makes more.
+  /// The line is first in, first out: no operation overtakes an earlier operation that shares a
+  /// category with it. Operations that share no category do not wait for each other. The order in
+  /// line is that of starting the operations, of adding them to a queue, or of the children of a
+  /// composite. A category has room for one operation, unless
+  /// ``ExclusionRegistry/setLimit(_:for:)`` makes more room.
   ///
-  /// Operations inside this one, such as the children of a composite, do not wait for categories
-  /// that this one holds; they run together if the composition allows it. For other categories they
-  /// wait in line while this one keeps its own; they may overtake operations that could run only
-  /// after this one. If such a wait closes a circle, the operation that closes it fails at once
-  /// with ``ExclusionError/Code/deadlock``. Operations that a body starts by itself are not inside.
+  /// Operations inside this operation, such as the children of a composite, do not wait for
+  /// categories that this operation holds. They run together if the composition allows it. For
+  /// other categories they wait in line, while this operation keeps its own. They may overtake
+  /// operations that could run only after this operation. If such a wait closes a circle, the
+  /// operation that closes it fails at once with ``ExclusionError/Code/deadlock``. Operations that
+  /// a body starts by itself are not inside.
   ///
   /// If the returned operation is cancelled while it waits, it leaves the line at once, cancels
-  /// this one without running it, and settles as cancelled; if it has lent its slot, when that is
-  /// returned. An operation that is running, queued or composed elsewhere is not held back: the
-  /// returned one waits for it, and holds the categories meanwhile.
+  /// this operation without running it, and settles as cancelled. If it has lent its slot, it
+  /// settles when the slot is returned. If this operation is running, queued or composed elsewhere,
+  /// it is not held back: the returned operation waits for it, and holds the categories meanwhile.
   ///
   /// - Parameters:
   ///   - categories: the categories to hold while this operation runs.
@@ -43,7 +45,7 @@ extension ComposableOperation {
     exclusive(categories, in: registry)
   }
 
-  /// The same with a list of categories; if it is empty, the operation just runs.
+  /// The same with a list of categories. If the list is empty, the operation just runs.
   ///
   /// - Parameters:
   ///   - categories: the categories to hold while this operation runs. Duplicates count once.

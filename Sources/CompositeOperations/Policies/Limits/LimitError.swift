@@ -9,7 +9,7 @@ public struct LimitError: Error, Sendable, Equatable {
   /// The weight of the operation.
   public let weight: Int
   /// The greatest weight allowed: the limit's ``SharedLimit/maxConcurrent``, or the count of its
-  /// ``SharedLimit/rate`` if that is less. Inside an operation with the same limit, only the latter
+  /// ``SharedLimit/rate`` if that is less. Inside an operation with the same limit, only the count
   /// applies.
   public let greatestWeight: Int
 }

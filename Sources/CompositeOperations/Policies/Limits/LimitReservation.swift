@@ -10,7 +10,8 @@ final class LimitReservation: Reservation, @unchecked Sendable {  // guarded by 
 
   let limit: SharedLimit
   let weight: Int
-  /// Its number in the limit's state. Set once, before another thread knows the reservation.
+  /// The number of the reservation in the limit's state. Set once, before another thread knows the
+  /// reservation.
   var id = 0
   var standing = Standing.waiting
   /// The gate to pass when the reservation no longer waits.

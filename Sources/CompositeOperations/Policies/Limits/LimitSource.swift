@@ -23,8 +23,8 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
     _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
   }
 
-  /// Joins the line inside `start()`, so that operations wait in the order of their starts; not if
-  /// the operation must then wait for a slot, as for `exclusive`.
+  /// Gets in line inside `start()`, so that operations stand in line in the order of their starts.
+  /// An operation that has to wait for a slot after that gets in line later, as with `exclusive`.
   override func arrive(for guarded: Operation) {
     if environment.pool == nil { getInLine() }
   }

@@ -1,13 +1,14 @@
 /// The reservations that hold room of a limit, and those that wait, in order.
 ///
-/// A *reservation* is the request of one operation: it waits, is held, and is removed when it is
-/// released. A reservation made inside a holder uses the room of that holder, its *lender*, and
-/// waits only for the rate. The lender's room is held as long as a reservation uses it.
+/// A *reservation* is the request of one operation. It waits, then it is held, and it is removed
+/// when it is released. A reservation made inside a holder uses the room of that holder, its
+/// *lender*, and waits only for the rate. The lender's room is held as long as a reservation uses
+/// it.
 ///
-/// Reservations are granted in the order of the line, and only the first is considered. So none
-/// overtakes another, and a heavy reservation at the head gets its turn when enough room was
-/// released. Reservations inside holders have a line of their own, which goes first: the others may
-/// wait for these holders.
+/// Reservations are granted in the order of the line, and only the first one is considered. So no
+/// reservation overtakes another, and a heavy reservation at the head gets its turn when enough
+/// room was released. Reservations inside holders have a line of their own. That line goes first,
+/// because other reservations may wait for these holders.
 ///
 /// Times are durations since a common origin.
 struct LimitState<Owner> {
@@ -19,7 +20,7 @@ struct LimitState<Owner> {
     /// The holder whose room the reservation uses.
     let lender: ID?
     var isHeld = false
-    /// The reservation itself, until it is released, and the reservations that use its room.
+    /// How many reservations use the room: this one, until it is released, and those inside it.
     var users = 1
   }
 
@@ -43,8 +44,8 @@ struct LimitState<Owner> {
 
   var rate: SharedLimit.Rate? { bucket?.rate }
 
-  /// The greatest weight of a reservation; inside a holder, whose room it uses, only the rate
-  /// limits it.
+  /// The greatest weight of a reservation. A reservation inside a holder uses the holder's room, so
+  /// only the rate limits its weight.
   func greatestWeight(inside lender: ID?) -> Int {
     let count = bucket?.rate.count ?? .max
     return lender == nil ? min(maxConcurrent, count) : count
@@ -87,9 +88,9 @@ struct LimitState<Owner> {
   /// Asks for room.
   ///
   /// - Parameters:
-  ///   - number: the unique place of the reservation in line, before those with higher numbers; nil
-  ///     for the end.
-  ///   - holder: the innermost reservation held around it.
+  ///   - number: the unique number of the reservation, which stands in line before reservations
+  ///     with higher numbers. Nil for the end of the line.
+  ///   - holder: the innermost reservation around this one in the same limit.
   mutating func request(
     _ weight: Int, for owner: Owner, number: ID? = nil, inside holder: ID? = nil, at now: Duration
   ) -> (ID, Answer, Change) {
@@ -174,7 +175,7 @@ struct LimitState<Owner> {
     let heavy = reservations.filter { _, reservation in
       !reservation.isHeld && reservation.weight > greatestWeight(inside: reservation.lender)
     }
-    // The last first, so that none has to be moved for another.
+    // From the last to the first, so that the removal of one does not move another.
     for id in heavy.keys.sorted(by: >) { leave(id) }
     var change = advance(at: now)
     change.refused = heavy.sorted { $0.key < $1.key }.map { _, reservation in
@@ -185,7 +186,7 @@ struct LimitState<Owner> {
 
   /// Grants the reservations that can be granted.
   ///
-  /// - Parameter own: the reservation whose owner gets the answer directly.
+  /// - Parameter own: the reservation of the request, which gets its answer directly.
   private mutating func advance(at now: Duration, except own: ID? = nil) -> Change {
     var change = Change()
     var due: Duration?
@@ -214,10 +215,10 @@ struct LimitState<Owner> {
   }
 }
 
-/// The bucket of a rate, which fills evenly, and from which each start takes its weight.
+/// The bucket of a rate. It fills evenly, and each start takes its weight out of it.
 ///
-/// It stores the time at which it will be full, so nothing must be done while it fills, and nothing
-/// is rounded.
+/// The bucket stores the time at which it will be full. So nothing must be done while it fills, and
+/// nothing is rounded.
 private struct TokenBucket {
   let rate: SharedLimit.Rate
   /// The time in which the bucket fills by one.

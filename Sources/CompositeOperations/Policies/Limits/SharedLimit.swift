@@ -1,6 +1,6 @@
 import Foundation
 
-/// A limit for how much runs at once, and how much starts in a time, that any operations can share:
+/// Limits how much runs at once, and how much starts in a time. Any operations can share a limit:
 /// see ``ComposableOperation/limited(by:weight:)``.
 ///
 /// ```swift
@@ -9,14 +9,15 @@ import Foundation
 /// let album = Upload(photos).limited(by: api, weight: 3)
 /// ```
 ///
-/// It is a weighted semaphore, a rate limit, or both. Use one for each limited resource; its
-/// operations keep it alive. May be used on any thread.
+/// It is a weighted semaphore, a rate limit, or both. Use one for each limited resource. The
+/// operations that use a limit keep it alive. May be used on any thread.
 public final class SharedLimit: Sendable {
   /// A limit for how much starts in a time.
   ///
-  /// It is a token bucket that holds ``count``, begins full, and fills evenly by ``count`` in each
-  /// ``period``. An operation that starts takes its weight out of it, and waits while there is
-  /// less. So in any time at most ``count`` start, plus what the bucket was filled by meanwhile.
+  /// A rate is a token bucket that holds ``count``, begins full, and fills evenly by ``count`` in
+  /// each ``period``. An operation that starts takes its weight out of the bucket, and waits while
+  /// the bucket contains less. So in any span of time at most ``count`` can start, plus what has
+  /// filled the bucket meanwhile.
   public struct Rate: Sendable, Hashable {
     /// How much may start in a period.
     public let count: Int
@@ -73,7 +74,7 @@ public final class SharedLimit: Sendable {
   ///   - maxConcurrent: the greatest sum of weights of operations that run at once. Traps unless it
   ///     is positive. No limit by default.
   ///   - rate: how much may start in a time; nil for no limit.
-  ///   - clock: the clock that the rate is measured by.
+  ///   - clock: the clock that measures the rate.
   public init(
     _ name: String? = nil, maxConcurrent: Int = .max, rate: Rate? = nil, clock: some Clock<Duration> = ContinuousClock()
   ) {
@@ -91,9 +92,9 @@ public final class SharedLimit: Sendable {
 
   /// The greatest sum of the weights of operations that run at once.
   ///
-  /// Can be changed at any time. Raising it starts the waiting operations that now have room.
-  /// Lowering it interrupts nothing: running operations continue, and the next one waits until
-  /// there is room. Waiting operations that are now heavier than the limit fail with
+  /// The limit can be changed at any time. Raising it starts the waiting operations that now have
+  /// room. Lowering it interrupts nothing: running operations continue, and the next operation
+  /// waits until there is room. Waiting operations that are now heavier than the limit fail with
   /// ``LimitError``. Traps unless it is positive.
   public var maxConcurrent: Int {
     get { state.withLock { $0.limit.maxConcurrent } }
@@ -106,8 +107,8 @@ public final class SharedLimit: Sendable {
 
   /// How much may start in a time; nil for no limit.
   ///
-  /// Can be changed at any time, with the same consequences as ``maxConcurrent``. The bucket stays
-  /// as full as it was, proportionally; a new one begins full.
+  /// The rate can be changed at any time, with the same consequences as ``maxConcurrent``. The
+  /// bucket stays as full as it was, proportionally. A new bucket begins full.
   public var rate: Rate? {
     get { state.withLock { $0.limit.rate } }
     set {
@@ -126,7 +127,7 @@ public final class SharedLimit: Sendable {
 
   /// Requests room for a new reservation, and sets its standing.
   ///
-  /// - Parameter place: its place in the line.
+  /// - Parameter place: the reservation's place in line.
   func request(_ reservation: LimitReservation, place: Int) {
     let now = timekeeper.now.offset
     let holder = reservation.holderAround
@@ -150,8 +151,8 @@ public final class SharedLimit: Sendable {
     state.withLock { _ in reservation.standing }
   }
 
-  /// Attaches the gate to pass when the reservation no longer waits. Returns the standing of the
-  /// reservation.
+  /// Attaches a gate if the reservation waits. The gate passes when the reservation no longer
+  /// waits. Returns the standing of the reservation.
   func attach(_ gate: LimitGate, to reservation: LimitReservation) -> LimitReservation.Standing {
     state.withLock { _ in
       if case .waiting = reservation.standing { reservation.gate = gate }
@@ -204,7 +205,7 @@ public final class SharedLimit: Sendable {
       break
     case .set(let time, let number):
       let timer = timekeeper.at(Timekeeper.Time(offset: time)) { [weak self] in self?.wake(number) }
-      // A thread with a later alarm may have been here first.
+      // Another thread may have set a later alarm first.
       let unneeded: Timekeeper.Timer? = state.withLock { state in
         guard state.limit.isCurrent(alarm: number) else { return timer }
         defer { state.timer = (timer, number) }
