@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs an operation, and perhaps a second one made from its outcome: the engine of `then`, `map`
-/// and `recover`.
+/// Runs an operation, and perhaps a second one that is made from the outcome of the first: the
+/// engine of `then`, `map` and `recover`.
 final class ChainSource: WrappingSource, @unchecked Sendable {  // see the fields
   // Only the asking thread uses it.
   private var second: ((Operation) throws -> Step)?

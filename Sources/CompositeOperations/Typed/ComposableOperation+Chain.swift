@@ -1,17 +1,19 @@
 import Foundation
 
-/// Methods that make one operation from another and a closure for its value.
+/// Methods that make one operation from another operation and a closure for its value.
 ///
-/// Each returns one operation that owns the others. It starts the operation that the method is
-/// called on, unless that is executing, queued, composed elsewhere or settled: then it waits for
-/// it, and does not cancel it. Unless documented otherwise, it fails with the first error,
-/// unwrapped. Cancelling it cancels what it started; when that has finished, it settles as
-/// cancelled.
+/// Each method returns one operation that owns the others. The returned operation starts the
+/// operation that the method is called on. If that operation is already executing, queued, composed
+/// elsewhere or settled, the returned operation only waits for it, and does not cancel it. Unless
+/// documented otherwise, the returned operation fails with the first error, unwrapped. Cancelling
+/// the returned operation cancels the operations that it started. When they have finished, it
+/// settles as cancelled.
 ///
-/// The closures are called where the operations run: in a slot of the parent composite's queue (on
-/// the main thread for `OperationQueue.main`), else on a worker thread; never inside a `finish()`
-/// of other code. The operation fails with an error that they throw; `CancellationError` cancels
-/// it. They are released once called or no longer needed.
+/// The closures are called where the operations run: in a slot of the parent composite's queue, or
+/// on a worker thread if there is no queue. In `OperationQueue.main` that is the main thread. No
+/// closure is called inside a `finish()` of other code. If a closure throws an error, the returned
+/// operation fails with that error; a `CancellationError` cancels the returned operation. A closure
+/// is released when it was called, or when it is no longer needed.
 extension ComposableOperation {
   /// Runs a second operation, made from this one's value, and settles with its outcome.
   ///
@@ -31,8 +33,8 @@ extension ComposableOperation {
 
   /// Transforms this operation's value.
   ///
-  /// Traps if `T` is an `Operation`, or an optional or an array of them: they would never run.
-  /// Use ``then(_:)``.
+  /// Traps if `T` is an `Operation`, or an optional or an array of operations, because they would
+  /// never run. Use ``then(_:)``.
   ///
   /// - Parameter transform: makes the value. Called only if this operation succeeds.
   public func map<T: Sendable>(_ transform: @escaping @Sendable (Value) throws -> T) -> SimpleOperation<T> {
@@ -45,11 +47,12 @@ extension ComposableOperation {
 
   /// Transforms this operation's value with an async closure, which an ``AsyncOperation`` runs.
   ///
-  /// Traps if `T` is an `Operation`, or an optional or an array of them: they would never run.
-  /// Use ``then(_:)``.
+  /// Traps if `T` is an `Operation`, or an optional or an array of operations, because they would
+  /// never run. Use ``then(_:)``.
   ///
   /// - Parameter transform: makes the value, in a task of its own on the cooperative pool. Called
-  ///   only if this operation succeeds. Its task is cancelled when the operation is.
+  ///   only if this operation succeeds. The task is cancelled when the returned operation is
+  ///   cancelled.
   public func mapAsync<T: Sendable>(
     _ transform: @escaping @Sendable (Value) async throws -> T
   ) -> SimpleOperation<T> {
@@ -60,8 +63,8 @@ extension ComposableOperation {
       })
   }
 
-  /// Runs a second operation if this one fails, and settles with its outcome. A cancellation is no
-  /// failure.
+  /// Runs a second operation if this one fails, and settles with its outcome. A cancellation is not
+  /// a failure.
   ///
   /// - Parameter handler: makes the second operation from the error. Called only if this one fails.
   ///   Throw the error to keep it.
@@ -75,15 +78,16 @@ extension ComposableOperation {
       })
   }
 
-  /// Succeeds with the outcome of this operation, so that its failure or cancellation does not end
-  /// its parent.
+  /// Succeeds with the outcome of this operation, so that a failure or cancellation of this
+  /// operation does not end its parent.
   ///
   /// ```swift
-  /// let pages = forEach(addresses, maxConcurrent: 4) { FetchPage($0).settled() }  // [Outcome<Page>], 24 of 24
+  /// // The value is an array of `Outcome<Page>`, one for each address.
+  /// let pages = forEach(addresses, maxConcurrent: 4) { FetchPage($0).settled() }
   /// ```
   ///
-  /// It never fails. Cancelling it cancels this operation as for ``map(_:)``, and it then settles
-  /// as cancelled itself.
+  /// The returned operation never fails. Cancelling it cancels this operation, as with ``map(_:)``.
+  /// Then the returned operation itself settles as cancelled.
   public func settled() -> SimpleOperation<Outcome<Value>> {
     ComposedOperation(
       ChainSource(self, as: .settled) { upstream in

@@ -1,4 +1,4 @@
-// First guesses that cannot compile, each with a message that tells what to write instead.
+// First guesses that cannot compile. Each has a message that tells what to write instead.
 
 extension ComposableOperation {
   /// Unavailable: the closure of ``then(_:)`` must return an operation.

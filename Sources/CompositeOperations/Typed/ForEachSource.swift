@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs operations in parallel, each made when it can run: the engine of `forEach`.
+/// Runs operations in parallel, and makes each when it can run: the engine of `forEach`.
 final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelSource, @unchecked Sendable {  // locked
   private struct Progress {
     /// The operations that were made and have not finished.

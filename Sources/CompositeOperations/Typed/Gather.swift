@@ -6,9 +6,10 @@ import Foundation
 /// let page = zip(FetchUser(id: 7), FetchSettings()).map { user, settings in Page(user, settings) }
 /// ```
 ///
-/// When one fails, or other code cancels it, the others are cancelled; when all have finished
-/// the operation settles with the error that came first, as it is. An operation that is executing,
-/// queued, composed elsewhere or settled already is waited for, and not cancelled.
+/// When one of the operations fails, or other code cancels it, the others are cancelled. When all
+/// have finished, the returned operation settles with the error that came first, unwrapped. If one
+/// of the operations is already executing, queued, composed elsewhere or settled, the returned
+/// operation only waits for it, and does not cancel it.
 ///
 /// - Parameter operations: the operations, which the returned one owns.
 public func zip<each O: ComposableOperation>(
@@ -49,14 +50,16 @@ public func all<O: ComposableOperation>(
 /// of the operations.
 ///
 /// ```swift
-/// let pages = allSettled(addresses.map { FetchPage($0) }).map { outcomes in outcomes.compactMap(\.value) }
+/// let pages = allSettled(addresses.map { FetchPage($0) }).map { outcomes in
+///   outcomes.compactMap(\.value)
+/// }
 /// ```
 ///
-/// It never fails: an operation that fails, or that its owner cancels, leaves the others alone, and
-/// its outcome is one of the values. Cancelling it cancels the operations that it runs, and it then
-/// settles as cancelled when they have finished. Operations that are under way already are treated
-/// as in ``zip(_:)``. To make operations only when they can run use ``forEach(_:maxConcurrent:_:)``
-/// with ``ComposableOperation/settled()``.
+/// The returned operation never fails. If one of the operations fails, or other code cancels it,
+/// the others continue, and its outcome is one of the values. Cancelling the returned operation
+/// cancels the operations that it runs. When they have finished, it settles as cancelled.
+/// Operations that are already under way are treated as in ``zip(_:)``. To make operations only
+/// when they can run, use ``forEach(_:maxConcurrent:_:)`` with ``ComposableOperation/settled()``.
 ///
 /// - Parameters:
 ///   - operations: the operations, which the returned one owns.
@@ -72,12 +75,13 @@ public func allSettled<O: ComposableOperation>(
   return ComposedOperation(source)
 }
 
-/// Runs operations in parallel, and succeeds with the value of the first that does. The rest are
-/// cancelled.
+/// Runs operations in parallel, and succeeds with the value of the first that succeeds. The rest
+/// are cancelled.
 ///
-/// It settles when all have finished. If none succeeds it fails with a ``CompositeError`` of all
-/// that failed, or is cancelled if other code cancelled them all; if there is none it fails with
-/// ``OperationError``. Operations that are under way already are treated as in ``zip(_:)``.
+/// The returned operation settles when all have finished. If none succeeds, it fails with a
+/// ``CompositeError`` that has the errors of all that failed. If other code cancelled all
+/// operations, the returned operation is cancelled. If there are no operations, it fails with an
+/// ``OperationError``. Operations that are already under way are treated as in ``zip(_:)``.
 ///
 /// - Parameter operations: the operations, which the returned one owns.
 public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOperation<O.Value> {
@@ -94,16 +98,16 @@ public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOp
 /// let sizes = forEach(urls, maxConcurrent: 4) { url in HeadRequest(url) }
 /// ```
 ///
-/// An operation is made only when it can run, and released when it has. When one fails or cannot be
-/// made, no further one is made and those that run are cancelled; when these have finished the
-/// operation settles with the error that came first, as it is.
+/// An operation is made only when it can run, and released when it has run. When one fails or
+/// cannot be made, no further operation is made, and the running ones are cancelled. When these
+/// have finished, the returned operation settles with the error that came first, unwrapped.
 ///
 /// - Parameters:
 ///   - items: the items. Read before this returns.
 ///   - maxConcurrent: how many operations may be unfinished at the same time. Positive, or
 ///     `OperationQueue.defaultMaxConcurrentOperationCount` for no limit; anything else traps.
 ///   - make: makes the operation for an item. Called where the operations run, by several threads
-///     at once; an error that it throws counts as the failure of that operation,
+///     at once. An error that it throws counts as the failure of the operation, and a
 ///     `CancellationError` as its cancellation.
 public func forEach<S: Swift.Sequence, O: ComposableOperation>(
   _ items: S, maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs operations in parallel, and makes one value of theirs: the engine of `zip`, `all`,
+/// Runs operations in parallel, and makes one value from their values: the engine of `zip`, `all`,
 /// `allSettled` and `firstSuccess`.
 final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
   private let gather: ([Operation]) -> any Sendable
@@ -9,9 +9,9 @@ final class GatheringSource: ParallelSource, @unchecked Sendable {  // immutable
 
   override var kind: OperationKind { ownKind }
 
-  /// - Parameter gather: makes the value from the operations, all of which have succeeded. For the
-  ///   policy `firstSuccess` it receives the one that succeeded, for `settleAll` all, whatever
-  ///   their outcomes.
+  /// - Parameter gather: makes the value from the operations, which have all succeeded. For the
+  ///   policy `firstSuccess` it receives only the operation that succeeded. For `settleAll` it
+  ///   receives all operations, whatever their outcomes.
   init(
     _ children: [Operation], as form: OperationKind, policy: ParallelState.Policy,
     gather: @escaping ([Operation]) -> any Sendable
