@@ -1,5 +1,5 @@
-// What other targets see of operations, to record timelines and draw them, besides the monitors of
-// compositions and their known children.
+// What other targets see of operations, to record timelines and draw them. They also use the
+// monitors and the known children of compositions.
 
 extension SettlingOperation {
   /// Whether the operation was started or has settled.
@@ -18,7 +18,7 @@ extension SettlingOperation {
 }
 
 extension WorkSource {
-  /// The number of children that are done, and of all; nil if unknown.
+  /// The number of children that are done, and the number of all children; nil if unknown.
   ///
   /// - Parameter settledCount: how many children have settled.
   package final func childCounts(settled settledCount: Int) -> (done: Int, total: Int)? {

@@ -2,14 +2,14 @@ import Synchronization
 
 /// An event that counts the events of its stream that were dropped.
 package protocol CountedEvent: Sendable {
-  /// How many events the stream dropped before this one. Set when the reader takes it.
+  /// How many events the stream dropped before this one. Set when the reader takes the event.
   var droppedCount: Int { get set }
 }
 
-/// The writing end of one event stream, used by all event streams of the package.
+/// The writing end of one event stream. All event streams of the package use it.
 ///
-/// The stream ends when the feed ends or is released. Events are numbered as they arrive, so the
-/// reader of an event knows exactly how many before it were dropped.
+/// The stream ends when the feed ends or is released. Events are numbered as they arrive. So the
+/// reader of an event knows exactly how many events were dropped before it.
 package final class EventFeed<Event: CountedEvent>: Sendable {
   package typealias BufferingPolicy = AsyncStream<Event>.Continuation.BufferingPolicy
 
@@ -65,23 +65,23 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
     if case .stream(let continuation) = destination { continuation.finish() }
   }
 
-  /// Makes a feed without a stream: it calls a closure with each event, on the thread that puts it,
-  /// which waits for that. So nothing is kept for a reader that is slow.
+  /// Makes a feed without a stream. It calls a closure with each event, on the thread that puts the
+  /// event, and that thread waits for the closure. So no events are kept for a slow reader.
   ///
-  /// Threads that put events at the same time call it at the same time. To end it does nothing, for
-  /// what ends a stream, such as a run of a workflow, may be followed by more.
+  /// Threads that put events at the same time call the closure at the same time. `end()` does
+  /// nothing, because more events may follow what ends a stream, such as a run of a workflow.
   package convenience init(tap: @escaping @Sendable (Event) -> Void) {
     self.init(.tap(tap))
   }
 
-  /// Begins no further call of a tap.
+  /// Stops calling the closure of a tap.
   package func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
 
   /// Makes a stream and its feed.
   package static func makeStream(bufferingPolicy: BufferingPolicy) -> (stream: AsyncStream<Event>, feed: EventFeed) {
     let (numbered, continuation) = AsyncStream.makeStream(of: Numbered.self, bufferingPolicy: policy(bufferingPolicy))
     let reading = Reading()
-    // `AsyncStream` itself does not tell the reader what it drops.
+    // `AsyncStream` itself does not tell the reader which events it drops.
     let stream = AsyncStream<Event>(unfolding: {
       var iterator = numbered.makeAsyncIterator()
       guard let next = await iterator.next() else { return nil }
@@ -134,7 +134,7 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
   }
 }
 
-/// The feeds of one source, which all get the same events.
+/// The feeds of one object, which all receive the same events.
 package struct EventFeeds<Event: CountedEvent>: Sendable {
   private var feeds: [Int: EventFeed<Event>] = [:]
   private var lastNumber = 0
@@ -152,10 +152,10 @@ package struct EventFeeds<Event: CountedEvent>: Sendable {
     return lastNumber
   }
 
-  /// Removes a feed. Returns it, to be released outside the lock.
+  /// Removes a feed. Returns it, so that the caller releases it outside the lock.
   package mutating func remove(_ number: Int) -> EventFeed<Event>? { feeds.removeValue(forKey: number) }
 
-  /// Removes all feeds. Returns them, to be released outside the lock.
+  /// Removes all feeds. Returns them, so that the caller releases them outside the lock.
   package mutating func removeAll() -> [EventFeed<Event>] {
     defer { feeds = [:] }
     return all

@@ -15,7 +15,8 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
     state.withLock { $0.post(event) } ? self : nil
   }
 
-  /// Posts an event of an operation inside. Returns whether the caller must call ``deliver()``.
+  /// Posts an event of an operation inside this one. Returns whether the caller must call
+  /// ``deliver()``.
   func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
     state.withLock { $0.postInner(event, of: operation) }
   }
@@ -52,8 +53,8 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
 
   // MARK: - Observers
 
-  /// Returns itself if the caller must deliver, because the operation has settled. May be called
-  /// inside the operation's lock.
+  /// Adds an observer. Returns the hub if the caller must deliver, because the operation has
+  /// settled. May be called inside the operation's lock.
   func adding(_ record: ObserverRecord) -> ObserverHub? {
     state.withLock { $0.add(record) } ? self : nil
   }

@@ -1,12 +1,13 @@
 import Foundation
 
-/// The undelivered events of the observers of one operation that are called in one place.
+/// The undelivered events for those observers of one operation that are called in the same queue,
+/// or on the main actor.
 ///
-/// The observers share it so that they are called in the order in which they were added. With
-/// separate mailboxes, a delivery that is still waiting would take the next event along, before
-/// earlier observers get it.
+/// The observers share a mailbox, so that they are called in the order in which they were added.
+/// With a mailbox for each observer, a delivery that still waits would also deliver the next event,
+/// before earlier observers receive it.
 final class ObserverMailbox: Sendable {
-  /// A place other than the delivering thread.
+  /// Where a mailbox calls its observers.
   enum Place: Equatable {
     case queue(OperationQueue)
     case mainActor
@@ -16,7 +17,7 @@ final class ObserverMailbox: Sendable {
 
   private struct State {
     var waiting: [Entry] = []
-    /// Whether an operation in the queue, or a task, is to deliver or is delivering.
+    /// Whether an operation in the queue, or a task, will deliver or is delivering.
     var isScheduled = false
 
     /// Returns whether the caller must schedule a delivery.
@@ -46,7 +47,7 @@ final class ObserverMailbox: Sendable {
     self.place = place
   }
 
-  /// Calls the observer at the place, after the events that already wait there.
+  /// Calls the observer in the queue or on the main actor, after the events that already wait.
   func deliver(_ event: OperationEvent, of subject: EventSubject?, to record: ObserverRecord) {
     if state.withLock({ $0.enqueue((event, subject, record)) }) { schedule() }
   }
@@ -90,10 +91,10 @@ final class ObserverMailbox: Sendable {
   }
 }
 
-/// Runs a closure on the main actor, never within the call.
+/// Runs a closure on the main actor, never inside this call.
 ///
-/// A task rather than a block in the main queue: when `dispatchMain()` serves that queue on Linux,
-/// its blocks run on any thread and are not isolated to the main actor.
+/// This uses a task rather than a block in the main queue. When `dispatchMain()` serves that queue
+/// on Linux, its blocks run on any thread, and are not isolated to the main actor.
 func onMainActor(_ body: @escaping @MainActor @Sendable () -> Void) {
   // Detached: without the task-local values of the task that settles the operation.
   _ = Task.detached(priority: .userInitiated) { @MainActor in body() }

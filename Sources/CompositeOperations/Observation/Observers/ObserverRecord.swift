@@ -8,14 +8,16 @@ final class ObserverRecord: Sendable {
   enum Place {
     /// On the delivering thread.
     case anywhere
-    /// Elsewhere, in order with the other observers of the operation that are called there.
+    /// In a queue or on the main actor, in order with the other observers of the operation that are
+    /// called there.
     case mailbox(ObserverMailbox.Place)
   }
 
   private struct State {
     /// Nil once the observer was removed or has received the last event.
     var body: Body?
-    /// Where its events wait; nil for an observer that is called on the delivering thread.
+    /// Where the observer's events wait; nil for an observer that is called on the delivering
+    /// thread.
     var mailbox: ObserverMailbox?
   }
 
@@ -30,12 +32,13 @@ final class ObserverRecord: Sendable {
     self.state = LockBox(State(body: body))
   }
 
-  /// Shares the mailbox with earlier observers. Called before the first delivery.
+  /// Shares a mailbox with earlier observers. Called before the first delivery.
   func share(_ mailbox: ObserverMailbox) {
     state.withLock { $0.mailbox = mailbox }
   }
 
-  /// Calls the observer, here or at its place. Called for one event at a time.
+  /// Calls the observer on this thread, or puts the event into its mailbox. Called for one event at
+  /// a time.
   ///
   /// - Parameter subject: the operation of the event, if the observer needs it.
   func deliver(_ event: OperationEvent, of subject: EventSubject?) {

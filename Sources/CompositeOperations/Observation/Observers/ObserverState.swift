@@ -3,19 +3,19 @@ import Foundation
 /// The observers of one operation, and the events that are not delivered yet.
 ///
 /// Events are posted in the order in which they happen, to the observers of that moment. One thread
-/// at a time delivers them: the one whose post found no other delivering. Posting decides that at
-/// once, so no other thread can begin to deliver before it does.
+/// at a time delivers them: the thread that posted when no other thread was delivering. The post
+/// itself decides that, so no other thread can begin to deliver in between.
 struct ObserverState {
   enum Delivery {
-    /// - Parameter inner: the operation of the event, if that is inside the observed one.
+    /// - Parameter inner: the operation of the event, if it is inside the observed operation.
     case event(OperationEvent, inner: Operation? = nil, to: [ObserverRecord])
     /// Let the operation continue.
     case proceed(@Sendable () -> Void)
   }
 
   private(set) var records: [ObserverRecord] = []
-  /// One mailbox for each place at which observers are called. Kept to the end, for events may wait
-  /// there.
+  /// One mailbox for each queue in which observers are called, and one for the main actor. Kept to
+  /// the end, because events may wait there.
   private var places: [ObserverMailbox] = []
   private var mailbox: [Delivery] = []
   private var first = 0
@@ -43,7 +43,7 @@ struct ObserverState {
     return deposit(.event(.childAdded(child), to: interested))
   }
 
-  /// Posts an event of an operation inside.
+  /// Posts an event of an operation inside the observed one.
   mutating func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
     let interested = records.filter { $0.interests.contains(.tree) }
     guard outcome == nil, !interested.isEmpty else { return false }
@@ -58,7 +58,7 @@ struct ObserverState {
     return interested.isEmpty ? false : deposit(.event(.progress(fraction), to: interested))
   }
 
-  /// Posts the outcome. The operation continues after all observers were called.
+  /// Posts the outcome. The operation continues after the outcome was delivered to all observers.
   mutating func settle(_ outcome: Outcome<any Sendable>, _ proceed: @escaping @Sendable () -> Void) -> Bool {
     precondition(self.outcome == nil, "settle() after the end")
     self.outcome = outcome

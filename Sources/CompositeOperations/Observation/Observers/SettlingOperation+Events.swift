@@ -9,11 +9,11 @@ extension SettlingOperation {
   /// }
   /// ```
   ///
-  /// Each call makes a stream of its own. It ends after `settled`, which comes at once for an
-  /// operation that has settled, or when the operation is released without having settled.
-  /// Cancelling the reading task or releasing the stream ends it too, and counts as leaving: see
-  /// ``cancelsWhenLastObserverLeaves``. Leaving a loop with `break` releases the stream if nothing
-  /// else holds it.
+  /// Each call makes a stream of its own. The stream ends after `settled`, or when the operation is
+  /// released without having settled. If the operation has already settled, `settled` comes at
+  /// once. Cancelling the reading task or releasing the stream also ends the stream, and counts as
+  /// leaving: see ``cancelsWhenLastObserverLeaves``. Leaving a loop with `break` releases the
+  /// stream if nothing else holds it.
   ///
   /// - Parameter bufferingPolicy: which events to keep for a slow reader; the newest 1,024 by
   ///   default. ``OperationEvent/droppedCount`` counts the others.

@@ -18,17 +18,17 @@ extension SettlingOperation {
   /// ```
   ///
   /// Events arrive in order, one at a time. The observer is called after the event, never inside
-  /// the call that caused it, also if that was on the main actor. So it does not delay the
-  /// operation, whose state may have changed by then. `isFinished` is true when it receives
-  /// `settled`, the last event.
+  /// the call that caused the event, even if that call was on the main actor. So the observer does
+  /// not delay the operation, and the state of the operation may have changed by then. When the
+  /// observer receives `settled`, the last event, `isFinished` is true.
   ///
-  /// Added to an operation that has settled, the observer receives `settled`.
+  /// If the operation has already settled, the observer receives `settled`.
   ///
-  /// The main thread must be free to call it: a main thread that waits in `waitUntilFinished()`
-  /// calls no observer, nor does a program that exits before.
+  /// The main thread must be free to call the observer. A main thread that waits in
+  /// `waitUntilFinished()` calls no observer. A program that exits before calls none either.
   ///
-  /// - Parameter observer: the observer. Released on the main actor after `settled`; or when it is
-  ///   removed, or the operation is released unsettled.
+  /// - Parameter observer: the observer. Released on the main actor after `settled`. Also released
+  ///   when it is removed, or when the operation is released unsettled.
   /// - Returns: a token that removes the observer; it need not be kept. If `remove()` is called on
   ///   the main actor, the observer is not called after that.
   @discardableResult
@@ -61,13 +61,13 @@ extension ComposableOperation where Self: SettlingOperation {
   ///
   /// The completion is called with the outcome, exactly once, also when the operation is cancelled
   /// before it starts. It is called after ``SimpleOperation/completion``, when `isFinished` is
-  /// true, and never inside the call that settled the operation, also if that was on the main
-  /// actor. Added to an operation that has settled, it is called soon after. Several completions
-  /// are called in the order in which they were added.
+  /// true. It is never called inside the call that settled the operation, even if that call was on
+  /// the main actor. If the operation has already settled, the completion is called soon after.
+  /// Several completions are called in the order in which they were added.
   ///
-  /// Unlike `completion` it may run after awaiting tasks, dependents and `waitUntilFinished()` have
-  /// continued. It waits while the main thread is blocked, and is not called in a program that
-  /// exits before.
+  /// Unlike `completion`, it may run after awaiting tasks, dependents and `waitUntilFinished()`
+  /// have continued. It waits while the main thread is blocked. A program that exits before does
+  /// not call it.
   ///
   /// - Parameter completion: the completion. Released on the main actor when it has been called, or
   ///   when the operation is released unsettled.

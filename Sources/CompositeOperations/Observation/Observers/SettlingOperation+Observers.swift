@@ -1,7 +1,8 @@
 public import Foundation
 
 extension SettlingOperation {
-  /// Adds an observer that is called with the operation's events from now on, until it has settled.
+  /// Adds an observer that is called with the operation's events from now on, until the operation
+  /// has settled.
   ///
   /// ```swift
   /// upload.addObserver { event in
@@ -9,23 +10,23 @@ extension SettlingOperation {
   /// }
   /// ```
   ///
-  /// The observer is called in the order of events, one at a time, under no lock. With a queue, it
-  /// is called in that queue; otherwise on the thread that caused the event or, if another thread
-  /// is calling the observers of this operation at that moment, on that one. Observers are called
-  /// in the order in which they were added. An observer without a queue delays the operation, so it
-  /// should not block: `main` runs after `started` was delivered; the parent composite and awaiting
-  /// tasks continue after `settled` was.
+  /// The observer is called in the order of events, for one event at a time, under no lock. With a
+  /// queue, it is called in that queue. Without a queue, it is called on the thread that caused the
+  /// event, or on another thread that is calling the observers of this operation at that moment.
+  /// Observers are called in the order in which they were added. An observer without a queue delays
+  /// the operation, so it should not block: `main` runs after `started` was delivered, and the
+  /// parent composite and awaiting tasks continue after `settled` was delivered.
   ///
-  /// An observer may call any method of the operation. That takes effect at once; the resulting
-  /// event is delivered after it and the other observers have returned. If it settles the operation
-  /// in the call for `started`, `main` does not run. An observer that it adds receives the events
-  /// from then on.
+  /// An observer may call any method of the operation. The call takes effect at once, and the
+  /// resulting event is delivered after this observer and the others have returned. If an observer
+  /// settles the operation in the call for `started`, `main` does not run. An observer that it adds
+  /// receives the events from then on.
   ///
-  /// Added to an operation that has settled, the observer is called with `settled` at once, on the
+  /// If the operation has already settled, the observer is called with `settled` at once, on the
   /// calling thread or in its queue.
   ///
   /// - Parameters:
-  ///   - queue: where to call the observer: for one event at a time, whatever the queue's limit.
+  ///   - queue: where to call the observer, for one event at a time, whatever the queue's limit.
   ///     `cancelAllOperations()` of the queue drops no events.
   ///   - observer: the observer. Released after `settled`, or when it is removed.
   /// - Returns: a token that removes the observer; it need not be kept.
@@ -39,8 +40,8 @@ extension SettlingOperation {
     return ObservationToken(record, in: add(record))
   }
 
-  /// Adds an internal observer of the start, a cancel and the end. It costs next to nothing, and
-  /// does not count for `cancelsWhenLastObserverLeaves`.
+  /// Adds an internal observer of the start, a cancel and the end. The observer costs next to
+  /// nothing, and does not count for `cancelsWhenLastObserverLeaves`.
   @discardableResult
   package final func addLifecycleObserver(_ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken
   {
@@ -57,11 +58,11 @@ extension SettlingOperation {
       })
   }
 
-  /// Whether to cancel the unsettled operation when its last observer leaves: is removed, or stops
-  /// reading its stream. False by default.
+  /// Whether to cancel the unsettled operation when its last observer leaves. False by default.
   ///
-  /// Observers and event streams both count. An operation that never had one is not cancelled.
-  /// Setting this after the last one has left does nothing.
+  /// An observer leaves when it is removed, or when its event stream is no longer read. Observers
+  /// and event streams both count. An operation that never had an observer is not cancelled.
+  /// Setting this after the last observer has left does nothing.
   public final var cancelsWhenLastObserverLeaves: Bool {
     get { StripedLock.withLock(of: self) { rareFields?.observerHub }?.cancelsWhenLastLeaves ?? false }
     set {
@@ -69,8 +70,8 @@ extension SettlingOperation {
     }
   }
 
-  /// Calls `body` with the hub, made if needed. Returns nil once the operation was announced as
-  /// finished.
+  /// Calls `body` with the hub, which is made if needed. Returns nil once the operation was
+  /// announced as finished.
   ///
   /// - Parameter body: called inside the lock.
   @discardableResult
@@ -84,8 +85,8 @@ extension SettlingOperation {
     }
   }
 
-  /// Returns the hub that the observer was added to; nil if the operation had settled, of which the
-  /// observer was then notified.
+  /// Adds an observer. Returns the hub of the operation; nil if the operation had already settled
+  /// and the observer was notified of that.
   final func add(_ record: ObserverRecord) -> ObserverHub? {
     guard let (hub, delivers) = withHub({ ($0, $0.adding(record)) }) else {
       if let outcome = erasedOutcome {

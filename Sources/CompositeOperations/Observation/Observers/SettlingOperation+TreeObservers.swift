@@ -12,31 +12,36 @@ extension SettlingOperation {
   /// ```
   ///
   /// The operations in it are those that it runs, at any depth: children of composites, steps of
-  /// sequences, attempts, waits of policies, tasks of workflows, plain operations; also those that
-  /// are made later. An operation that other code starts in its own body is not in it.
+  /// sequences, attempts, waits of policies, tasks of workflows, plain operations. Operations that
+  /// are made later are included. An operation that a body starts by itself is not.
   ///
-  /// For each operation the observer receives: an event of the parent composition with the new
-  /// ``OperationEvent/child``; then ``OperationEvent/Kind/started``, unless it never runs; then
-  /// ``OperationEvent/Kind/settled``, before that of the parent composition.
-  /// ``OperationEvent/Kind/cancelled`` comes for this operation only, and progress for none. There
-  /// are no events for what is inside a composition that never runs. An operation that other code
-  /// has started counts as started when a composition begins to wait for it; there is no `settled`
-  /// if the composition stops waiting before. If several compositions wait for it, there are events
-  /// from each. The last event is `settled` of this operation: there are none for work that ends
-  /// later, such as work whose timeout settles at once.
+  /// For each operation inside, the observer first receives an event of the parent composition with
+  /// the new ``OperationEvent/child``. Then it receives ``OperationEvent/Kind/started``, unless the
+  /// operation never runs. Then it receives ``OperationEvent/Kind/settled``, before the `settled`
+  /// of the parent composition. ``OperationEvent/Kind/cancelled`` comes for this operation only,
+  /// and progress for none. There are no events for operations inside a composition that never
+  /// runs.
   ///
-  /// Added while the operation runs, the observer receives the events from then on, not earlier
-  /// ones.
+  /// An operation that other code has started counts as started when a composition begins to wait
+  /// for it. If the composition stops waiting before the operation has settled, there is no
+  /// `settled`. If several compositions wait for the operation, there are events from each.
   ///
-  /// Order, place and removal are those of ``addObserver(on:_:)``, for the whole tree: one event at
-  /// a time, on the thread that caused it, or on one that is calling the observers of this
-  /// operation at that moment. So an observer without a queue may be called on a thread other than
-  /// the operation's, whose state may have changed by then. The calling thread continues with its
-  /// own work only when no event is left, so the observer should be quick. The operation keeps it
-  /// until it has settled.
+  /// The last event is `settled` of this operation. There are no events for work that ends later,
+  /// such as work whose timeout settles at once.
+  ///
+  /// If the observer is added while the operation runs, it receives the events from then on, not
+  /// earlier ones.
+  ///
+  /// Order, threads and removal are those of ``addObserver(on:_:)``, for the whole tree. The
+  /// observer is called for one event at a time, on the thread that caused the event, or on a
+  /// thread that is calling the observers of this operation at that moment. So an observer without
+  /// a queue may be called on a thread that does not run the operation of the event, and the state
+  /// of that operation may have changed by then. The calling thread continues with its own work
+  /// only when no event is left, so the observer should be quick. This operation keeps the observer
+  /// until the operation has settled.
   ///
   /// - Parameters:
-  ///   - queue: where to call the observer: for one event at a time, whatever the queue's limit.
+  ///   - queue: where to call the observer, for one event at a time, whatever the queue's limit.
   ///   - observer: the observer. Receives the operation and its event. Released after `settled` of
   ///     this operation, or when it is removed.
   /// - Returns: a token that removes the observer; it need not be kept.
@@ -56,9 +61,9 @@ extension SettlingOperation {
 
 /// Notifies tree observers of the children of one composition, and watches the compositions inside.
 ///
-/// A composition has one, for all tree observers of itself and of the compositions around it. An
-/// operation that several compositions wait for may outlive them, so the hubs of settled ones are
-/// removed as others come.
+/// A composition has one such monitor, for all tree observers of itself and of the compositions
+/// around it. An operation that several compositions wait for may outlive these compositions. So
+/// the hubs of settled operations are removed as further hubs come.
 final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak loads are atomic; set once in `init`
   private struct Hubs {
     var all: [ObserverHub] = []
@@ -80,7 +85,7 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
     return monitor
   }
 
-  /// Adds a hub. Returns false if it was added before. May be called inside its lock.
+  /// Adds a hub. Returns false if it was added before. May be called inside the lock of the hub.
   func add(_ hub: ObserverHub) -> Bool {
     hubs.withLock { hubs in
       guard !hubs.all.contains(where: { $0 === hub }) else { return false }
@@ -134,10 +139,11 @@ extension ObserverHub {
     if postInner(event, of: operation) { deliver() }
   }
 
-  /// Watches an operation, which is this hub's or inside it, for tree observers from now on.
+  /// Watches an operation for tree observers from now on. It is the operation of this hub, or
+  /// inside that operation.
   func watchTree(of operation: SettlingOperation) {
-    // A settled operation has no more events; one that several composites wait for may have
-    // settled.
+    // A settled operation has no more events. An operation that several composites wait for may
+    // have settled.
     guard !operation.state.current.isSettled else { return }
     guard let source = operation.source, beginWalk(from: source, of: operation) else { return }
     // All are retained until the end, so that no identity is reused. A loop, because trees may be
@@ -147,7 +153,7 @@ extension ObserverHub {
     var next = 0
     while next < found.count {
       found[next].forEachChild { child, _ in
-        // Also a child that waits: its start may have been reported already.
+        // Children that wait are included, because their starts may have been reported already.
         guard !child.isFinished, let child = child as? SettlingOperation, let inner = child.source,
           known.insert(ObjectIdentifier(inner)).inserted, watch(inner, of: child)
         else { return }
@@ -158,7 +164,7 @@ extension ObserverHub {
     whileLocked { $0.treeWalks -= 1 }
   }
 
-  /// Begins to search a composition. Returns false if there is nothing to search now.
+  /// Begins a search of a composition. Returns false if there is nothing to search now.
   private func beginWalk(from source: WorkSource, of owner: SettlingOperation) -> Bool {
     let monitor = TreeObserverMonitor.ofSource(source, of: owner)
     return whileLocked { state in
@@ -174,8 +180,9 @@ extension ObserverHub {
     return whileLocked { watch(owner, by: monitor, isWalking: $0.treeWalks > 1) }
   }
 
-  /// - Parameter isWalking: whether another search is under way, which may not have searched the
-  ///   compositions that it watches. If false, everything inside a watched composition is watched.
+  /// - Parameter isWalking: whether another search is under way. Such a search may not yet have
+  ///   searched the compositions that it watches. If false, everything inside a watched composition
+  ///   is watched.
   private func watch(_ owner: SettlingOperation, by monitor: TreeObserverMonitor, isWalking: Bool) -> Bool {
     guard monitor.add(self) || isWalking else { return false }
     // An operation that has not started is searched when it starts.

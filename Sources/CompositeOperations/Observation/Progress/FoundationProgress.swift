@@ -2,9 +2,9 @@ import Foundation
 
 /// Shows the progress of an operation in a `Progress`.
 ///
-/// The `Progress` has neither children nor a parent: on Linux it is not thread-safe, and linking it
-/// may corrupt the heap. All writes go through here, so that one thread at a time writes, and never
-/// less than before.
+/// The `Progress` has neither children nor a parent. On Linux it is not thread-safe, and linking it
+/// may corrupt the heap. All writes go through this class, so that one thread at a time writes, and
+/// no write is lower than the one before.
 final class FoundationProgress: Sendable {
   private static let unitCount: Int64 = 10_000
 
@@ -17,8 +17,8 @@ final class FoundationProgress: Sendable {
     var isCancelled = false
     var isWriting = false
 
-    /// Records that the user cancelled. Returns true once, unless the operation has ended, if the
-    /// caller must cancel the operation: a subclass may override `cancel()`.
+    /// Records that the user cancelled. Returns whether the caller must cancel the operation: true
+    /// once, unless the operation has ended. Only once, because a subclass may override `cancel()`.
     mutating func cancel() -> Bool {
       guard end == .none, !isCancelled else { return false }
       isCancelled = true
@@ -60,8 +60,8 @@ final class FoundationProgress: Sendable {
     }
   }
 
-  /// Whether the progress must be, or was, cancelled because the operation has failed or was
-  /// cancelled.
+  /// Whether the progress must be cancelled, or was cancelled, because the operation has failed or
+  /// was cancelled.
   private enum End {
     case none, due, written
   }
@@ -80,7 +80,8 @@ final class FoundationProgress: Sendable {
     progress.isCancellable = true
     progress.isPausable = true
     // Foundation calls these later, on any thread and in any order. They serve changes that come
-    // from a parent progress: its own `cancel()`, `pause()` and `resume()` do not rely on them.
+    // from a parent progress. The progress's own `cancel()`, `pause()` and `resume()` do not rely
+    // on them.
     let pauses = { @Sendable [weak self, weak operation] () -> Void in self?.pauseMayHaveChanged(of: operation) }
     progress.cancellationHandler = { @Sendable [weak self, weak operation] in
       if self?.mayCancel() == true { operation?.cancel() }
@@ -96,13 +97,13 @@ final class FoundationProgress: Sendable {
 
   var progress: Progress { ownProgress }
 
-  /// Returns true once, if the caller must cancel the operation.
+  /// Returns whether the caller must cancel the operation, which is true at most once.
   private func mayCancel() -> Bool { state.withLock { $0.cancel() } }
 
   private func pauseMayHaveChanged(of operation: SettlingOperation?) {
     guard let node = operation?.progressNode() else { return }
-    // In this order: a `pause()` or `resume()` since reading the revision takes precedence over the
-    // value read here. One that is under way decides by itself.
+    // In this order: a `pause()` or `resume()` after the revision was read takes precedence over
+    // the value that is read here. A call that is under way decides by itself.
     let revision = node.pauseRevision
     if !ownProgress.isChanging { node.setPaused(progress.isPaused, ifStillAt: revision) }
   }
@@ -111,8 +112,8 @@ final class FoundationProgress: Sendable {
     if state.withLock({ $0.show(fraction, isIndeterminate: isIndeterminate) }) { write() }
   }
 
-  /// Cancels the progress of an operation that failed or was cancelled: the only sign for code that
-  /// knows just the progress.
+  /// Cancels the progress of an operation that failed or was cancelled. Code that knows only the
+  /// progress has no other sign of that.
   func endUnsuccessfully() {
     if state.withLock({ $0.endUnsuccessfully() }) { write() }
   }

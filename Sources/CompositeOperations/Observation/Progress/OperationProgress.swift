@@ -3,7 +3,7 @@ import Synchronization
 
 /// A `Progress` whose `cancel()`, `pause()` and `resume()` take effect before they return.
 ///
-/// Those of Foundation return before the handlers are called on another thread, so children could
+/// Foundation's own methods return before another thread calls the handlers, so children could
 /// start in between.
 final class OperationProgress: Progress, @unchecked Sendable {  // the actions are set once, before it is handed out
   private var mayCancel: @Sendable () -> Bool = { false }
@@ -18,9 +18,9 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
     totalUnitCount = totalUnits
   }
 
-  /// - Parameter mayCancel: whether the caller must cancel. Called before Foundation calls its
-  ///   handler on another thread, which would otherwise be first and might not be done when
-  ///   `cancel()` returns.
+  /// - Parameter mayCancel: returns whether the caller must cancel. Called before Foundation calls
+  ///   its handler on another thread. Otherwise the handler could be first, and might still run
+  ///   when `cancel()` returns.
   func setActions(
     mayCancel: @escaping @Sendable () -> Bool, whenCancelled: @escaping @Sendable () -> Void,
     whenPausedOrResumed: @escaping @Sendable (_ isPaused: Bool) -> Void,
@@ -38,8 +38,8 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
     if isFirst { whenCancelled() }
   }
 
-  /// Whether a call of `pause()` or `resume()` is under way: it takes effect before `isPaused`
-  /// changes.
+  /// Whether a call of `pause()` or `resume()` is under way. Such a call takes effect before
+  /// `isPaused` changes.
   var isChanging: Bool { changes.load(ordering: .sequentiallyConsistent) > 0 }
 
   override func pause() {
@@ -52,7 +52,8 @@ final class OperationProgress: Progress, @unchecked Sendable {  // the actions a
 
   private func change(to isPaused: Bool, _ change: () -> Void) {
     changes.add(1, ordering: .sequentiallyConsistent)
-    // First: Foundation's handler, on another thread, might still be running when this returns.
+    // This comes first, because Foundation's handler might still run on another thread when this
+    // method returns.
     whenPausedOrResumed(isPaused)
     change()
     changes.subtract(1, ordering: .sequentiallyConsistent)

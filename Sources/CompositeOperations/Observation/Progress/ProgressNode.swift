@@ -2,9 +2,9 @@ import Foundation
 
 /// The progress of one operation: a node of a tree that mirrors the operations, made on demand.
 ///
-/// A composition's node monitors its source. It makes nodes for the children that run, which report
-/// to it. An operation can be the child of several compositions that wait for it, so a node can
-/// have several parents.
+/// The node of a composition monitors the source of that composition. It makes nodes for the
+/// children that run, and these nodes report to it. Several compositions can wait for the same
+/// operation, so a node can have several parents.
 final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the weak reference is set once
   private typealias HoldChange = (node: ProgressNode, difference: Int)
 
@@ -18,13 +18,13 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     var hub: (any EventSink)?
     var leaf: FoundationProgress?
 
-    /// Returns the holds and releases that the children are not notified of yet.
+    /// Returns the holds and releases of which the children were not notified yet.
     mutating func holdChanges() -> [HoldChange] {
       let changes = hold.changes(among: children.keys)
       return changes.compactMap { tag, difference in children[tag].map { ($0, difference) } }
     }
 
-    /// Releases the children. Returns what to notify them of.
+    /// Releases the children. Returns the changes of which the caller must notify them.
     mutating func lettingGo() -> [HoldChange] {
       hold.letGo()
       return holdChanges()
@@ -40,7 +40,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   }
 
   var fraction: Double {
-    // The count of a driver may have changed without a child.
+    // A driver may have changed its count without an event of a child.
     if case .driven = state.withLock({ $0.progress.shape }) { sourceDidChange() }
     return state.withLock { $0.progress.fraction }
   }
@@ -77,11 +77,11 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       if let ending = work.endingOfProgress {
         _ = state.withLock { $0.progress.settled(tag, as: ending) }
       } else if work.isExecuting || isRunning && (work as? SettlingOperation)?.source != nil {
-        // Also a child that waits: its start may have been reported already.
+        // Children that wait are included, because their starts may have been reported already.
         link(work, tag, adding: &made)
       }
     }
-    // After the others: a child is released only when its tag is here.
+    // Read after the children, because a child is released only when its tag is in this list.
     let pastTags = source.pastTags
     let changed = state.withLock { state in
       for tag in pastTags { _ = state.progress.settled(tag, as: .success) }
@@ -90,7 +90,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     if changed { propagate() }
   }
 
-  /// Posts new fractions to the hub.
+  /// Posts new fractions to the hub from now on.
   func report(to hub: any EventSink) {
     state.withLock { if !$0.progress.isEnded { $0.hub = hub } }
   }
@@ -110,8 +110,8 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     return leaf
   }
 
-  /// - Parameter made: operations whose nodes do not monitor their children yet. They report what
-  ///   they find.
+  /// - Parameter made: operations whose nodes do not monitor their children yet. These nodes report
+  ///   what they find later.
   private func link(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
     guard let child = child as? SettlingOperation else { return }
     let node = child.progressNode(adding: &made)
@@ -122,13 +122,14 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     if state.withLock({ $0.progress.advanced(tag, to: fraction) }) { propagate() }
   }
 
-  /// Links a child that prepares the work: it has no weight, but is held back like the others.
+  /// Links a child that prepares the work. Such a child has no weight, but is held back like the
+  /// others.
   private func linkPreparation(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
     guard let child = child as? SettlingOperation, child.source != nil else { return }
     _ = keep(child.progressNode(adding: &made), of: child, tag)
   }
 
-  /// Keeps the node of a child, if needed. Returns whether it was kept before.
+  /// Keeps the node of a child, if needed. Returns whether the node was kept before.
   private func keep(_ node: ProgressNode, of child: SettlingOperation, _ tag: Int) -> Bool {
     let (isKept, isKnown) = state.withLock { state in
       guard !state.progress.isEnded, child.state.current.has(.needsNoSlot) || state.progress.shape == .inner else {
@@ -190,7 +191,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       state.hub = nil
       return (changed, state.leaf, state.progress.fraction)
     }
-    // The held children that other code runs on.
+    // Held children that other code continues to run.
     let released = ended?.lettingGo() ?? []
     ended = nil
     ProgressNode.changeHolders(released)
@@ -199,8 +200,8 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     if !succeeded { leaf.endUnsuccessfully() }
   }
 
-  /// Passes a change to the hub, the leaf and the parents, and on to their parents. A loop, because
-  /// trees may be deep.
+  /// Passes a change to the hub, the leaf and the parents, and from there to further parents. A
+  /// loop, because trees may be deep.
   private func propagate() {
     var next: ProgressNode? = self
     var further: [ProgressNode] = []
@@ -223,15 +224,15 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
 
   /// Holds back the children that wait, in the whole tree below this node, or releases them.
   ///
-  /// - Parameter revision: does nothing if another change came after this revision; nil to do it
-  ///   anyway.
+  /// - Parameter revision: nothing happens if another change came after this revision; nil to
+  ///   change it anyway.
   func setPaused(_ isPaused: Bool, ifStillAt revision: Int? = nil) {
     guard state.withLock({ $0.hold.setPaused(isPaused, ifStillAt: revision) }) else { return }
     applyHold()
     updateHolds()
   }
 
-  /// Adds a holder to each node, or removes one, and to the nodes inside. A loop, because trees may
+  /// Adds a holder to each node and to the nodes inside, or removes one. A loop, because trees may
   /// be deep.
   private static func changeHolders(_ changes: [HoldChange]) {
     var pending = changes
@@ -251,7 +252,8 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     } while state.withLock({ $0.hold.isHeld }) != isHeld
   }
 
-  /// Notifies the children of changed holds. Each counts its holders, so the order does not matter.
+  /// Notifies the children of changed holds. Each child counts its holders, so the order does not
+  /// matter.
   private func updateHolds() {
     ProgressNode.changeHolders(state.withLock { $0.holdChanges() })
   }
@@ -279,7 +281,7 @@ extension ProgressNode: SourceMonitor {
     unlink(tag)
     guard let work = source.work(standingFor: child) else { return }
     let ending = work.endingOfProgress
-    // Other code started the child, which continues without being awaited.
+    // Other code started the child. The child continues, but is no longer awaited.
     if ending == nil { (work as? SettlingOperation)?.existingProgressNode?.forget(self, tag) }
     if state.withLock({ $0.progress.settled(tag, as: ending ?? .cancelled) }) { propagate() }
   }

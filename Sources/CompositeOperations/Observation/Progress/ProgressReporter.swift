@@ -19,8 +19,8 @@ public struct ProgressReporter: Sendable {
 
   /// Reports the fraction of the work that is done.
   ///
-  /// May be called on any thread. A fraction that is not higher than the last has no effect; one
-  /// outside 0 to 1 is clamped. Has no effect once the operation has settled.
+  /// May be called on any thread. A fraction that is not higher than the last one has no effect. A
+  /// fraction outside 0 to 1 is clamped. Has no effect once the operation has settled.
   ///
   /// - Parameter fraction: the fraction that is done, from 0 to 1. Traps if it is not a number.
   public func report(_ fraction: Double) {
@@ -31,7 +31,8 @@ public struct ProgressReporter: Sendable {
   ///
   /// - Parameters:
   ///   - completed: how many pieces are done.
-  ///   - total: the number of pieces. If it is 0 or less, it is unknown, and nothing is reported.
+  ///   - total: the number of pieces. If it is 0 or less, the number is unknown, and nothing is
+  ///     reported.
   public func report(completed: Int, of total: Int) {
     target.operation?.reportProgress(completed: completed, of: total)
   }

@@ -1,8 +1,8 @@
 /// The progress of an operation, reported by itself or computed from its children.
 ///
-/// Children are identified by their tags. Inputs may be repeated or arrive out of order: a fraction
-/// that is not higher than the last, or one of a settled child, has no effect. So a node can be
-/// attached to a running composition, and read its children while they report.
+/// Children are identified by their tags. Inputs may be repeated or arrive out of order. A fraction
+/// has no effect if it is not higher than the last one, or if the child has settled. So a node can
+/// be attached to a running composition, and can read its children while they report.
 struct ProgressState {
   struct Child {
     var weight = 1.0
@@ -13,7 +13,7 @@ struct ProgressState {
   /// Never decreases.
   private(set) var fraction = 0.0
   private(set) var shape: ProgressShape?
-  /// Whether the children that existed at first were read. Until then they do not count.
+  /// Whether the children that existed at first were read. Until then no child counts.
   private(set) var isComplete: Bool
   private(set) var isEnded = false
   /// Whether the operation failed or was cancelled.
@@ -22,9 +22,9 @@ struct ProgressState {
 
   /// The children of a parallel composition, by tag.
   private var children: [Child] = []
-  /// The total weight of all children, or of all seen so far.
+  /// The total weight of all children, or of all children seen so far.
   private var totalWeight = 0.0
-  /// The weight of what is done of them.
+  /// The part of the total weight that is done.
   private var doneWeight = 0.0
   /// How many children of a sequence were seen.
   private var seenCount = 0
@@ -58,12 +58,12 @@ struct ProgressState {
     }
   }
 
-  /// The tag of the child that stands for the whole work, now or last.
+  /// The tag of the child that stands for the whole work, or of the last such child.
   var innerTag: Int? { shape == .inner ? seenCount : nil }
 
   // MARK: - Inputs
 
-  // Each returns whether the visible progress has changed.
+  // Each input returns whether the visible progress has changed.
 
   /// Reports the progress of an operation without children.
   mutating func report(_ reported: Double) -> Bool {
@@ -77,7 +77,8 @@ struct ProgressState {
   mutating func complete() -> Bool {
     isComplete = true
     settledEarly = []
-    // Recomputed: changing a weight of 1 to a much smaller one leaves only rounding errors.
+    // The sums are computed anew. When a weight of 1 was changed to a much smaller weight, the old
+    // sums are mostly rounding errors.
     if case .parallel = shape {
       totalWeight = children.reduce(0) { $0 + $1.weight }
       doneWeight = children.reduce(0) { $0 + $1.weight * $1.fraction }
@@ -122,13 +123,13 @@ struct ProgressState {
     return update()
   }
 
-  /// Ends the children up to this one. Of those that were not seen only their number is known.
+  /// Ends the first `count` children. Only the number is known of the children that were not seen.
   private mutating func pass(_ count: Int) {
     doneWeight += current.weight * current.fraction + Double(count - seenCount)
     totalWeight += Double(count - seenCount)
     seenCount = count
-    // If one child stands for the whole work, those before it may have failed, or have only
-    // prepared it.
+    // If one child stands for the whole work, the children before it may have failed, or may only
+    // have prepared the work.
     current = Child(weight: 0, fraction: shape == .inner ? 0 : 1, isSettled: true)
   }
 
@@ -180,7 +181,8 @@ struct ProgressState {
     }
   }
 
-  /// Ends the progress when the operation settles: at 1 if it succeeded, else where it is.
+  /// Ends the progress when the operation settles: at 1 if the operation succeeded, otherwise at
+  /// the present fraction.
   mutating func end(succeeded: Bool) -> Bool {
     guard !isEnded else { return false }
     isEnded = true

@@ -5,32 +5,33 @@ extension SettlingOperation {
 
   /// How much of the operation is done, from 0 to 1.
   ///
-  /// It never decreases, and is 1 if the operation has succeeded. Its source depends on the
-  /// operation:
+  /// The fraction never decreases, and is 1 if the operation has succeeded. How it is computed
+  /// depends on the operation:
   ///
   /// - Without children: what the work reports with ``reportProgress(_:)``.
   /// - A parallel composition: the weighted mean of the children's fractions. See
-  ///   ``progressWeight``. A failed child counts as done; one that was cancelled or did not run
+  ///   ``progressWeight``. A failed child counts as done. A child that was cancelled or did not run
   ///   keeps its fraction.
   /// - A sequence: the same, over the number of operations that its delegate expects; 0 while that
-  ///   is unknown.
+  ///   number is unknown.
   /// - `then` and `mapAsync`: two steps. `map`, `recover`, `timeout` and the like: the progress of
-  ///   the operation inside. What comes before does not count: waiting for dependencies or
-  ///   exclusive categories, conditions and their prerequisites, delays.
+  ///   the operation inside. What comes before that operation does not count: waiting for
+  ///   dependencies or exclusive categories, conditions and their prerequisites, delays.
   /// - A workflow: the finished tasks out of all.
   ///
-  /// May be read on any thread at any time. Counting begins with the first read of this,
-  /// ``isProgressIndeterminate`` or ``progress``, or with an observer or a stream. Beginning late
-  /// gives the same result, except for operations that are gone by then: earlier operations of a
-  /// sequence weigh 1 each, and earlier attempts, which may have been further, do not count.
+  /// May be read on any thread at any time. Counting begins with the first read of this property,
+  /// of ``isProgressIndeterminate`` or of ``progress``, or with an observer or a stream. Counting
+  /// that begins late gives the same result, except for operations that are gone by then. Earlier
+  /// operations of a sequence then weigh 1 each. Earlier attempts, which may have been further, do
+  /// not count.
   public final var fractionCompleted: Double {
     let state = state.current
     if state.isSettled, state.ending == .success { return 1 }
     return askedNode?.fraction ?? 0
   }
 
-  /// Whether the progress is unknown: the operation has not settled, and is a sequence of unknown
-  /// length, or has no children and has reported nothing yet.
+  /// Whether the progress is unknown. It is unknown while the operation has not settled, and is a
+  /// sequence of unknown length, or has no children and has reported nothing yet.
   public final var isProgressIndeterminate: Bool {
     guard !state.current.isSettled else { return false }
     return askedNode?.isIndeterminate ?? true
@@ -55,21 +56,22 @@ extension SettlingOperation {
   /// The progress as Foundation's `Progress`, for interfaces that take one. Always the same object.
   ///
   /// It shows ``fractionCompleted``, is indeterminate as long as the operation's progress is, and
-  /// never decreases. One thread at a time writes it: the one that advances the operation.
+  /// never decreases. One thread at a time writes it: the thread that advances the operation.
   ///
-  /// When the operation settles, it is finished after a success; otherwise it is cancelled, and
-  /// keeps its fraction.
+  /// When the operation has succeeded, the `Progress` is finished. When the operation has failed or
+  /// was cancelled, the `Progress` is cancelled, and keeps its fraction.
   ///
-  /// Cancelling it cancels the operation. Pausing it holds back all children that wait for their
-  /// turn, here and in the compositions inside, until it is resumed; running children continue, and
-  /// `isSuspended` stays in effect.
+  /// Cancelling the `Progress` cancels the operation. Pausing it holds back all children that wait
+  /// for their turn, in this composition and in the compositions inside, until it is resumed.
+  /// Running children continue, and `isSuspended` stays in effect.
   ///
   /// `cancel()`, `pause()` and `resume()` take effect before they return, like
-  /// ``SettlingOperation/cancel()`` and the `isSuspended` of a composite: only a child whose turn
-  /// has already come may still start.
+  /// ``SettlingOperation/cancel()`` and the `isSuspended` of a composite. After that, a child can
+  /// still start only if its turn has already come.
   ///
-  /// It has no children and no parent. On Linux `Progress` is not thread-safe: adding this one to
-  /// another may corrupt the heap. Compose the operations, and show the progress of the composite.
+  /// The `Progress` has no children and no parent. On Linux `Progress` is not thread-safe, so
+  /// adding this one to another may corrupt the heap. Instead, compose the operations, and show the
+  /// progress of the composite.
   public final var progress: Progress {
     progressNode().leaf { FoundationProgress(of: self) }.progress
   }
@@ -78,9 +80,9 @@ extension SettlingOperation {
 
   /// Reports the fraction of the work that is done, from inside the work.
   ///
-  /// May be called on any thread. A fraction that is not higher than the last has no effect; one
-  /// outside 0 to 1 is clamped. Has no effect once the operation has settled, or on compositions,
-  /// whose progress comes from their children.
+  /// May be called on any thread. A fraction that is not higher than the last one has no effect. A
+  /// fraction outside 0 to 1 is clamped. Has no effect once the operation has settled. Has no
+  /// effect on compositions either, because their progress comes from their children.
   ///
   /// - Parameter fraction: the fraction that is done, from 0 to 1. Traps if it is not a number.
   public final func reportProgress(_ fraction: Double) {
@@ -91,7 +93,7 @@ extension SettlingOperation {
     let state = state.current
     guard !state.isSettled, !state.has(.needsNoSlot) || source == nil else { return }
     let node = progressNode()
-    // Observers hear of no progress before `started`.
+    // Observers receive no progress before `started`.
     if state.phase == .executing, let hub = StripedLock.withLock(of: self, { rareFields?.hub }) { node.report(to: hub) }
     node.report(max(0, fraction))
   }
@@ -102,20 +104,22 @@ extension SettlingOperation {
   ///
   /// - Parameters:
   ///   - completed: how many pieces are done.
-  ///   - total: the number of pieces. If it is 0 or less, it is unknown, and nothing is reported.
+  ///   - total: the number of pieces. If it is 0 or less, the number is unknown, and nothing is
+  ///     reported.
   public final func reportProgress(completed: Int, of total: Int) {
     if total > 0 { reportProgress(Double(completed) / Double(total)) }
   }
 
   // MARK: - The node
 
-  /// The node of a composition, or of an operation without children that has one.
+  /// The node of a composition, which is made if needed, or of an operation without children that
+  /// has a node.
   private var askedNode: ProgressNode? {
     if state.current.has(.needsNoSlot) { return progressNode() }
     return existingProgressNode
   }
 
-  /// Returns the node, made if needed, which counts from now on.
+  /// Returns the node, which is made if needed, and counts from now on.
   final func progressNode() -> ProgressNode {
     var made: [SettlingOperation] = []
     let node = progressNode(adding: &made)
@@ -130,7 +134,8 @@ extension SettlingOperation {
     while let next = made.popLast() {
       let node = next.progressNode(adding: &made)
       node.watch(next, adding: &made)
-      // No other thread notifies the node of this, or only after the completion has run.
+      // No other thread notifies the node of the end, or a thread does so only after the completion
+      // has run.
       let state = next.state.current
       if state.isSettled { node.ownerDidSettle(succeeded: state.ending == .success) }
     }
@@ -141,7 +146,7 @@ extension SettlingOperation {
 
   final var existingProgressNode: ProgressNode? { StripedLock.withLock(of: self) { rareFields?.progressNode } }
 
-  /// Returns the node. A new one does not monitor the children yet: the operation is added to
+  /// Returns the node. A new node does not monitor the children yet, and its operation is added to
   /// `made`.
   final func progressNode(adding made: inout [SettlingOperation]) -> ProgressNode {
     if let node = existingProgressNode { return node }
@@ -165,7 +170,8 @@ extension SettlingOperation {
   }
 }
 
-/// An operation that forwards the progress of another one, once it is asked for.
+/// An operation that forwards the progress of another operation, once the program asks for
+/// progress.
 package protocol ProgressForwarding: SettlingOperation {
   /// Called under no lock when the progress is first asked for.
   func progressWasAskedFor()
