@@ -15,13 +15,13 @@ struct LineQueue {
   /// - Parameter capacity: the greatest number of bytes of lines that are kept.
   init(capacity: Int) { self.capacity = capacity }
 
-  /// Adds a line, which includes its end, if there is room. Returns whether the caller must write.
+  /// Adds a line, including its line end, if there is room. Returns whether the caller must write.
   mutating func enqueue(_ line: [UInt8]) -> Bool {
     guard byteCount == 0 || byteCount + line.count <= capacity else {
       droppedCount += 1
       return false
     }
-    // At the place of the dropped lines.
+    // The notice stands where the dropped lines would be.
     if let notice = takeNotice() { append(notice) }
     append(line)
     defer { isTaken = true }
@@ -40,7 +40,7 @@ struct LineQueue {
     return Array("OperationTelemetry: \(droppedCount) events were not written: nothing read standard error.\n".utf8)
   }
 
-  /// Returns the bytes to write next; nil if there are none, and the caller no longer writes.
+  /// Returns the bytes to write next; nil if there are none. Then the caller no longer writes.
   mutating func next() -> [UInt8]? {
     guard let line = rest.take() ?? lines.popFirst(leaving: []) else {
       let notice = takeNotice()
@@ -51,8 +51,8 @@ struct LineQueue {
     return line
   }
 
-  /// Keeps the rest of the bytes of ``next()``, which could not be written. It is returned first
-  /// when the caller tries again.
+  /// Keeps the rest of the bytes of ``next()``, which could not be written. When the caller tries
+  /// again, ``next()`` returns that rest first.
   mutating func putBack(_ rest: [UInt8]) {
     self.rest = rest
     byteCount += rest.count

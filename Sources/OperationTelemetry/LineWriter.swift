@@ -16,8 +16,8 @@ final class LineWriter: Sendable {
   /// Shared, so that lines of several sinks do not mix.
   static let standardError = LineWriter(descriptor: 2)
 
-  /// The number of bytes that the system writes in one piece, and for which it has room when it
-  /// reports room.
+  /// The number of bytes that the system writes in one piece. When the system reports room, it has
+  /// room for as many.
   #if canImport(Darwin)
   private static let pieceLength = 512
   #else
@@ -60,7 +60,8 @@ final class LineWriter: Sendable {
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { self.writeWaiting() }
   }
 
-  /// Returns the bytes that there was no room for; nil if all were written, or the reader is gone.
+  /// Writes the bytes for which there is room. Returns the others; nil if all were written, or the
+  /// reader is gone.
   private func writeWhatHasRoom(_ line: [UInt8]) -> [UInt8]? {
     var rest = line[...]
     while !rest.isEmpty {

@@ -1,7 +1,8 @@
 public import CompositeOperations
 
-/// Counts events for Prometheus: serve ``text()`` from an endpoint of your program, with the type
-/// `text/plain; version=0.0.4`.
+/// Counts events for Prometheus.
+///
+/// Serve ``text()`` from an endpoint of your program, with the type `text/plain; version=0.0.4`.
 ///
 /// | metric | what it is |
 /// |---|---|
@@ -9,14 +10,15 @@ public import CompositeOperations
 /// | `composite_operations_duration_seconds` | a histogram of the times of executions, by the same |
 /// | `composite_operations_executing` | a gauge of the executions now, by `library` and `subject` |
 ///
-/// `event` is the kind of the event. So the dead jobs of a kind are
+/// `event` is the kind of the event. So the number of dead jobs of a kind is
 /// `composite_operations_events_total{library="DurableOperations",subject="upload",event="dead"}`.
 ///
-/// Names and numbers of single operations, tasks and jobs are no labels. The number of series is
-/// bounded: subjects of a library beyond `maxSubjectCount`, kinds beyond 100 and libraries beyond
+/// Names and numbers of single operations, tasks and jobs are not labels. The number of series is
+/// bounded. Subjects of a library beyond `maxSubjectCount`, kinds beyond 100 and libraries beyond
 /// 32 are counted together as `other`.
 ///
-/// An event takes a lock and a few additions. Give the same sink to all that is counted together.
+/// Counting an event takes a lock and a few additions. Give the same sink to everything that is
+/// counted together.
 public final class PrometheusSink: TelemetrySink {
   private let state: LockBox<PrometheusState>
 
@@ -25,8 +27,8 @@ public final class PrometheusSink: TelemetrySink {
   /// - Parameters:
   ///   - buckets: the upper bounds of the buckets of the histogram. Traps unless they ascend. Nil
   ///     for fifteen bounds from 5 ms to half an hour.
-  ///   - maxSubjectCount: how many subjects of each library are counted apart. Traps if it is less
-  ///     than 1.
+  ///   - maxSubjectCount: how many subjects of each library are counted separately. Traps unless it
+  ///     is positive.
   public init(buckets: [Duration]? = nil, maxSubjectCount: Int = 200) {
     let buckets = buckets ?? PrometheusState.defaultBuckets
     require(

@@ -20,8 +20,8 @@ struct PrometheusState {
   }
 
   struct Histogram {
-    /// The number of durations in each bucket, and in no bucket before it. The last number is for
-    /// durations above all bounds.
+    /// The number of durations in each bucket that are in no bucket before it. The last number is
+    /// for durations above all bounds.
     var counts: [Int]
     /// In seconds.
     var sum = 0.0
@@ -32,15 +32,15 @@ struct PrometheusState {
       .milliseconds($0)
     }
 
-  /// More libraries, and more kinds in each, than the package has, because a program may report its
-  /// own work.
+  /// The package has fewer libraries, and fewer kinds in each. But a program may report its own
+  /// work.
   private static let (maxLibraryCount, maxKindCount) = (32, 100)
-  /// The label of all that is beyond the limits.
+  /// The label of everything beyond the limits.
   private static let other = "other"
 
   /// The upper bounds, in seconds.
   let buckets: [Double]
-  /// How many subjects are counted apart in each library.
+  /// How many subjects are counted separately in each library.
   let maxSubjectCount: Int
   private var libraries: Set<String> = []
   private var subjects: [String: Set<String>] = [:]
@@ -69,7 +69,7 @@ struct PrometheusState {
     durations[series]?.sum += seconds
   }
 
-  /// The subject itself, or the common one if the library has too many.
+  /// Returns the subject itself, or the common subject if the library has too many.
   private mutating func counted(_ subject: Subject) -> Subject {
     let isKnown = Self.isToldApart(subject.library, among: &libraries, upTo: Self.maxLibraryCount)
     var counted = Subject(library: isKnown ? subject.library : Self.other, name: subject.name)
@@ -89,7 +89,8 @@ struct PrometheusState {
 
   /// All numbers at this moment.
   ///
-  /// The copy shares no storage with the state: ThreadSanitizer takes that for a race.
+  /// The copy shares no storage with the state, because ThreadSanitizer takes shared storage for a
+  /// race.
   var snapshot: PrometheusSnapshot {
     PrometheusSnapshot(
       buckets: buckets.map { $0 }, events: events.map { ($0.key, $0.value) },

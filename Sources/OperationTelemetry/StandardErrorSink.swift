@@ -12,15 +12,15 @@ public import CompositeOperations
 /// known, `source`, `name`, `id`, `parent`, `attempt`, `duration` in seconds and `error`. Control
 /// characters in names and errors are replaced, so that they neither end a line nor move a cursor.
 ///
-/// **When the reader is slow.** Usually the line is written when `receive(_:)` returns; if another
+/// **When the reader is slow.** Usually the line is written when `receive(_:)` returns. If another
 /// thread is writing, that thread writes this line, too. If a pipe is full, no thread waits for its
 /// reader. Then up to a mebibyte of lines is kept, and written as soon as there is room; the sink
-/// tries twenty times a second. Further lines are dropped, and in their place a line reports how
-/// many.
+/// tries twenty times a second. Further lines are dropped. Where they would stand, a line reports
+/// how many lines were dropped.
 ///
-/// Lines are whole, and in the order of the events. But in a line that is longer than the system
-/// writes in one piece, 4,096 bytes on Linux and 512 on Apple platforms, there may be output that
-/// other code writes to standard error at the same time.
+/// Lines are whole, and in the order of the events. But a long line may contain output that other
+/// code writes to standard error at the same time. A line is long if it has more bytes than the
+/// system writes in one piece: 4,096 on Linux and 512 on Apple platforms.
 public struct StandardErrorSink: TelemetrySink {
   private let level: TelemetryEvent.Level
   private let isJSON: Bool
@@ -29,8 +29,8 @@ public struct StandardErrorSink: TelemetrySink {
   /// Makes a sink.
   ///
   /// - Parameters:
-  ///   - level: the lowest level of the events to write. For other events the sink only compares
-  ///     levels.
+  ///   - level: the lowest level of the events to write. For events of a lower level the sink only
+  ///     compares levels.
   ///   - json: whether lines are objects of JSON.
   public init(level: TelemetryEvent.Level = .info, json: Bool = false) {
     self.init(level: level, json: json, writer: .standardError)

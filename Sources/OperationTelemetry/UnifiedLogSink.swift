@@ -2,7 +2,7 @@
 public import CompositeOperations
 import os
 
-/// Writes events into Apple's unified log, and executions as signposted intervals, which
+/// Writes events into Apple's unified log. Writes executions as signposted intervals, which
 /// Instruments draws.
 ///
 /// ```swift
@@ -10,9 +10,9 @@ import os
 /// ```
 ///
 /// The category is the library, such as `ManagedOperations`. Kinds, subjects, ids, attempts and
-/// durations are public. Names and errors, which may contain personal data, are private: the log
-/// shows them only if it is configured to. The levels of the log are `debug`, `info`, `default` for
-/// warnings, and `error`.
+/// durations are public. Names and errors are private, because they may contain personal data. The
+/// log shows them only if it is configured to do so. The levels of the log are `debug`, `info`,
+/// `default` for warnings, and `error`.
 ///
 /// Each event `TelemetryEvent.Kind.started` begins an interval in the instrument `os_signpost`, and
 /// the event with a duration ends it. While no instrument records, no interval is made.

@@ -11,22 +11,24 @@ extension SettlingOperation {
   ///
   /// Each operation that runs reports ``TelemetryEvent/Kind/started``. Each operation reports its
   /// end: ``TelemetryEvent/Kind/succeeded``, ``TelemetryEvent/Kind/failed`` or
-  /// ``TelemetryEvent/Kind/cancelled``. The operations that are included, the events of operations
-  /// that run already, and the threads are those of ``addTreeObserver(on:_:)``. The end of this
-  /// operation is the last event. If an operation in it still executes then, such as work whose
-  /// timeout settles at once, ``TelemetryEvent/Kind/abandoned`` is reported before, and its own end
-  /// is not reported.
+  /// ``TelemetryEvent/Kind/cancelled``. The included operations, the events of operations that
+  /// already run, and the threads are those of ``addTreeObserver(on:_:)``. The end of this
+  /// operation is the last event. An operation in it may still execute then, such as work whose
+  /// timeout settles at once. For such an operation ``TelemetryEvent/Kind/abandoned`` is reported
+  /// before the last event, and its own end is not reported.
   ///
   /// Attempts have numbers unless the operation that makes them has started before this call.
   ///
   /// The end of this operation has the level `info`, or `error` if it has failed. A failure of an
-  /// operation in it is a `warning`, because the operations around it decide what it means.
+  /// operation in it has the level `warning`, because the operations around that operation decide
+  /// what the failure means.
   ///
-  /// The operation and those in it report one event at a time, and durations are measured when the
-  /// event is reported. So a slow sink makes durations longer. Without a sink nothing is measured.
+  /// This operation and the operations in it report one event at a time. Durations are measured
+  /// when the event is reported, so a slow sink makes durations longer. Without a sink nothing is
+  /// measured.
   ///
   /// - Parameter sink: the sink. Released when the operation has settled.
-  /// - Returns: a token to remove the sink with, which need not be kept.
+  /// - Returns: a token that removes the sink; it need not be kept.
   @discardableResult
   public final func report(to sink: some TelemetrySink) -> ObservationToken {
     let reporter = OperationReporter(sink, root: self)
@@ -34,23 +36,23 @@ extension SettlingOperation {
   }
 }
 
-/// Makes events for a sink from those of the tree observer of one operation.
+/// Makes the events for a sink from the events that the tree observer of one operation receives.
 private final class OperationReporter: Sendable {
   private struct Entry {
     let id = TelemetryEvent.nextID()
-    /// Nil for the root, which keeps the reporter. Others are kept, so that no other operation gets
-    /// the same identity.
+    /// Nil for the root, which itself keeps the reporter. Other operations are kept here, so that
+    /// no new operation gets the same identity.
     let operation: Operation?
     var parentID: Int64?
     var attempt: Int?
-    /// The number of attempts that it has begun, if its children are attempts.
+    /// The number of attempts that the operation has begun, if its children are attempts.
     var attempts = 0
     var start: Int64?
-    /// The number of compositions that wait for it; each of them reports its end.
+    /// The number of compositions that wait for the operation. Each of them reports its end.
     var openEnds = 0
     var hasEnded = false
 
-    /// How long it has executed by now.
+    /// How long the operation has executed by now.
     var executionTime: Duration? { start.map { .nanoseconds(continuousNanoseconds() - $0) } }
   }
 
@@ -71,7 +73,7 @@ private final class OperationReporter: Sendable {
     self.root = ObjectIdentifier(root)
   }
 
-  /// Called for one event after the other.
+  /// Called for one event at a time.
   func report(_ event: OperationEvent, of operation: Operation) {
     switch event.content {
     case .childAdded(let child): add(child, to: operation)
@@ -152,7 +154,7 @@ private final class OperationReporter: Sendable {
     sink.receive(event)
   }
 
-  /// Reports the operations that still execute: their own ends are not reported.
+  /// Reports the operations that still execute, because their own ends will not be reported.
   private func reportAbandoned(_ entries: some Sequence<Entry>) {
     let open = entries.filter { $0.start != nil && !$0.hasEnded }.sorted { $0.id < $1.id }
     for entry in open {
@@ -190,6 +192,6 @@ private final class OperationReporter: Sendable {
 }
 
 extension OperationKind {
-  /// Whether the children of such an operation are attempts, and the pauses between them.
+  /// Whether the children of such an operation are attempts, with pauses between them.
   fileprivate var repeatsChildren: Bool { self == .retry || self == .repeating }
 }

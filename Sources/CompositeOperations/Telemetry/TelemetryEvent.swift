@@ -8,9 +8,9 @@ import Synchronization
 /// event, or are not known, are nil.
 ///
 /// An event with a ``duration`` ends the execution that began with the last ``Kind/started`` event
-/// of the same ``library``, ``source`` and ``id``. Each execution has at most one such end, and an
-/// end whose start was not reported has no duration. So the work that executes now is that of the
-/// starts without such an end.
+/// of the same ``library``, ``source`` and ``id``. Each execution has at most one such end. If the
+/// start of an execution was not reported, its end has no duration. So the executions of this
+/// moment are those with a reported start and without such an end.
 public struct TelemetryEvent: Sendable {
   /// The time of the event.
   public var time: Date
@@ -27,14 +27,14 @@ public struct TelemetryEvent: Sendable {
   public var subject: String
   /// The name of this one operation, task or job.
   public var name: String?
-  /// The number of this one operation, task or job: of a job in its database, otherwise in this
-  /// process.
+  /// The number of this one operation, task or job. A job has its number in the database.
+  /// Operations and tasks have numbers in this process.
   public var id: Int64?
-  /// The number of the composition or the workflow around it.
+  /// The number of the composition or the workflow around the operation or task.
   public var parentID: Int64?
   /// The number of the attempt, from 1.
   public var attempt: Int?
-  /// How long it executed, if the event ends an execution.
+  /// How long the execution took, if the event ends an execution.
   public var duration: Duration?
   /// The error of a failure.
   public var error: (any Error)?
@@ -64,9 +64,9 @@ public struct TelemetryEvent: Sendable {
 extension TelemetryEvent {
   /// The kind of an event.
   ///
-  /// These are the kinds that several libraries report, or that need a person. A library may report
-  /// further kinds, with the names that its own events have, such as `snoozed` for a job: compare
-  /// their ``rawValue``.
+  /// These are the kinds that several libraries report, or that a person must act on. A library may
+  /// report further kinds, such as `snoozed` for a job. They have the names that the library's own
+  /// events have: compare their ``rawValue``.
   public struct Kind: RawRepresentable, Sendable, Hashable {
     /// The kind in a word, such as `started`.
     public let rawValue: String
@@ -91,12 +91,12 @@ extension TelemetryEvent {
     /// A job has used up its attempts, or cannot run; ``TelemetryEvent/error`` is the reason. It
     /// stays stored until a person retries or deletes it.
     public static let dead = Kind(rawValue: "dead")
-    /// A manager will not execute a task to its end: an interceptor discarded the task, its handle
-    /// was released before its start, the manager was released, or the manager was stopped before
-    /// the task was added.
+    /// A manager will not execute a task to its end. Either an interceptor discarded the task, or
+    /// its handle was released before its start, or the manager was released, or the manager was
+    /// stopped before the task was added.
     public static let dropped = Kind(rawValue: "dropped")
-    /// It still executes, but its end will not be reported: the operation that reports it has
-    /// ended, or a queue that was stopped no longer waits for the job.
+    /// It still executes, but its end will not be reported. Either the operation that reports it
+    /// has ended, or a queue that was stopped no longer waits for the job.
     public static let abandoned = Kind(rawValue: "abandoned")
   }
 

@@ -13,17 +13,18 @@
 /// }
 /// ```
 ///
-/// Without a sink nothing is made or reported. Several sinks of the same operation, workflow,
+/// Without a sink no events are made or reported. Several sinks of the same operation, workflow,
 /// manager or queue receive each event one after the other, in no particular order.
 public protocol TelemetrySink: Sendable {
   /// Receives an event.
   ///
   /// Called under no lock, on the thread that caused the event, or on a thread that is reporting an
-  /// earlier event of the same operation. That thread continues its work when this returns. So it
-  /// must not block, and must do long work elsewhere.
+  /// earlier event of the same operation. The thread continues its work when this method returns.
+  /// So this method must not block, and must do long work elsewhere.
   ///
-  /// The events of an operation and the operations in it come one after the other, in order. So do
-  /// those of a workflow, of a manager, and of a job. A sink that was given to several of these is
-  /// called by several threads at the same time. It may use the objects that report to it.
+  /// The events of an operation and of the operations in it come one after the other, in order. The
+  /// events of a workflow, of a manager, and of a job do so, too. A sink that was given to several
+  /// of these is called by several threads at the same time. A sink may use the objects that report
+  /// to it.
   func receive(_ event: TelemetryEvent)
 }
