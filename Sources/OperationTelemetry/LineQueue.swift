@@ -37,7 +37,8 @@ struct LineQueue {
   private mutating func takeNotice() -> [UInt8]? {
     guard droppedCount > 0 else { return nil }
     defer { droppedCount = 0 }
-    return Array("OperationTelemetry: \(droppedCount) events were not written: nothing read standard error.\n".utf8)
+    let events = droppedCount == 1 ? "1 event was" : "\(droppedCount) events were"
+    return Array("OperationTelemetry: \(events) not written, because nothing read standard error.\n".utf8)
   }
 
   /// Returns the bytes to write next; nil if there are none. Then the caller no longer writes.

@@ -34,7 +34,9 @@ public final class PrometheusSink: TelemetrySink {
     require(
       zip(buckets, buckets.dropFirst()).allSatisfy(<),
       "The buckets of a PrometheusSink, \(buckets), are not in ascending order. Sort them, and give each once.")
-    require(maxSubjectCount >= 1, "The maxSubjectCount of a PrometheusSink is \(maxSubjectCount). Use 1 or more.")
+    require(
+      maxSubjectCount >= 1,
+      "The maxSubjectCount of a PrometheusSink is \(maxSubjectCount), so no subject could be counted. Use 1 or more.")
     state = LockBox(PrometheusState(buckets: buckets.map { $0 / .seconds(1) }, maxSubjectCount: maxSubjectCount))
   }
 

@@ -18,9 +18,9 @@ struct PrometheusSnapshot {
     for (series, count) in events.sorted(by: { $0.0 < $1.0 }) {
       write("events_total", labels(of: series), "\(count)", to: &text)
     }
-    writeHead("duration_seconds", "histogram", "How long what has ended had executed.", to: &text)
+    writeHead("duration_seconds", "histogram", "How long executions took, in seconds.", to: &text)
     for (series, histogram) in durations.sorted(by: { $0.0 < $1.0 }) { write(histogram, of: series, to: &text) }
-    writeHead("executing", "gauge", "What executes at this moment.", to: &text)
+    writeHead("executing", "gauge", "How many executions run at this moment.", to: &text)
     for (subject, count) in executing.sorted(by: { $0.0 < $1.0 }) {
       write("executing", labels(of: subject), "\(count)", to: &text)
     }

@@ -54,7 +54,7 @@ struct RetryingTests {
         2 attempts failed
           [1]: test error first
           [2]: test error second
-        Repair what the last attempt failed with, or let the policy make more attempts.
+        Repair the cause of the last error, or let the policy make more attempts.
         """)
   }
 

@@ -148,8 +148,8 @@ extension Backoff: Codable {
       throw DecodingError.dataCorruptedError(
         in: container,
         debugDescription:
-          "“\(text)” is no stored backoff. One looks like “e1000*2”; a later version of the package may know "
-          + "others.")
+          "“\(text)” is not a stored backoff. A stored backoff looks like “e1000*2”. If a later version of the package "
+          + "has stored it, update the package.")
     }
     self = backoff
   }

@@ -147,7 +147,7 @@ public struct Backoff: Sendable, Hashable {
   private static func checked(_ duration: Duration, _ kind: StaticString, _ parameter: StaticString) -> Duration {
     require(
       duration >= .zero,
-      "Backoff.\(kind) was given the \(parameter) \(duration), which is in the past. Use zero or more.")
+      "Backoff.\(kind) was given the \(parameter) \(duration), which is negative. Use zero or more.")
     return min(duration, longest)
   }
 
@@ -183,7 +183,7 @@ extension Backoff {
   @available(
     *, unavailable,
     message:
-      "A backoff can be stored, and a closure cannot. Set RetryPolicy.delays to it; a job needs one of the others."
+      "A backoff can be stored, and a closure cannot. Set RetryPolicy.delays to the closure; for a job use another backoff."
   )
   public static func custom(_ delay: @escaping @Sendable (_ attempt: Int) -> Duration) -> Backoff {
     fatalError("Unavailable")

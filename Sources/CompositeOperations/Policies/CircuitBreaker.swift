@@ -110,7 +110,7 @@ public final class CircuitBreaker: Sendable {
         + "1 or more.")
     require(
       resetAfter >= .zero,
-      "CircuitBreaker was made with resetAfter of \(resetAfter), which is in the past. Use zero or more.")
+      "CircuitBreaker was made with a resetAfter of \(resetAfter), which is negative. Use zero or more.")
     self.name = name
     timekeeper = .of(clock)
     self.isFailure = isFailure
@@ -303,8 +303,10 @@ extension CircuitBreakerError: LocalizedError, CustomStringConvertible {
   public var description: String {
     let name = breakerName.map { HarmlessText.line(ErrorReport.quoted($0)) }
     let breaker = name.map { "The circuit breaker \($0)" } ?? "A circuit breaker"
-    let remedy = retryAfter.map { "Try again in \($0)." } ?? "Try again when the operation has ended that it lets try."
-    return "\(breaker) is open, so \(operationDescription) was not run: what it needs has failed too often. \(remedy)"
+    let state = retryAfter == nil ? "is half open, and lets only one operation run" : "is open"
+    let remedy = retryAfter.map { "Try again in \($0)." } ?? "Try again when the operation that runs now has ended."
+    return "\(breaker) \(state), because the resource that it guards has failed too often. "
+      + "So \(operationDescription) was not run. \(remedy)"
   }
 
   /// The same as ``description``.

@@ -37,7 +37,7 @@ public func repeating<O: ComposableOperation>(
   _ makeOperation: @escaping @Sendable (_ round: Int) throws -> O
 ) -> SimpleOperation<O.Value> {
   require(
-    interval >= .zero, "repeating was given an interval of \(interval), which is in the past. Use zero or more.")
+    interval >= .zero, "repeating was given an interval of \(interval), which is negative. Use zero or more.")
   require(
     maxRounds >= 1, "repeating was given \(maxRounds) rounds, so nothing could ever run. Use at least 1.")
   return ComposedOperation(

@@ -85,7 +85,7 @@ private func timed<Value>(
   require(
     limit > .zero,
     "\(OperationError.describe(operation)) was given a timeout of \(limit), so it could never end in time. Use a "
-      + "positive one.")
+      + "positive duration.")
   return ComposedOperation(TimeoutSource(operation, .duration(limit), behavior, .of(clock), givesVoid: givesVoid))
 }
 

@@ -14,7 +14,7 @@ extension OperationTimeout: LocalizedError, CustomStringConvertible {
   /// A text that names the operation and the time limit.
   public var description: String {
     let end = limit.map { "within \($0)" } ?? "before its deadline"
-    let consequence = isLeftAlone ? ". It was not cancelled, for it was started elsewhere" : ", and was cancelled"
+    let consequence = isLeftAlone ? ". It was not cancelled, because other code had started it" : ", and was cancelled"
     return
       "\(operationDescription) did not end \(end)\(consequence). Give it more time, or look for what it waited for."
   }

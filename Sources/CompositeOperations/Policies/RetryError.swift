@@ -67,7 +67,7 @@ extension RetryError: ErrorWithReport {
     return ErrorReport(
       subject: operationName.map(ErrorReport.quoted),
       headline: count == 1 ? "1 attempt failed" : "\(count) attempts failed",
-      items: items, remedy: "Repair what the last attempt failed with, or let the policy make more attempts.")
+      items: items, remedy: "Repair the cause of the last error, or let the policy make more attempts.")
   }
 }
 

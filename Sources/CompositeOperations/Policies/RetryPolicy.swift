@@ -102,6 +102,6 @@ public struct RetryPolicy: Sendable {
   private func requireDelay() {
     require(
       maxDelay.map { $0 >= .zero } ?? true,
-      "RetryPolicy was given a maxDelay of \(maxDelay!), which is in the past. Use zero or more.")
+      "RetryPolicy was given a maxDelay of \(maxDelay!), which is negative. Use zero or more.")
   }
 }

@@ -110,7 +110,8 @@ struct StandardErrorTests {
     #expect(numbers == Array(0..<numbers.count))
     #expect(lines.dropLast().allSatisfy { $0.hasSuffix(" \(padding)") })
     #expect(
-      lines.last == "OperationTelemetry: \(1000 - numbers.count) events were not written: nothing read standard error.")
+      lines.last
+        == "OperationTelemetry: \(1000 - numbers.count) events were not written, because nothing read standard error.")
     writer.write("further")
     await until(pipe.lines.last == "further")
   }

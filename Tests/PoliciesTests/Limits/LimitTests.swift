@@ -231,8 +231,8 @@ struct LimitTests {
     #expect(error.weight == 3 && error.greatestWeight == 2 && error.limitName == "api")
     #expect(
       error.description == """
-        “upload” (HeldOperation<Int>) weighs 3, and “api” lets 2 through at most, so it could never run. Give it a lower \
-        weight, or raise the limit.
+        “upload” (HeldOperation<Int>) has a weight of 3, but “api” admits at most 2, so the operation could never run. \
+        Give it a lower weight, or raise the limit.
         """)
     #expect(!work.started.isOpen && work.isCancelled && limit.isUnused)
 

@@ -3,7 +3,7 @@ import CompositeOperations
 import DurableOperations
 
 func backoffs() {
-  _ = JobOptions(backoff: .custom { .seconds($0) })  // error: a job needs one of the others
-  _ = RetryPolicy(backoff: .custom { .seconds($0) })  // error: Set RetryPolicy.delays to it
+  _ = JobOptions(backoff: .custom { .seconds($0) })  // error: for a job use another backoff
+  _ = RetryPolicy(backoff: .custom { .seconds($0) })  // error: Set RetryPolicy.delays to the closure
   _ = JobBackoff.constant(.seconds(1))  // error: 'JobBackoff' has been renamed to 'Backoff'
 }

@@ -89,7 +89,7 @@ private final class MainActorCompletion<Value: Sendable>: SettlementObserver {
 
   func operationDidSettle(_ operation: Operation, tag: Int) {
     guard let operation = operation as? SettlingOperation, let outcome = operation.erasedOutcome else {
-      preconditionFailure("\(operation) told of its end before that")
+      preconditionFailure("\(operation) announced its end without an outcome")
     }
     let typed = outcome.map { $0 as! Value }
     // Taken on the main actor, so that its captures are released there.

@@ -2,8 +2,8 @@ import Foundation
 
 /// Why an operation could not get its categories.
 ///
-/// Switch on ``code``; ``description`` is a sentence that names the operations, what they wait for,
-/// and the remedy.
+/// Switch on ``code``. ``description`` is a text that names the operations, what they wait for, and
+/// the remedy.
 public struct ExclusionError: Error, Sendable, Equatable {
   /// What was wrong.
   ///
@@ -55,13 +55,18 @@ public struct ExclusionError: Error, Sendable, Equatable {
 extension ExclusionError: LocalizedError, CustomStringConvertible {
   /// A text that names the operations, the categories that they wait for, and the remedy.
   public var description: String {
-    let waits = circle.map {
-      "\($0.operation) waits for “\(HarmlessText.line($0.category.name))”, which \($0.holder) holds"
-    }
     let operation = circle.first?.operation ?? "The operation"
-    return "\(operation) cannot wait for its exclusion categories, because it would be for ever: "
-      + "\(waits.joined(separator: "; inside that one ")), around the first. "
-      + "Let the outer operations take all categories at once, or all in the same order."
+    var sentences = ["\(operation) cannot wait for its exclusion categories, because it would wait forever."]
+    var around: String?
+    for wait in circle {
+      let inside = around.map { "Inside \($0), " } ?? ""
+      let category = HarmlessText.line(wait.category.name)
+      sentences.append("\(inside)\(wait.operation) waits for “\(category)”, which \(wait.holder) holds.")
+      around = wait.holder
+    }
+    if let around { sentences.append("\(operation) is inside \(around).") }
+    sentences.append("Let the outer operations take all their categories at once, or all in the same order.")
+    return sentences.joined(separator: " ")
   }
 
   /// The same as ``description``.

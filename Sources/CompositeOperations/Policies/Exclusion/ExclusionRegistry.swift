@@ -25,7 +25,7 @@ public final class ExclusionRegistry: Sendable {
   public init(defaultLimit: Int = 1) {
     require(
       defaultLimit > 0,
-      "ExclusionRegistry was made with a default limit of \(defaultLimit), so that its operations could never run. Use 1 "
+      "ExclusionRegistry was made with a default limit of \(defaultLimit), so its operations could never run. Use 1 "
         + "for mutual exclusion, or a higher number for semaphores.")
     state = LockBox(ExclusionState(defaultLimit: defaultLimit))
   }
@@ -50,7 +50,7 @@ public final class ExclusionRegistry: Sendable {
   public func setLimit(_ limit: Int, for category: ExclusionCategory) {
     require(
       limit > 0,
-      "The limit of the exclusion category \(category) was set to \(limit), so that its operations could never run. "
+      "The limit of the exclusion category \(category) was set to \(limit), so its operations could never run. "
         + "Use 1 for mutual exclusion, or a higher number for a semaphore.")
     carryOut(state.withLock { state in note(state.setLimit(limit, of: category)) })
   }

@@ -19,8 +19,8 @@ extension LimitError: LocalizedError, CustomStringConvertible {
   public var description: String {
     let limit = limitName.map { HarmlessText.line(ErrorReport.quoted($0)) } ?? "its shared limit"
     return
-      "\(operationDescription) weighs \(weight), and \(limit) lets \(greatestWeight) through at most, so it could never run. "
-      + "Give it a lower weight, or raise the limit."
+      "\(operationDescription) has a weight of \(weight), but \(limit) admits at most \(greatestWeight), so the operation "
+      + "could never run. Give it a lower weight, or raise the limit."
   }
 
   /// The same as ``description``.

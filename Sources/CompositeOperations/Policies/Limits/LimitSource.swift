@@ -12,7 +12,7 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
   init(_ guarded: Operation, by limit: SharedLimit, weight: Int, givesVoid: Bool) {
     require(
       weight > 0,
-      "limited(by:weight:) was given a weight of \(weight), which no limit counts. Use 1 or more.")
+      "limited(by:weight:) was given a weight of \(weight), which is not positive. Use 1 or more.")
     self.limit = limit
     self.weight = weight
     super.init(guarded, givesVoid: givesVoid)

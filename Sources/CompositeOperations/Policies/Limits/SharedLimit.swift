@@ -32,8 +32,8 @@ public final class SharedLimit: Sendable {
     public init(_ count: Int, per period: Duration) {
       require(
         count > 0 && period > .zero,
-        "SharedLimit.Rate was given \(count) per \(period), so that nothing could ever start, or there is no limit. Use "
-          + "positive numbers.")
+        "SharedLimit.Rate was given \(count) per \(period), so either nothing could ever start, or nothing is limited. "
+          + "Use a positive count and a positive period.")
       self.count = count
       self.period = period
     }
@@ -87,7 +87,7 @@ public final class SharedLimit: Sendable {
   private static func requirePositive(_ maxConcurrent: Int) {
     require(
       maxConcurrent > 0,
-      "SharedLimit was given a maxConcurrent of \(maxConcurrent), so that nothing could ever run. Use 1 or more.")
+      "SharedLimit was given a maxConcurrent of \(maxConcurrent), so nothing could ever run. Use 1 or more.")
   }
 
   /// The greatest sum of the weights of operations that run at once.
