@@ -11,8 +11,8 @@ extension SettlingOperation {
   ///
   /// Each operation that runs reports ``TelemetryEvent/Kind/started``. Each operation reports its
   /// end: ``TelemetryEvent/Kind/succeeded``, ``TelemetryEvent/Kind/failed`` or
-  /// ``TelemetryEvent/Kind/cancelled``. The included operations, the events of operations that
-  /// already run, and the threads are those of ``addTreeObserver(on:_:)``. The end of this
+  /// ``TelemetryEvent/Kind/cancelled``. See ``addTreeObserver(on:_:)`` for the operations that are
+  /// included, for the events of operations that already run, and for the threads. The end of this
   /// operation is the last event. An operation in it may still execute then, such as work whose
   /// timeout settles at once. For such an operation ``TelemetryEvent/Kind/abandoned`` is reported
   /// before the last event, and its own end is not reported.

@@ -13,7 +13,7 @@ extension SettlingOperation {
   ///
   /// The operations in it are those that it runs, at any depth: children of composites, steps of
   /// sequences, attempts, waits of policies, tasks of workflows, plain operations. Operations that
-  /// are made later are included. An operation that a body starts by itself is not.
+  /// are made later are included. Operations that a body starts by itself are not included.
   ///
   /// For each operation inside, the observer first receives an event of the parent composition with
   /// the new ``OperationEvent/child``. Then it receives ``OperationEvent/Kind/started``, unless the
@@ -33,12 +33,12 @@ extension SettlingOperation {
   /// earlier ones.
   ///
   /// Order, threads and removal are those of ``addObserver(on:_:)``, for the whole tree. The
-  /// observer is called for one event at a time, on the thread that caused the event, or on a
-  /// thread that is calling the observers of this operation at that moment. So an observer without
-  /// a queue may be called on a thread that does not run the operation of the event, and the state
-  /// of that operation may have changed by then. The calling thread continues with its own work
-  /// only when no event is left, so the observer should be quick. This operation keeps the observer
-  /// until the operation has settled.
+  /// observer is called for one event at a time. It is called on the thread that caused the event,
+  /// or on a thread that is calling the observers of this operation at that moment. So an observer
+  /// without a queue may be called on a thread that does not run the operation of the event, and
+  /// the state of that operation may have changed by then. The calling thread continues with its
+  /// own work only when no event is left, so the observer should be quick. This operation keeps the
+  /// observer until the operation has settled.
   ///
   /// - Parameters:
   ///   - queue: where to call the observer, for one event at a time, whatever the queue's limit.

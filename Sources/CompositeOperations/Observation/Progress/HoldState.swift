@@ -28,7 +28,7 @@ struct HoldState {
     holders = 0
   }
 
-  /// Returns the changes of which the children were not notified yet.
+  /// Returns the changes that the children do not know yet.
   mutating func changes(among children: some Sequence<Int>) -> [(tag: Int, difference: Int)] {
     if !isHeld {
       defer { told = [] }

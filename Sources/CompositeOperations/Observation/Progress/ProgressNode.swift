@@ -18,13 +18,13 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     var hub: (any EventSink)?
     var leaf: FoundationProgress?
 
-    /// Returns the holds and releases of which the children were not notified yet.
+    /// Returns the holds and releases that the children do not know yet.
     mutating func holdChanges() -> [HoldChange] {
       let changes = hold.changes(among: children.keys)
       return changes.compactMap { tag, difference in children[tag].map { ($0, difference) } }
     }
 
-    /// Releases the children. Returns the changes of which the caller must notify them.
+    /// Releases the children. Returns the releases that the caller must notify them of.
     mutating func lettingGo() -> [HoldChange] {
       hold.letGo()
       return holdChanges()
@@ -110,8 +110,8 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     return leaf
   }
 
-  /// - Parameter made: operations whose nodes do not monitor their children yet. These nodes report
-  ///   what they find later.
+  /// - Parameter made: operations whose nodes do not monitor their children yet. When these nodes
+  ///   begin to monitor, they report what they find.
   private func link(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
     guard let child = child as? SettlingOperation else { return }
     let node = child.progressNode(adding: &made)

@@ -19,9 +19,9 @@ extension ComposableOperation {
   /// composites that have the same queue and hold categories: see <doc:Policies>.
   ///
   /// The line is first in, first out: no operation overtakes an earlier operation that shares a
-  /// category with it. Operations that share no category do not wait for each other. The order in
-  /// line is that of starting the operations, of adding them to a queue, or of the children of a
-  /// composite. A category has room for one operation, unless
+  /// category with it. Operations that share no category do not wait for each other. Operations
+  /// stand in line in the order in which they were started or added to a queue. Children of a
+  /// composite stand in line in their order there. A category has room for one operation, unless
   /// ``ExclusionRegistry/setLimit(_:for:)`` makes more room.
   ///
   /// Operations inside this operation, such as the children of a composite, do not wait for

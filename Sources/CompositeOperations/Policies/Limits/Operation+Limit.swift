@@ -19,8 +19,8 @@ extension ComposableOperation {
   ///
   /// The line is first in, first out: only its first operation is considered. So no operation
   /// overtakes another. A heavy operation that waits for much room holds back the light operations
-  /// behind it until its turn. The order in line is that of starting the operations, of adding them
-  /// to a queue, or of the children of a composite.
+  /// behind it until its turn. Operations stand in line in the order in which they were started or
+  /// added to a queue. Children of a composite stand in line in their order there.
   ///
   /// Operations inside this operation with the same limit use the room of this operation, whatever
   /// their weight. They go before operations that wait for room. They wait only for the rate, which
