@@ -45,24 +45,39 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
 final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private let operation: Operation
   private let guarded: Operation
-  private let wait = LockBox<DependencyWait?>(nil)
+  /// Whether the composition of this gate starts the guarded operation.
+  private let isOurs: Bool
+  /// What the gate waits for; nil when the wait is over.
+  private let waits = LockBox<(dependencies: DependencyWait, end: SettlementAction)?>(nil)
 
   /// - Parameters:
   ///   - operation: the operation with the dependencies.
-  ///   - guarded: the operation that ends the wait when it is cancelled.
-  init(of operation: Operation, for guarded: Operation) {
+  ///   - guarded: the operation that ends the wait: when it is cancelled, or when it has settled if
+  ///     other code starts it.
+  init(of operation: Operation, for guarded: Operation, isOurs: Bool) {
     self.operation = operation
     self.guarded = guarded
+    self.isOurs = isOurs
     super.init()
   }
 
   override var purpose: String { "waits for \(GateOperation.list(operation.dependencies))" }
 
   override func main() {
-    let wait = DependencyWait(for: operation) { [self] in pass() }
-    self.wait.withLock { $0 = wait }
-    pass(whenDecided: guarded) { [weak self] in self?.pass() }
-    if isCancelled { didCancel() } else { wait.begin() }
+    let dependencies = DependencyWait(for: operation) { [self] in pass() }
+    let end = SettlementAction { [weak self] in self?.pass() }
+    waits.withLock { $0 = (dependencies, end) }
+    if isOurs {
+      pass(whenDecided: guarded) { [weak self] in self?.pass() }
+    } else if let guarded = guarded as? SettlingOperation {
+      if !guarded.observe(end) { pass() }
+    } else {
+      ForeignOperations.observe(guarded, end)
+    }
+    dependencies.begin()
+    if isCancelled { pass() }
+    // The wait may have ended before it was complete.
+    if waits.withLock({ $0 == nil }) { stop(dependencies, end) }
   }
 
   override func didCancel() {
@@ -70,8 +85,13 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
   }
 
   private func pass() {
-    wait.withLock { $0.take() }?.cancel()
+    if let (dependencies, end) = waits.withLock({ $0.take() }) { stop(dependencies, end) }
     finish()
+  }
+
+  private func stop(_ dependencies: DependencyWait, _ end: SettlementAction) {
+    dependencies.cancel()
+    if !isOurs, !(guarded is SettlingOperation) { ForeignOperations.stopObserving(guarded, end) }
   }
 }
 
@@ -101,5 +121,18 @@ final class SettlementGate: GateOperation, SettlementObserver, @unchecked Sendab
 
   func operationDidSettle(_ operation: Operation, tag: Int) {
     finish()
+  }
+}
+
+/// Calls a closure when an operation has settled.
+final class SettlementAction: SettlementObserver {
+  private let action: @Sendable () -> Void
+
+  init(_ action: @escaping @Sendable () -> Void) {
+    self.action = action
+  }
+
+  func operationDidSettle(_ operation: Operation, tag: Int) {
+    action()
   }
 }

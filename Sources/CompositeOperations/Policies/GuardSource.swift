@@ -100,7 +100,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     for (source, operation, isOurs) in lent where !source.takeBack(isOurs: isOurs, dependencies: all) && isOurs {
       _ = abandon(operation, tag: 0, observer: SettlementAction {}, ThreadContext.current)
     }
-    if self.isOurs { unmet = operations }
+    unmet = operations
   }
 
   private func lend() -> Operation? {
@@ -155,7 +155,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
 
   private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
     while let next = unmet.popLast(), !guarded.isDecided {
-      if DependencyWait.isNeeded(for: next) { return .run(DependencyGate(of: next, for: guarded)) }
+      if DependencyWait.isNeeded(for: next) { return .run(DependencyGate(of: next, for: guarded, isOurs: isOurs)) }
     }
     stage = .guarding
     return afterGuarding(guarded, nil, count)
@@ -216,19 +216,6 @@ extension Operation {
 
   fileprivate var mayHaveDependencies: Bool {
     (self as? SettlingOperation)?.state.current.has(.hasDependencies) ?? true
-  }
-}
-
-/// Calls a closure when an operation has settled.
-private final class SettlementAction: SettlementObserver {
-  private let action: @Sendable () -> Void
-
-  init(_ action: @escaping @Sendable () -> Void) {
-    self.action = action
-  }
-
-  func operationDidSettle(_ operation: Operation, tag: Int) {
-    action()
   }
 }
 

@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: Engine.available) func dependencies_doNotCount_andNothingElseStops(on engine: Engine) async throws {
-    let harness = try Harness(engine.location())
+    let harness = try Harness(engine.location()) { $0.maxConcurrentOperationCount = 1 }
     let seen = try runner(harness)
     try await harness.queue.schedule(
       Count(number: 1), named: "tick", .interval(.seconds(60), startingAt: harness.start),

@@ -156,7 +156,7 @@ struct StandardErrorTests {
     for _ in 0..<3 { written.append(queue.next()) }
     #expect(written == [[1, 2], [2], [3], [4, 5]])
     let report = queue.next()
-    #expect(report?.starts(with: "OperationTelemetry: 1 events".utf8) == true)
+    #expect(report?.starts(with: "OperationTelemetry: 1 event was not".utf8) == true)
     let end = queue.next()
     #expect(end == nil)
     let isWriterAgain = queue.enqueue([8, 9, 10, 11, 12])

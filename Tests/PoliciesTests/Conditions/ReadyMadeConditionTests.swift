@@ -52,6 +52,53 @@ struct ReadyMadeConditionTests {
     #expect(await outcomeOfStarting(inner).error is ConditionError)
   }
 
+  @Test(arguments: [true, false])
+  func dependencyOfAnOperationQueuedElsewhere_isAwaited_andItsFailureSeen(isPlain: Bool) async throws {
+    let dependency = HeldOperation<Int>("check"), queue = OperationQueue()
+    let operation: Operation = isPlain ? BlockOperation {} : succeeding(1)
+    operation.addDependency(dependency)
+    queue.addOperation(operation)
+    let wrapped = operation.condition(.noFailedDependencies)
+    await onWorker { wrapped.start() }
+    queue.addOperation(dependency)
+    await dependency.started.wait()
+    dependency.reject(with: TestError.first)
+    let error = try #require(await settled(wrapped).error as? ConditionError)
+    #expect((error.failures.first?.error as? DependencyError)?.dependencies == [dependency])
+  }
+
+  @Test(arguments: [true, false])
+  func operationQueuedElsewhere_cancelledWhileItsDependencyIsAwaited_endsTheWait(isPlain: Bool) async {
+    let dependency = HeldOperation<Int>("check"), queue = OperationQueue()
+    let operation: Operation = isPlain ? BlockOperation {} : succeeding(1)
+    operation.addDependency(dependency)
+    queue.addOperation(operation)
+    let wrapped = operation.condition(.noFailedDependencies)
+    await onWorker { wrapped.start() }
+    operation.cancel()
+    #expect(await settled(wrapped).isCancelled)
+    dependency.finish(with: 1)
+    await onWorker { dependency.start() }
+  }
+
+  @Test(arguments: [true, false])
+  func wrapper_cancelledWhileItAwaitsTheDependencyOfAnOperationQueuedElsewhere_leavesThatAlone(isPlain: Bool) async {
+    let dependency = HeldOperation<Int>("check"), queue = OperationQueue()
+    let operation: Operation = isPlain ? BlockOperation {} : succeeding(1)
+    operation.addDependency(dependency)
+    queue.addOperation(operation)
+    let wrapped = operation.condition(.noFailedDependencies)
+    await onWorker { wrapped.start() }
+    wrapped.cancel()
+    #expect(await settled(wrapped).isCancelled)
+    #expect(!operation.isCancelled && !operation.isFinished)
+    queue.addOperation(dependency)
+    await dependency.started.wait()
+    dependency.finish(with: 1)
+    await finished(operation)
+    #expect(!operation.isCancelled)
+  }
+
   @Test func unreachable_fails_orWaits() async throws {
     let network = ManualReachabilityMonitor(isReachable: false)
     let error = await outcomeOfStarting(succeeding(1).condition(.reachable(monitor: network))).error as? ConditionError
