@@ -69,7 +69,7 @@ public final class ManualClock: Clock, Sendable {
     func isSeen(_ sight: Sight) -> Bool {
       switch sight {
       case .anySleeper: return !sleepers.isEmpty
-      case .noSleeper: return sleepers.isEmpty
+      case .noSleeper: return sleepers.isEmpty && timers.isEmpty
       case .sleeper(let deadline):
         // A task sleeps until then, or for the first of several timers, one of which is due then.
         let isTimed = timers[deadline] != nil
@@ -153,8 +153,8 @@ public final class ManualClock: Clock, Sendable {
     await wait(for: .sleeper(until: now.advanced(by: duration)))
   }
 
-  /// Waits until no task sleeps on the clock: each was cancelled, or its time has come. Also
-  /// returns when the waiting task is cancelled.
+  /// Waits until no task sleeps on the clock, and no timer of the package is pending on it: each was
+  /// cancelled, or its time has come. Also returns when the waiting task is cancelled.
   public func waitUntilIdle() async {
     await wait(for: .noSleeper)
   }

@@ -236,6 +236,15 @@ struct RetryingTests {
     #expect((error.lastError as? OperationError)?.code == .alreadyFinished)
   }
 
+  @Test("So is one that failed before the last one")
+  func retrying_earlierOperationAgain_fails() async throws {
+    let failures = [failing(TestError.first, as: Int.self), failing(TestError.second, as: Int.self)]
+    let retried = retrying(RetryPolicy(maxAttempts: 6, backoff: .noDelay)) { failures[$0.number % 2] }
+    let error = try #require(await outcomeOfStarting(retried).error as? RetryError)
+    #expect(error.errors.count == 3)
+    #expect((error.lastError as? OperationError)?.code == .alreadyFinished)
+  }
+
   @Test("Operations without a static value can be retried, and give none")
   func retrying_anyOperation_givesVoid() async {
     let first: Operation = failing(TestError.first, as: Int.self)

@@ -123,4 +123,36 @@ struct TimeoutSlotTests {
     second.finish(with: 2)
     #expect(await settled(composite).value as? [Int] == [1, 2])
   }
+
+  @Test("Work that has ended in time decides, although another operation has the slot when the time is up")
+  func endedInTime_slotTaken_decides() async {
+    let held = HeldOperation<Int>(), blocker = HeldOperation<Int>()
+    let timed = held.timeout(.seconds(3), clock: clock)
+    let composite = CompositeOperation(operations: [timed, succeeding(1)], operationQueue: queue)
+    composite.start()
+    await held.started.wait()
+    await clock.waitForSleeper(dueIn: .seconds(3))
+    queue.addOperation(blocker)
+    held.finish(with: 7)
+    await blocker.started.wait()
+    clock.advance(by: .seconds(3))
+    #expect(await settled(timed).value == 7)
+    blocker.finish(with: 1)
+    _ = await settled(composite)
+  }
+
+  @Test("Work that has ended in time decides, although its progress is paused when the time is up")
+  func endedInTime_paused_decides() async {
+    let held = HeldOperation<Int>()
+    let timed = held.timeout(.seconds(3), clock: clock)
+    await onWorker { timed.start() }
+    await held.started.wait()
+    await clock.waitForSleeper(dueIn: .seconds(3))
+    timed.progress.pause()
+    held.finish(with: 7)
+    clock.advance(by: .seconds(3))
+    await giveWay()
+    timed.progress.resume()
+    #expect(await settled(timed).value == 7)
+  }
 }

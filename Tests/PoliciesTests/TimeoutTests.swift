@@ -243,6 +243,26 @@ struct TimeoutTests {
     #expect(error.description.contains("“slow”"))
   }
 
+  @Test("When it waits for work that other code started, it fails when that has ended", arguments: [true, false])
+  func timeout_waitingForJoined_waits(isDeadline: Bool) async {
+    let held = HeldOperation<Int>(), clock = ManualClock()
+    await onWorker { held.start() }
+    let timed =
+      isDeadline
+      ? held.deadline(clock.now.advanced(by: .seconds(-1)), clock: clock, .waitsForWork)
+      : held.timeout(.seconds(3), .waitsForWork, clock: clock)
+    await onWorker { timed.start() }
+    await Patience.untilAwaited(held)
+    if !isDeadline {
+      await clock.waitForSleeper(dueIn: .seconds(3))
+      clock.advance(by: .seconds(3))
+    }
+    await settleDown()
+    #expect(!timed.isFinished && !held.isCancelled)
+    held.finish(with: 1)
+    #expect(await settled(timed).error is OperationTimeout)
+  }
+
   #if os(macOS) || os(Linux)
   @Test("A timeout of zero or less traps", arguments: 0..<3)
   func timeout_notPositive_traps(which: Int) async throws {

@@ -107,7 +107,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     case .launch(let child, let count):
       return launch(child, count, in: slot, context)
     case .ask(let previous, let count):
-      switch context.runUserCode({ nextStep(after: previous, count: count) }) {
+      switch nextStepOrRefusal(after: previous, count, context) {
       case .settle(let ending, let value, let error):
         state.withLock { $0.end() }
         end(as: ending, value: value, error: error)
@@ -121,18 +121,44 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
         case .launch(let thenCancel):
           if thenCancel { cancelWaiting(child, tag: count + 1, joins: joins, context) }
           return launch(child, count + 1, in: slot, context)
+        case .hold(let thenCancel):
+          if thenCancel { cancelWaiting(child, tag: count + 1, joins: joins, context) }
+          return .stop(.nothing)
         }
       }
     }
   }
 
+  /// A source without records asks the child itself how it has ended, and a plain child does not
+  /// know that it was refused.
+  private func nextStepOrRefusal(after previous: Operation?, _ count: Int, _ context: ThreadContext) -> Step {
+    if previous != nil, let error = refusal(of: count), !state.withLock({ $0.records != nil }) {
+      return .settle(.failure, error: error)
+    }
+    return context.runUserCode { nextStep(after: previous, count: count) }
+  }
+
   private func launch(
     _ child: Operation, _ tag: Int, in slot: any WorkSlot, _ context: ThreadContext
+  ) -> Progress {
+    if let higher = higherQualityOfService(of: child) {
+      Threads.later(qualityOfService: higher) { [self] in
+        // The thread is not the composition's: it does not go on.
+        let result = launchHere(child, tag, in: slot, ThreadContext.current, mayGoOn: false)
+        if case .stop(.done) = result { offer() }
+      }
+      return .stop(.nothing)
+    }
+    return launchHere(child, tag, in: slot, context, mayGoOn: true)
+  }
+
+  private func launchHere(
+    _ child: Operation, _ tag: Int, in slot: any WorkSlot, _ context: ThreadContext, mayGoOn: Bool
   ) -> Progress {
     switch launch(child, tag: tag, joins: joins, in: slot, context) {
     case .finished:
       // A lane checks its queue between two leaves; a worker has none to check.
-      let goesOn = environment.pool == nil && context.continuesTurn()
+      let goesOn = mayGoOn && environment.pool == nil && context.continuesTurn()
       guard let claim = settled(child, tag, claiming: goesOn) else { return .stop(.nothing) }
       return goesOn ? .next(claim) : .stop(.done)
     case .inFlight:
@@ -149,6 +175,8 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
       return .stop(.nothing)
     }
   }
+
+  override final var isExhausted: Bool { state.withLock { $0.phase == .ended } }
 
   override final func operationDidSettle(_ child: Operation, tag: Int) {
     if settled(child, tag, claiming: false) != nil { offer() }
@@ -186,11 +214,10 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   private func settle(_ claim: SequentialState.Claim) {
     // Nothing was claimed: the sequence is suspended, and settles when it resumes.
     guard case .ask(let previous, let count) = claim else { return }
-    guard
-      case .settle(let ending, let value, let error) = ThreadContext.current.runUserCode({
-        nextStep(after: previous, count: count)
-      })
-    else { preconditionFailure("\(claim) after the last child") }
+    let step = nextStepOrRefusal(after: previous, count, ThreadContext.current)
+    guard case .settle(let ending, let value, let error) = step else {
+      preconditionFailure("\(claim) after the last child")
+    }
     state.withLock { $0.end() }
     end(as: ending, value: value, error: error)
   }
@@ -202,7 +229,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     switch state.withLock({ $0.cancel() }) {
     case .nothing: break
     case .cancel(let child): cancel(child, context)
-    case .abandon(let child, let count): abandonCurrent(child, count, context)
+    case .abandon(let child, let count): abandonCurrent(child, count, joins: joins && !owns(count), context)
     case .unwind: unwind(context)
     case .leave(let child, let count):
       tellSettled(child, tag: count)
@@ -217,7 +244,8 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   }
 
   override final func cancelWaiting() {
-    if let child = state.withLock({ $0.cancelWaiting() }) { cancel(child, ThreadContext.current) }
+    let (waiting, tag) = state.withLock { ($0.cancelWaiting(), $0.count) }
+    if let waiting { cancelWaiting(waiting, tag: tag, joins: joins, ThreadContext.current) }
   }
 
   final func setSuspended(_ isSuspended: Bool) {

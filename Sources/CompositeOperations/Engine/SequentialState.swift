@@ -76,6 +76,8 @@ struct SequentialState {
 
   enum Begin: Equatable {
     case launch(thenCancel: Bool)
+    /// The composition was suspended in the meantime: the child waits for its turn.
+    case hold(thenCancel: Bool)
     /// The composition was cancelled in the meantime: settle the child without running it.
     case abandon
   }
@@ -89,6 +91,10 @@ struct SequentialState {
     phase = .running
     guard !isCancelled else { return .abandon }
     defer { cancelsNext = false }
+    guard !isSuspended, !isHeld else {
+      phase = .launchable
+      return .hold(thenCancel: cancelsNext)
+    }
     return .launch(thenCancel: cancelsNext)
   }
 
@@ -121,6 +127,12 @@ struct SequentialState {
     phase = .launchable
     return true
   }
+
+  /// Whether a child has ended, and nothing has followed it yet.
+  var hasEndedChild: Bool { count > 0 && (phase == .ready || phase == .asking) }
+
+  /// The current child, unless it waits for its turn.
+  var running: Operation? { phase == .running ? current : nil }
 
   /// Whether child number `tag` is the one that is awaited.
   private func isRunning(_ tag: Int) -> Bool { phase == .running && tag == count }

@@ -20,7 +20,8 @@ extension ComposableOperation {
   /// The returned operation has the outcome of this operation. Cancelling the returned operation
   /// cancels this operation, which the breaker counts neither as a failure nor as a success. If
   /// this operation is running, queued or composed elsewhere, it is not held back: the returned
-  /// operation only waits for it. The end of such an operation counts unless the breaker is open.
+  /// operation only waits for it. The end of such an operation counts if the breaker would have let
+  /// an operation run; a half open breaker takes it as its one operation.
   ///
   /// A breaker around a retry counts all attempts as one. Inside a retry, each attempt consults the
   /// breaker, and fails if the breaker is open. Let the retry policy stop then, or wait for
@@ -97,8 +98,9 @@ public final class CircuitBreaker: Sendable {
   ///     that of an invalid request, count as a success, because the resource answered. By default
   ///     all errors count as failures. Called under no lock, on the thread that settled the
   ///     operation.
-  ///   - whenStateChanges: called with each new state, in order. Called under no lock, by one
-  ///     thread at a time, which is a thread that uses the breaker.
+  ///   - whenStateChanges: called with each new state, in order; with `halfOpen` when the first
+  ///     operation is let through, not when the time is over. Called under no lock, by one thread
+  ///     at a time, which is a thread that uses the breaker.
   public init(
     _ name: String? = nil, failureThreshold: Int = 5, resetAfter: Duration = .seconds(30),
     clock: some Clock<Duration> = ContinuousClock(), isFailure: @escaping @Sendable (any Error) -> Bool = { _ in true },

@@ -17,9 +17,12 @@ extension ComposableOperation {
   /// as cancelled. Settling the returned operation yourself also cancels this operation. No timer
   /// is left once the returned operation has settled.
   ///
-  /// The time runs from the moment when this operation may start. Waiting for a slot of a queue
-  /// does not count; waiting for dependencies of this operation does. A composite may start at
-  /// once, so the waits of its children count.
+  /// The time runs from the moment when this operation may start for the first time. Waiting for a
+  /// slot of a queue before that does not count. All waits after it do: for dependencies of this
+  /// operation, and for the slot that it needs when these have finished. A composition, such as a
+  /// composite or what `map` and the policies return, may start at once, so the waits inside it
+  /// count, those for slots too. The wait of the returned operation after this operation has ended
+  /// does not count.
   ///
   /// In the queue of a composite around it, this operation keeps its slot until it has ended, even
   /// if the returned operation has settled before. If the returned operation is itself added to a

@@ -11,7 +11,8 @@ public struct RetryError: Error, Sendable {
   private let nested: NestedErrors<Failures>
   private var failures: Failures { nested.contents }
 
-  /// The name of the operation. If it has none, the name of the last attempt that had a name.
+  /// The name of the operation. If it has none, the name of the first attempt if that existed
+  /// before, else that of the last attempt that had a name.
   public let operationName: String?
 
   /// The errors, in the order of the attempts. Never empty. If a further attempt could not be made,

@@ -7,8 +7,6 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
   private var decide: RetryAttempt.Decide?
   /// Set to nil when it is no longer needed, which releases the policy's closures.
   private var retry: RetryState?
-  /// The last failed attempt, to recognize it if `make` returns it again.
-  private var failed: Operation?
   /// The errors of the attempts so far.
   private var failures = RetryError.Failures()
   /// The name of the last attempt that had one. Guarded by the striped lock.
@@ -37,7 +35,6 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
   }
 
   deinit {
-    ReleaseList.release(&failed)
     ReleaseList.release(&make)
     ReleaseList.release(&decide)
   }
@@ -47,7 +44,6 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     if let delay = delay.take() { return delay.isCancelled ? .settle(.cancelled) : attempt() }
     if let decision = decision.take() { return goOn(as: decision) }
     guard let error = previous.failure else { return settleLike(previous) }
-    failed = previous
     failures.append(error)
     guard let decide, let retry, retry.hasAttemptLeft else { return goOn(after: self.retry?.failed(error)) }
     let asked = RetryDecision(
@@ -79,8 +75,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     if let first = takeWrapped() { return .run(first) }
     do {
       let made = try make(described(number))
-      guard made !== failed else { return fail(OperationError(.alreadyFinished, operation: made)) }
-      failed = nil
+      guard made.failure == nil else { return fail(OperationError(.alreadyFinished, operation: made)) }
       if let name = (made as? SettlingOperation).map(\.nameAtHand) ?? made.name {
         StripedLock.withLock(of: self) { attemptName = name }
       }
@@ -118,7 +113,6 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     make = nil
     decide = nil
     retry = nil
-    failed = nil
     delay = nil
     decision = nil
     failures = RetryError.Failures()

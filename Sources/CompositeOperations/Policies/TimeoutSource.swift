@@ -31,6 +31,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     self.timekeeper = timekeeper
     timedType = type(of: upstream)
     super.init(upstream, givesVoid: givesVoid, joins: true)
+    lastTag = 1
   }
 
   override func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
@@ -40,9 +41,9 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
       // If the operation has already ended, its outcome counts, whatever the time.
       guard wrapped?.hasEnded != true else { return begin() }
       guard !timekeeper.hasPassed(deadline) else {
-        noteWhoseItIs()
+        let isTheirs = noteWhoseItIs()
         _ = time.withLock { $0.expire() }
-        return unwind()
+        return isTheirs && behavior == .waitsForWork ? begin() : unwind()
       }
       arm(timekeeper.at(deadline, qualityOfService: environment.qualityOfService) { [self] in expire(owner) })
     }
@@ -99,18 +100,29 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   /// - Parameter upstream: the operation, if this source has taken it to run it and it has not
   ///   started yet.
   private func expire(_ owner: SettlingOperation, _ upstream: Operation? = nil) {
-    noteWhoseItIs(upstream)
+    // The operation may have ended in time, and wait for its slot or for a paused progress.
+    guard !state.withLock({ $0.hasEndedChild || $0.running?.hasEnded == true }) else { return }
+    let isTheirs = noteWhoseItIs(upstream)
     let (counts, timer) = time.withLock { $0.expire() }
     if let timer { timekeeper.cancel(timer) }
     guard counts else { return }
-    // Before the cancel, which may settle the work at once.
-    if behavior == .settlesAtOnce { owner.settle(as: .failure, error: timeout(of: owner.name)) }
-    cancel()
+    switch behavior {
+    case .settlesAtOnce:
+      // Before the cancel, which may settle the work at once.
+      owner.settle(as: .failure, error: timeout(of: owner.name))
+      cancel()
+    case .waitsForWork:
+      // A cancel would stop waiting for an operation that other code has started.
+      if !isTheirs { cancel() }
+    }
   }
 
-  private func noteWhoseItIs(_ upstream: Operation? = nil) {
+  /// Notes whether other code has started the operation. Returns that.
+  @discardableResult
+  private func noteWhoseItIs(_ upstream: Operation? = nil) -> Bool {
     let isTheirs = (upstream ?? wrapped)?.isTaken ?? state.withLock { $0.ownership == .theirs }
     if isTheirs { isLeftAlone.store(true, ordering: .releasing) }
+    return isTheirs
   }
 
   override var kind: OperationKind { .timeout }

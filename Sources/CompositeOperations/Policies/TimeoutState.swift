@@ -63,7 +63,10 @@ struct TimeoutState<Timer> {
     case .armed(let timer):
       phase = .ended
       return (true, timer)
-    case .expired, .ended:
+    case .expired:
+      phase = .ended
+      return (true, nil)
+    case .ended:
       return (false, nil)
     }
   }

@@ -110,6 +110,27 @@ struct ManualClockTests {
     #expect(clock.nextDeadline == nil && clock.sleeperCount == 0)
   }
 
+  @Test("It is not idle while a timer is pending, also just after an earlier one was due")
+  func waitUntilIdle_pendingTimer_waits() async {
+    for _ in 0..<20 {
+      let clock = ManualClock(), idle = Gate()
+      let short = DelayOperation(.seconds(5), clock: clock), long = DelayOperation(.seconds(60), clock: clock)
+      await onWorker { short.start() }
+      await onWorker { long.start() }
+      await clock.waitForSleeper(dueIn: .seconds(5))
+      await clock.waitForSleeper(dueIn: .seconds(60))
+      clock.advance(by: .seconds(5))
+      let waiting = Task {
+        await clock.waitUntilIdle()
+        idle.open()
+      }
+      for _ in 0..<20 { await Task.yield() }
+      #expect(!idle.isOpen)
+      long.cancel()
+      await waiting.value
+    }
+  }
+
   @Test("A timer behind an earlier one is still found when it is set later")
   func waitForSleeper_beforeTheTimerIsSet_returns() async {
     let delay = DelayOperation(.seconds(3), clock: clock)

@@ -13,7 +13,8 @@ extension SequentialStateTests {
   /// The phases, and within *running* the owner of the current child and whether the composition
   /// was cancelled.
   enum Situation: CaseIterable, Sendable {
-    case idle, ready, asking, askingCancelled, ours, unknown, theirs, cancelled, waiting, launchable, ended
+    case idle, ready, asking, askingCancelled, askingSuspended, ours, unknown, theirs, cancelled, waiting, launchable,
+      ended
   }
 
   /// A sequence with its third child, or where that comes next.
@@ -32,6 +33,9 @@ extension SequentialStateTests {
     case .asking: return state
     case .askingCancelled:
       _ = state.cancel()
+      return state
+    case .askingSuspended:
+      state.setSuspended(true)
       return state
     case .ended:
       state.end()

@@ -50,6 +50,12 @@ struct SequentialStateTests {
         .end: ("-", .ended),
       ]
     case .askingCancelled: [.launch: ("abandon", .running), .launchUnknown: ("abandon", .running), .end: ("-", .ended)]
+    // The child waits for its turn.
+    case .askingSuspended:
+      [
+        .launch: ("hold(thenCancel: false)", .launchable), .launchUnknown: ("hold(thenCancel: false)", .launchable),
+        .end: ("-", .ended),
+      ]
     case .ours: running("cancel 3, nothing", .running)
     // The starting thread finds that it may not start, and abandons it.
     case .unknown: running("nothing, nothing", .running)

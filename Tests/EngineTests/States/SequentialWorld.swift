@@ -79,7 +79,15 @@ struct SequentialWorld {
       stage = wasCancelled ? .unwinding : .waitsForTurn
     case .claim: claim()
     case .answerChild:
-      stage = state.begin(Operation(), ownership: joins ? .unknown : .ours) == .abandon ? .abandoned : .claimed
+      switch state.begin(Operation(), ownership: joins ? .unknown : .ours) {
+      case .abandon: stage = .abandoned
+      case .hold:
+        if !state.isSuspended { complain("a child is held back though nothing is suspended") }
+        stage = .waitsForTurn
+      case .launch:
+        if state.isSuspended { complain("a child starts while suspended") }
+        stage = .claimed
+      }
     case .answerNothing:
       state.end()
       end()

@@ -33,6 +33,17 @@ struct ConditionOperatorTests {
     return (outcome.error as? ConditionError)?.failures.map(\.conditionName)
   }
 
+  @Test func conditionErrorOfAnotherOperation_isTheReason() async throws {
+    let other = succeeding(1).condition(Condition("theirs") { _ in false })
+    let mine = Condition("mine") { _ in
+      _ = try await other.run()
+      return true
+    }
+    let error = try #require(await outcomeOfStarting(succeeding(2).condition(mine)).error as? ConditionError)
+    #expect(error.failures.map(\.conditionName) == ["mine"])
+    #expect(error.failures.first?.error is ConditionError)
+  }
+
   @Test func and_needsBoth_andTellsOfBoth() async {
     #expect(await failures(of: met("a") && met("b")) == nil)
     #expect(await failures(of: met("a") && unmet("b")) == ["b"])

@@ -82,7 +82,8 @@ extension ConditionError {
       return []
     } catch let error as CancellationError {
       throw error
-    } catch let error as ConditionError {
+    } catch let error as ConditionError where error.operationDescription == nil {
+      // Of a combined condition; that of an operation, which the closure awaited, is the reason.
       return error.failures
     } catch {
       return [Failure(conditionName: condition.name, error: error)]

@@ -33,8 +33,8 @@ public protocol OperationCondition: Sendable {
   /// Returns if the condition holds, and throws the reason if it does not hold.
   ///
   /// Called once for each operation that has the condition, when all prerequisites have finished.
-  /// The call runs in a task on the cooperative pool, concurrently with the other conditions, and
-  /// takes no slot of a queue. If the operation that has the condition is cancelled, the task is
+  /// The call runs in a task on the cooperative pool, and takes no slot of a queue. Combined
+  /// conditions are evaluated concurrently, except those of `||`. If the operation that has the condition is cancelled, the task is
   /// cancelled, and the operation waits until this method returns. A thrown `CancellationError`
   /// cancels the operation instead of failing it.
   func evaluate(_ context: ConditionContext) async throws
@@ -50,7 +50,8 @@ extension OperationCondition {
 
 /// What a condition learns about the operation that has it.
 public struct ConditionContext: Sendable {
-  /// The operation that runs if the condition holds. It has not started yet.
+  /// The operation that runs if the condition holds. It has not started yet, unless other code
+  /// started it.
   public let operation: Operation
   /// The dependencies of the operation, and those of the operation that `condition` returned. All
   /// of them have finished.
