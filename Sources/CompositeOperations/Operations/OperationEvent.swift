@@ -29,7 +29,8 @@ public struct OperationEvent: Sendable {
     /// event for a fraction of 1.
     public static let progress = Kind(value: .progress)
     /// The operation is a composition and has a new ``OperationEvent/child``: these events come for
-    /// all children of a parallel one when it starts, for those of a sequence one by one.
+    /// all children of a parallel one when it starts, for those of a sequence and of `forEach` one
+    /// by one.
     public static let childAdded = Kind(value: .childAdded)
     /// The operation has settled with ``OperationEvent/outcome``: its completion has run, and
     /// `isFinished` is true.

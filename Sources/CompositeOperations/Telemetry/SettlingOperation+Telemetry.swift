@@ -15,7 +15,8 @@ extension SettlingOperation {
   /// included, for the events of operations that already run, and for the threads. The end of this
   /// operation is the last event. An operation in it may still execute then, such as work whose
   /// timeout settles at once. For such an operation ``TelemetryEvent/Kind/abandoned`` is reported
-  /// before the last event, and its own end is not reported.
+  /// before the last event, and its own end is not reported. If compositions wait for one operation
+  /// one after the other, each reports a start and an end of it.
   ///
   /// Attempts have numbers unless the operation that makes them has started before this call.
   ///
@@ -32,7 +33,10 @@ extension SettlingOperation {
   @discardableResult
   public final func report(to sink: some TelemetrySink) -> ObservationToken {
     let reporter = OperationReporter(sink, root: self)
-    return addTreeObserver { operation, event in reporter.report(event, of: operation) }
+    let record = ObserverRecord(interests: .tree, at: .anywhere) { event, subject in
+      if let subject { reporter.report(event, of: subject.operation) }
+    }
+    return ObservationToken(record, in: add(record))
   }
 }
 

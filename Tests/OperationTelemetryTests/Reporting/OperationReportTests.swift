@@ -29,6 +29,19 @@ struct OperationReportTests {
     #expect(TelemetryEvent.executionsAreSound(events))
   }
 
+  @Test("A sink does not keep an operation from being cancelled when its last observer leaves")
+  func sink_doesNotCountAsAnObserver() {
+    let load = HeldOperation<Int>()
+    load.cancelsWhenLastObserverLeaves = true
+    let token = load.report(to: RecordingSink())
+    let view = load.addObserver { _ in }
+    load.start()
+    view.remove()
+    #expect(load.isCancelled)
+    token.remove()
+    load.finish(with: 1)
+  }
+
   @Test("A failure is an error of the root, and a warning inside")
   func tree_fails_levelsSayWhoDecides() async {
     let sink = RecordingSink()

@@ -252,4 +252,15 @@ struct FoundationProgressTests {
   private static func untilIdle() async {
     for _ in 0..<200 { await onWorker {} }
   }
+
+  @Test func progress_ofWrapper_isDeterminateWhenTheOneInsideIs() async {
+    let leaf = HeldOperation<Int>()
+    let wrapper = CompositeOperation(operations: [leaf]).map { $0.count }
+    let progress = wrapper.progress
+    async let outcome = outcomeOfStarting(wrapper)
+    await leaf.started.wait()
+    #expect(await Patience.reached { !wrapper.isProgressIndeterminate && !progress.isIndeterminate })
+    leaf.finish(with: 1)
+    _ = await outcome
+  }
 }

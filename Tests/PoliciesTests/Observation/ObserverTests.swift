@@ -27,6 +27,31 @@ struct ObserverTests {
       ])
   }
 
+  @Test func observer_ofCompositionCancelledBeforeStart_isToldOfCancelAndEndOnly() {
+    for operation in [CompositeOperation(operations: [succeeding(1)]), succeeding(1).map { $0 }] as [SettlingOperation]
+    {
+      let events = EventRecorder<String>()
+      operation.addObserver { events.record("\($0.kind)") }
+      operation.addTreeObserver { inner, event in
+        if inner !== operation { events.record("inside: \(event.kind)") }
+      }
+      operation.cancel()
+      operation.start()
+      #expect(events.events == ["cancelled", "settled"])
+    }
+  }
+
+  @Test func observer_ofCompositionThatHasNotStarted_isToldOfNoProgress() {
+    let running = HeldOperation<Int>()
+    running.start()
+    let whole = all([running])
+    let events = EventRecorder<String>()
+    whole.addObserver { events.record("\($0)") }
+    running.reportProgress(0.5)
+    #expect(events.events == [])
+    running.finish(with: 1)
+  }
+
   @Test func observer_ofFailureAndCancel_isToldOfEach() async {
     let events = EventRecorder<String>()
     let failing = SimpleOperation<Int> { $0.reject(with: TestError.first) }

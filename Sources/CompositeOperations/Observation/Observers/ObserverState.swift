@@ -22,6 +22,8 @@ struct ObserverState {
   private(set) var isDelivering = false
   /// The outcome of the operation, once it has settled.
   private(set) var outcome: Outcome<any Sendable>?
+  /// Whether the operation runs. What happens inside one that never runs is no event.
+  var hasBegun = false
   private var lastFraction = 0.0
   private var isMonitoring = false
   var cancelsWhenLastLeaves = false
@@ -34,25 +36,28 @@ struct ObserverState {
 
   mutating func post(_ event: OperationEvent) -> Bool {
     guard outcome == nil else { return false }
+    if case .started = event.content { hasBegun = true }
     return deposit(.event(event, to: records))
   }
 
   mutating func postChild(_ child: Operation) -> Bool {
     let interested = records.filter { $0.interests.contains(.children) }
-    guard outcome == nil, !interested.isEmpty else { return false }
+    guard hasBegun, outcome == nil, !interested.isEmpty else { return false }
     return deposit(.event(.childAdded(child), to: interested))
   }
 
   /// Posts an event of an operation inside the observed one.
   mutating func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
     let interested = records.filter { $0.interests.contains(.tree) }
-    guard outcome == nil, !interested.isEmpty else { return false }
+    guard hasBegun, outcome == nil, !interested.isEmpty else { return false }
     return deposit(.event(event, inner: operation, to: interested))
   }
 
   /// Posts a fraction if it is new. Fractions may come from several threads, out of order.
   mutating func postProgress(_ fraction: Double) -> Bool {
-    guard outcome == nil, fraction >= lastFraction + 0.001 || fraction == 1 && lastFraction < 1 else { return false }
+    guard hasBegun, outcome == nil, fraction >= lastFraction + 0.001 || fraction == 1 && lastFraction < 1 else {
+      return false
+    }
     lastFraction = fraction
     let interested = records.filter { $0.interests.contains(.progress) }
     return interested.isEmpty ? false : deposit(.event(.progress(fraction), to: interested))

@@ -63,7 +63,8 @@ extension ComposableOperation where Self: SettlingOperation {
   /// before it starts. It is called after ``SimpleOperation/completion``, when `isFinished` is
   /// true. It is never called inside the call that settled the operation, even if that call was on
   /// the main actor. If the operation has already settled, the completion is called soon after.
-  /// Several completions are called in the order in which they were added.
+  /// Completions that were added before the operation settled are called in the order in which they
+  /// were added.
   ///
   /// Unlike `completion`, it may run after awaiting tasks, dependents and `waitUntilFinished()`
   /// have continued. It waits while the main thread is blocked. A program that exits before does

@@ -13,8 +13,9 @@ extension SettlingOperation {
   /// The observer is called in the order of events, for one event at a time, under no lock. With a
   /// queue, it is called in that queue. Without a queue, it is called on the thread that caused the
   /// event, or on another thread that is calling the observers of this operation at that moment.
-  /// Observers are called in the order in which they were added. An observer without a queue delays
-  /// the operation, so it should not block: `main` runs after `started` was delivered, and the
+  /// Observers are called in the order in which they were added; one that is added after the
+  /// operation has settled may come before earlier ones that still have events to receive. An
+  /// observer without a queue delays the operation, so it should not block: `main` runs after `started` was delivered, and the
   /// parent composite and awaiting tasks continue after `settled` was delivered.
   ///
   /// An observer may call any method of the operation. The call takes effect at once, and the
@@ -61,7 +62,7 @@ extension SettlingOperation {
   /// Whether to cancel the unsettled operation when its last observer leaves. False by default.
   ///
   /// An observer leaves when it is removed, or when its event stream is no longer read. Observers
-  /// and event streams both count. An operation that never had an observer is not cancelled.
+  /// and event streams both count, telemetry sinks do not. An operation that never had an observer is not cancelled.
   /// Setting this after the last observer has left does nothing.
   public final var cancelsWhenLastObserverLeaves: Bool {
     get { StripedLock.withLock(of: self) { rareFields?.observerHub }?.cancelsWhenLastLeaves ?? false }
@@ -79,7 +80,9 @@ extension SettlingOperation {
     StripedLock.withLock(of: self) {
       guard state.apply({ $0.addHub() }) else { return nil }
       let fields = makeRareFields()
-      let hub = fields.observerHub ?? ObserverHub(of: self)
+      if let hub = fields.observerHub { return body(hub) }
+      let hub = ObserverHub(of: self)
+      if state.current.phase != .pending { hub.whileLocked { $0.hasBegun = true } }
       fields.hub = hub
       return body(hub)
     }

@@ -119,7 +119,12 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       node.state.withLock { if !$0.progress.isEnded { $0.parents.append((self, tag)) } }
     }
     let fraction = node.fraction
-    if state.withLock({ $0.progress.advanced(tag, to: fraction) }) { propagate() }
+    if isChanged(tag, to: fraction) { propagate() }
+  }
+
+  /// Advances a child. Returns whether that changes what this node shows.
+  private func isChanged(_ tag: Int, to fraction: Double) -> Bool {
+    state.withLock { $0.progress.advanced(tag, to: fraction) || $0.progress.showsThrough(tag) }
   }
 
   /// Links a child that prepares the work. Such a child has no weight, but is held back like the
@@ -210,7 +215,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       leaf?.show(fraction, isIndeterminate: node.isIndeterminate)
       hub?.postProgress(fraction)
       next = nil
-      for (parent, tag) in parents where parent.state.withLock({ $0.progress.advanced(tag, to: fraction) }) {
+      for (parent, tag) in parents where parent.isChanged(tag, to: fraction) {
         if next == nil { next = parent } else { further.append(parent) }
       }
       if next == nil { next = further.popLast() }

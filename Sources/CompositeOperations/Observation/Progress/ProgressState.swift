@@ -133,6 +133,9 @@ struct ProgressState {
     current = Child(weight: 0, fraction: shape == .inner ? 0 : 1, isSettled: true)
   }
 
+  /// Whether what is known of child `tag` may show through while its fraction is 0.
+  func showsThrough(_ tag: Int) -> Bool { !isEnded && fraction == 0 && innerTag == tag }
+
   /// Advances a child to a fraction.
   mutating func advanced(_ tag: Int, to fraction: Double) -> Bool {
     guard !isEnded else { return false }

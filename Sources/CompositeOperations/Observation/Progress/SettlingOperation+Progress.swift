@@ -23,7 +23,7 @@ extension SettlingOperation {
   /// of ``isProgressIndeterminate`` or of ``progress``, or with an observer or a stream. Counting
   /// that begins late gives the same result, except for operations that are gone by then. Earlier
   /// operations of a sequence then weigh 1 each. Earlier attempts, which may have been further, do
-  /// not count.
+  /// not count. An expected number that has changed is known from the next operation on.
   public final var fractionCompleted: Double {
     let state = state.current
     if state.isSettled, state.ending == .success { return 1 }
