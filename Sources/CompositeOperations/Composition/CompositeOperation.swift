@@ -61,8 +61,9 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   ///   - operations: the children. They start by `queuePriority` and then in this order, thousands
   ///     of them in groups of sixteen; a child with dependencies starts when these have finished.
   ///     With a queue, compositions (composites, and what `then`, `timeout` and the like return)
-  ///     wait neither for a slot nor for the leaves before them that need one, whatever the
-  ///     priorities: as many as ``maxConcurrentOperationCount`` allows start at once.
+  ///     wait neither for a slot nor, without a ``maxConcurrentOperationCount``, for the leaves
+  ///     before them that need one, whatever the priorities. With such a limit, room is left for
+  ///     the leaves that come before them.
   ///   - operationQueue: where the children run; nil for where those of the parent composite run,
   ///     or for worker threads.
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {

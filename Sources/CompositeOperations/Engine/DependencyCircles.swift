@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Finds circles of dependencies, in which no operation could ever start, among the children of one
 /// composition.
@@ -18,8 +19,19 @@ struct DependencyCircles {
   private var known: [ObjectIdentifier: Bool] = [:]
   /// The visited operations by the child whose search reached them first.
   private var knownBecauseOf: [Int: [ObjectIdentifier]] = [:]
+  /// The additions at the last search. After further ones, what was visited may depend on more.
+  private var additions = 0
   /// The operations in a circle with a child of the composition.
   private var findings: [ObjectIdentifier: Finding] = [:]
+
+  /// Begins a search. Forgets what was visited if dependencies were added to it since.
+  mutating func beginSearch() {
+    let additions = SettlingOperation.additionsAfterSearches.load(ordering: .acquiring)
+    guard additions != self.additions else { return }
+    self.additions = additions
+    known = [:]
+    knownBecauseOf = [:]
+  }
 
   /// Whether a search found that the operation is in no circle.
   func isHarmless(_ operation: Operation) -> Bool { known[ObjectIdentifier(operation)] == false }
@@ -130,6 +142,8 @@ struct DependencyCircles {
     }
 
     private static func awaited(by operation: Operation) -> [Operation] {
+      // Before its dependencies are read: who adds one afterwards sees the flag.
+      (operation as? SettlingOperation)?.state.apply { $0.note(.searched) }
       guard !operation.isFinished else { return [] }
       guard operation.isExecuting else {
         // A cancel makes it ready, whatever its dependencies.

@@ -39,7 +39,10 @@ extension SettlingOperation {
   /// queue.
   fileprivate final var hasSettled: Bool {
     let state = state.current
-    return state.phase > .executing && (state.has(.started) || !state.has(.finishesWhenStarted))
+    if state.phase <= .executing { return false }
+    if state.has(.started) { return true }
+    // A queue that holds it will start it, also while its completion still runs.
+    return !state.has(.finishesWhenStarted) && !(state.has(.readinessWasRead) && isHeldByQueue)
   }
 
   /// Names the operation, unless it was started, queued or adopted.

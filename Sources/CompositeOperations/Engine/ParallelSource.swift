@@ -68,6 +68,9 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     for (tag, child) in children.enumerated() { body(child, tag) }
   }
 
+  /// Called when a child is to be cancelled that a subclass has not made yet.
+  func cancelUnmade(_ tag: Int) {}
+
   /// Called when a child is done and no longer needed.
   func childIsDone(_ tag: Int, _ child: Operation?) {}
 
@@ -173,6 +176,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if isLimited.load(ordering: .sequentiallyConsistent) { offerAll() }
   }
 
+  override final var isExhausted: Bool { state.withLock { $0.phase == .settled } }
+
   private func claim() -> ParallelState.Claim {
     let done = dispenser.doneCount
     return state.withLock { $0.claim(done: done) }
@@ -186,8 +191,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
       childEnded(tag, nil, error is CancellationError ? .cancelled : .failure(error))
       return .done
     }
-    if environment.pool == nil, child.qualityOfService.urgency > environment.qualityOfService.urgency {
-      Threads.later(qualityOfService: child.qualityOfService) { [self] in
+    if let higher = higherQualityOfService(of: child) {
+      Threads.later(qualityOfService: higher) { [self] in
         _ = run(child, tag, in: slot, ThreadContext.current)
         if isLimited.load(ordering: .sequentiallyConsistent) { offer() }
       }
@@ -308,7 +313,11 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     let waiting = state.withLock { $0.ready.all + $0.readyWithoutSlot.all } + dispenser.remaining
     let context = ThreadContext.current
     for tag in waiting {
-      if let child = existingChild(tag), !child.isFinished { cancelWaiting(child, tag: tag, joins: joins, context) }
+      if let child = existingChild(tag) {
+        if !child.isFinished { cancelWaiting(child, tag: tag, joins: joins, context) }
+      } else {
+        cancelUnmade(tag)
+      }
     }
   }
 

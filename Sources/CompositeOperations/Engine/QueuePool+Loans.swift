@@ -120,8 +120,6 @@ extension QueuePool {
           let isWanted = successor != nil || lender.state.withLock { !$0.whenReturned.isEmpty }
           if isWanted || !pool.hasWork {
             operationDidSettle()
-          } else if pool.queue.isSuspended {
-            poll()
           } else {
             work()
           }

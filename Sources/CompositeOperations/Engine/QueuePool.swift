@@ -165,8 +165,14 @@ final class QueuePool: Sendable {
       case .inFlight:
         return .inFlight
       case .done:
-        change { $0.lanes.keep(source, holds: source.isHolder.load(ordering: .relaxed)) }
-        if queue.isSuspended { return .suspended }
+        let isSuspended = queue.isSuspended
+        // A suspended queue asks for no work, so it would not see that there is none.
+        if isSuspended, source.isExhausted {
+          change { $0.lanes.exhausted(source, generation: generation) }
+        } else {
+          change { $0.lanes.keep(source, holds: source.isHolder.load(ordering: .relaxed)) }
+        }
+        if isSuspended { return .suspended }
       }
       if context.turn.isOver || shouldYield { return .yield }
     }
@@ -230,7 +236,7 @@ final class QueuePool: Sendable {
   private func pollForBase() {
     baseQueue.asyncAfter(deadline: .now() + QueuePool.suspensionPoll) { [self] in
       withAutoreleasePool {
-        if queue.isSuspended, hasWork { pollForBase() } else { baseIsFree() }
+        if queue.isSuspended, hasWork { workInBase() } else { baseIsFree() }
       }
     }
   }

@@ -65,6 +65,18 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   private func run(
     _ operation: Operation, _ number: Int, in slot: any WorkSlot, _ context: ThreadContext
   ) -> WorkResult {
+    if let higher = higherQualityOfService(of: operation) {
+      Threads.later(qualityOfService: higher) { [self] in
+        if runHere(operation, number, in: slot, ThreadContext.current) == .done { offer() }
+      }
+      return .done
+    }
+    return runHere(operation, number, in: slot, context)
+  }
+
+  private func runHere(
+    _ operation: Operation, _ number: Int, in slot: any WorkSlot, _ context: ThreadContext
+  ) -> WorkResult {
     switch launch(operation, tag: number, joins: true, in: slot, context) {
     case .finished: settled(operation, number, comesBack: true)
     case .inFlight: return .inFlight
@@ -75,6 +87,8 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     }
     return .done
   }
+
+  override var isExhausted: Bool { state.withLock { $0.isEmpty } }
 
   override func operationDidSettle(_ operation: Operation, tag number: Int) {
     settled(operation, number, comesBack: false)

@@ -136,5 +136,8 @@ struct ReadyState {
     ready.all.compactMap { number in operations[number].map { (number, $0.operation) } }
   }
 
+  /// Whether there is neither a tag nor an operation.
+  var isEmpty: Bool { tags.isEmpty && operations.isEmpty }
+
   var firstPriority: Operation.QueuePriority? { ready.firstPriority }
 }

@@ -103,6 +103,19 @@ extension WorkSource {
     return .inFlight
   }
 
+  /// The quality of service of a child that runs at a higher one than the composition; nil for
+  /// others. In a queue that was given, the queue decides, and a composition applies its own.
+  final func higherQualityOfService(of child: Operation) -> QualityOfService? {
+    guard environment.pool == nil else { return nil }
+    if let child = child as? SettlingOperation {
+      let state = child.state.current
+      guard state.has(.hasQualityOfService), !state.has(.needsNoSlot) else { return nil }
+    }
+    let own = child.qualityOfService
+    // Plain operations that were given none have the default one.
+    return own != .default && own.urgency > environment.qualityOfService.urgency ? own : nil
+  }
+
   private func observer(for slot: any WorkSlot) -> any SettlementObserver {
     environment.pool == nil ? self : SlotHolder(source: self, slot: slot)
   }
@@ -136,7 +149,10 @@ extension WorkSource {
 
   /// The error of a child that is about to wait, if it would wait for itself.
   private func newCircle(of child: Operation, tag: Int) -> OperationError? {
-    let (isHarmless, isKnown) = waits.withLock { ($0.circles.isHarmless(child), $0.circles.isKnown(child)) }
+    let (isHarmless, isKnown) = waits.withLock { waits in
+      waits.circles.beginSearch()
+      return (waits.circles.isHarmless(child), waits.circles.isKnown(child))
+    }
     guard !isHarmless else { return nil }
     // A child in a circle that an earlier search visited searches it again, to find its members.
     let search = DependencyCircles.Search(from: child, in: self) { operation in
@@ -162,8 +178,13 @@ extension WorkSource {
 
   /// The outcome of a child, as the composition sees it.
   final func outcome(of child: Operation, tag: Int) -> Outcome<any Sendable> {
-    if hasCircles.load(ordering: .acquiring), let error = waits.withLock({ $0.refused[tag] }) { return .failure(error) }
+    if let error = refusal(of: tag) { return .failure(error) }
     return child.anyOutcome ?? .success(())
+  }
+
+  /// The error of a plain child in a circle of dependencies, which cannot hold it.
+  final func refusal(of tag: Int) -> OperationError? {
+    hasCircles.load(ordering: .acquiring) ? waits.withLock { $0.refused[tag] } : nil
   }
 
   /// Polls a plain operation that has no unfinished dependency and is still not ready.

@@ -120,6 +120,9 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     preconditionFailure("abstract")
   }
 
+  /// Whether nothing can be handed out any more, unless the source offers itself again.
+  var isExhausted: Bool { false }
+
   /// Called when a child has settled, or was settled without being run.
   package func operationDidSettle(_ operation: Operation, tag: Int) {
     preconditionFailure("abstract")

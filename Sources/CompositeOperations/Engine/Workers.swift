@@ -28,7 +28,7 @@ enum Workers {
     let context = ThreadContext.current
     context.beWorker(urgency: operation.qualityOfService.urgency) {
       if operation.state.current.has(.needsNoSlot) {
-        operation.start()
+        context.expect(operation.source) { operation.start() }
       } else {
         context.runUserCode { operation.start() }
       }

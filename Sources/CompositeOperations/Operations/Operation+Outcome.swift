@@ -25,7 +25,9 @@ extension Operation {
   ///   …
   /// ```
   public func result<T>(as type: T.Type = T.self) -> T? {
-    anyOutcome?.value as? T
+    // A cast from an optional would give nil as a `T` that is an optional.
+    guard let value = anyOutcome?.value else { return nil }
+    return value as? T
   }
 
   /// The error of this operation, if it failed; nil otherwise.

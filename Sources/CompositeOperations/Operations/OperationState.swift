@@ -84,6 +84,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     /// Apple platforms: cancelled before the start, with key-value observers: `isCancelled` turns
     /// true inside Foundation's `cancel()`, which notifies them.
     static let announcesCancel = Flags(rawValue: 1 << 25)
+    /// A search for circles of dependencies has visited the operation.
+    static let searched = Flags(rawValue: 1 << 26)
   }
 
   @inline(__always)

@@ -91,8 +91,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     noteReadiness(super.isReady)
   }
 
-  /// The importance of the work. Inside a composite, the higher of this and the composite's is
-  /// used.
+  /// The importance of the work. Inside a composition without a queue, the higher of this, if it
+  /// was set, and the composition's is used.
   open override var qualityOfService: QualityOfService {
     get { state.current.has(.hasQualityOfService) ? super.qualityOfService : .default }
     set {
@@ -154,7 +154,11 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       "\(OperationError.describe(self)) was made to depend on itself, so it could never start. Remove this dependency.")
     state.apply { $0.note(.hasDependencies) }
     changeDependencies { super.addDependency(operation) }
+    if state.current.has(.searched) { Self.additionsAfterSearches.add(1, ordering: .acquiringAndReleasing) }
   }
+
+  /// How often a dependency was added to an operation that a search for circles had visited.
+  static let additionsAfterSearches = Atomic(0)
 
   /// Removes another operation from those that this one waits for.
   open override func removeDependency(_ operation: Operation) {

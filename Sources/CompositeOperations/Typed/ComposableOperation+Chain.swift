@@ -7,7 +7,8 @@ import Foundation
 /// elsewhere or settled, the returned operation only waits for it, and does not cancel it. Unless
 /// documented otherwise, the returned operation fails with the first error, unwrapped. Cancelling
 /// the returned operation cancels the operations that it started. When they have finished, it
-/// settles as cancelled.
+/// settles as cancelled. An operation of a class of your own that is no ``SimpleOperation`` shows
+/// only that it executes, is queued (on Linux) or has finished: give it to one composition.
 ///
 /// The closures are called where the operations run: in a slot of the parent composite's queue, or
 /// on a worker thread if there is no queue. In `OperationQueue.main` that is the main thread. No

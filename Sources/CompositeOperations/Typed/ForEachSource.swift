@@ -6,6 +6,8 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     /// The operations that were made and have not finished.
     var children: [Int: Child] = [:]
     var values: [Child.Value?]
+    /// Those to cancel as soon as they are made.
+    var cancelled: Set<Int> = []
   }
 
   // Released when all children are done.
@@ -23,8 +25,12 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
   override func child(_ tag: Int) throws -> Operation {
     guard let make else { preconditionFailure("Child \(tag) was asked for when all were done") }
     let child = try ThreadContext.current.runUserCode { try make(items[tag]) }
-    progress.withLock { $0.children[tag] = child }
+    let isCancelled = progress.withLock { progress in
+      progress.children[tag] = child
+      return progress.cancelled.remove(tag) != nil
+    }
     tellAdded(child, tag: tag)
+    if isCancelled { cancelWaiting(child, tag: tag, joins: true, ThreadContext.current) }
     return child
   }
 
@@ -36,6 +42,10 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
 
   override func existingChild(_ tag: Int) -> Operation? {
     progress.withLock { $0.children[tag] }
+  }
+
+  override func cancelUnmade(_ tag: Int) {
+    progress.withLock { if $0.values[tag] == nil { $0.cancelled.insert(tag) } }
   }
 
   override func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {

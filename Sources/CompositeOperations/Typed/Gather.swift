@@ -7,7 +7,7 @@ import Foundation
 /// ```
 ///
 /// When one of the operations fails, or other code cancels it, the others are cancelled. When all
-/// have finished, the returned operation settles with the error that came first, unwrapped. If one
+/// that it started have finished, the returned operation settles with the error that came first, unwrapped. If one
 /// of the operations is already executing, queued, composed elsewhere or settled, the returned
 /// operation only waits for it, and does not cancel it.
 ///

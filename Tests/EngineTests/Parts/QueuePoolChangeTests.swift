@@ -154,4 +154,42 @@ struct QueuePoolChangeTests {
       }, operationQueue: queue)
     #expect(await outcomeOfStarting(composite).value?.compactMap { $0 as? Int }.suffix(2) == [3, 4])
   }
+
+  @Test("It also reaches what a forEach has not made yet")
+  func cancelAllOperations_whileForEachWaits_cancelsIt() async {
+    let queue = OperationQueue(limit: 1, suspended: true)
+    let ran = EventRecorder<String>()
+    let each = forEach(0..<3) { succeeding($0, named: "\($0)", recorder: ran) }
+    let composite = CompositeOperation(operations: [each], operationQueue: queue)
+    await onWorker { composite.start() }
+    await until(queue.operationCount == 1)
+    await until(each.isExecuting)
+    await settleDown()
+    queue.cancelAllOperations()
+    queue.isSuspended = false
+    #expect(await settled(composite).isCancelled)
+    #expect(ran.events.isEmpty)
+  }
+
+  @Test("What settles while its queue is suspended is released")
+  func settledInSuspendedQueue_isReleased() async {
+    let queue = OperationQueue(limit: 1)
+    let leaf = await Self.leafThatSettledInSuspended(queue)
+    await untilReleased(leaf)
+    #expect(leaf.object == nil)
+    queue.isSuspended = false
+  }
+
+  private static func leafThatSettledInSuspended(_ queue: OperationQueue) async -> WeakReference<HeldOperation<Int>> {
+    let leaf = HeldOperation<Int>()
+    let composite = CompositeOperation(operations: [leaf], operationQueue: queue)
+    queue.addOperation(composite)
+    await leaf.started.wait()
+    await Patience.untilAwaited(leaf)
+    queue.isSuspended = true
+    leaf.finish(with: 1)
+    _ = await settled(composite)
+    await finished(composite)
+    return WeakReference(leaf)
+  }
 }

@@ -243,6 +243,28 @@ struct DependencyCircleTests {
     #expect("\(error.failures[0].error)".count < 2_000)
   }
 
+  @Test("A circle that is closed while one of its members waits is found when the next one begins to wait")
+  func circle_closedWhileOneWaits_failsTheComposite() async throws {
+    let (a, x) = (succeeding(1), succeeding(3))
+    a.addDependency(x)
+    let adder = SimpleOperation<Int> { () -> Int in
+      x.addDependency(a)
+      return 2
+    }
+    let composite = CompositeOperation(operations: [a, adder, x])
+    composite.maxConcurrentOperationCount = 1
+    let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
+    #expect((error.failures.first?.error as? OperationError)?.code == .dependencyCircle)
+  }
+
+  @Test("An operation of a class of its own, in a circle with what maps it, fails that with the error")
+  func conforming_inACircleWithItsMap_failsWithTheError() async {
+    let upstream = ConformingOperation<Int> { .success(1) }
+    let chain = upstream.map { $0 + 1 }
+    upstream.addDependency(chain)
+    #expect((await outcomeOfStarting(chain).error as? OperationError)?.code == .dependencyCircle)
+  }
+
   enum Kind: CaseIterable {
     case own, plain, composite
 

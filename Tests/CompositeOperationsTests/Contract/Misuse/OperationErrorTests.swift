@@ -54,6 +54,21 @@ struct OperationErrorTests {
     queue.isSuspended = false
     #expect(await settled(child).value == 1)
   }
+  @Test("3.2 An operation that settled in a queue, and whose completion still runs: alreadyInUse")
+  func child_settledInItsQueue_isInUseDuringItsCompletion() async throws {
+    let queue = OperationQueue(limit: 1, suspended: true)
+    let child = HeldOperation<Int>("photo")
+    queue.addOperation(child)
+    let composite = CompositeOperation(operations: [child])
+    child.completion = { _ in composite.start() }
+    child.finish(with: 1)
+    let error = try #require(await settled(composite).error as? CompositeError)
+    #expect((error.failures.first?.error as? OperationError)?.code == .alreadyInUse)
+    #expect(!child.isFinished)
+    queue.isSuspended = false
+    await finished(child)
+  }
+
   #endif
 
   @Test("3.3 The next operation of a sequence is executing elsewhere: alreadyInUse")

@@ -237,6 +237,18 @@ struct CompositionSlotTests {
     _ = await settled(composite)
     #expect(isMain.current == [true])
   }
+
+  @Test("A preparation under run() that waits for another composition does not hang")
+  func run_preparationWaitsForAnotherComposite_bothRun() async throws {
+    let root = Preparing([succeeding(1)]) {
+      let done = DispatchSemaphore(value: 0)
+      let setUp = CompositeOperation(operations: [succeeding(0)])
+      setUp.completion = { _ in done.signal() }
+      setUp.start()
+      done.wait()
+    }
+    #expect(try await root.run() as? [Int] == [1])
+  }
 }
 
 /// Calls a closure before it runs its children.

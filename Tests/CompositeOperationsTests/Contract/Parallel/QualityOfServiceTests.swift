@@ -62,6 +62,35 @@ struct QualityOfServiceTests {
     #expect(seen.events == [await workerClass(of: .utility)])
   }
 
+  @Test("3.2 A step of a sequence, and a wrapped operation, of higher quality of service run at their own")
+  func step_ofHigherQuality_runsAtItsOwn() async {
+    let seen = EventRecorder<String>()
+    let sequence = CompositeOperation(
+      sequence: ListSequence([noting(.userInitiated, seen), succeeding(1), noting(.userInitiated, seen)]))
+    sequence.qualityOfService = .utility
+    #expect(await outcomeOfStarting(sequence).value?.count == 3)
+    let mapped = noting(.userInitiated, seen).map { 1 }
+    mapped.qualityOfService = .utility
+    #expect(await outcomeOfStarting(mapped).value == 1)
+    #expect(seen.count == 3)
+    #expect(Set(seen.events) == [await workerClass(of: .userInitiated)])
+  }
+
+  @Test("3.2 Children that were given no quality of service run at the composite's, also below the default")
+  func child_withoutQuality_runsAtTheComposites() async {
+    let seen = EventRecorder<String>()
+    let children: [Operation] = [
+      SimpleOperation<Void> { operation in
+        seen.record(currentWorkerClass())
+        operation.finish()
+      }, BlockOperation { seen.record(currentWorkerClass()) },
+    ]
+    let composite = CompositeOperation(operations: children)
+    composite.qualityOfService = .utility
+    _ = await outcomeOfStarting(composite)
+    #expect(Set(seen.events) == [await workerClass(of: .utility)])
+  }
+
   /// An operation that records which kind of dispatch worker runs it.
   private func noting(
     _ qualityOfService: QualityOfService, _ seen: EventRecorder<String>

@@ -158,4 +158,30 @@ struct DelegateTests {
     second.finish(with: 2)
     #expect(await settled(composite).value as? [Int] == [1, 2])
   }
+
+  @Test("3.3 A delegate that suspends the composite: the operation that it returns waits", arguments: [true, false])
+  func suspended_byItsDelegate_holdsTheChild(isCancelled: Bool) async {
+    let held = HeldOperation<Int>()
+    let box = Locked<CompositeOperation?>(nil)
+    let composite = CompositeOperation(
+      sequence: ClosureSequence { previous in
+        guard previous == nil else { return nil }
+        box.current?.isSuspended = true
+        return held
+      })
+    box.withLock { $0 = composite }
+    await onWorker { composite.start() }
+    await settleDown()
+    #expect(!held.started.isOpen)
+    if isCancelled {
+      composite.cancel()
+      #expect(await settled(composite).isCancelled && held.isFinished && !held.started.isOpen)
+    } else {
+      composite.isSuspended = false
+      await held.started.wait()
+      held.finish(with: 1)
+      #expect(await settled(composite).value as? [Int] == [1])
+    }
+    box.withLock { $0 = nil }
+  }
 }

@@ -100,4 +100,13 @@ struct AnyOutcomeTests {
     #expect(operation.anyOutcome != nil)
     #expect(operation.result(as: Int?.self) == .some(.none))
   }
+
+  @Test("Without a success there is no result, also of an optional type")
+  func optionalType_withoutSuccess_isNil() {
+    let failed: Operation = failing(TestError.first, as: Int?.self)
+    #expect(failed.result(as: Int?.self) == .none)
+    failed.start()
+    #expect(failed.result(as: Int?.self) == .none)
+    #expect(failed.result(as: (any Sendable).self) == nil)
+  }
 }
