@@ -153,8 +153,8 @@ public final class ManualClock: Clock, Sendable {
     await wait(for: .sleeper(until: now.advanced(by: duration)))
   }
 
-  /// Waits until no task sleeps on the clock, and no timer of the package is pending on it: each was
-  /// cancelled, or its time has come. Also returns when the waiting task is cancelled.
+  /// Waits until no task sleeps on the clock, and no timer of the package is pending on it: each
+  /// was cancelled, or its time has come. Also returns when the waiting task is cancelled.
   public func waitUntilIdle() async {
     await wait(for: .noSleeper)
   }

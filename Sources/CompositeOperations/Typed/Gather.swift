@@ -7,9 +7,9 @@ import Foundation
 /// ```
 ///
 /// When one of the operations fails, or other code cancels it, the others are cancelled. When all
-/// that it started have finished, the returned operation settles with the error that came first, unwrapped. If one
-/// of the operations is already executing, queued, composed elsewhere or settled, the returned
-/// operation only waits for it, and does not cancel it.
+/// that it started have finished, the returned operation settles with the error that came first,
+/// unwrapped. If one of the operations is already executing, queued, composed elsewhere or settled,
+/// the returned operation only waits for it, and does not cancel it.
 ///
 /// - Parameter operations: the operations, which the returned one owns.
 public func zip<each O: ComposableOperation>(

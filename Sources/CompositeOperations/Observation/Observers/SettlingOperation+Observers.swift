@@ -15,8 +15,9 @@ extension SettlingOperation {
   /// event, or on another thread that is calling the observers of this operation at that moment.
   /// Observers are called in the order in which they were added; one that is added after the
   /// operation has settled may come before earlier ones that still have events to receive. An
-  /// observer without a queue delays the operation, so it should not block: `main` runs after `started` was delivered, and the
-  /// parent composite and awaiting tasks continue after `settled` was delivered.
+  /// observer without a queue delays the operation, so it should not block: `main` runs after
+  /// `started` was delivered, and the parent composite and awaiting tasks continue after `settled`
+  /// was delivered.
   ///
   /// An observer may call any method of the operation. The call takes effect at once, and the
   /// resulting event is delivered after this observer and the others have returned. If an observer
@@ -62,8 +63,8 @@ extension SettlingOperation {
   /// Whether to cancel the unsettled operation when its last observer leaves. False by default.
   ///
   /// An observer leaves when it is removed, or when its event stream is no longer read. Observers
-  /// and event streams both count, telemetry sinks do not. An operation that never had an observer is not cancelled.
-  /// Setting this after the last observer has left does nothing.
+  /// and event streams both count, telemetry sinks do not. An operation that never had an observer
+  /// is not cancelled. Setting this after the last observer has left does nothing.
   public final var cancelsWhenLastObserverLeaves: Bool {
     get { StripedLock.withLock(of: self) { rareFields?.observerHub }?.cancelsWhenLastLeaves ?? false }
     set {

@@ -55,16 +55,16 @@ extension ComposableOperation {
 
 extension Operation {
   /// The same for any other operation, which has no value: see
-  /// ``ComposableOperation/condition(_:)``. It does not tell of its own cancel, which is noticed when
-  /// the current wait or evaluation has ended: cancel the returned operation instead.
+  /// ``ComposableOperation/condition(_:)``. It does not tell of its own cancel, which is noticed
+  /// when the current wait or evaluation has ended: cancel the returned operation instead.
   @_disfavoredOverload
   public final func condition(_ condition: some OperationCondition) -> SimpleOperation<Void> {
     ComposedOperation(ConditionSource(self, Condition(condition), givesVoid: true))
   }
 
   /// The same for any other operation, which has no value: see
-  /// ``ComposableOperation/condition(_:otherwise:)``. It does not tell of its own cancel, which is noticed when
-  /// the current wait or evaluation has ended: cancel the returned operation instead.
+  /// ``ComposableOperation/condition(_:otherwise:)``. It does not tell of its own cancel, which is
+  /// noticed when the current wait or evaluation has ended: cancel the returned operation instead.
   @_disfavoredOverload
   public final func condition(_ condition: some OperationCondition, otherwise value: Void) -> SimpleOperation<Void> {
     ComposedOperation(ConditionSource(self, Condition(condition), otherwise: value, givesVoid: true))

@@ -34,9 +34,9 @@ public protocol OperationCondition: Sendable {
   ///
   /// Called once for each operation that has the condition, when all prerequisites have finished.
   /// The call runs in a task on the cooperative pool, and takes no slot of a queue. Combined
-  /// conditions are evaluated concurrently, except those of `||`. If the operation that has the condition is cancelled, the task is
-  /// cancelled, and the operation waits until this method returns. A thrown `CancellationError`
-  /// cancels the operation instead of failing it.
+  /// conditions are evaluated concurrently, except those of `||`. If the operation that has the
+  /// condition is cancelled, the task is cancelled, and the operation waits until this method
+  /// returns. A thrown `CancellationError` cancels the operation instead of failing it.
   func evaluate(_ context: ConditionContext) async throws
 }
 
