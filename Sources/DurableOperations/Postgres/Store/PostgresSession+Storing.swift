@@ -5,8 +5,7 @@ import Foundation
 extension PostgresSession {
   func enqueue(_ batches: [[JobRequest]]) throws -> [Result<[JobID], any Error>] {
     do {
-      // Before the transaction: a new kind has one of its own.
-      for job in batches.joined() { _ = try kindNumber(job.kind) }
+      try giveNumbers(toKindsOf: batches.joined())
       let jobs = batches.flatMap(\.self)
       if !jobs.isEmpty, jobs.count <= PostgresStore.mostAtOnce, jobs.allSatisfy(\.standsAlone) {
         var ids = try transaction { try $0.enqueueAtOnce(jobs) }[...]
@@ -21,8 +20,20 @@ extension PostgresSession {
       throw error
     } catch  where batches.count > 1 {
       // One batch may be wrong; it must not fail the others.
-      return batches.map { batch in Result { try transaction { try $0.enqueue(batch) } } }
+      return batches.map { batch in
+        Result {
+          // The error may be that of an earlier kind.
+          try giveNumbers(toKindsOf: batch)
+          return try transaction { try $0.enqueue(batch) }
+        }
+      }
     }
+  }
+
+  /// Gives new kinds their numbers. Before the transaction that stores the jobs: each number has a
+  /// transaction of its own.
+  private func giveNumbers(toKindsOf jobs: some Sequence<JobRequest>) throws {
+    for job in jobs { _ = try kindNumber(job.kind) }
   }
 
   func transact<R>(_ body: (any StoreTransaction) throws -> R) throws -> R {

@@ -38,7 +38,10 @@ extension PostgresWork {
   }
 
   private func lane(of job: JobRequest) -> Int64 {
-    let kind = store.state.withLock { $0.kindNumbers[KindName(job.kind)] } ?? 0
+    // A job of another lane would never be claimed.
+    guard let kind = store.state.withLock({ $0.kindNumbers[KindName(job.kind)] }) else {
+      preconditionFailure("A job of the kind \(job.kind) is stored before its kind has a number")
+    }
     return JobLane.number(ofKind: kind) | (job.options.requiresNetwork ? JobLane.Bit.network.rawValue : 0)
   }
 

@@ -10,6 +10,10 @@ import Testing
     static let kind = "odd\0kind"
   }
 
+  private struct Fresh: Job {
+    static let kind = "fresh"
+  }
+
   /// PostgreSQL has no text with U+0000.
   @Test func textWithNull_isADatabaseErrorThatNamesThePlace() throws {
     let queue = try DurableQueue(location: Engine.postgres.location())
@@ -31,6 +35,17 @@ import Testing
       #expect(error?.place.isEmpty == false && error?.description.contains("U+0000") == true, "\(what)")
     }
     #expect(try queue.jobs().count == 1)
+  }
+
+  /// As two calls do that are made at the same time.
+  @Test func kindWithNull_storedTogetherWithANewKind_failsAlone() throws {
+    guard case .postgres(let url, let options) = try Engine.postgres.location() else { return }
+    let access = try PostgresAccess.open(url, options, mustExist: false, DurableQueue.Configuration(), EventHub())
+    try access.sync { session in
+      let answers = try session.enqueue([[JobRequest(Odd())], [JobRequest(Fresh())]])
+      #expect(databaseErrorCode { _ = try answers[0].get() } == .statement)
+      #expect(try session.record(answers[1].get()[0])?.kind == "fresh")
+    }
   }
 }
 #endif
