@@ -8,6 +8,9 @@ final class PostgresWork {
   /// Whether statements of the user run in it.
   let isGuest: Bool
   private var hasBegun = false
+  /// Whether the statements failed that would have begun it. Another BEGIN would be another
+  /// transaction.
+  private var hasFailed = false
   private var isCommitted = false
   private(set) var events: [JobEvent.Content] = []
   /// Set when its writes made a job due.
@@ -46,15 +49,29 @@ final class PostgresWork {
   func run(
     commits: Bool = false, _ build: (inout PostgresPipeline) throws -> Void
   ) throws -> [PostgresResult] {
+    try requireNoFailure()
     let boundary: PostgresPipeline.Boundary =
       hasBegun ? (commits ? .closing : .inside) : (commits ? .transaction : .opening)
     var pipeline = PostgresPipeline(boundary)
     if !hasBegun, let settings = store.settings(isGuest: isGuest) { pipeline.add(settings) }
     try build(&pipeline)
-    let results = try connection.run(pipeline)
-    hasBegun = true
-    isCommitted = commits
-    return results
+    do {
+      let results = try connection.run(pipeline)
+      hasBegun = true
+      isCommitted = commits
+      return results
+    } catch {
+      hasFailed = !hasBegun
+      throw error
+    }
+  }
+
+  /// Throws if the transaction ended with its first statements, whose error somebody has caught.
+  private func requireNoFailure() throws(PostgresError) {
+    guard hasFailed else { return }
+    throw PostgresError(
+      connection.isBroken ? .connectionLost : .transactionEnded, message: "its first statement failed",
+      place: store.place)
   }
 
   /// Runs one statement.
@@ -86,6 +103,7 @@ final class PostgresWork {
   }
 
   func commit() throws {
+    try requireNoFailure()
     guard hasBegun, !isCommitted else { return }
     try connection.run(PostgresPipeline(.closing))
     isCommitted = true

@@ -134,6 +134,26 @@ import Testing
     withExtendedLifetime(events) {}
   }
 
+  /// It is sent together with BEGIN, which a later statement must not repeat.
+  @Test(arguments: [false, true])
+  func firstStatementFails_andTheErrorIsCaught_nothingIsStored(_ goesOn: Bool) throws {
+    let queue = try queue()
+    let code = databaseErrorCode {
+      try queue.transaction { db in
+        #expect(databaseErrorCode { try db.execute("SELECT 1 / 0") } == .statement)
+        guard goesOn else { return }
+        #expect(databaseErrorCode { try db.execute("INSERT INTO orders (id) VALUES (1)") } == .transactionEnded)
+        #expect(databaseErrorCode { try db.enqueue(Count(number: 1)) } == .transactionEnded)
+      }
+    }
+    #expect(code == .transactionEnded)
+    #expect(try orders(queue) == [])
+    #expect(try queue.counts().total == 0)
+    // The connection is as good as before.
+    try queue.transaction { try $0.execute("INSERT INTO orders (id) VALUES (2)") }
+    #expect(try orders(queue) == [2])
+  }
+
   @Test func statementFails_behindASavepoint_whatCameBeforeIsStored() async throws {
     let queue = try queue()
     let events = queue.events()
