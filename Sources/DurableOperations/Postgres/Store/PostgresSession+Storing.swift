@@ -182,7 +182,8 @@ final class PostgresTransaction: StoreTransaction {
 
   /// Forgets what statements of the user may have undone.
   func forgetWhatWasTakenBack() throws {
-    guard work.eventCount > 0 else { return }
+    // COMMIT will say that a statement has failed.
+    guard work.eventCount > 0, work.connection.transactionState == .inTransaction else { return }
     let ids = work.events.compactMap { if case .enqueued(let id, _) = $0 { id.rawValue } else { nil } }
     let there = try work.run(
       "are_there", "SELECT id FROM \(work.schema).jobs WHERE id = ANY($1)"
