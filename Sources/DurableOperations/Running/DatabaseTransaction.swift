@@ -47,7 +47,8 @@ public final class DatabaseTransaction {
     try open().execute(sql, values)
   }
 
-  /// How many rows the last changing statement changed.
+  /// How many rows the last `INSERT`, `UPDATE`, `DELETE` or `MERGE` changed. Other statements, such
+  /// as `SELECT`, leave it as it is.
   public var changeCount: Int { transaction?.changeCount ?? 0 }
 
   /// The number of the last inserted row. 0 on a server: use `RETURNING`.

@@ -33,6 +33,23 @@ import Testing
     #expect(try orders(queue) == 1)
   }
 
+  @Test(arguments: Engine.available) func changeCount_isThatOfTheLastChange(_ engine: Engine) throws {
+    let queue = try DurableQueue(location: engine.location())
+    try queue.transaction { db in
+      try db.execute("CREATE TABLE mine (a INTEGER)")
+      try db.execute("INSERT INTO mine VALUES (1), (2), (3)")
+      #expect(db.changeCount == 3)
+      // Neither changes a row.
+      #expect(try db.execute("SELECT a FROM mine WHERE a = 1").count == 1)
+      try db.execute("CREATE INDEX by_a ON mine (a)")
+      #expect(db.changeCount == 3)
+      try db.execute("UPDATE mine SET a = a + 1 WHERE a > 1")
+      #expect(db.changeCount == 2)
+      try db.execute("DELETE FROM mine WHERE a = 7")
+      #expect(db.changeCount == 0)
+    }
+  }
+
   @Test func throws_nothingIsStored() throws {
     let queue = try queue()
     #expect(throws: TestFailure()) {

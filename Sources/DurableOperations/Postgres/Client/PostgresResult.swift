@@ -33,6 +33,11 @@ final class PostgresResult: @unchecked Sendable {  // read only once it is there
   /// The command, such as “INSERT 0 1”.
   var command: String { library.text(library.functions.cmdStatus(handle)) }
 
+  /// Whether the statement was one that changes rows.
+  var isOfChange: Bool {
+    ["INSERT ", "UPDATE ", "DELETE ", "MERGE "].contains(where: command.hasPrefix)
+  }
+
   func row(_ index: Int) -> PostgresRow {
     precondition(index >= 0 && index < count, "The row \(index) of a result with \(count) rows is read")
     return PostgresRow(result: self, index: Int32(index))

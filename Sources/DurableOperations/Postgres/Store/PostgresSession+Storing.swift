@@ -155,7 +155,7 @@ final class PostgresTransaction: StoreTransaction {
         throw PostgresError(
           .transactionEnded, message: "it was ended by a statement", sql: sql, place: work.store.place)
       }
-      changeCount = result.changes
+      if result.isOfChange { changeCount = result.changes }
       return PostgresValueMapping.rows(result)
     }
   }
