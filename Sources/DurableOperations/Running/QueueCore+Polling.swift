@@ -221,7 +221,7 @@ extension QueueCore {
   private func goOnLater(_ part: @escaping @Sendable (QueueCore, any StoreSession) throws -> Void) {
     database.async { [weak self] store in
       guard let self, withLock({ $0.suspension == nil }) else { return }
-      do { try part(self, store) } catch { events.tell(.databaseFailed(DatabaseError(any: error))) }
+      do { try part(self, store) } catch { tellFailure(error) }
     }
   }
 

@@ -53,7 +53,7 @@ extension QueueCore {
       // The lease ends, but the process lives, which is no crash either. Or the queue is resumed
       // before.
       withLock { $0.state.putBack(acknowledgements) }
-      events.tell(.databaseFailed(DatabaseError(any: error)))
+      tellFailure(error)
     }
   }
 
@@ -97,7 +97,7 @@ extension QueueCore {
         try self?.giveBackOwedJobs(in: store)
       } catch {
         // The lease of jobs that are not looked at again ends.
-        self?.events.tell(.databaseFailed(DatabaseError(any: error)))
+        self?.tellFailure(error)
       }
       self?.poll(store)
     }

@@ -55,6 +55,41 @@ import Testing
     reader.cancel()
   }
 
+  /// What is owed can be given back neither then nor when the queue goes on.
+  @Test func suspendedAndResumed_whileTheServerIsGone_isToldOnce() async throws {
+    let server = try await PostgresServer.own(), started = Gate(), proceed = Gate()
+    let queue = try queue(server)
+    let told = EventRecorder<JobEvent.Kind>()
+    let events = queue.events()
+    let reader = Task {
+      for await event in events where [.databaseFailed, .databaseBack].contains(event.kind) {
+        told.record(event.kind)
+      }
+    }
+    try await queue.register(Count.self) { _, _ async throws in
+      started.open()
+      await proceed.wait()
+    }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1))
+    await started.wait()
+    try await server.stop()
+    await told.wait(forCount: 1)
+    await queue.suspend()
+    proceed.open()
+    queue.resume()
+    // Behind what it tries at once.
+    await withCheckedContinuation { continuation in
+      queue.core.database.async { _ in continuation.resume() }
+    }
+    try await server.start()
+    await told.wait(forCount: 2)
+    #expect(told.events == [.databaseFailed, .databaseBack])
+    #expect(try await queue.core.patientlySettled(id)?.state == .done)
+    await queue.stop()
+    reader.cancel()
+  }
+
   /// It answers looks, which must not be taken for the end of the outage.
   @Test func serverIsAStandbyForAWhile_isToldOnce() async throws {
     let server = try await PostgresServer.own()
