@@ -12,8 +12,9 @@ protocol StoreSession: AnyObject {
 
   // MARK: - Storing
 
-  /// Stores jobs: those of one batch all or none. If one batch is wrong, each is stored by a
-  /// transaction of its own.
+  /// Stores jobs: those of one batch all or none. If one batch is wrong, or waits in vain for the
+  /// lock of a key on a server, each is stored by a transaction of its own. A file has a single
+  /// lock, for which all of them wait together.
   func enqueue(_ batches: [[JobRequest]]) throws -> [Result<[JobID], any Error>]
 
   /// Runs the user's closure in a transaction, once, on the thread of the caller.

@@ -15,16 +15,30 @@ extension PostgresSession {
         }
       }
       return try transaction { work in try batches.map { .success(try work.enqueue($0)) } }
-    } catch let error as DatabaseError where error.code != .statement && error.code != .constraint {
+    } catch let error as DatabaseError where ![.statement, .constraint, .busy].contains(error.code) {
       // Each of them alone would meet the same error.
       throw error
     } catch  where batches.count > 1 {
-      // One batch may be wrong; it must not fail the others.
-      return batches.map { batch in
-        Result {
+      // One batch may be wrong, or have a unique key that others have locked; it must not fail the
+      // others.
+      return enqueueEach(batches)
+    }
+  }
+
+  /// Stores each batch by a transaction of its own. If two of them have waited in vain, more than a
+  /// key may be locked, such as a table. Those behind fail at once: the rounds wait meanwhile.
+  private func enqueueEach(_ batches: [[JobRequest]]) -> [Result<[JobID], any Error>] {
+    var busy: [DatabaseError] = []
+    return batches.map { batch in
+      if busy.count == 2 { return .failure(busy[1]) }
+      return Result {
+        do {
           // The error may be that of an earlier kind.
           try giveNumbers(toKindsOf: batch)
           return try transaction { try $0.enqueue(batch) }
+        } catch let error as DatabaseError where error.code == .busy {
+          busy.append(error)
+          throw error
         }
       }
     }

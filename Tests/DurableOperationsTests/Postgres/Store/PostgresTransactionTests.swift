@@ -286,6 +286,41 @@ import Testing
     #expect(try orders(queue) == [1, 2])
   }
 
+  /// Stores jobs of other keys together, as the calls of a moment are, while a transaction has
+  /// locked some.
+  private func store(keys: [String], whileLocked locked: [String]) throws -> (
+    codes: [DatabaseError.Code?], stored: Set<String>
+  ) {
+    let location = try Engine.postgres.location()
+    let queue = try queue(at: location)
+    var configuration = DurableQueue.Configuration()
+    configuration.busyTimeout = .milliseconds(300)
+    let other = try DurableQueue(location: location, configuration: configuration)
+    func request(_ key: String) -> JobRequest {
+      JobRequest(Count(number: 1), options: JobOptions(uniqueKey: UniqueKey(key)))
+    }
+    let codes = try queue.transaction { db in
+      try db.enqueue(contentsOf: locked.map(request))
+      let answers = try other.core.database.sync { try $0.enqueue(keys.map { [request($0)] }) }
+      return answers.map { answer in databaseErrorCode { _ = try answer.get() } }
+    }
+    let stored = try keys.filter { try !queue.jobs(Count.self, uniqueKey: $0).isEmpty }
+    return (codes, Set(stored).subtracting(locked))
+  }
+
+  @Test func keyIsLocked_whatIsStoredTogetherWithItIsStored() throws {
+    let (codes, stored) = try store(keys: ["a", "b", "c"], whileLocked: ["b"])
+    #expect(codes == [nil, .busy, nil])
+    #expect(stored == ["a", "c"])
+  }
+
+  /// As if all were: each of them would wait, and the rounds with it.
+  @Test func twoKeysAreLocked_whatIsBehindThemFailsUntried() throws {
+    let (codes, stored) = try store(keys: ["a", "b", "c", "d"], whileLocked: ["b", "c"])
+    #expect(codes == [nil, .busy, .busy, .busy])
+    #expect(stored == ["a"])
+  }
+
   // MARK: - The end of a job
 
   @Test func complete_writesBoth_orNone() async throws {
