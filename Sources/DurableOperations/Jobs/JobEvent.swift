@@ -105,8 +105,9 @@ public struct JobEvent: Sendable, CountedEvent {
 
   /// A snapshot of the database that a client holds.
   public struct OldSnapshot: Sendable, Hashable {
-    /// The age of the snapshot.
-    public let age: Duration
+    /// The age of the snapshot; nil if the role of the queue may not see what the sessions of
+    /// another role do, as without the rights of `pg_read_all_stats`.
+    public let age: Duration?
     /// The number of the server process that holds it.
     public let serverProcess: Int
   }
@@ -224,7 +225,8 @@ extension JobEvent: CustomStringConvertible {
     case .progress(_, let fraction): details.append("\(fraction)")
     case .databaseBack: return "\(kind)"
     case .databaseSlow(let snapshot?):
-      details.append("server process \(snapshot.serverProcess) holds a snapshot that is \(snapshot.age) old")
+      let age = snapshot.age.map { "a snapshot that is \($0) old" } ?? "an old snapshot"
+      details.append("server process \(snapshot.serverProcess) holds \(age)")
     case .databaseSlow(nil): details.append("no client holds an old snapshot")
     case .enqueued, .started, .done, .failed, .snoozed, .dead, .held, .cancelled, .returned, .unresponsive,
       .abandoned, .leaseLost, .databaseFailed:

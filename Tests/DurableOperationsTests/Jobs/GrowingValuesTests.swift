@@ -182,4 +182,14 @@ import Testing
     #expect(events[10].description == "rescued: jobs #7, #8")
     #expect(events[12].description == "unknownKind: k" && events[2].description == "progress: job #7, 0.5")
   }
+
+  @Test func oldSnapshot_ofUnknownAge_isToldWithoutOne() {
+    let ages: [Duration?] = [.seconds(2), nil]
+    let texts = ages.map { JobEvent(.databaseSlow(JobEvent.OldSnapshot(age: $0, serverProcess: 3))).description }
+    #expect(
+      texts == [
+        "databaseSlow: server process 3 holds a snapshot that is 2.0 seconds old",
+        "databaseSlow: server process 3 holds an old snapshot",
+      ])
+  }
 }

@@ -64,6 +64,11 @@ extension PostgresSession {
   /// Reports claims that were too slow since the last look.
   func lookIsOver() {
     guard store.cursors.withLock({ $0.isToBeTold(at: .now) }) else { return }
+    store.events.tell(.databaseSlow(oldestSnapshot()))
+  }
+
+  /// The oldest snapshot that another session holds. Its age is nil if this role may not see it.
+  func oldestSnapshot() -> JobEvent.OldSnapshot? {
     let oldest = try? read(
       "oldest_snapshot",
       """
@@ -71,11 +76,10 @@ extension PostgresSession {
       FROM pg_catalog.pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid()
       ORDER BY age(backend_xmin) DESC LIMIT 1
       """)
-    store.events.tell(
-      .databaseSlow(
-        oldest?.first {
-          JobEvent.OldSnapshot(age: .milliseconds($0.integer(1)), serverProcess: Int($0.integer(0)))
-        }))
+    return oldest?.first { row in
+      JobEvent.OldSnapshot(
+        age: row.optionalInteger(1).map { .milliseconds($0) }, serverProcess: Int(row.integer(0)))
+    }
   }
 
   private static func workers(_ schema: SQL) -> SQL {

@@ -41,6 +41,27 @@ import Testing
     let now = try stage.pagesOfRound()
     #expect(healthy > 0 && now <= 3 * healthy, "\(healthy), now \(now)")
   }
+
+  /// The server hides from other roles what a session does. Sessions of other tests, of which one
+  /// may hold an older snapshot, have other roles than the one made here, too.
+  @Test(arguments: [true, false]) func oldestSnapshot_hasAnAge_ifTheRoleMaySeeIt(isSeen: Bool) async throws {
+    let server = try await PostgresServer.shared, role = "role\(server.uniqueNumber())"
+    try server.query("CREATE ROLE \(role) LOGIN")
+    var connecting = PostgresConfiguration(url: server.url())
+    connecting.statementTimeout = .seconds(1200)
+    let holder = try PostgresConnection.connect(connecting)
+    defer { holder.close() }
+    try holder.run(.inside, PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ"))
+    try holder.run(.inside, PostgresStatement("SELECT 1"))
+    if !isSeen { connecting.url = server.url(role: role) }
+    let access = PostgresAccess(
+      PostgresStore(
+        connecting, place: "", options: PostgresOptions(), configuration: DurableQueue.Configuration(),
+        events: EventHub()))
+    let snapshot = try #require(try access.sync { ($0 as? PostgresSession)?.oldestSnapshot() })
+    #expect(snapshot.serverProcess > 0)
+    #expect((snapshot.age != nil) == isSeen)
+  }
 }
 
 /// A store that takes every read for slow, on tables without vacuum.
