@@ -141,12 +141,14 @@ public struct JobContext: Sendable {
   /// ```
   ///
   /// The rules of `transaction` of ``DurableQueue`` hold. If the server's answer to the commit is
-  /// lost, this call checks whether the job has ended.
+  /// lost, this call asks the server whether the job has ended. If the server cannot tell, the call
+  /// throws ``DatabaseError/Code/outcomeUnknown``: the job may be done, with all writes, or not.
   ///
   /// - Parameter body: the writes, and jobs to store with them. Called once, on a thread of the
   ///   database.
   /// - Throws: the error of the closure, ``JobError/Code/leaseLost`` if another process has taken
-  ///   the job, and ``DatabaseError``. The job is then not done.
+  ///   the job, and ``DatabaseError``. The job is then not done, except perhaps after
+  ///   ``DatabaseError/Code/outcomeUnknown``.
   @discardableResult
   public func complete<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
     let result = try core.database.sync { try complete(in: $0, body) }
