@@ -115,6 +115,10 @@ struct PostgresMigration {
       let lock = PostgresStatement.quoted("durable migrations \(name)")
       // Other migrations may have many steps to go.
       try execute("SELECT pg_catalog.set_config('lock_timeout', '60000', true)")
+      // As in a session of a queue, which has it only without a pooler: this process waits no
+      // longer for any statement, and would take the connection for lost.
+      let patience = PostgresStore.statementTimeout(within: connection.configuration.statementTimeout)
+      try execute("SELECT pg_catalog.set_config('statement_timeout', '\(patience)', true)")
       // A process that stands still meanwhile must not keep all others from starting.
       try execute("SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '30000', true)")
       try execute("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(\(lock), 0))")

@@ -133,11 +133,13 @@ final class PostgresStore: Sendable {
     [
       ("synchronous_commit", configuration.durability == .full ? "on" : "off"),
       ("lock_timeout", timeout(configuration.busyTimeout)),
-      // The server must give up first: otherwise a slow statement would look like a lost
-      // connection.
-      ("statement_timeout", timeout(options.statementTimeout * 9 / 10)),
+      ("statement_timeout", statementTimeout(within: options.statementTimeout)),
     ]
   }
+
+  /// How long the server works on a statement. It must give up before the client: otherwise a slow
+  /// statement would look like a lost connection.
+  static func statementTimeout(within patience: Duration) -> String { timeout(patience * 9 / 10) }
 
   /// A duration as a setting. Zero would mean for ever.
   private static func timeout(_ duration: Duration) -> String {

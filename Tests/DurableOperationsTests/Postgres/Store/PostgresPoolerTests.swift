@@ -81,6 +81,23 @@ import Testing
     for (kept, names) in kept { #expect(kept == [] && names == 0) }
   }
 
+  /// The server gives up first, so that this is not taken for a lost connection.
+  @Test func anotherProgramMigrates_forLongerThanAStatementMayTake_isBusy() async throws {
+    let schema = try await TestSchema()
+    // The session of another program that is at it.
+    let other = try await schema.inspection()
+    let lock = PostgresStatement.quoted("durable migrations \(schema.name)")
+    try other.execute("SELECT pg_advisory_lock(hashtextextended(\(lock), 0))")
+    // The server has a tenth of it to say so.
+    let options = schema.options(statementTimeout: .seconds(10), pooler: .transaction)
+    await #expect {
+      _ = try await schema.queue(options, DurableQueue.Configuration())
+    } throws: {
+      ($0 as? DatabaseError)?.code == .busy
+    }
+    #expect(try !other.isMade())
+  }
+
   @Test(.enabled(if: PgBouncer.isAvailable, "\(PgBouncer.missing)"))
   func behindPgBouncer_keepsNothingInTheSessionThatAllShare() async throws {
     let schema = try await TestSchema()
