@@ -19,7 +19,8 @@ extension OperationManager {
   /// lock: on the thread that made it happen or, if another thread is just telling something, on
   /// that one. A manager without a sink pays nothing.
   ///
-  /// - Parameter sink: the sink. Released with the manager, and when it was removed.
+  /// - Parameter sink: the sink. Released when it was removed, or when the manager was released and
+  ///   its last attempt has ended.
   /// - Returns: a token to remove the sink with, which need not be kept.
   @discardableResult
   public func report(to sink: some TelemetrySink) -> ObservationToken {

@@ -33,6 +33,8 @@ public final class OperationManager: Sendable {
   public let reactors: [any Reactor]
 
   let core: ManagerCore
+  /// Not in the core, which handles keep.
+  private let taskDefaults: (any TaskDefaults)?
 
   /// Makes a manager that has nothing to do.
   ///
@@ -62,9 +64,10 @@ public final class OperationManager: Sendable {
     self.operationQueue = operationQueue
     self.interceptors = interceptors
     self.reactors = reactors
+    self.taskDefaults = taskDefaults
     core = ManagerCore(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors,
-      timekeeper: Timekeeper.of(clock), taskDefaults: taskDefaults)
+      timekeeper: Timekeeper.of(clock))
   }
 
   deinit {
@@ -92,7 +95,8 @@ public final class OperationManager: Sendable {
   public func add<T: ManagedTask>(
     _ task: T, startImmediately: Bool = true, after delay: Duration? = nil, timeout: Duration? = nil
   ) -> OperationHandle<T.Value> {
-    core.add(task, startImmediately: startImmediately, after: delay, timeout: timeout)
+    core.add(
+      taskDefaults?.applied(to: task) ?? task, startImmediately: startImmediately, after: delay, timeout: timeout)
   }
 
   /// Adds a task, and waits until it has settled. Cancelling the calling task cancels it.

@@ -29,9 +29,9 @@ extension ManagerCore {
   }
 
   /// The manager was released, and gave up tasks that had been started. Says so in a line on
-  /// standard error, unless a stream of events or a sink watches it.
+  /// standard error. Not called if a stream of events or a sink watched it.
   func warnOfRelease(droppedCount: Int) {
-    guard droppedCount > 0, withLock({ !$0.state.isObserved }) else { return }
+    guard droppedCount > 0 else { return }
     let tasks = droppedCount == 1 ? "a task that has" : "\(droppedCount) tasks that have"
     warn("was released with \(tasks) not ended. Keep the OperationManager as long as it has something to do.")
   }

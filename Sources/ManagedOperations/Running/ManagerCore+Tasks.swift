@@ -11,7 +11,6 @@ extension ManagerCore {
   func add<T: ManagedTask>(
     _ task: T, startImmediately: Bool, after delay: Duration?, timeout: Duration?
   ) -> OperationHandle<T.Value> {
-    let task = taskDefaults?.applied(to: task) ?? task
     let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
     let job = ManagedJob(task, id: id)
     let handle = OperationHandle<T.Value>(id: id, owner: self)

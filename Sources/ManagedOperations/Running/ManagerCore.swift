@@ -37,12 +37,18 @@ final class ManagerCore: Sendable {
     var streams = EventFeeds<ManagedEvent>()
     /// Whether a line on standard error has said that the manager takes no more tasks.
     var hasWarned = false
+
+    /// Takes out the streams and sinks if there is nothing more to tell.
+    mutating func takeEndedStreams() -> [EventFeed<ManagedEvent>] {
+      guard state.isOver, !streams.isEmpty else { return [] }
+      state.isObserved = false
+      return streams.removeAll()
+    }
   }
 
   let name: String
   let reactors: [AttachedReactor]
   let timekeeper: Timekeeper
-  let taskDefaults: (any TaskDefaults)?
   // These are set once, before another thread sees the core.
   nonisolated(unsafe) private(set) var interceptors: [AttachedInterceptor] = []
   nonisolated(unsafe) private(set) var engine: DrivenOperation<Void>!
@@ -53,13 +59,12 @@ final class ManagerCore: Sendable {
 
   init(
     name: String, operationQueue: OperationQueue?, interceptors: [any Interceptor], reactors: [any Reactor],
-    timekeeper: Timekeeper, taskDefaults: (any TaskDefaults)?
+    timekeeper: Timekeeper
   ) {
     self.name = name
     let reactors = reactors.map(AttachedReactor.init)
     self.reactors = reactors
     self.timekeeper = timekeeper
-    self.taskDefaults = taskDefaults
     storage = LockBox(
       Storage(state: ManagerState(interceptorCount: interceptors.count, reactors: reactors.map(\.configuration))))
     self.interceptors = interceptors.enumerated().map { index, interceptor in
@@ -110,7 +115,7 @@ final class ManagerCore: Sendable {
   func perform(_ effects: ManagerEffects<any AnyManagedJob>) {
     for action in effects.actions { perform(action) }
     if effects.delivers { deliver() }
-    if effects.isIdle { wakeIdleWaiters() }
+    if effects.isIdle { becomeIdle() }
   }
 
   private func perform(_ action: ManagerEffects<any AnyManagedJob>.Action) {
@@ -181,13 +186,15 @@ final class ManagerCore: Sendable {
     }
   }
 
-  private func wakeIdleWaiters() {
-    let waiters = storage.withLock { storage in
-      guard storage.state.isIdle else { return [CheckedContinuation<Void, Never>]() }
+  /// Wakes those who wait for it, and ends the streams if the manager is gone.
+  private func becomeIdle() {
+    let (waiters, streams) = storage.withLock { storage in
+      guard storage.state.isIdle else { return ([CheckedContinuation<Void, Never>](), [EventFeed<ManagedEvent>]()) }
       defer { storage.idleWaiters = [] }
-      return storage.idleWaiters
+      return (storage.idleWaiters, storage.takeEndedStreams())
     }
     for waiter in waiters { waiter.resume() }
+    for stream in streams { stream.end() }
   }
 
   // MARK: - The end
@@ -210,8 +217,9 @@ final class ManagerCore: Sendable {
 
   /// The ``OperationManager`` is gone.
   func release() {
-    let (droppedCount, _) = input { ($0.unexecutedCount, $0.close(.released)) }
-    warnOfRelease(droppedCount: droppedCount)
+    // What watches the manager is asked for first: it may be gone when the rest has been told.
+    let (droppedCount, isObserved, _) = input { ($0.unexecutedCount, $0.isObserved, $0.close(.released)) }
+    if !isObserved { warnOfRelease(droppedCount: droppedCount) }
   }
 }
 
@@ -232,8 +240,8 @@ extension ManagerCore {
     }
   }
 
-  /// Puts what has happened into the streams, in order, until there is nothing more. One thread at
-  /// a time does.
+  /// Puts what has happened into the streams, in order, until there is nothing more, and ends them
+  /// if the manager is gone. One thread at a time does.
   func deliver() {
     guard withLock({ $0.state.outbox.beginDelivery() }) else { return }
     while let entries = withLock({ $0.state.outbox.nextDelivery() }) {
@@ -246,6 +254,8 @@ extension ManagerCore {
         for stream in streams { stream.put(event) }
       }
     }
+    // Another thread may have made it idle, and left the rest to this one.
+    for stream in withLock({ $0.takeEndedStreams() }) { stream.end() }
   }
 
   /// The interceptor or reactor that did it.

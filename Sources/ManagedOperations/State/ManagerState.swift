@@ -112,6 +112,9 @@ struct ManagerState<Payload> {
   /// Whether no started task is left.
   var isIdle: Bool { activeCount == 0 && reactions.isEmpty }
 
+  /// Whether the manager is gone, nothing more can happen, and all that has happened was delivered.
+  var isOver: Bool { closing == .released && isIdle && outbox.isEmpty && !outbox.isDelivering }
+
   mutating func noteIdle() {
     if isIdle { effects.isIdle = true }
   }

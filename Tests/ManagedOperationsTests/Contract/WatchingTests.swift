@@ -28,6 +28,43 @@ import Testing
     #expect(finished.events == [next.id, slow.id])
   }
 
+  @Test func events_endWithTheManager_handleKept() async {
+    let work = HeldOperation<Int>()
+    var manager: OperationManager? = OperationManager(clock: ManualClock())
+    let events = manager!.events()
+    let handle = manager!.add(AnyManagedTask(makeOperation: { work }))
+    await work.started.wait()
+    manager = nil
+    work.finish(with: 1)
+    var last: ManagedEvent.Kind?
+    for await event in events { last = event.kind }
+    #expect(last == .finished)
+    #expect(handle.outcome?.value == 1)
+  }
+
+  @Test(arguments: [true, false])
+  func events_endWithTheManager_groupKept(isStarted: Bool) async {
+    var manager: OperationManager? = OperationManager(clock: ManualClock())
+    manager!.isSuspended = true
+    let events = manager!.events()
+    let group = manager!.add(contentsOf: (0..<3).map { Number($0) }, inOrder: true, startImmediately: isStarted)
+    manager = nil
+    var finished: [Int] = []
+    for await event in events where event.kind == .finished { finished.append(event.taskID) }
+    #expect(finished.sorted() == group.handles.map(\.id))
+    #expect(group.handles.allSatisfy { managedError($0.outcome ?? .cancelled)?.code == .managerReleased })
+  }
+
+  @Test func events_ofAnIdleManager_endWhenItIsReleased_handleKept() async {
+    var manager: OperationManager? = OperationManager(clock: ManualClock())
+    let events = manager!.events()
+    let handle = manager!.add(Number(1))
+    await manager!.waitUntilIdle()
+    manager = nil
+    for await _ in events {}
+    #expect(handle.outcome?.value == 1)
+  }
+
   // MARK: - Nothing goes silently
 
   /// The last event of each task, in the order in which they were told.

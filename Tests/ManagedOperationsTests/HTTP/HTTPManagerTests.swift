@@ -234,4 +234,18 @@ func request(_ url: String, _ method: String = "GET", token: String? = nil) -> U
       await untilReleased(session)
     }
   }
+
+  @Test func session_isReleased_whenItsManagerWas_handleKept() async throws {
+    try await withServer { server in
+      server.route("/", .ok("there"))
+      var http: HTTPManager? = HTTPManager(configuration: .ephemeral, clock: ManualClock())
+      let session = WeakReference(http!.session)
+      let handle = http!.operations.add(HTTPTask(request(server.url())))
+      let unstarted = http!.operations.add(HTTPTask(request(server.url())), startImmediately: false)
+      #expect(await settled(handle).value?.body == Data("there".utf8))
+      http = nil
+      await untilReleased(session)
+      #expect(handle.state == .finished && unstarted.state == .finished)
+    }
+  }
 }

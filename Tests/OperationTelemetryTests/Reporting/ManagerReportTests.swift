@@ -97,6 +97,35 @@ struct ManagerReportTests {
     #expect(sink.events.first?.id == Int64(handle.id))
   }
 
+  @Test("A sink is released when its manager was and the last attempt has ended, also if a handle is kept")
+  func release_handleKept_releasesTheSink() async throws {
+    final class Sink: TelemetrySink {
+      let kinds: EventRecorder<TelemetryEvent.Kind>
+
+      init(_ kinds: EventRecorder<TelemetryEvent.Kind>) { self.kinds = kinds }
+
+      func receive(_ event: TelemetryEvent) { kinds.record(event.kind) }
+    }
+    let kinds = EventRecorder<TelemetryEvent.Kind>()
+    let work = HeldOperation<Int>()
+    var manager: OperationManager? = OperationManager(clock: ManualClock())
+    let sink: WeakReference<Sink>
+    do {
+      let strong = Sink(kinds)
+      manager?.report(to: strong)
+      sink = WeakReference(strong)
+    }
+    let handle = manager?.add(AnyManagedTask<Int>(makeOperation: { work }))
+    await work.started.wait()
+    manager = nil
+    let isKept = sink.object != nil
+    #expect(isKept)
+    work.finish(with: 1)
+    await untilReleased(sink)
+    #expect(kinds.events.last == .succeeded)
+    #expect(handle?.outcome?.value == 1)
+  }
+
   @Test("A sink that was removed gets nothing more, and the other does")
   func remove_endsTheReports() async throws {
     let (first, second) = (RecordingSink(), RecordingSink())
