@@ -12,8 +12,9 @@ import Foundation
 ///
 /// It succeeds when all tasks have settled, with whatever outcomes. Cancelling it cancels all
 /// tasks, and it settles as cancelled when they have settled. Without tasks it succeeds when it is
-/// started. Like a handle it takes no slot in a composite, and `start()` and `cancel()` may be
-/// called any number of times.
+/// started. A task whose handle has dependencies starts when these have finished. Like a handle the
+/// group takes no slot in a composite, and `start()` and `cancel()` may be called any number of
+/// times.
 public final class HandleGroup<Value: Sendable>:
   SimpleOperation<[Outcome<Value>]>, @unchecked Sendable  // constants
 {
@@ -51,7 +52,10 @@ public final class HandleGroup<Value: Sendable>:
     // Between two of its tasks, and until its completion has run, the manager is not idle.
     owner.groupStarted(inOrder ? handles.map(\.id) : [])
     // Here rather than by the composite, so that the tasks come before those that are added next.
-    for handle in inOrder ? handles.prefix(1) : handles[...] { handle.start() }
+    // Those that have to wait for their dependencies are left to the composite.
+    for handle in inOrder ? handles.prefix(1) : handles[...] where handle.dependencies.allSatisfy(\.isFinished) {
+      handle.start()
+    }
     awaitTasks(as: .started)
   }
 

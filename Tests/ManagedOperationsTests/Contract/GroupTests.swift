@@ -172,6 +172,30 @@ import Testing
   }
 
   @Test(arguments: [true, false])
+  func member_withADependency_startsWhenThatHasFinished(inOrder: Bool) async throws {
+    let manager = OperationManager(clock: ManualClock())
+    let dependency = HeldOperation<Int>()
+    let group = manager.add(contentsOf: (0..<3).map { Number($0) }, inOrder: inOrder, startImmediately: false)
+    group.handles[0].addDependency(dependency)
+    group.start()
+    if !inOrder { for handle in group.handles[1...] { _ = await settled(handle) } }
+    #expect(group.handles[0].state == .pending && group.outcome == nil)
+    dependency.start()
+    dependency.finish(with: 7)
+    #expect(try await group.value.map(\.value) == [0, 1, 2])
+  }
+
+  @Test func member_thatDependsOnAnother_startsAfterIt() async throws {
+    let manager = OperationManager(clock: ManualClock())
+    let recorder = EventRecorder<Int>()
+    let group = manager.add(contentsOf: (0..<3).map { Number($0, recorder: recorder) }, startImmediately: false)
+    group.handles[0].addDependency(group.handles[2])
+    #expect(try await group.run().map(\.value) == [0, 1, 2])
+    let order = recorder.events
+    #expect(try #require(order.firstIndex(of: 2)) < #require(order.firstIndex(of: 0)))
+  }
+
+  @Test(arguments: [true, false])
   func cancel_unstarted_whileAMemberExecutes_settlesWhenThatHas(inOrder: Bool) async {
     let manager = OperationManager(clock: ManualClock())
     let operation = HeldOperation<Int>()
