@@ -197,6 +197,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// first.
   func unwind() {
     discardWork()
+    if state.current.has(.needsNoSlot), let self = self as? any UnwindingLater { return self.unwindLater() }
     settle(as: .cancelled)
   }
 
@@ -300,3 +301,11 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 }
 
 extension SettlingOperation: DescribedOperation {}
+
+/// An operation in another module that occupies no slot and that, cancelled before it started,
+/// first waits for the work that it stands for.
+package protocol UnwindingLater: SettlingOperation {
+  /// Called once, under no lock, when the operation was cancelled and then started. Settles it as
+  /// cancelled, at once or later.
+  func unwindLater()
+}

@@ -62,13 +62,23 @@ public final class HandleGroup<Value: Sendable>:
   /// Cancels all tasks.
   public override func cancel() {
     super.cancel()
+    if !cancelTasks(), !isExecuting { awaitTasks(as: .cancelledBefore) }
+  }
+
+  /// Cancels all tasks, and settles the group if they have settled then. Returns whether they have.
+  private func cancelTasks() -> Bool {
     // The last one first, so that none starts because the one before it has settled.
     for handle in handles.reversed() { handle.cancel() }
-    if handles.allSatisfy(\.isFinished) {
-      settle(with: .cancelled)
-    } else if !isExecuting {
-      awaitTasks(as: .cancelledBefore)
-    }
+    guard handles.allSatisfy(\.isFinished) else { return false }
+    settle(with: .cancelled)
+    return true
+  }
+}
+
+extension HandleGroup: UnwindingLater {
+  /// It was started after it had been cancelled, perhaps while another thread is in `cancel()`.
+  package func unwindLater() {
+    if !cancelTasks() { awaitTasks(as: .cancelledBefore) }
   }
 }
 

@@ -208,10 +208,55 @@ import Testing
     group.cancel()
     #expect(group.handles[0].outcome?.isCancelled == true && group.handles[2].outcome?.isCancelled == true)
     #expect(group.outcome == nil)
+    group.start()
+    #expect(group.outcome == nil)
     operation.finish(with: 1)
     #expect(await settled(group).isCancelled)
     #expect(group.handles[1].outcome?.isCancelled == true)
     await manager.waitUntilIdle()
+  }
+
+  @Test(arguments: [true, false])
+  func parent_cancelledBeforeItsStart_whileAMemberExecutes_settlesWhenThatHas(inOrder: Bool) async {
+    let manager = OperationManager(clock: ManualClock())
+    let operation = HeldOperation<Int>()
+    let group = manager.add(
+      contentsOf: (0..<3).map { number in
+        AnyManagedTask(makeOperation: { number == 1 ? operation : succeeding(number) })
+      }, inOrder: inOrder, startImmediately: false)
+    group.handles[1].start()
+    await operation.started.wait()
+    let parent = group.map(\.count)
+    parent.cancel()
+    parent.start()
+    await until(group.isExecuting || group.outcome != nil)
+    #expect(group.outcome == nil && parent.outcome == nil)
+    operation.finish(with: 1)
+    #expect(await settled(parent).isCancelled)
+    #expect(group.outcome?.isCancelled == true)
+    #expect(group.handles.allSatisfy { $0.outcome?.isCancelled == true })
+  }
+
+  @Test(arguments: [true, false])
+  func queue_cancelAllOperations_whileAMemberExecutes_settlesTheGroupWhenThatHas(inOrder: Bool) async {
+    let manager = OperationManager(clock: ManualClock())
+    let operation = HeldOperation<Int>()
+    let group = manager.add(
+      contentsOf: (0..<3).map { number in
+        AnyManagedTask(makeOperation: { number == 1 ? operation : succeeding(number) })
+      }, inOrder: inOrder, startImmediately: false)
+    group.handles[1].start()
+    await operation.started.wait()
+    let queue = OperationQueue(limit: 1, suspended: true)
+    queue.addOperation(group)
+    queue.cancelAllOperations()
+    queue.isSuspended = false
+    await until(group.isExecuting || group.outcome != nil)
+    #expect(group.outcome == nil)
+    operation.finish(with: 1)
+    #expect(await settled(group).isCancelled)
+    #expect(group.handles.allSatisfy { $0.outcome?.isCancelled == true })
+    await finished(group)
   }
 
   @Test func group_ofAStoppedManager_hasOutcomesAllTheSame() async throws {
