@@ -65,14 +65,17 @@ final class ManagerCore: Sendable {
     let reactors = reactors.map(AttachedReactor.init)
     self.reactors = reactors
     self.timekeeper = timekeeper
-    storage = LockBox(
-      Storage(state: ManagerState(interceptorCount: interceptors.count, reactors: reactors.map(\.configuration))))
+    let onlyHold = interceptors.map(\.onlyHolds)
+    let state = ManagerState<any AnyManagedJob>(
+      interceptorCount: interceptors.count, interceptorsOnlyHold: !onlyHold.contains(false),
+      reactors: reactors.map(\.configuration))
+    storage = LockBox(Storage(state: state))
     self.interceptors = interceptors.enumerated().map { index, interceptor in
       AttachedInterceptor(
         interceptor: (interceptor as? AnyInterceptor)?.base ?? interceptor, name: participantName(interceptor),
-        onlyHolds: interceptor.onlyHolds, timeout: interceptor.timeout, batch: TaskBatch(of: index, in: self))
+        onlyHolds: onlyHold[index], timeout: interceptor.timeout, batch: TaskBatch(of: index, in: self))
     }
-    if self.interceptors.contains(where: { !$0.onlyHolds }) {
+    if !state.interceptorsOnlyHold {
       outdatingReactors = reactors.indices.filter { reactors[$0].configuration.reinterceptsOnRequeue }
     }
     engine = makeEngine(operationQueue: operationQueue)

@@ -120,10 +120,12 @@ extension ManagerState {
     decideIfComplete(id)
   }
 
-  /// When the attempt got what it was made with. Interceptors that are asked again after a reaction
-  /// may have asked for that, a token for example, long before the attempt started.
+  /// When the attempt got what it was made with: at its start, unless interceptors that change
+  /// tasks are asked again after a reaction. These may have asked for that, a token for example,
+  /// long before the attempt started.
   private func madeReady(_ job: Job, for reactor: Int) -> Int {
-    reactors[reactor].reinterceptsOnRequeue ? job.interceptTick ?? job.startTick : job.startTick
+    guard reactors[reactor].reinterceptsOnRequeue, !interceptorsOnlyHold else { return job.startTick }
+    return job.interceptTick ?? job.startTick
   }
 
   private mutating func startReaction(of reactor: Int, key: String?, for id: Int, _ job: Job) {

@@ -40,6 +40,8 @@ struct ManagerState<Payload> {
   typealias Entry = (payload: Payload, attempt: Int, content: ManagedEvent.Content)
 
   let interceptorCount: Int
+  /// Whether none of the interceptors changes a task.
+  let interceptorsOnlyHold: Bool
   let reactors: [ReactorConfiguration]
 
   var jobs: [Int: Job] = [:]
@@ -90,8 +92,9 @@ struct ManagerState<Payload> {
   /// Numbers of timers, drains, reactions and places in batches.
   private var lastNumber = 0
 
-  init(interceptorCount: Int = 0, reactors: [ReactorConfiguration] = []) {
+  init(interceptorCount: Int = 0, interceptorsOnlyHold: Bool = false, reactors: [ReactorConfiguration] = []) {
     self.interceptorCount = interceptorCount
+    self.interceptorsOnlyHold = interceptorsOnlyHold
     self.reactors = reactors
     batches = Array(repeating: HeldBatch(), count: interceptorCount)
   }

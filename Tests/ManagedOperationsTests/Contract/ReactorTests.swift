@@ -192,6 +192,31 @@ import Testing
     #expect(used.events == [1, 2, 2, 2, 2])
   }
 
+  @Test func refusedAfterTheReaction_behindARateLimit_isReactedTo() async throws {
+    let reactions = Locked(0)
+    let manager = OperationManager(
+      interceptors: [.rateLimit(tokens: 100, per: .seconds(1), clock: ManualClock())],
+      reactors: [
+        .reacting(
+          configuration: ReactorConfiguration(suspendsQueue: true, reinterceptsOnRequeue: true, maxRequeues: 1),
+          when: { outcome, _ in outcome.error is TestError }
+        ) { _ in
+          reactions.increment()
+          return .requeue()
+        }
+      ], clock: ManualClock())
+    manager.maxConcurrentOperationCount = 1
+    manager.isSuspended = true
+    let handles = [1, 2].map { needed in
+      manager.add(Scripted<Int> { _ in reactions.current < needed ? failing(TestError.first) : succeeding(needed) })
+    }
+    await until(handles.allSatisfy { $0.state == .queued })
+    manager.isSuspended = false
+    #expect(try await handles[0].value == 1)
+    #expect(try await handles[1].value == 2)
+    #expect(reactions.current == 2)
+  }
+
   @Test func cancel_reacting_settlesAtOnceAndCancelsAReactionOfItsOwn() async {
     for key in [nil, "shared"] as [String?] {
       let (reacting, ended) = (Gate(), Gate())

@@ -195,6 +195,26 @@ struct ManagerStateTests {
     #expect(state.reactions.count == 1)
   }
 
+  @Test("Where the interceptors only hold, what starts after the last reaction needs another one")
+  func reaction_interceptorsOnlyHold_startCounts() {
+    var state = State(
+      interceptorCount: 1, interceptorsOnlyHold: true, reactors: [ReactorConfiguration(reinterceptsOnRequeue: true)])
+    started(3, in: &state)
+    for _ in 1...3 { intercept(&state, .execute) }
+    #expect(state.claim()?.id == 1)
+    #expect(state.claim()?.id == 2)
+    #expect(state.attemptEnded(1) == [0])
+    state.conclude(1, asks: [(0, "key")])
+    state.reactionEnded(state.reactions.keys.first!, .answered(.requeue()))
+    #expect(state.attemptEnded(2) == [0])
+    state.conclude(2, asks: [(0, "key")])
+    #expect(state.reactions.isEmpty)
+    #expect(state.claim()?.id == 3)
+    #expect(state.attemptEnded(3) == [0])
+    state.conclude(3, asks: [(0, "key")])
+    #expect(state.reactions.count == 1)
+  }
+
   @Test("What was intercepted before such a reaction, with what it outdates, is intercepted again before it starts")
   func claim_outdated_isAskedAboutAgain() {
     var state = State(interceptorCount: 1, reactors: [ReactorConfiguration(reinterceptsOnRequeue: true)])
