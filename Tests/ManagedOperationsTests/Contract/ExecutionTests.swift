@@ -177,15 +177,24 @@ import Testing
     for await _ in events { Issue.record("an event of nothing") }
   }
 
-  @Test("A manager that has worked leaves nothing behind: its streams end with its core")
+  @Test("A manager that has worked leaves nothing behind: its streams end, and its inside goes")
   func events_endWithTheManager_afterWork() async {
     let events: AsyncStream<ManagedEvent>
+    let isReleased = Gate()
     let batch = BatchInterceptor.batch(maxAge: .seconds(3_600)) { $0 is Number }
     let limit = AnyInterceptor.rateLimit(tokens: 2, per: .seconds(3_600)) { $0 is Scripted<Int> ? "" : nil }
     do {
+      let probe = ReleaseProbe(isReleased)
       let manager = OperationManager(
-        interceptors: [batch, limit], reactors: [.retrying(RetryPolicy(maxAttempts: 2, backoff: .noDelay))],
-        clock: ManualClock())
+        interceptors: [batch, limit],
+        reactors: [
+          .retrying(
+            RetryPolicy(maxAttempts: 2, backoff: .noDelay),
+            where: { _ in
+              probe.touch()
+              return true
+            })
+        ], clock: ManualClock())
       events = manager.events()
       manager.add(contentsOf: (0..<5).map { Number($0) })
       let group = manager.add(
@@ -198,6 +207,7 @@ import Testing
     var finished = 0
     for await event in events { if event.kind == .finished { finished += 1 } }
     #expect(finished == 10)
+    await isReleased.wait()
     #expect(batch.count == 0 && batch.flush() == 0)
   }
 }
