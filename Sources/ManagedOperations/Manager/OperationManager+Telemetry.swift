@@ -66,16 +66,20 @@ private struct ManagerReporter: Sendable {
     case .finished:
       // One that has timed out ends before its attempt does.
       event.duration = executions.end(id)
-      (event.kind, event.level) = Self.end(as: told.outcome)
+      (event.kind, event.level) = Self.end(of: id, as: told.outcome)
     case .dropped: event.level = .warning
     default: break
     }
     sink.receive(event)
   }
 
-  private static func end(as outcome: Outcome<any Sendable>?) -> (TelemetryEvent.Kind, TelemetryEvent.Level) {
+  private static func end(
+    of id: Int, as outcome: Outcome<any Sendable>?
+  ) -> (TelemetryEvent.Kind, TelemetryEvent.Level) {
     switch outcome {
     case .success: (.succeeded, .info)
+    // A task may fail with the error of another one, which it ran in another manager.
+    case .failure(let error as ManagedTaskError) where error.taskID != id: (.failed, .error)
     // What the program wants is no error.
     case .failure(let error as ManagedTaskError) where error.code == .discarded: (.dropped, .warning)
     case .failure(let error as ManagedTaskError) where error.code.isOfManager: (.dropped, .error)

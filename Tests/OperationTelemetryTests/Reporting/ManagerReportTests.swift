@@ -74,6 +74,18 @@ struct ManagerReportTests {
     #expect(sink.events.count { $0.kind == .started } == 0)
   }
 
+  @Test("A task that fails with the error of a task that another manager discarded has failed")
+  func task_failsWithAnErrorOfAnotherManager_isReportedAsFailed() async throws {
+    let sink = RecordingSink()
+    let inner = OperationManager(
+      interceptors: [.intercepting(Upload.self) { _, _ in .discard }], clock: ManualClock())
+    let outer = OperationManager(clock: ManualClock())
+    outer.report(to: sink)
+    _ = await settled(outer.add(AnyManagedTask<Int> { try await inner.run(Upload()) }))
+    await sink.lines.wait(forCount: 5)
+    #expect(sink.lines.events.last == "error failed AnyManagedTask<Int> (attempt 1): ManagedTaskError")
+  }
+
   @Test("A task that is left when its manager is released is dropped")
   func release_isReportedAsDropped() async throws {
     let sink = RecordingSink()
