@@ -119,8 +119,9 @@ public struct ManagedEvent: Sendable, CountedEvent {
 }
 
 extension ManagedEvent: CustomStringConvertible {
-  /// A line for a log, such as `task 7 (Search): attempt 2 started`.
-  public var description: String { "task \(taskID) (\(taskDescription)): \(text)" }
+  /// A line for a log, such as `task 7 (Search): attempt 2 started`. Line ends and control
+  /// characters, in the text of an error for example, are replaced.
+  public var description: String { HarmlessText.line("task \(taskID) (\(taskDescription)): \(text)") }
 
   private var text: String {
     let participant = participant ?? "?"

@@ -28,6 +28,17 @@ import Testing
     #expect(finished.events == [next.id, slow.id])
   }
 
+  @Test func event_ofAnErrorWithLineEndsAndControlCharacters_isDescribedInOneHarmlessLine() async {
+    let manager = OperationManager(clock: ManualClock())
+    let events = manager.events()
+    let handle = manager.add(Scripted<Int> { _ in failing(TestError("a\nb\u{1B}[31m")) })
+    let place = "task \(handle.id) (Scripted<Int>): "
+    for await event in events where event.kind == .finished {
+      #expect(event.description == place + "finished: failure(test error a b\u{FFFD}[31m)")
+      break
+    }
+  }
+
   @Test func events_endWithTheManager_handleKept() async {
     let work = HeldOperation<Int>()
     var manager: OperationManager? = OperationManager(clock: ManualClock())
