@@ -35,8 +35,9 @@ public struct LoadFile: PipelineStep {
 
   private static func read(_ url: URL, _ operation: SettlingOperation) throws -> Data {
     // For what is not a large file, Foundation's own function gives the same errors on all
-    // platforms.
-    guard let size = try? url.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey]),
+    // platforms. The values are those of a link itself, unless that is resolved.
+    guard
+      let size = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey]),
       size.isRegularFile == true, let total = size.fileSize, total > pieceSize
     else { return try Data(contentsOf: url) }
     let file = try FileHandle(forReadingFrom: url)

@@ -27,6 +27,17 @@ struct FileStepTests {
     #expect(Array(seen.events.prefix(3)) == [0.25, 0.5, 0.75])
   }
 
+  @Test func loadFile_ofALinkToALargeFile_tellsItsProgress() async throws {
+    let file = try folder.file("large", Data(count: 1_048_576))
+    let link = folder.url.appendingPathComponent("link")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+    let operation = LoadFile().operation(for: link)
+    let seen = EventRecorder<Double>()
+    operation.addObserver { event in if let fraction = event.fractionCompleted { seen.record(fraction) } }
+    #expect(try await operation.run().count == 1_048_576)
+    #expect(Array(seen.events.prefix(3)) == [0.25, 0.5, 0.75])
+  }
+
   @Test func loadFile_thatIsMissing_failsWithFoundationsError() async throws {
     let error = try await outcome(of: Pipeline(LoadFile()), for: try folder.file("none")).stepError
     #expect(error?.stepName == "LoadFile")
