@@ -13,8 +13,8 @@ import Foundation
 /// It succeeds when all tasks have settled, with whatever outcomes. Cancelling it cancels all
 /// tasks, and it settles as cancelled when they have settled. Without tasks it succeeds when it is
 /// started. A task whose handle has dependencies starts when these have finished. Like a handle the
-/// group takes no slot in a composite, and `start()` and `cancel()` may be called any number of
-/// times.
+/// group takes no slot in a composite, and does not belong in the queue in which its manager
+/// executes attempts. `start()` and `cancel()` may be called any number of times.
 public final class HandleGroup<Value: Sendable>:
   SimpleOperation<[Outcome<Value>]>, @unchecked Sendable  // constants
 {

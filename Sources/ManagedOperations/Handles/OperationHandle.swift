@@ -9,8 +9,10 @@ public import CompositeOperations
 /// ```
 ///
 /// It does everything that operations do: `then`, `timeout`, observers, progress, `value`. Before
-/// its start it can become the child of a composite or wait in a queue, which starts it. It takes
-/// no slot there, since the manager does the work.
+/// its start it can become the child of a composite or wait in an `OperationQueue`, which starts
+/// it. In a composite it takes no slot, since the manager does the work. An `OperationQueue` counts
+/// it until it has settled: do not add it to the queue in which its manager executes attempts. If
+/// handles fill that queue, they wait for attempts that find no slot.
 ///
 /// Any thread may call `start()` and `cancel()`, any number of times, also from all callbacks. A
 /// cancelled handle settles at once, unless an attempt is executing: then the manager cancels the

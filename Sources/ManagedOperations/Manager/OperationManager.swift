@@ -81,8 +81,9 @@ public final class OperationManager: Sendable {
   /// - Parameters:
   ///   - task: the task.
   ///   - startImmediately: whether the manager starts it. If not, start the handle, or add it to a
-  ///     composite or queue, which starts it. A handle that is released before its start is
-  ///     forgotten, which the event ``ManagedEvent/Kind/dropped`` tells.
+  ///     composite or to a queue other than the ``operationQueue``, which starts it. A handle that
+  ///     is released before its start is forgotten, which the event ``ManagedEvent/Kind/dropped``
+  ///     tells.
   ///   - delay: how long it waits after its start, before it is intercepted. Not positive: not at
   ///     all.
   ///   - timeout: how long an attempt may execute; nil for the task's own timeout. After that the
@@ -121,7 +122,7 @@ public final class OperationManager: Sendable {
   ///   - inOrder: whether each is started when the one before has settled, with whatever outcome.
   ///     Otherwise the group starts all at once.
   ///   - startImmediately: whether the manager starts the group. If not, start it, or add it to a
-  ///     composite or queue.
+  ///     composite or to a queue other than the ``operationQueue``.
   ///   - delay: how long each waits after its start.
   ///   - timeout: how long an attempt of each may execute; nil for the task's own timeout.
   /// - Returns: an operation for all of them together, with their handles. A started group does not
