@@ -89,7 +89,8 @@ public final class OperationManager: Sendable {
   ///   - timeout: how long an attempt may execute; nil for the task's own timeout. After that the
   ///     handle settles at once with ``ManagedTaskError``, whose code is `timedOut`, and the
   ///     manager cancels the operation; it does not ask the reactors. Neither delays nor the time
-  ///     in batches and queues count.
+  ///     in batches and queues count. But an attempt that is a composition executes from its start
+  ///     on, so the time counts in which its operations wait for slots of the queue.
   /// - Returns: the handle, which starts, cancels and awaits the task. A started task does not need
   ///   you to keep it.
   @discardableResult
