@@ -27,10 +27,11 @@ public import CompositeOperations
 ///
 /// A reactor reacts once at a time for each ``key(for:)``: tasks that want the same reaction while
 /// it is under way wait for it and share its answer. An attempt that started before such a reaction
-/// ended, and ends after it, needs no further one: the task is requeued at once. If requeued tasks
-/// are intercepted again, so are the tasks of the key that passed the interceptors before the
-/// reaction ended and have not started. So a hundred requests that fail because of one expired
-/// token cause one refresh, including those whose answers arrive after it.
+/// requeued its tasks, and ends after it, needs no further one: the task is requeued without it,
+/// with the same delay. If requeued tasks are intercepted again, so are the tasks of the key that
+/// passed the interceptors before the reaction ended and have not started. So a hundred requests
+/// that fail because of one expired token cause one refresh, including those whose answers arrive
+/// after it.
 ///
 /// Tasks that were cancelled or have timed out settle without being reacted to.
 public protocol Reactor: Sendable {
