@@ -8,7 +8,8 @@ extension Workflow {
   /// left that were not started. In between come its tasks, each from the `started` of an attempt
   /// to `succeeded`, `failed` or `cancelled`, with the number of the workflow as the event's
   /// `parentID`. `retrying` says that a task, or the whole, will run again; all other kinds are
-  /// those of ``WorkflowEvent/Kind``.
+  /// those of ``WorkflowEvent/Kind``. If a new run begins before the attempts of a cancelled one
+  /// have settled, the cancelled one is reported as `cancelled` first.
   ///
   /// A failed task is a `warning`: the workflow decides what it means. A failed run is an `error`.
   ///
@@ -65,7 +66,13 @@ private struct WorkflowReporter: Sendable {
     default: break
     }
     switch told.kind {
-    case .started, .workflowStarted: _ = executions.begin(taskID ?? id)
+    case .started, .workflowStarted:
+      // The run before was cancelled, its attempts have not settled, and its end is not told.
+      guard let duration = executions.begin(taskID ?? id) else { break }
+      var end = event
+      (end.kind, end.duration, end.attempt) = (.cancelled, duration, nil)
+      if taskID == nil { end.level = .info }
+      sink.receive(end)
     // Of an attempt that no longer counts: another one may execute.
     case .discarded, .retried, .workflowRetried, .workflowReset: break
     default: event.duration = executions.end(taskID ?? id)

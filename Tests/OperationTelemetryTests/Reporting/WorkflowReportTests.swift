@@ -53,6 +53,30 @@ struct WorkflowReportTests {
     #expect(TelemetryEvent.executionsAreSound(sink.events))
   }
 
+  @Test("A cancelled run that a new one follows before its attempts have settled has ended when that one starts")
+  func runs_thatOverlap_bothEnd() async {
+    let sink = RecordingSink()
+    let workflow = Workflow("order")
+    let held = [HeldOperation<Int>(), HeldOperation<Int>()]
+    let count = Locked(0)
+    let task = workflow.add("held") { held[count.increment() - 1] }
+    workflow.report(to: sink)
+    let first = workflow.makeOperation()
+    await onWorker { first.start() }
+    await held[0].started.wait()
+    first.cancel()
+    task.retry()
+    await held[1].started.wait()
+    held[0].finish(with: 1)
+    held[1].finish(with: 2)
+    await sink.lines.wait(until: { $0.last == "info succeeded order (timed)" })
+    #expect(
+      sink.lines.events.filter { $0.hasPrefix("info") } == [
+        "info started order", "info cancelled order (timed)", "info started order", "info succeeded order (timed)",
+      ])
+    #expect(TelemetryEvent.executionsAreSound(sink.events))
+  }
+
   @Test("A sink that was removed gets nothing more")
   func remove_endsTheReports() async throws {
     let sink = RecordingSink()
