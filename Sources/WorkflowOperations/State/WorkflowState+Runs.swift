@@ -47,9 +47,10 @@ extension WorkflowState {
     effects.ends.append(RunEnd(run: number, settlement: .cancelled))
     // A run that has begun since decides the outcome of the workflow.
     guard run == nil, draining.isEmpty else { return }
-    settlement = .cancelled
     finishDate = date
-    tell(.runEnded(.cancelled))
+    // Tasks that were reset or added meanwhile could run if they were started.
+    settlement = counts[.ready] > 0 ? nil : .cancelled
+    tell(.runEnded(settlement))
   }
 
   /// Ends the run: no task executes, waits or is wanted.

@@ -159,6 +159,29 @@ struct AttemptTests {
     await workflow.untilIdle()
     #expect(workflow.outcome?.word == "success" && held.task.result == 2)
   }
+
+  @Test("What is reset while a cancelled run drains can run again: the run has paused, and there is no outcome")
+  func reset_whileACancelledRunEnds_leavesNoOutcome() async {
+    let workflow = Workflow()
+    let delegate = RecordingDelegate()
+    workflow.delegate = delegate
+    let held = workflow.addHeld("held")
+    let operation = workflow.makeOperation()
+    await onWorker { operation.start() }
+    let first = await held.attempt(1)
+    operation.cancel()
+    #expect(workflow.reset())
+    #expect(held.task.state == .ready && workflow.isRunning)
+    first.finish(with: 1)
+    #expect(await settled(operation).isCancelled)
+    await workflow.untilIdle()
+    #expect(held.task.state == .ready && workflow.outcome == nil && workflow.finishDate != nil)
+    #expect(delegate.events.contains("workflow paused") && !delegate.events.contains("workflow cancelled"))
+    async let outcome = workflow.outcomeOfRun()
+    let second = await held.attempt(2)
+    second.finish(with: 2)
+    #expect(await outcome.word == "success")
+  }
 }
 
 extension AsyncConformingOperation {

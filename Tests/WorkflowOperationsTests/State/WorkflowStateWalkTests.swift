@@ -176,6 +176,7 @@ struct WorkflowStateWalkTests {
       if state.run == nil, state.draining.isEmpty, state.lastRun > 0, endedRuns.count != state.lastRun {
         return "Runs are not ended: \(endedRuns) of \(state.lastRun)"
       }
+      if state.settlement != nil, counts[.ready] > 0 { return "An outcome, and tasks that can run" }
       if case .finished = state.settlement, counts[.finished] != state.nodes.count { return "Success too early" }
       if case .failed(let record) = state.settlement, record.failures.isEmpty { return "A failure without one" }
       return nil
