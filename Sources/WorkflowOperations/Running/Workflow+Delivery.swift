@@ -8,7 +8,7 @@ extension Workflow {
     while let entries = storage.withLock({ $0.state.outbox.nextDelivery() }) {
       for entry in entries {
         switch entry {
-        case .event(let content): deliver(content)
+        case .event(let content, let number): deliver(content, number: number)
         case .toldStart(let notice): notice.tell()
         case .handIn(let tasks, let run): handIn(tasks, run: run)
         case .end(let end): finish(end)
@@ -19,14 +19,15 @@ extension Workflow {
   }
 
   /// Passes an event to the hook of its task, to the delegate and to the streams. Each is looked up
-  /// when its turn has come: the ones before may change them.
-  private func deliver(_ content: WorkflowEvent.Content) {
+  /// when its turn has come: the ones before may change them. But a stream that was made after the
+  /// event had happened does not receive it.
+  private func deliver(_ content: WorkflowEvent.Content, number: Int) {
     if let task = content.task, let hooks = storage.withLock({ $0.hooks[task] }) {
       call(hooks, for: content, of: handle(task))
     }
     let event = WorkflowEvent(content, in: self)
     if let delegate = storage.withLock({ $0.delegate }) { delegate.workflow(self, didReceive: event) }
-    for stream in storage.withLock({ $0.streams.all }) {
+    for stream in storage.withLock({ $0.streams.receiving(number) }) {
       stream.put(event)
       if content.settles { stream.end() }
     }

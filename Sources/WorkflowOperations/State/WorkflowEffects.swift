@@ -52,7 +52,7 @@ struct RunEnd: Sendable {
 
 /// What the thread that empties the outbox has to do, in order.
 enum OutboxEntry: Sendable {
-  case event(WorkflowEvent.Content)
+  case event(WorkflowEvent.Content, number: Int)
   /// The event of an attempt's start has been passed on; the attempt waits for that.
   case toldStart(StartNotice)
   /// Tasks can run: tell the operation of the run.

@@ -86,6 +86,8 @@ struct WorkflowState: Sendable {
   var isObserved = false
   /// What has been decided and not done yet, in order.
   var outbox = Outbox<OutboxEntry>()
+  /// The number of the last event that was put into the outbox.
+  var lastEvent = 0
   /// Whether the end of the run waits in the outbox for events that come before it.
   var endIsPosted = false
 
@@ -218,7 +220,10 @@ struct WorkflowState: Sendable {
 
   /// Puts what has to happen in order into the outbox.
   private mutating func post(end: Bool) {
-    outbox.append(contentsOf: events.map { .event($0) })
+    for event in events {
+      lastEvent += 1
+      outbox.append(.event(event, number: lastEvent))
+    }
     events = []
     if !effects.ready.isEmpty { outbox.append(.handIn(effects.ready, run: effects.run)) }
     outbox.append(contentsOf: effects.ends.map { .end($0) })

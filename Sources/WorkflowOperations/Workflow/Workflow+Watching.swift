@@ -34,7 +34,9 @@ extension Workflow {
   /// Makes a stream of what happens from now on, in the order in which it happens.
   ///
   /// Each call makes a stream of its own. It ends after the event with which a run settles, or when
-  /// the workflow is released; a run that pauses does not end it.
+  /// the workflow is released; a run that pauses does not end it. What has happened before and is
+  /// still to be passed on is not in it: if a hook or a delegate makes it, not the event that this
+  /// was called with.
   ///
   /// - Parameter bufferingPolicy: how many events are kept for a reader that is slower; by default
   ///   the newest 1,024. ``WorkflowEvent/droppedCount`` counts the events that were dropped.
@@ -44,7 +46,7 @@ extension Workflow {
     let (stream, feed) = EventFeed<WorkflowEvent>.makeStream(bufferingPolicy: bufferingPolicy)
     let number = storage.withLock { storage in
       defer { storage.noteObservers() }
-      return storage.streams.add(feed)
+      return storage.streams.add(feed, after: storage.state.lastEvent)
     }
     feed.whenTerminated { [weak self] in self?.removeStream(number) }
     return stream

@@ -143,6 +143,30 @@ struct CallbackTests {
     _ = first
   }
 
+  @Test("A stream that a delegate makes when a run ends has the events of the next run, and no older one")
+  func events_madeAtTheEndOfARun_areThoseOfTheNext() async throws {
+    let workflow = Workflow()
+    let made = Locked<AsyncStream<WorkflowEvent>?>(nil)
+    let delegate = EventDelegate { [weak workflow] event in
+      guard event.kind == .workflowFinished, made.current == nil else { return }
+      let stream = workflow?.events()
+      made.withLock { $0 = stream }
+    }
+    workflow.delegate = delegate
+    workflow.addEmpty("task")
+    try await workflow.run()
+    workflow.reset()
+    try await workflow.run()
+    var words: [String] = []
+    for await event in try #require(made.current) { words.append("\(event)") }
+    #expect(
+      words == [
+        "workflow reset", "task: reset (attempt 1)", "workflow started", "task: started (attempt 2)",
+        "task: finished (attempt 2)", "workflow finished",
+      ])
+    withExtendedLifetime(delegate) {}
+  }
+
   @Test("The newest events are kept, and the dropped ones are counted")
   func events_notRead_areDroppedAndCounted() async throws {
     let workflow = Workflow()

@@ -148,7 +148,7 @@ struct VerbTableTests {
         _ = middle.state.conclude()
         #expect(middle.states == states)
         let told = middle.state.outbox.entries.contains { entry in
-          guard case .event(let event) = entry, case .attempt(let told)? = event.ending else { return false }
+          guard case .event(let event, _) = entry, case .attempt(let told)? = event.ending else { return false }
           return event.kind == .discarded && event.task == 1 && event.attempt == 1 && told.word == outcome.word
         }
         #expect(told)

@@ -136,24 +136,31 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
 
 /// The feeds of one object, which all receive the same events.
 package struct EventFeeds<Event: CountedEvent>: Sendable {
-  private var feeds: [Int: EventFeed<Event>] = [:]
+  private var feeds: [Int: (feed: EventFeed<Event>, begin: Int)] = [:]
   private var lastNumber = 0
 
   package init() {}
 
   package var isEmpty: Bool { feeds.isEmpty }
 
-  package var all: [EventFeed<Event>] { Array(feeds.values) }
+  package var all: [EventFeed<Event>] { feeds.values.map(\.feed) }
+
+  /// The feeds that receive an event, of an object that numbers its events.
+  package func receiving(_ event: Int) -> [EventFeed<Event>] {
+    feeds.values.compactMap { $0.begin < event ? $0.feed : nil }
+  }
 
   /// Adds a feed. Returns the number to remove it with.
-  package mutating func add(_ feed: EventFeed<Event>) -> Int {
+  ///
+  /// - Parameter event: the number of the last event that is too old for the feed.
+  package mutating func add(_ feed: EventFeed<Event>, after event: Int = 0) -> Int {
     lastNumber += 1
-    feeds[lastNumber] = feed
+    feeds[lastNumber] = (feed, event)
     return lastNumber
   }
 
   /// Removes a feed. Returns it, so that the caller releases it outside the lock.
-  package mutating func remove(_ number: Int) -> EventFeed<Event>? { feeds.removeValue(forKey: number) }
+  package mutating func remove(_ number: Int) -> EventFeed<Event>? { feeds.removeValue(forKey: number)?.feed }
 
   /// Removes all feeds. Returns them, so that the caller releases them outside the lock.
   package mutating func removeAll() -> [EventFeed<Event>] {
