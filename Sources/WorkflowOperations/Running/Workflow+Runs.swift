@@ -57,6 +57,9 @@ extension Workflow {
   private func begin(
     _ operation: DrivenOperation<Workflow>, _ ticket: RunTicket, startsEverything: Bool, joins: Bool
   ) {
+    // Once the lock is dropped, a thread that is passing on events may hand in tasks. None starts
+    // before the limit and the suspension of the workflow apply.
+    operation.isSuspended = true
     let begun: (WorkflowState.RunStart, WorkflowEffects)? = storage.withLock { storage in
       guard ticket.number != RunTicket.cancelled else { return nil }
       let start = storage.state.begin(startsEverything: startsEverything)
@@ -72,6 +75,7 @@ extension Workflow {
     guard let (start, effects) = begun else { return }
     if case .begins = start {
       applyLimit(to: operation)
+      // Lets tasks start, unless the workflow is suspended.
       applySuspension(to: operation)
     }
     perform(effects)
