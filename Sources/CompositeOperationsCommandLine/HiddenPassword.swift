@@ -5,17 +5,42 @@ package enum HiddenPassword {
   /// An argument without its passwords, where it is a URL or a list of settings in the form of
   /// libpq.
   package static func hiding(in argument: String) -> String {
-    guard argument.contains("://") || isConnectionString(argument) else { return argument }
+    // By scalars, here as in all patterns: libpq does not join an accent to the sign before it.
+    let url = argument.firstMatch(of: /:\/\//.matchingSemantics(.unicodeScalar))
+    guard isConnectionString(argument) else { return url == nil ? argument : hiding(inURL: argument) }
+    // A list may have a URL in it: as a value, after the name of its setting.
+    let setting = /(^|\s)\w+\s*=/.matchingSemantics(.unicodeScalar)
+    guard let url, !argument[..<url.range.lowerBound].contains(setting) else { return hiding(inList: argument) }
+    return hiding(inURL: argument)
+  }
+
+  private static func hiding(inURL argument: String) -> String {
+    let setting = /([A-Za-z_%0-9]+)(\s*=\s*)('[^']*'?|[^&\s]*)/.matchingSemantics(.unicodeScalar)
+    return hidingUsers(in: argument).replacing(setting) { hiding($0.1, $0.2, in: $0.0) }
+  }
+
+  /// By the rules of libpq: a backslash takes the meaning from what follows, also from a blank, and
+  /// from a quotation mark inside of others.
+  private static func hiding(inList argument: String) -> String {
+    let setting = /(?s)([A-Za-z_%0-9]+)([\t-\r ]*=[\t-\r ]*)('(?:[^'\\]|\\.?)*'?|(?:[^\\\t-\r ]|\\.?)*)/
+    return hidingUsers(
+      in: argument.replacing(setting.matchingSemantics(.unicodeScalar)) { hiding($0.1, $0.2, in: $0.0) })
+  }
+
+  private static func hiding(_ name: Substring, _ separator: Substring, in setting: Substring) -> String {
+    isSecret(name) ? "\(name)\(separator)\(stars)" : String(setting)
+  }
+
+  private static func hidingUsers(in argument: String) -> String {
     // Up to the last @, for a password may have one that is not encoded.
-    let withoutUsers = argument.replacing(/(?s)(:\/\/[^:@\/?#]*):.*@/) { "\($0.1):\(stars)@" }
-    return withoutUsers.replacing(/([A-Za-z_%0-9]+)(\s*=\s*)('[^']*'?|[^&\s]*)/) { setting in
-      isSecret(setting.1) ? "\(setting.1)\(setting.2)\(stars)" : String(setting.0)
-    }
+    let user = /(?s)(:\/\/[^:@\/?#]*):.*@/.matchingSemantics(.unicodeScalar)
+    return argument.replacing(user) { "\($0.1):\(stars)@" }
   }
 
   /// Whether an argument is a list of settings, such as “host=db.example.org password=…”.
   package static func isConnectionString(_ argument: String) -> Bool {
-    argument.contains(/(^|\s)(host|hostaddr|port|dbname|user|service)\s*=/)
+    argument.contains(
+      /(^|\s)(host|hostaddr|port|dbname|user|service)\s*=/.matchingSemantics(.unicodeScalar))
   }
 
   /// Whether a setting may be secret. Libpq decodes names, too, so an encoded name may be any.
