@@ -9,7 +9,7 @@ protocol GraphNotation {
   static func node(_ node: GraphDescription.Node) -> String
   /// - Parameter groups: one node in each group, by the identifier of the group.
   static func edge(_ edge: GraphDescription.Edge, _ groups: [String: String]) -> String
-  /// The replacement of a character that is not written as it is; nil for others.
+  /// The replacement of a character of one scalar that is not written as it is; nil for others.
   static func replacement(for character: Character) -> String?
 }
 
@@ -41,7 +41,12 @@ extension GraphNotation {
   /// A name that is shown as it is: nothing in it is markup, or ends the quotation.
   static func escape(_ name: String) -> String {
     var text = ""
-    for character in name {
+    var last: Unicode.Scalar?
+    // A quotation mark and an accent are one character, but both languages see the mark.
+    for scalar in name.unicodeScalars {
+      defer { last = scalar }
+      if last == "\r", scalar == "\n" { continue }
+      let character = Character(scalar)
       // Graphviz would take a NUL for the end of the file.
       text += replacement(for: character) ?? HarmlessText.line(String(character))
     }

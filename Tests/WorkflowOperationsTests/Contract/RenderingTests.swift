@@ -83,6 +83,14 @@ struct RenderingTests {
     #expect(!workflow.dot().contains("\0"))
   }
 
+  @Test("An accent after a quotation mark does not keep it from being escaped")
+  func drawings_ofAccentedQuotationMarks_areWhole() {
+    let workflow = Workflow("Order")
+    workflow.add("a\"\u{301}b\r\nc") { succeeding(1) }
+    #expect(workflow.dot().contains("t1 [label=\"a\\\"\u{301}b\\nc\","))
+    #expect(workflow.mermaid().contains("t1[\"a#quot;\u{301}b<br/>c\"]"))
+  }
+
   @Test("Descriptions tell names, states, attempts and errors; each task once")
   func descriptions_areReadable() async {
     let workflow = Workflow("Order")
