@@ -156,10 +156,10 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   func work(standingFor child: Operation) -> Operation? { child }
 
   /// In a sequence, the number of earlier children that ``forEachChild(_:)`` no longer passes.
-  var pastCount: Int { 0 }
+  package var pastCount: Int { 0 }
 
   /// In parallel, the tags of the succeeded children that ``forEachChild(_:)`` no longer passes.
-  var pastTags: [Int] { [] }
+  package var pastTags: [Int] { [] }
 
   /// Whether this composition is known to start the child.
   func owns(_ tag: Int) -> Bool {

@@ -12,6 +12,27 @@ final class TerminalWatch: SourceMonitor {
   private struct State {
     var running: [Int: Child] = [:]
     var settledCount = 0
+    /// While the watch begins: the children that it was told to have settled.
+    private var told: Set<Int>? = []
+    /// The children that it found settled. Some of them may be told later.
+    private var found: Set<Int> = []
+    /// The same of a sequence: the number of the last one, of which the first is 1.
+    private var pastCount = 0
+
+    mutating func settled(_ tag: Int) {
+      told?.insert(tag)
+      if !isPast(tag), !found.contains(tag) { settledCount += 1 }
+    }
+
+    /// Counts each child once that was told or found.
+    mutating func begin(found: Set<Int>, pastCount: Int) {
+      self.found = found
+      self.pastCount = pastCount
+      settledCount = pastCount + found.union(told ?? []).count { !isPast($0) }
+      told = nil
+    }
+
+    private func isPast(_ tag: Int) -> Bool { pastCount > 0 && tag <= pastCount }
   }
 
   private let now: @Sendable () -> Duration
@@ -32,13 +53,17 @@ final class TerminalWatch: SourceMonitor {
     var pending = [(watch: self, source: source)]
     while let (watch, source) = pending.popLast() {
       source.addMonitor(watch, isInherited: false)
+      var settled: Set<Int> = []
       source.forEachChild { child, tag in
         if child.isFinished {
-          watch.state.withLock { $0.settledCount += 1 }
+          settled.insert(tag)
         } else if child.isExecuting, let inner = watch.add(child, tag) {
           pending.append(inner)
         }
       }
+      // After the children, so that none is missed that is let go meanwhile.
+      let (found, pastCount) = (settled.union(source.pastTags), source.pastCount)
+      watch.state.withLock { $0.begin(found: found, pastCount: pastCount) }
     }
   }
 
@@ -66,7 +91,7 @@ final class TerminalWatch: SourceMonitor {
   }
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
-    state.withLock { $0.settledCount += 1 }
+    state.withLock { $0.settled(tag) }
     remove(tag)
   }
 

@@ -93,6 +93,36 @@ struct TerminalProgressTests {
     #expect(drawn.hasSuffix("\u{1B}[?25h"))
   }
 
+  @Test func track_ofASequenceUnderWay_countsWhatIsDone() async {
+    let steps = (0..<3).map { HeldOperation<Int>("step-\($0)") }
+    let sequence = CompositeOperation(sequence: LinearSequence(steps: steps.map { step in { _ in step } }))
+    await TerminalProgressTests.expectCounts(of: sequence, running: steps)
+    let items = (0..<3).map { HeldOperation<Int>("item-\($0)") }
+    await TerminalProgressTests.expectCounts(of: forEach(items, maxConcurrent: 1) { $0 }, running: items)
+  }
+
+  /// Tracks an operation when the first of its three children has finished.
+  private static func expectCounts<O: ComposableOperation>(of operation: O, running children: [HeldOperation<Int>])
+    async where O: SettlingOperation
+  {
+    let (device, text) = TerminalProgressTests.device(canDraw: true)
+    let terminal = TerminalProgressTests.still(device, maxLines: 10)
+    async let outcome = outcomeOfStarting(operation)
+    await children[0].started.wait()
+    children[0].finish(with: 1)
+    await children[1].started.wait()
+    terminal.track(operation)
+    terminal.draw()
+    children[1].finish(with: 1)
+    await children[2].started.wait()
+    terminal.draw()
+    children[2].finish(with: 1)
+    _ = await outcome
+    await terminal.finish()
+    let counts = text.current.matches(of: /[0-9]\/3/).map { String($0.0) }
+    #expect(counts == ["1/3", "2/3"], "\(text.current)")
+  }
+
   @Test func bars_moreThanFit_areCounted() async {
     let (device, text) = TerminalProgressTests.device(canDraw: true)
     let terminal = TerminalProgressTests.still(device, maxLines: 2)
