@@ -3,19 +3,16 @@ import CompositeOperations
 /// The lines at the end of a terminal that are redrawn, and what to send to change them.
 struct TerminalScreen {
   private(set) var lines: [String] = []
-  private var isCursorHidden = false
 
   private static let escape = "\u{1B}["
 
-  /// Shows other lines.
+  /// Shows other lines. The cursor is hidden while there are any.
   mutating func draw(_ new: [String]) -> String {
     guard new != lines else { return "" }
     var text = ""
-    if !isCursorHidden, !new.isEmpty {
-      text += TerminalScreen.escape + "?25l"
-      isCursorHidden = true
-    }
+    if lines.isEmpty { text += TerminalScreen.escape + "?25l" }
     text += toTop + block(new)
+    if new.isEmpty { text += TerminalScreen.escape + "?25h" }
     lines = new
     return text
   }
@@ -26,13 +23,8 @@ struct TerminalScreen {
     return toTop + TerminalScreen.escape + "J" + line + "\n" + block(lines)
   }
 
-  /// Removes the lines, and shows the cursor again.
-  mutating func finish() -> String {
-    var text = draw([])
-    if isCursorHidden { text += TerminalScreen.escape + "?25h" }
-    isCursorHidden = false
-    return text
-  }
+  /// Removes the lines.
+  mutating func finish() -> String { draw([]) }
 
   private var toTop: String { lines.isEmpty ? "" : "\r" + TerminalScreen.escape + "\(lines.count)A" }
 

@@ -172,7 +172,7 @@ struct TerminalFrameTests {
           drawn = (0..<random.number(0...5)).map { "\(step) bar \($0)" }
           terminal.feed(screen.draw(drawn))
         }
-        #expect(terminal.lines == printed + drawn + [""])
+        #expect(terminal.lines == printed + drawn + [""] && terminal.isCursorHidden == !drawn.isEmpty)
       }
       terminal.feed(screen.finish())
       #expect(terminal.lines == printed + [""] && !terminal.isCursorHidden)

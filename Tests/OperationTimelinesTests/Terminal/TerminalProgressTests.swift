@@ -90,7 +90,7 @@ struct TerminalProgressTests {
     #expect(rows[3].contains("    leaf-1 ") && rows[3].contains("50 %"))
     #expect(rows[4].contains("    leaf-2 "))
     #expect(rows[5].hasSuffix("+ all (0:00)"))
-    #expect(drawn.hasSuffix("\u{1B}[?25h"))
+    #expect(drawn.contains("\u{1B}[?25h"))
   }
 
   @Test func track_ofASequenceUnderWay_countsWhatIsDone() async {
@@ -121,6 +121,21 @@ struct TerminalProgressTests {
     await terminal.finish()
     let counts = text.current.matches(of: /[0-9]\/3/).map { String($0.0) }
     #expect(counts == ["1/3", "2/3"], "\(text.current)")
+  }
+
+  @Test func cursor_withoutBars_isShown() async {
+    let (device, text) = TerminalProgressTests.device(canDraw: true)
+    let terminal = TerminalProgressTests.still(device, maxLines: 10)
+    for name in ["first", "second"] {
+      let operation = HeldOperation<Int>(name)
+      operation.start()
+      terminal.track(operation)
+      terminal.draw()
+      operation.finish(with: 1)
+    }
+    await terminal.finish()
+    let written = text.current.matches(of: /\?25[hl]|\+ [a-z]+/).map { String($0.0) }
+    #expect(written == ["?25l", "?25h", "+ first", "?25l", "?25h", "+ second"], "\(text.current)")
   }
 
   @Test func bars_moreThanFit_areCounted() async {
