@@ -20,7 +20,8 @@ extension Workflow {
     assert(ready.isEmpty)
   }
 
-  /// - Parameter run: the run whose operation the caller hands ready tasks to. They are returned.
+  /// - Parameter run: the run whose operation the caller hands ready tasks to, which are returned,
+  ///   and tells of progress.
   func perform(_ effects: WorkflowEffects, inRun run: Int) -> [Int] {
     for operation in effects.cancelled { operation.cancel() }
     for (plan, verb) in effects.subworkflows {
@@ -30,6 +31,9 @@ extension Workflow {
     if !effects.ready.isEmpty, effects.run != run { handIn(effects.ready, run: effects.run) }
     for end in effects.ends { finish(end) }
     if let start = effects.start { makeRun(startsEverything: start == .everything, joins: false).start() }
+    if effects.hasProgressed {
+      for operation in storage.withLock({ $0.operations(except: run) }) { operation.progressDidChange() }
+    }
     return effects.run == run ? effects.ready : []
   }
 

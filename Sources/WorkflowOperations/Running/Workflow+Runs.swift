@@ -78,6 +78,8 @@ extension Workflow {
       // Lets tasks start, unless the workflow is suspended.
       applySuspension(to: operation)
     }
+    // Tasks may have finished before.
+    operation.progressDidChange()
     perform(effects)
     if case .joins = start, !joins { operation.settle(with: .cancelled) }
   }

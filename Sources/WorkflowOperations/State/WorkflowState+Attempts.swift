@@ -87,6 +87,7 @@ extension WorkflowState {
     move(task, to: .finished)
     nodes[task].value = value
     nodes[task].finishDate = date
+    effects.hasProgressed = true
     tell(.finished, of: task, ending: .attempt(.success(value)))
     let runsOn = run.map { !$0.isClosing } ?? false
     for dependent in dependents[task] {

@@ -127,6 +127,17 @@ struct WorkflowStorage: Sendable {
   var streams = EventFeeds<WorkflowEvent>()
   var owner: Owner?
 
+  /// The operations of all runs, but for the one that began this run. No array is allocated if it
+  /// is the only one.
+  func operations(except run: Int) -> [DrivenOperation<Workflow>] {
+    var operations: [DrivenOperation<Workflow>] = []
+    for (number, each) in runs {
+      if number != run { operations.append(each.operation) }
+      if !each.joined.isEmpty { operations += each.joined }
+    }
+    return operations
+  }
+
   mutating func noteObservers() {
     state.isObserved = hasDelegate || !streams.isEmpty || !hooks.isEmpty
   }

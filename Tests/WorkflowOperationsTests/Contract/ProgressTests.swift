@@ -28,6 +28,32 @@ struct ProgressTests {
     #expect(operation.fractionCompleted == 1)
   }
 
+  @Test func progress_ofAConditionThatIsFulfilled_moves() async {
+    let held = HeldOperation<Int>()
+    let workflow = Workflow("Order")
+    let condition = workflow.addCondition("condition", of: Int.self)
+    let task = workflow.add("task") { held }
+    let last = workflow.addCondition("last", of: Int.self)
+    workflow.addEmpty("after", after: last)
+    // Those outside are told, and do not ask.
+    let outer = workflow.makeOperation().map { _ in 1 }
+    let joined = workflow.makeOperation()
+    let outerOfJoined = joined.map { _ in 2 }
+    #expect(outer.fractionCompleted == 0 && outerOfJoined.fractionCompleted == 0)
+    async let outcome = outcomeOfStarting(outer)
+    await held.started.wait()
+    async let outcomeOfJoined = outcomeOfStarting(outerOfJoined)
+    await until(joined.isExecuting)
+    #expect(condition.fulfill(with: 1))
+    #expect(await reached { outer.fractionCompleted == 0.25 && outerOfJoined.fractionCompleted == 0.25 })
+    #expect(task.finish(with: 2))
+    #expect(await reached { outer.fractionCompleted == 0.5 && outerOfJoined.fractionCompleted == 0.5 })
+    held.finish(with: 2)
+    #expect(last.fulfill(with: 3))
+    #expect(await outcome.value == 1)
+    #expect(await outcomeOfJoined.value == 2)
+  }
+
   @Test func workflow_pausedByItsProgress_startsNothing() async {
     let first = HeldOperation<Int>()
     let second = HeldOperation<Int>()
