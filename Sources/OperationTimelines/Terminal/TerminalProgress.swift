@@ -63,8 +63,9 @@ public final class TerminalProgress: Sendable {
   ///
   /// - Parameters:
   ///   - output: where to show it.
-  ///   - maxLines: the maximum number of lines at a time, of which never more are shown than fit on
-  ///     the screen. Traps if it is less than 1.
+  ///   - maxLines: the maximum number of operations shown at a time, of which never more are shown
+  ///     than fit on the screen; a line below says how many more there are. Traps if it is less
+  ///     than 1.
   ///   - clock: measures the time of operations, and the time between drawings: ten per second
   ///     while there is something to show.
   public convenience init(

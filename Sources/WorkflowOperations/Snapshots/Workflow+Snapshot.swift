@@ -53,7 +53,9 @@ extension Workflow {
   ///
   /// Restores everything or, if it throws, nothing. There is one exception: if another thread
   /// starts the workflow during this call, subworkflows may have been restored. Starts nothing, and
-  /// causes no events. A restored task keeps its result even if a prerequisite has to run again,
+  /// causes no events in this workflow and those inside of it. If this workflow is a task of
+  /// another one, that task is reset, if it has ended, with all that depend on it; these resets are
+  /// events there. A restored task keeps its result even if a prerequisite has to run again,
   /// because the result of that could not be stored. The task of a subworkflow is finished only if
   /// every task in it is.
   ///

@@ -6,8 +6,10 @@ import Foundation
 extension Workflow {
   /// How many tasks may be unfinished at the same time, asynchronous ones included.
   ///
-  /// A subworkflow counts as one task; a condition that waits does not count. A change applies from
-  /// the next task on. Attempts that are left of a cancelled run do not count in the next run.
+  /// A subworkflow counts as one task; a condition that waits does not count. An attempt whose
+  /// operation waits for its dependencies may not count until these have finished; one in a queue
+  /// of its own always counts. A change applies from the next task on. Attempts that are left of a
+  /// cancelled run do not count in the next run.
   ///
   /// The default is as many as there are threads or, in a queue, slots. Traps if set to 0, or to a
   /// negative number other than `OperationQueue.defaultMaxConcurrentOperationCount`.
