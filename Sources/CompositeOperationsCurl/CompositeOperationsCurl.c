@@ -185,6 +185,10 @@ int composite_operations_curl_easy_set_socket(void *easy, CompositeOperationsCur
   return curl.easy_setopt(easy, 20148, function);
 }
 
+int composite_operations_curl_easy_set_request(void *easy, CompositeOperationsCurlRequest function) {
+  return curl.easy_setopt(easy, 20312, function);
+}
+
 int composite_operations_curl_easy_pause(void *easy, int bits) {
   int code = 0;
   WITHOUT_SIGPIPE(code = curl.easy_pause(easy, bits));

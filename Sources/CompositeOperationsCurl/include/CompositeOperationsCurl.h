@@ -27,6 +27,9 @@ typedef int (*CompositeOperationsCurlSeek)(void *_Nullable context, int64_t offs
 /// Called before a name is looked up, and with each new socket before it is connected. Other than 0 ends the transfer.
 typedef int (*CompositeOperationsCurlLookup)(void *_Nullable resolver, void *_Nullable reserved, void *_Nullable context);
 typedef int (*CompositeOperationsCurlSocketSetup)(void *_Nullable context, int descriptor, int purpose);
+/// Called before each request is sent. Other than 0 ends the transfer. Known from 7.80 on.
+typedef int (*CompositeOperationsCurlRequest)(
+    void *_Nullable context, char *_Nullable address, char *_Nullable ownAddress, int port, int ownPort);
 void *_Nullable composite_operations_curl_easy_init(void);
 void composite_operations_curl_easy_cleanup(void *_Nonnull easy);
 int composite_operations_curl_easy_set_long(void *_Nonnull easy, int option, long value);
@@ -37,6 +40,7 @@ int composite_operations_curl_easy_set_bytes(
     void *_Nonnull easy, int option, CompositeOperationsCurlBytes _Nullable function);
 int composite_operations_curl_easy_set_lookup(void *_Nonnull easy, CompositeOperationsCurlLookup _Nullable function);
 int composite_operations_curl_easy_set_socket(void *_Nonnull easy, CompositeOperationsCurlSocketSetup _Nullable function);
+int composite_operations_curl_easy_set_request(void *_Nonnull easy, CompositeOperationsCurlRequest _Nullable function);
 int composite_operations_curl_easy_pause(void *_Nonnull easy, int bits);
 int composite_operations_curl_easy_set_seek(void *_Nonnull easy, CompositeOperationsCurlSeek _Nullable function);
 

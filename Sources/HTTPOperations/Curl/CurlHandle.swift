@@ -64,6 +64,11 @@ final class CurlHandle {
   }
 
   @discardableResult
+  func setRequest(_ function: CompositeOperationsCurlRequest) -> Bool {
+    composite_operations_curl_easy_set_request(pointer, function) == 0
+  }
+
+  @discardableResult
   func setSeek(_ function: CompositeOperationsCurlSeek) -> Bool {
     composite_operations_curl_easy_set_seek(pointer, function) == 0
   }

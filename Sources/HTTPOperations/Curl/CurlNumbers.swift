@@ -17,6 +17,7 @@ enum CurlOption {
   static let noProxy: Int32 = 10177
   static let pinnedPublicKey: Int32 = 10230
   static let lookupData: Int32 = 10273
+  static let requestData: Int32 = 10313
   static let protocols: Int32 = 10318
   static let writeFunction: Int32 = 20011
   static let readFunction: Int32 = 20012

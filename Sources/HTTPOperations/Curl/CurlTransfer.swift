@@ -36,7 +36,10 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
   private var handle: CurlHandle?
   private var upload: CurlUpload?
   private var parser: HTTPHeadParser
+  /// Whether the last request that was sent has been answered.
   private var hasAnswer = false
+  /// How many requests were sent since the last answer, such as one that asks for a password.
+  private var unanswered = 0
   private var body: CurlBody?
   /// Where the body is taken, if it goes to a file or is packed.
   private var disk: DiskQueue?
@@ -169,6 +172,8 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
       return CurlTransfer.from(context).connects() ? 0 : 1
     }
+    handle.setPointer(CurlOption.requestData, own)
+    handle.setRequest { context, _, _, _, _ in CurlTransfer.from(context).asks() ? 0 : 1 }
     guard upload != nil else { return }
     handle.setPointer(CurlOption.readData, own)
     handle.setBytes(CurlOption.readFunction) { bytes, size, count, context in
@@ -203,6 +208,27 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     return phase == .running
   }
 
+  // MARK: - Asking
+
+  /// A request is about to be sent. False to end the transfer.
+  ///
+  /// It is the first one, or another one with a password that was asked for, or the same one again,
+  /// after a kept connection was closed. Before 7.80 libcurl does not tell.
+  private func asks() -> Bool {
+    guard phase == .running else { return false }
+    hasAnswer = false
+    unanswered += 1
+    if unanswered == 1 || mayBeSentAgain { return true }
+    ownEnd = HTTPHopEnd.failed(.connectionLost, nil).naming(settings.proxy(for: request))
+    return false
+  }
+
+  /// Whether a request without an answer may be sent again: its method allows it, or it has a body,
+  /// and libcurl has not taken any of it.
+  private var mayBeSentAgain: Bool {
+    request.mayBeRepeated || upload.map { $0.offset == 0 && $0.length != 0 } ?? false
+  }
+
   // MARK: - Pausing
 
   /// There is room for more of the answer, or there is more to send. On the queue.
@@ -235,6 +261,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
   }
 
   private func answered(_ head: HTTPHeadParser.Head) throws(HTTPHeadParser.Mistake) {
+    unanswered = 0
     if !needsOwnConnection { settings.connections.setShared(head.isMultiplexed, like: self) }
     setsCookies = settings.keep(head.cookies, from: request) || setsCookies
     var unpacker: BodyUnpacker?
@@ -309,7 +336,10 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
   private func rewind(to offset: Int64) -> Bool {
     guard let upload else { return false }
     if upload.offset > 0, !hasAnswer, !request.mayBeRepeated { return false }
-    return upload.rewind(to: offset)
+    guard upload.rewind(to: offset) else { return false }
+    // The answer was to the request before.
+    hasAnswer = false
+    return true
   }
 }
 #endif

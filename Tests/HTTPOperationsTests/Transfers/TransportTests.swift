@@ -139,6 +139,25 @@ import FoundationNetworking
     }
   }
 
+  /// The server closes the connection, which was kept since the challenge, upon the request with the
+  /// password.
+  @Test(arguments: ["body", "", nil])
+  func request_thatMustNotBeRepeated_isMadeOnce_afterAChallenge(_ body: String?) async throws {
+    try await withServer { server in
+      server.route(
+        "/",
+        HTTPRoute {
+          $0.headers["authorization"] == nil
+            ? .status(401, headers: [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who are you?") : .drop
+        })
+      let url = server.url().replacing("http://", with: "http://user:secret@")
+      let post = request(url, "POST") { $0.httpBody = body.map { Data($0.utf8) } }
+      let outcome = await outcomeOfStarting(HTTPOperation(post, session: session()))
+      #expect(outcome.httpError?.code == .connectionLost, "\(outcome)")
+      #expect(server.requests.events.count { $0.headers["authorization"] != nil } == 1)
+    }
+  }
+
   @Test func password_thatIsWrong_isTheAnswerOfTheServer() async throws {
     try await withServer { server in
       server.route("/", .status(401, headers: [("WWW-Authenticate", "Basic realm=\"x\"")], body: "no"))
