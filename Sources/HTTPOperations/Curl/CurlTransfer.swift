@@ -12,7 +12,9 @@ import FoundationNetworking
 ///
 /// libcurl calls it on the queue of the connections, between its beginning and its end. What goes
 /// to a file is unpacked and written on a queue for that; as long as too much waits there, libcurl
-/// receives no more of it. An upload is paused in the same way.
+/// receives no more of it. An upload is paused in the same way. libcurl does not end a transfer that
+/// is paused, so as soon as there is an answer, a paused upload goes on again and again: the answer
+/// may be whole, and the rest of the upload not wanted.
 ///
 /// libcurl would wait for a name that is being looked up, and the other requests with it, if the
 /// transfer were taken from it in the meantime. So one that is cancelled then is left to it, and
@@ -46,6 +48,8 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
   private var cookieField: String?
   private var setsCookies = false
   private var pauses = CurlPauses()
+  /// Whether a paused upload is about to go on, to see whether the answer has ended it.
+  private var isAboutToGoOn = false
   /// What the answer did wrong, or that the exchange had enough of it.
   private var ownEnd: HTTPHopEnd?
   private var hasSocket = false
@@ -193,6 +197,8 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
   private static let (abortSending, abortReceiving) = (0x1000_0000, 0)
   /// What a callback returns to be called again later.
   private static let pause = 0x1000_0001
+  /// How long an upload stays paused when there is an answer.
+  private static let timeOfPause = DispatchTimeInterval.milliseconds(50)
 
   // MARK: - Connecting
 
@@ -239,6 +245,19 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     settings.connections.go(on: handle, pauses)
   }
 
+  /// The upload is paused, and there is an answer.
+  private func goOnSoon() {
+    guard !isAboutToGoOn else { return }
+    isAboutToGoOn = true
+    settings.connections.queue.asyncAfter(deadline: .now() + CurlTransfer.timeOfPause) { [weak self] in
+      guard let self else { return }
+      isAboutToGoOn = false
+      guard phase == .running, let handle, !pauses.isSending else { return }
+      pauses.isSending = true
+      settings.connections.go(on: handle, pauses)
+    }
+  }
+
   // MARK: - The answer
 
   /// A line of the header. False to end the transfer.
@@ -280,6 +299,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     // A short packed body may become a long one, which takes time.
     if disk == nil, unpacker != nil { disk = DiskQueue(room: max(1 << 20, options.bodyInMemory)) }
     body = CurlBody(unpacker) { [exchange, unowned self] in exchange.received($0, from: self) }
+    if !pauses.isSending { goOnSoon() }
   }
 
   /// A piece of the body. Returns how much of it was taken.
@@ -314,15 +334,16 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
   // MARK: - The body to send
 
   private func send(into room: UnsafeMutableRawBufferPointer) -> Int {
-    idleTimer?.restart()
     guard phase == .running else { return CurlTransfer.abortSending }
     guard let upload else { return 0 }
     switch upload.read(into: room) {
     case .bytes(let count):
+      idleTimer?.restart()
       if let length = upload.length { exchange.sent(upload.offset, of: length, by: self) }
       return count
     case .later:
       pauses.isSending = false
+      if hasAnswer { goOnSoon() }
       return CurlTransfer.pause
     case .failed(let error):
       ownEnd = .threw(HTTPError(.unreadableFile, url: upload.file ?? request.url, cause: error))

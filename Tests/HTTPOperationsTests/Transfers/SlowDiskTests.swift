@@ -85,6 +85,45 @@ import Testing
     }
   }
 
+  /// The server answers upon the header. A connection that it keeps, and one that it closes.
+  @Test(arguments: [true, false]) func answer_thatComesWhileAStreamBlocks_endsTheRequest(_ isKept: Bool) async throws {
+    try await withServer(keepsConnections: isKept, readsBodies: false) { server in
+      let answer = Gate()
+      server.route("/upload", HTTPAnswer.status(413, body: "too much").held(by: answer))
+      let gate = Gate(), log = EventRecorder<String>()
+      async let outcome = outcomeOfStarting(
+        upload(server, SlowStream([1], behind: gate, log: log), count: 1))
+      await log.wait(for: "read")
+      await server.requests.wait(forCount: 1)
+      // Meanwhile the body is asked for, and is not there.
+      try await expectOthersToGoOn(server)
+      answer.open()
+      let error = await outcome.statusError
+      #expect(error?.status == 413 && error.map { String(decoding: $0.body, as: UTF8.self) } == "too much")
+      gate.open()
+      await log.wait(for: "close")
+    }
+  }
+
+  /// The answer begins while the stream blocks, and the rest of it comes with the rest of the stream.
+  @Test func answer_thatIsASuccess_leavesABlockedStreamToGoOn() async throws {
+    try await withServer(readsBodies: false) { server in
+      let end = Gate()
+      server.route(
+        "/upload", .pieces([HTTPPiece("one"), HTTPPiece("two").held(by: end)], isChunked: false))
+      let gate = Gate(), log = EventRecorder<String>()
+      let operation = upload(server, SlowStream([1], behind: gate, log: log), count: 1)
+      let begun = Gate()
+      let token = operation.addObserver { if $0.fractionCompleted != nil { begun.open() } }
+      async let outcome = outcomeOfStarting(operation)
+      await begun.wait()
+      gate.open()
+      end.open()
+      #expect(await outcome.value?.text == "onetwo")
+      token.remove()
+    }
+  }
+
   // MARK: - Downloads
 
   private func download(

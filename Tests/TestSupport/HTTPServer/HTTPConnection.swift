@@ -14,7 +14,7 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
   private var timer: (any DispatchSourceTimer)?
   /// The gate that the connection waits at, and the token there.
   private var closedGate: (gate: Gate, token: Int?)?
-  private var parser = HTTPRequestParser()
+  private var parser: HTTPRequestParser
   private var pending: [UInt8] = []
   private var answering: HTTPRequest?
   /// The rest of the body of the answer that is being sent.
@@ -26,7 +26,11 @@ final class HTTPConnection: @unchecked Sendable {  // only touched on `queue`
   private var isClosed = false
   private var sources = 1
 
-  init(descriptor: Int32, queue: DispatchQueue, keepsConnection: Bool, handler: any HTTPConnectionHandler) {
+  init(
+    descriptor: Int32, queue: DispatchQueue, keepsConnection: Bool, readsBodies: Bool,
+    handler: any HTTPConnectionHandler
+  ) {
+    parser = HTTPRequestParser(readsBodies: readsBodies)
     self.descriptor = descriptor
     self.queue = queue
     self.keepsConnection = keepsConnection

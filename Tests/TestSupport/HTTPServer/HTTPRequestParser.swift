@@ -9,6 +9,8 @@ struct HTTPRequestParser {
     let bodyLength: Int
   }
 
+  /// Whether a request is whole when its body has come, or upon its header.
+  let readsBodies: Bool
   private var buffer: [UInt8] = []
   /// The head of the request whose body is being read.
   private var head: Head?
@@ -25,6 +27,10 @@ struct HTTPRequestParser {
     case malformed
   }
 
+  init(readsBodies: Bool) {
+    self.readsBodies = readsBodies
+  }
+
   mutating func append(_ bytes: some Sequence<UInt8>) {
     buffer.append(contentsOf: bytes)
   }
@@ -39,11 +45,12 @@ struct HTTPRequestParser {
       buffer.removeFirst(headEnd + 4)
       searched = 0
     }
-    guard let head, buffer.count >= head.bodyLength else { return .incomplete }
+    let bodyLength = readsBodies ? head?.bodyLength ?? 0 : 0
+    guard let head, buffer.count >= bodyLength else { return .incomplete }
     self.head = nil
     answersExpectation = false
-    let body = Array(buffer.prefix(head.bodyLength))
-    buffer.removeFirst(head.bodyLength)
+    let body = Array(buffer.prefix(bodyLength))
+    buffer.removeFirst(bodyLength)
     return .request(HTTPRequest(method: head.method, path: head.path, headers: head.headers, body: body))
   }
 

@@ -42,6 +42,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   private let listener: any DispatchSourceRead
   private let keepsConnections: Bool
   private let recordsRequests: Bool
+  private let readsBodies: Bool
 
   /// Starts a server.
   ///
@@ -51,20 +52,29 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
   ///     dropped under them.
   ///   - recordsRequests: Whether ``requests``, ``openConnections`` and ``abandonedRequests`` are
   ///     written. Without, the server takes no more memory however long it is asked.
-  public convenience init(keepsConnections: Bool = true, recordsRequests: Bool = true) throws {
+  ///   - readsBodies: Whether a request is answered when its body has come. Without, it is answered
+  ///     upon its header, and what comes of its body is taken for another request.
+  public convenience init(
+    keepsConnections: Bool = true, recordsRequests: Bool = true, readsBodies: Bool = true
+  ) throws {
     let (descriptor, port) = try HTTPSocket.listen()
-    self.init(descriptor, port: port, keepsConnections: keepsConnections, recordsRequests: recordsRequests)
+    self.init(
+      descriptor, port: port, keepsConnections: keepsConnections, recordsRequests: recordsRequests,
+      readsBodies: readsBodies)
   }
 
   /// Starts a server on ::1 alone, at a port that refuses connections on 127.0.0.1: of the two
   /// addresses of `localhost`, one works. Throws where there is no IPv6.
   public convenience init(beside refusing: RefusingPort) throws {
     let descriptor = try HTTPSocket.listenInIPv6(port: refusing.port)
-    self.init(descriptor, port: refusing.port, keepsConnections: true, recordsRequests: true)
+    self.init(descriptor, port: refusing.port, keepsConnections: true, recordsRequests: true, readsBodies: true)
   }
 
-  private init(_ descriptor: Int32, port: UInt16, keepsConnections: Bool, recordsRequests: Bool) {
+  private init(
+    _ descriptor: Int32, port: UInt16, keepsConnections: Bool, recordsRequests: Bool, readsBodies: Bool
+  ) {
     self.port = port
+    self.readsBodies = readsBodies
     self.keepsConnections = keepsConnections
     self.recordsRequests = recordsRequests
     listener = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
@@ -130,7 +140,7 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
 
   private func accepted(_ descriptor: Int32) {
     let connection = HTTPConnection(
-      descriptor: descriptor, queue: queue, keepsConnection: keepsConnections, handler: self)
+      descriptor: descriptor, queue: queue, keepsConnection: keepsConnections, readsBodies: readsBodies, handler: self)
     let (isStopped, count) = state.withLock { state in
       state.connections[ObjectIdentifier(connection)] = connection
       return (state.isStopped, state.connections.count)
