@@ -37,6 +37,14 @@ struct CurlProxies: Sendable {
   /// The proxy that the session names for an address; nil if it names none.
   func proxy(for url: URL) -> String? { isExcepted(url.host ?? "") ? nil : byScheme[url.scheme ?? ""] }
 
+  /// The proxy that the session names for an address, for messages. Its host may have a user and a
+  /// password before it, with any characters.
+  func name(for url: URL) -> String? {
+    proxy(for: url).map { proxy in
+      proxy.lastIndex(of: "@").map { "http://\(proxy[proxy.index(after: $0)...])" } ?? proxy
+    }
+  }
+
   func prepare(_ handle: CurlHandle, for url: URL) {
     guard isGiven else { return }
     let proxy = proxy(for: url)

@@ -9,7 +9,7 @@ extension CurlResult {
   ///   - isWhole: whether the packed body, if it was packed, has come to its end.
   ///   - text: the detailed error of libcurl.
   func end(hasAnswer: Bool, isWhole: Bool, text: String) -> HTTPHopEnd {
-    let detail = text.isEmpty ? nil : HarmlessText.line(text)
+    let detail = text.isEmpty ? nil : HarmlessText.line(CurlResult.withoutSecrets(text))
     switch code {
     case 27, 56, 100: if isAboutLongHeader(text) { return .failed(.headerTooLarge, detail) }
     default: break
@@ -35,6 +35,17 @@ extension CurlResult {
     case 61: return .failed(.malformedAnswer, detail)
     default: return .failed(.other, detail ?? "libcurl says \(code)")
     }
+  }
+
+  /// A text of libcurl without the address of a proxy that it quotes, and that may have a password.
+  ///
+  /// The text may be cut off, and a password may have quotes itself, so all from the first quote on
+  /// is left out.
+  private static func withoutSecrets(_ text: String) -> String {
+    guard let quote = text.firstIndex(of: "'") else { return text }
+    let quoted = text[quote...]
+    guard text.hasPrefix("Unsupported proxy") || quoted.contains("@") || quoted.contains("://") else { return text }
+    return "\(text[..<quote])'…'"
   }
 
   /// libcurl has its own limits for the header. Up to 7.88 it reports a line that is too long as

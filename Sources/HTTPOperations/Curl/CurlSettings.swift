@@ -73,8 +73,8 @@ final class CurlSettings: Sendable {
     return prepareKeys(of: handle, for: url, options)
   }
 
-  /// The proxy that the session names for a request.
-  func proxy(for request: URLRequest) -> String? { request.url.flatMap(proxies.proxy) }
+  /// The proxy that the session names for a request, for messages.
+  func nameOfProxy(for request: URLRequest) -> String? { request.url.flatMap(proxies.name) }
 
   private func prepareKeys(of handle: CurlHandle, for url: URL, _ options: HTTPOptions) -> Bool {
     guard let keys = options.pins(of: url) else { return true }

@@ -133,7 +133,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     }
     let text = handle?.errorText ?? ""
     let (ownEnd, body, hasAnswer) = (ownEnd, body, hasAnswer)
-    let proxy = hasAnswer ? nil : settings.proxy(for: request)
+    let proxy = hasAnswer ? nil : settings.nameOfProxy(for: request)
     let tell: @Sendable () -> Void = { [exchange] in
       let end = result.end(hasAnswer: hasAnswer, isWhole: body?.isWhole ?? true, text: text).naming(proxy)
       exchange.ended(ownEnd ?? body?.end ?? end, by: self)
@@ -225,7 +225,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     hasAnswer = false
     unanswered += 1
     if unanswered == 1 || mayBeSentAgain { return true }
-    ownEnd = HTTPHopEnd.failed(.connectionLost, nil).naming(settings.proxy(for: request))
+    ownEnd = HTTPHopEnd.failed(.connectionLost, nil).naming(settings.nameOfProxy(for: request))
     return false
   }
 

@@ -75,7 +75,41 @@ import Testing
     #expect("\(error)".contains("the proxy was not found"), "\(error)")
   }
 
+  @Test func proxy_ofTheSession_isNamedWithoutItsPassword() async throws {
+    let port = try RefusingPort()
+    for user in ["user:secret", "user:se/cret", "user:se@cret"] {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.connectionProxyDictionary = [
+        "HTTPEnable": true, "HTTPProxy": "\(user)@127.0.0.1", "HTTPPort": Int(port.port),
+      ]
+      let outcome = await Self.outcome("http://no-such-host.invalid/", URLSession(configuration: configuration))
+      let error = try #require(outcome.httpError, "\(outcome)")
+      #expect("\(error)".contains("through the proxy http://127.0.0.1:\(port.port)"), "\(error)")
+      #expect(!"\(error)".contains("cret") && !"\(error)".contains("user"), "\(error)")
+    }
+  }
+
   // MARK: - The environment
+
+  @Test func proxy_ofTheEnvironment_isNotQuotedWithItsPassword() async {
+    await #expect(processExitsWith: .success) {
+      let port = try RefusingPort()
+      unsetenv("no_proxy")
+      unsetenv("NO_PROXY")
+      let addresses = [
+        "http://user:se/cret@127.0.0.1:\(port.port)", "ftp://user:secret@127.0.0.1:\(port.port)",
+        "http://user:sec'ret@127.0.0.1:\(port.port)", "http://user:secret\(String(repeating: "x", count: 300))",
+      ]
+      for address in addresses {
+        setenv("http_proxy", address, 1)
+        let session = URLSession(configuration: .ephemeral)
+        let outcome = await ProxyTests.outcome("http://no-such-host.invalid/", session)
+        guard let error = outcome.httpError else { preconditionFailure("\(outcome)") }
+        let hasSecret = ["user", "cret", "'ret"].contains { "\(error)".contains($0) }
+        precondition(!hasSecret, "\(error)")
+      }
+    }
+  }
 
   @Test func proxy_ofTheEnvironment_isAsked_exceptForHostsThatNeedNone() async {
     await #expect(processExitsWith: .success) {
