@@ -224,7 +224,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     guard phase == .running else { return false }
     hasAnswer = false
     unanswered += 1
-    if unanswered == 1 || mayBeSentAgain { return true }
+    if unanswered == 1 || unanswered == 2 && mayBeSentAgain { return true }
     ownEnd = HTTPHopEnd.failed(.connectionLost, nil).naming(settings.nameOfProxy(for: request))
     return false
   }

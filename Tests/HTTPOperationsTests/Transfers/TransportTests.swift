@@ -112,6 +112,27 @@ import FoundationNetworking
     }
   }
 
+  #if canImport(FoundationNetworking)
+  /// Three connections are kept, and the server closes each upon the request.
+  @Test(arguments: ["GET", "PUT"]) func request_thatMayBeRepeated_isSentTwiceAtMost(_ method: String) async throws {
+    try await withServer { server in
+      let gate = Gate()
+      server.route("/first", HTTPAnswer.ok().held(by: gate))
+      server.route("/second", .drop)
+      let session = session()
+      let operations = (0..<3).map { _ in HTTPOperation(request(server.url("/first")), session: session) }
+      for operation in operations { operation.start() }
+      await server.requests.wait(forCount: 3)
+      gate.open()
+      for operation in operations { #expect(await settled(operation).value?.text == "ok\n") }
+      let second = request(server.url("/second"), method) { if method == "PUT" { $0.httpBody = Data("body".utf8) } }
+      let outcome = await outcomeOfStarting(HTTPOperation(second, session: session))
+      #expect(outcome.httpError?.code == .connectionLost, "\(outcome)")
+      #expect(server.count("/second") == 2)
+    }
+  }
+  #endif
+
   // MARK: - Passwords
 
   #if canImport(FoundationNetworking)
