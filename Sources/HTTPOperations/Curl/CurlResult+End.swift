@@ -11,7 +11,13 @@ extension CurlResult {
   func end(hasAnswer: Bool, isWhole: Bool, text: String) -> HTTPHopEnd {
     let detail = text.isEmpty ? nil : HarmlessText.line(CurlResult.withoutSecrets(text))
     switch code {
-    case 27, 56, 100: if isAboutLongHeader(text) { return .failed(.headerTooLarge, detail) }
+    case 27, 56, 100:
+      if isAboutLongField(text) {
+        return .failed(.headerTooLarge, "libcurl takes no field of more than 4 KiB after the body")
+      }
+      if isAboutLongHeader(text) {
+        return .failed(.headerTooLarge, detail ?? "libcurl takes no line of more than 100 KiB")
+      }
     default: break
     }
     switch code {
@@ -55,6 +61,9 @@ extension CurlResult {
     return code == 27 || code == 100
       || ["too large", "grew larger", "larger than allowed"].contains { text.contains($0) }
   }
+
+  /// A field after a body in chunks.
+  private func isAboutLongField(_ text: String) -> Bool { text.lowercased().contains("out of memory in chunked") }
 
   private func isAboutProxy(_ text: String) -> Bool {
     let text = text.lowercased()

@@ -25,7 +25,10 @@ public struct HTTPOptions: Sendable, Hashable {
   ///
   /// Interim answers before it, and the fields after the body, count as well. Beyond that the
   /// request fails with ``HTTPError/Code/headerTooLarge``. Where `URLSession` makes the request,
-  /// its own limit applies; libcurl has another limit of 300 KiB.
+  /// its own limit applies.
+  ///
+  /// libcurl has limits that cannot be raised, and beyond which the request fails in the same way:
+  /// 300 KiB for all lines, 100 KiB for one of them, and about 4 KiB for a field after the body.
   public var headerSize: Int {
     didSet { HTTPOptions.check(headerSize, "header") }
   }

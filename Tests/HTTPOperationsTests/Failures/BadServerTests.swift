@@ -92,6 +92,16 @@ import FoundationNetworking
     }
   }
 
+  #if canImport(FoundationNetworking)
+  @Test func hugeHeader_thatIsWithinTheLimitOfTheOptions_namesThatOfLibcurl() async throws {
+    try await withServer(keepsConnections: false) { server in
+      server.route("/", .hugeHeader(byteCount: 150_000))
+      let error = try #require(await error(server.url()))
+      #expect(error.code == .headerTooLarge && error.description.contains("no line of more than 100 KiB"), "\(error)")
+    }
+  }
+  #endif
+
   @Test func timeoutOfTheRequest() async throws {
     try await withServer { server in
       server.route("/", HTTPAnswer.ok().held(by: Gate()))

@@ -178,6 +178,16 @@ import FoundationNetworking
       .failure(.malformedAnswer)),
   ]
 
+  // MARK: - Fields after a body, which libcurl looks at
+
+  #if canImport(FoundationNetworking)
+  static let trailers: [Case] = [
+    Case("a long field", chunked("5\r\nhello\r\n0\r\nX-T: \(text(5_000))\r\n\r\n"), .failure(.headerTooLarge))
+  ]
+  #else
+  static let trailers: [Case] = []
+  #endif
+
   // MARK: - Answers without measure
 
   static let endless: [Case] = [
@@ -210,7 +220,7 @@ import FoundationNetworking
     Case("the body of an error", .endless("HTTP/1.1 500 Oh\r\n\r\n", then: much), .failure(.bodyTooLarge)),
   ]
 
-  @Test(arguments: cutOff + unusual + redirects + malformed + endless)
+  @Test(arguments: cutOff + unusual + redirects + malformed + trailers + endless)
   func answer_endsAsItShould(_ hostile: Case) async throws {
     try await withServer(keepsConnections: false) { server in
       server.route("/", hostile.answer)
