@@ -39,6 +39,8 @@ extension CurlResult {
     case 56 where isAboutChunks(text): return .failed(.malformedAnswer, detail)
     case 16, 56, 92: return .failed(hasAnswer ? .truncatedBody : .connectionLost, detail)
     case 61: return .failed(.malformedAnswer, detail)
+    // A field after the body.
+    case 43 where hasAnswer: return .failed(.malformedAnswer, detail)
     default: return .failed(.other, detail ?? "libcurl says \(code)")
     }
   }

@@ -182,7 +182,8 @@ import FoundationNetworking
 
   #if canImport(FoundationNetworking)
   static let trailers: [Case] = [
-    Case("a long field", chunked("5\r\nhello\r\n0\r\nX-T: \(text(5_000))\r\n\r\n"), .failure(.headerTooLarge))
+    Case("a long field", chunked("5\r\nhello\r\n0\r\nX-T: \(text(5_000))\r\n\r\n"), .failure(.headerTooLarge)),
+    Case("a field without a colon", chunked("5\r\nhello\r\n0\r\nno colon here\r\n\r\n"), .failure(.malformedAnswer)),
   ]
   #else
   static let trailers: [Case] = []
