@@ -1,8 +1,9 @@
 #if os(Linux) || os(Android)
 import Foundation
 
-/// The proxies of a session's configuration. Without any, libcurl uses `http_proxy`, `https_proxy`
-/// and `no_proxy` of the environment, where an address may have a user and a password.
+/// The proxies of a session's configuration. Without any, libcurl uses `http_proxy`, `https_proxy`,
+/// `all_proxy` and `no_proxy` of the environment, all but the first also in capitals. An address may
+/// have a user and a password there.
 struct CurlProxies: Sendable {
   private var byScheme: [String: String] = [:]
   private let isGiven: Bool
