@@ -33,8 +33,9 @@ public struct HTTPOptions: Sendable, Hashable {
     didSet { HTTPOptions.check(headerSize, "header") }
   }
   /// Names of header fields, in any case, that do not follow a redirect to another scheme, host or
-  /// port. `Authorization`, `Cookie`, `Proxy-Authorization` and the fields of the session's
-  /// configuration never do.
+  /// port. `Authorization`, `Cookie`, `Proxy-Authorization`, and the fields that the session's
+  /// configuration adds, never do. A field that the request has itself follows, also if the
+  /// configuration has one of that name, unless it is named here.
   public var secretFields: Set<String>
   /// The keys that servers have to prove, by host. Other hosts are trusted as the system trusts
   /// them.
