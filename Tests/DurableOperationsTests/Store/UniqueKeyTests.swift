@@ -167,6 +167,32 @@ import Testing
     }
   }
 
+  @Test(arguments: Engine.available)
+  func replacedWhileExecuting_cancelledAndItsProcessEnds_dependentsWaitForTheNewOne(on engine: Engine) throws {
+    let losses: [WorkerLoss?] = [.crashed, .lapsed, .stoodStill, nil]
+    for loss in losses {
+      let harness = try StoreHarness(on: engine)
+      let old = try harness.enqueue("a", options(.replace))
+      #expect(try harness.claimed() == [old])
+      let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old], whenPrerequisiteFails: .die))
+      let new = try harness.enqueue("a", options(.replace))
+      _ = try harness.session { try $0.cancel(old) }
+      if let loss {
+        try harness.lose(loss)
+      } else {
+        // The queue is suspended.
+        try harness.session { try $0.giveBackJobs(of: harness.worker, after: [], keepsDone: true, within: nil) }
+      }
+      #expect(try harness.state(old) == .cancelled, "\(loss as Any)")
+      #expect(try harness.state(new) == .waiting, "\(loss as Any)")
+      #expect(try harness.state(dependent) == .blocked, "\(loss as Any)")
+      #expect(try harness.record(dependent)?.prerequisites == [new], "\(loss as Any)")
+      try harness.takeIn()
+      try harness.run(new)
+      #expect(try harness.state(dependent) == .waiting, "\(loss as Any)")
+    }
+  }
+
   @Test(arguments: Engine.available) func replacedWhileExecuting_whatTheNewOneSaysOfItsFailureCounts(on engine: Engine)
     throws
   {

@@ -127,7 +127,7 @@ extension SQLiteStore {
       } else {
         tell(.cancelled(job.id, kind: kind))
       }
-      if job.flags.contains(.hasDependents) { try tellDependents(of: job.id, how: .failed) }
+      try tellDependents(of: job)
     }
     return true
   }
@@ -137,11 +137,15 @@ extension SQLiteStore {
     for job in try takeFromAlive(worker) {
       let kind = try kindName(JobLane.kind(of: job.lane))
       tell(job.state == .cancelled ? .cancelled(job.id, kind: kind) : .returned(job.id, kind: kind))
-      if job.state == .cancelled, job.flags.contains(.hasDependents) {
-        try tellDependents(of: job.id, how: .failed)
-      }
+      if job.state == .cancelled { try tellDependents(of: job) }
     }
     try removeWorker(worker)
+  }
+
+  /// Dependents of a job that was cancelled after it was replaced wait for the one in its place.
+  private func tellDependents(of job: Rescued) throws {
+    if job.state == .cancelled, job.flags.contains(.isReplaced) { try handDependentsOn(from: job.id) }
+    if job.flags.contains(.hasDependents) { try tellDependents(of: job.id, how: .failed) }
   }
 
   private struct Rescued {
