@@ -193,6 +193,26 @@ import Testing
     }
   }
 
+  @Test(arguments: Engine.available) func replacedWhileExecuting_dependentOfBoth_waitsForTheNewOneAlone(
+    on engine: Engine
+  ) throws {
+    let harness = try StoreHarness(on: engine)
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    let new = try harness.enqueue("a", options(.replace))
+    let both = try harness.enqueue("b", JobOptions(dependsOn: [old, new]))
+    let first = try harness.enqueue("b", JobOptions(dependsOn: [old]))
+    #expect(try harness.record(both)?.unmetPrerequisites == 2)
+    try harness.end(old, .dead("no"))
+    for id in [both, first] {
+      #expect(try harness.state(id) == .blocked)
+      #expect(try harness.record(id)?.unmetPrerequisites == 1)
+      #expect(try harness.record(id)?.prerequisites == [new])
+    }
+    try harness.run(new)
+    for id in [both, first] { #expect(try harness.state(id) == .waiting) }
+  }
+
   @Test(arguments: Engine.available) func replacedWhileExecuting_whatTheNewOneSaysOfItsFailureCounts(on engine: Engine)
     throws
   {

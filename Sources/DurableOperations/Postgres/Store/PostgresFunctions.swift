@@ -182,6 +182,13 @@ enum PostgresFunctions {
             AND NOT EXISTS (SELECT 1 FROM \(schema).dependencies AS other
               WHERE other.prerequisite = heir AND other.dependent = dependencies.dependent);
           UPDATE \(schema).jobs SET flags = flags | 1 WHERE id = heir;
+          -- Those that wait for both are left.
+          PERFORM 1 FROM \(schema).jobs WHERE id = ANY(ARRAY(
+            SELECT dependent FROM \(schema).dependencies WHERE prerequisite = replaced.id AND dependent <> heir))
+          ORDER BY id FOR UPDATE;
+          WITH gone AS (
+            DELETE FROM \(schema).dependencies WHERE prerequisite = replaced.id AND dependent <> heir RETURNING dependent)
+          UPDATE \(schema).jobs SET blockers = blockers - 1 WHERE id = ANY(ARRAY(SELECT dependent FROM gone));
         END IF;
       END LOOP;
       RETURN QUERY SELECT * FROM \(schema).prerequisites_ended(ARRAY(

@@ -147,6 +147,15 @@ extension SQLiteStore {
     try connection.execute(
       "UPDATE OR IGNORE durable_dependencies SET prerequisite = ?1 WHERE prerequisite = ?2 AND dependent <> ?1",
       [.integer(heir.rawValue), .integer(id.rawValue)])
+    // Those that wait for both are left.
+    try connection.execute(
+      """
+      UPDATE durable_jobs SET blockers = blockers - 1
+      WHERE id IN (SELECT dependent FROM durable_dependencies WHERE prerequisite = ?2 AND dependent <> ?1)
+      """, [.integer(heir.rawValue), .integer(id.rawValue)])
+    try connection.execute(
+      "DELETE FROM durable_dependencies WHERE prerequisite = ?2 AND dependent <> ?1",
+      [.integer(heir.rawValue), .integer(id.rawValue)])
     let mark = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .hasDependents) WHERE id = ?1")
     mark.bind(heir.rawValue, at: 1)
     try mark.run()
