@@ -246,6 +246,29 @@ import Testing
     #expect(try harness.claimed() == [second])
   }
 
+  @Test(arguments: Engine.available) func replacedWhileExecuting_thoughAnEndedOneHasTheKey_runsAfterIt(
+    on engine: Engine
+  ) throws {
+    let harness = try StoreHarness(on: engine)
+    let states = Set(JobState.allCases)
+    let ended = try harness.enqueue("a", options())
+    try harness.run(ended)
+    let old = try harness.enqueue("a", options())
+    #expect(try harness.claimed() == [old])
+    let later = try harness.enqueue("a", options(states: []) { $0.startsHeld = true })
+    _ = try harness.session { try $0.cancel(later) }
+    let new = try harness.enqueue("a", options(.replace, states: states))
+    #expect(try [ended, old, later, new].map(harness.state) == [.done, .executing, .cancelled, .blocked])
+    #expect(try harness.enqueue("a", options(.replace, states: states)) == new)
+    #expect(try harness.claimed() == [])
+    try harness.end(old, .done)
+    #expect(try harness.claimed() == [new])
+    try harness.end(new, .done)
+    // Now that none can run, the last one that has ended is replaced.
+    #expect(try harness.enqueue("a", options(.replace, states: states)) == new)
+    #expect(try harness.state(new) == .waiting)
+  }
+
   @Test(arguments: Engine.available) func replacedByOneThatWaitsForItsOwnDependent_isRefused(on engine: Engine) throws {
     let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue("a", options(.replace))

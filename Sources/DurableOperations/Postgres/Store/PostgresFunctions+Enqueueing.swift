@@ -22,10 +22,11 @@ extension PostgresFunctions {
       IF of_key IS NOT NULL THEN
         PERFORM \(schema).lock_key(of_lane >> 2, of_key);
         LOOP
-          -- One that executes only if there is no other.
+          -- One that executes only if there is no other. One that has ended is replaced only if there is neither: two could run
+          -- at once.
           SELECT id INTO other FROM \(schema).jobs
             WHERE unique_key = of_key AND lane >> 2 = of_lane >> 2 AND state = ANY(key_states)
-            ORDER BY state = 3, id DESC LIMIT 1;
+            ORDER BY CASE WHEN state = 3 THEN 1 WHEN replaces AND state IN (5, 6, 7) THEN 2 ELSE 0 END, id DESC LIMIT 1;
           EXIT WHEN NOT FOUND;
           SELECT state INTO holder_state FROM \(schema).jobs WHERE id = other FOR UPDATE;
           EXIT WHEN holder_state = ANY(key_states);

@@ -106,7 +106,8 @@ extension SQLiteStore {
 
   // MARK: - Unique keys
 
-  /// The last job of a kind whose key counts; an executing one only if there is no other.
+  /// The last job of a kind whose key counts; an executing one only if there is no other. An ended
+  /// one is replaced only if there is neither: otherwise two jobs could run at once.
   private func holder(of key: UniqueKey, kind: Int64) throws -> (JobID, JobState)? {
     // From state to state, the last job of each: there may be many more.
     let select = try statement(
@@ -117,13 +118,19 @@ extension SQLiteStore {
     try select.bind(key.value, at: 1)
     select.bind(kind, at: 2)
     select.bind(Int64.max, at: 3)
-    var found: (id: JobID, state: JobState)?, running: (JobID, JobState)?
+    var found: (id: JobID, state: JobState)?, running: (JobID, JobState)?, ended: (id: JobID, state: JobState)?
     while let (id, number) = try select.first({ (JobID(rawValue: $0.integer(0)), $0.integer(1)) }) {
       select.bind(number, at: 3)
       guard let state = JobState(rawValue: Int(clamping: number)), key.states.contains(state) else { continue }
-      if state == .executing { running = (id, state) } else if found.map({ $0.id < id }) ?? true { found = (id, state) }
+      if state == .executing {
+        running = (id, state)
+      } else if key.conflict == .replace, state.isSettled {
+        if ended.map({ $0.id < id }) ?? true { ended = (id, state) }
+      } else if found.map({ $0.id < id }) ?? true {
+        found = (id, state)
+      }
     }
-    return found ?? running
+    return found ?? running ?? ended
   }
 
   private func replace(_ id: JobID, in state: JobState, by job: JobRequest, kind: Int64) throws {
