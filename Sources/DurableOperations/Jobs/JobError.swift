@@ -19,8 +19,8 @@ public struct JobError: Error, Sendable, Equatable {
     public static let unknownPrerequisite = Code(value: .unknownPrerequisite)
     /// Jobs of one call wait for each other; ``JobError/circle`` are their positions.
     public static let cycle = Code(value: .cycle)
-    /// A job would replace another on which its own prerequisite, ``JobError/otherJob``, depends:
-    /// the two would wait for each other.
+    /// A job's prerequisite, ``JobError/otherJob``, waits for the job, or would once a job that was
+    /// replaced while it executed has ended: the two would wait for each other.
     public static let circularPrerequisite = Code(value: .circularPrerequisite)
     /// There is no such job.
     public static let unknownJob = Code(value: .unknownJob)
@@ -236,8 +236,8 @@ extension JobError: LocalizedError, CustomStringConvertible {
       "The jobs number \(positions.map(String.init).joined(separator: " → ")) of the same call wait for each other, so "
         + "none of them could ever run. Nothing was enqueued. Take one of the dependencies away."
     case .circularPrerequisite(let other):
-      "\(job) depends on job \(other), which waits for the one whose place it is to take: neither could ever run. Nothing "
-        + "was enqueued. Take the dependency away, or use another unique key."
+      "\(job) depends on job \(other), which waits for it, or would once a replaced job has ended: neither could ever run. "
+        + "Nothing was enqueued. Take the dependency away, or use another unique key."
     case .unknownJob:
       "\(job) is not there: it was never enqueued, or was deleted, or was done and its retention is over. Check the number, "
         + "or keep done jobs for longer."

@@ -287,6 +287,58 @@ import Testing
     #expect(try harness.counts()["c"] == nil)
   }
 
+  @Test(arguments: Engine.available) func replacedWhileExecuting_byOneThatWaitsForItsOwnDependent_isRefused(
+    on engine: Engine
+  ) throws {
+    let harness = try StoreHarness(on: engine)
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old]))
+    let further = try harness.enqueue("b", JobOptions(dependsOn: [dependent]))
+    func reason(_ prerequisites: JobID...) -> JobError.Reason? {
+      harness.reason { try harness.enqueue("a", options(.replace) { $0.dependsOn = prerequisites }) }
+    }
+    #expect(reason(dependent) == .circularPrerequisite(dependent))
+    #expect(reason(further, old) == .circularPrerequisite(further))
+    #expect(try harness.counts()[.blocked] == 2)
+    // It may wait for the one in whose place it comes.
+    #expect(reason(old) == nil)
+    // So may one that replaces it in turn, and no more.
+    #expect(reason(old) == nil)
+    #expect(reason(further) == .circularPrerequisite(further))
+    try harness.end(old, .dead("no"))
+    #expect(try harness.state(dependent) == .blocked)
+    let new = try #require(try harness.record(dependent)?.prerequisites.first)
+    try harness.session { try $0.delete(new) }
+    #expect(try harness.state(dependent) == .cancelled)
+  }
+
+  @Test(arguments: Engine.available, [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+  func replacedWhileExecuting_byOneThatWaitsForItsDependentThroughAnother_isRefused(on engine: Engine, _ order: [Int])
+    throws
+  {
+    let harness = try StoreHarness(on: engine)
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    func jobs(_ prerequisite: JobID?) -> [JobRequest] {
+      let place = { (job: Int) in JobID.inSameCall(order.firstIndex(of: job) ?? 0) }
+      let all = [
+        StoreHarness.job("b", JobOptions(dependsOn: prerequisite.map { [$0] } ?? [])),
+        StoreHarness.job("b", JobOptions(dependsOn: [place(0)])),
+        StoreHarness.job("a", options(.replace) { $0.dependsOn = [place(1)] }),
+      ]
+      return order.map { all[$0] }
+    }
+    let reason = harness.reason { _ = try harness.enqueue(all: jobs(old)) }
+    guard case .circularPrerequisite? = reason else {
+      Issue.record("It was not refused: \(reason as Any)")
+      return
+    }
+    #expect(try harness.counts().total == 1)
+    // Nothing is wrong with the rest.
+    #expect(harness.reason { _ = try harness.enqueue(all: jobs(nil)) } == nil)
+  }
+
   @Test(arguments: Engine.available) func retriedWhileAnotherHasItsKey_isRefused(on engine: Engine) throws {
     let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue("a", options())

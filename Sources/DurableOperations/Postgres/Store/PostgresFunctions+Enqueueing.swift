@@ -85,9 +85,15 @@ extension PostgresFunctions {
     DECLARE
       unmet bigint[];
       added int;
+      own record;
+      replaced bigint[];
     BEGIN
+      SELECT unique_key, lane >> 2 AS kind, flags & 1 <> 0 AS has_dependents INTO own FROM \(schema).jobs WHERE id = of_job;
+      -- In whose place it is to come: their dependents may have to wait for it. It may wait for them itself.
+      replaced := ARRAY(SELECT id FROM \(schema).jobs WHERE unique_key = own.unique_key AND lane >> 2 = own.kind
+        AND state IN (0, 1, 2, 3, 4) AND flags & 32 <> 0 AND id <> of_job);
       -- Two jobs that are replaced at once could close a circle that neither of their transactions sees.
-      IF EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = of_job AND flags & 1 <> 0) THEN
+      IF own.has_dependents OR cardinality(replaced) > 0 THEN
         PERFORM pg_advisory_xact_lock(hashtextextended(\(name(schema)) || ' circles', 0));
       END IF;
       PERFORM 1 FROM \(schema).jobs WHERE id = ANY(prerequisites) ORDER BY id FOR NO KEY UPDATE;
@@ -99,11 +105,16 @@ extension PostgresFunctions {
         RETURN;
       END IF;
       unmet := ARRAY(SELECT id FROM \(schema).jobs WHERE id = ANY(prerequisites) AND state <> 7 ORDER BY id);
-      IF EXISTS (SELECT 1 FROM \(schema).jobs WHERE id = of_job AND flags & 1 <> 0) THEN
+      IF own.has_dependents OR cardinality(replaced) > 0 THEN
         WITH RECURSIVE later (id) AS (
-          SELECT dependent FROM \(schema).dependencies WHERE prerequisite = of_job
-          UNION SELECT dependent FROM \(schema).dependencies JOIN later ON prerequisite = later.id)
-        SELECT later.id INTO other FROM later WHERE later.id = ANY(unmet) ORDER BY 1 LIMIT 1;
+          SELECT of_job
+          UNION SELECT next.id FROM later CROSS JOIN LATERAL (
+            SELECT dependent AS id FROM \(schema).dependencies WHERE prerequisite = later.id
+            UNION ALL SELECT old.id FROM \(schema).jobs AS old
+            WHERE old.unique_key = (SELECT unique_key FROM \(schema).jobs WHERE id = later.id AND state IN (0, 1, 2, 3, 4))
+              AND old.lane >> 2 = (SELECT lane >> 2 FROM \(schema).jobs WHERE id = later.id)
+              AND old.state IN (0, 1, 2, 3, 4) AND old.flags & 32 <> 0 AND old.id <> later.id) AS next)
+        SELECT later.id INTO other FROM later WHERE later.id = ANY(unmet) AND later.id <> ALL(replaced) ORDER BY 1 LIMIT 1;
         IF FOUND THEN
           problem := 3;
           RETURN NEXT;

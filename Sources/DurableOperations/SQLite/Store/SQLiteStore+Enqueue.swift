@@ -175,7 +175,8 @@ extension SQLiteStore {
       else { throw JobError(.unknownPrerequisite(prerequisite), kind: job.kind) }
       if state != .done { unmet.append(prerequisite) }
     }
-    // A new job has no dependents; a replacing one keeps its own, and must not wait for them.
+    // A new job has no dependents; a replacing one has those of the other, and must not wait for
+    // them.
     for prerequisite in unmet where try isWaiting(prerequisite, for: id) {
       throw JobError(.circularPrerequisite(prerequisite), kind: job.kind)
     }
@@ -190,22 +191,38 @@ extension SQLiteStore {
     }
   }
 
-  /// Whether a job waits for another, directly or through others.
+  /// Whether a job waits for another, directly or through others, or will: dependents of one that
+  /// was replaced while it executed may have to wait for the one in its place. That one itself may
+  /// wait for the one that it replaces.
   private func isWaiting(_ id: JobID, for other: JobID) throws -> Bool {
-    let flags = try statement("SELECT 1 FROM durable_jobs WHERE id = ?1 AND flags & \(flags: .hasDependents)")
-    flags.bind(other.rawValue, at: 1)
-    guard try flags.first({ _ in true }) == true else { return false }
+    let mayHaveDependents = try statement(
+      "SELECT 1 FROM durable_jobs WHERE id = ?1 AND (flags & \(flags: .hasDependents) OR unique_key IS NOT NULL)")
+    mayHaveDependents.bind(other.rawValue, at: 1)
+    guard try mayHaveDependents.first({ _ in true }) == true else { return false }
     let select = try statement(
       """
       WITH RECURSIVE later (id) AS (
-        SELECT dependent FROM durable_dependencies WHERE prerequisite = ?2
-        UNION SELECT dependent FROM durable_dependencies JOIN later ON prerequisite = later.id)
-      SELECT 1 FROM later WHERE id = ?1
+        VALUES (?2)
+        UNION SELECT dependent FROM later JOIN durable_dependencies ON prerequisite = later.id
+        UNION SELECT replaced.id FROM later CROSS JOIN durable_jobs AS job ON job.id = later.id
+          CROSS JOIN durable_jobs AS replaced ON \(Self.isInPlace))
+      SELECT 1 FROM later WHERE id = ?1 AND NOT EXISTS (
+        SELECT 1 FROM durable_jobs AS job CROSS JOIN durable_jobs AS replaced ON \(Self.isInPlace)
+        WHERE job.id = ?2 AND replaced.id = ?1)
       """)
     select.bind(id.rawValue, at: 1)
     select.bind(other.rawValue, at: 2)
     return try select.first { _ in true } ?? false
   }
+
+  /// Whether `job` is in the place of `replaced`, which executes, or is to run again.
+  private static let isInPlace: SQL = {
+    let unsettled: SQL = "IN (\(.waiting, .scheduled, .blocked, .executing, .held))"
+    return """
+      replaced.unique_key = job.unique_key AND replaced.lane >> 2 = job.lane >> 2 AND replaced.id <> job.id
+        AND replaced.state \(unsettled) AND replaced.flags & \(flags: .isReplaced) AND job.state \(unsettled)
+      """
+  }()
 
   private func addPrerequisites(
     _ prerequisites: [JobID], to id: JobID, whenFailed failing: PrerequisiteFailure
