@@ -27,8 +27,8 @@ public struct JobRecord: Sendable, Hashable, Identifiable {
   public let failures: [Failure]
   /// When it was enqueued.
   public let enqueuedAt: Date
-  /// When it may run, or could run for the first time: the time of a scheduled job, or when it was
-  /// retried. Nil for at once.
+  /// When it may run, or could run for the first time: the time of a scheduled job, when it was
+  /// retried, or when its prerequisites were done. Nil for at once.
   public let runAt: Date?
   /// When its last attempt started; nil if none has.
   public let startedAt: Date?

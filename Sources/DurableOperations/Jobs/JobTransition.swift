@@ -118,7 +118,8 @@ enum JobTransition: Sendable, Equatable {
     if end == .done || failing == .run {
       return job.becoming { job in
         if job.state == .blocked, job.blockers <= 1 {
-          job.state = job.runAt.map { $0 > now } == true ? .scheduled : .waiting
+          let runAt = max(job.runAt ?? now, now)
+          (job.state, job.runAt) = (runAt > now ? .scheduled : .waiting, runAt)
         }
         job.blockers -= 1
       }

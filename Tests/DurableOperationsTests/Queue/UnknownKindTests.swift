@@ -125,6 +125,27 @@ import Testing
     #expect(try giveUp() == [.dead, .dead, .dead])
   }
 
+  @Test(arguments: Engine.available) func time_countsFromWhenItsPrerequisitesAreDone(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
+    let first = try harness.enqueue()
+    let dependents = try [JobStart.atOnce, .after(.seconds(10))].map { start in
+      try harness.enqueue("old", JobOptions(start: start, dependsOn: [first]))
+    }
+    let waiting = try harness.enqueue("old")
+    #expect(try harness.claimed() == [first])
+    harness.now += 1_000_000
+    try harness.end(first, .done)
+    for id in dependents { #expect(try harness.record(id)?.runAt == Date(milliseconds: harness.now)) }
+    let kind = UnknownKind(id: try harness.session { try $0.number(ofKind: "old") }, name: "old", knownAt: 0)
+    func giveUp() throws -> [JobState?] {
+      while try harness.session({ try $0.giveUp(kind, dueFor: .seconds(60)) }) {}
+      return try (dependents + [waiting]).map(harness.state)
+    }
+    #expect(try giveUp() == [.waiting, .waiting, .dead])
+    harness.now += 60_001
+    #expect(try giveUp() == [.dead, .dead, .dead])
+  }
+
   @Test func jobThatIsToRunAlone_countsToo() throws {
     let harness = try StoreHarness()
     try harness.enqueue("old")

@@ -95,7 +95,8 @@ enum PostgresFunctions {
           SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent
         LOOP
           UPDATE \(schema).jobs SET blockers = blockers - released.n,
-            state = CASE WHEN state <> 2 OR blockers > released.n THEN state WHEN run_at > moment THEN 1 ELSE 0 END
+            state = CASE WHEN state <> 2 OR blockers > released.n THEN state WHEN run_at > moment THEN 1 ELSE 0 END,
+            run_at = CASE WHEN state <> 2 OR blockers > released.n THEN run_at ELSE greatest(run_at, moment) END
           WHERE id = released.dependent RETURNING id, lane, state INTO job, job_lane, job_state;
           failed_with := NULL;
           RETURN NEXT;

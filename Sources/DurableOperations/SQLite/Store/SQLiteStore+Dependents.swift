@@ -27,7 +27,7 @@ extension SQLiteStore {
     "prerequisite = ?1 AND dependent BETWEEN ?2 AND ?3 AND (?4 OR failing = \(failing: .run))"
 
   /// Lets dependents wait for one prerequisite less: all of them, or those that run whatever its
-  /// end.
+  /// end. One that waits for no other is due from now on, or at its own time if that is later.
   private func releaseDependents(of id: JobID, only dependent: JobID?, all: Bool) throws {
     let select = try statement(
       """
@@ -50,7 +50,8 @@ extension SQLiteStore {
       """
       UPDATE durable_jobs SET blockers = blockers - 1,
         state = CASE WHEN state <> \(.blocked) OR blockers > 1 THEN state
-          WHEN run_at > ?5 THEN \(.scheduled) ELSE \(.waiting) END
+          WHEN run_at > ?5 THEN \(.scheduled) ELSE \(.waiting) END,
+        run_at = CASE WHEN state <> \(.blocked) OR blockers > 1 THEN run_at ELSE max(coalesce(run_at, ?5), ?5) END
       WHERE id IN (SELECT dependent FROM durable_dependencies WHERE \(Self.isReleased))
       """)
     bind(id, only: dependent, to: update)
