@@ -52,3 +52,14 @@ public struct JobRequest: Sendable {
     }
   }
 }
+
+extension JobRequest {
+  /// The positions of the jobs of one call that wait for others. Of several with one number only
+  /// the last one counts: it has replaced the others.
+  static func positions(ofDependents jobs: [JobRequest], storedAs ids: [JobID]) -> [Int] {
+    let dependents = jobs.indices.filter { !jobs[$0].options.dependsOn.isEmpty }
+    guard !dependents.isEmpty else { return [] }
+    let last = Dictionary(zip(ids, ids.indices), uniquingKeysWith: { $1 })
+    return dependents.filter { last[ids[$0]] == $0 }
+  }
+}

@@ -126,6 +126,23 @@ import Testing
     #expect(try harness.record(id)?.prerequisites == [])
   }
 
+  @Test(arguments: Engine.available) func replacedWithinOneCall_waitsForThePrerequisitesOfTheLastOneAlone(
+    on engine: Engine
+  ) throws {
+    let harness = try StoreHarness(on: engine)
+    let first = try harness.enqueue("b"), second = try harness.enqueue("b")
+    let calls: [[[JobID]]] = [[[first], [second]], [[second], [first, second], []], [[], [first]]]
+    for prerequisites in calls {
+      let ids = try harness.enqueue(
+        all: prerequisites.map { those in StoreHarness.job("a", options(.replace) { $0.dependsOn = those }) })
+      let last = prerequisites.last ?? []
+      #expect(Set(ids).count == 1)
+      #expect(try harness.record(ids[0])?.prerequisites == last)
+      #expect(try harness.record(ids[0])?.unmetPrerequisites == last.count)
+      #expect(try harness.state(ids[0]) == (last.isEmpty ? .waiting : .blocked))
+    }
+  }
+
   @Test(arguments: Engine.available) func replacedWhileExecuting_isNotTriedAgain_andItsDependentsWaitForTheNewOne(
     on engine: Engine
   ) throws {

@@ -218,7 +218,7 @@ extension PostgresWork {
 
   /// A prerequisite may come later in the call than its dependent.
   private func block(_ ids: [JobID], _ jobs: [JobRequest]) throws {
-    let blocked = zip(ids, jobs).filter { !$1.options.dependsOn.isEmpty }
+    let blocked = JobRequest.positions(ofDependents: jobs, storedAs: ids).map { (ids[$0], jobs[$0]) }
     guard !blocked.isEmpty else { return }
     let results = try run { pipeline in
       let statement = statement(

@@ -7,19 +7,16 @@ extension SQLiteStore {
     try JobRequest.refuseCircles(jobs)
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
-    // A prerequisite may come later in the call than its dependent.
-    var later: [(job: Int, prerequisites: [JobID])] = []
     // Most are of one kind.
     var kind: (name: String, id: Int64)?
     let insert = try insertion()
-    for (position, job) in jobs.enumerated() {
+    for job in jobs {
       if kind.map({ KindName($0.name) != KindName(job.kind) }) ?? true { kind = (job.kind, try kindID(job.kind)) }
-      let id = try enqueue(job, kind: kind?.id ?? 0, by: insert, after: ids)
-      if !job.options.dependsOn.isEmpty { later.append((position, job.options.dependsOn)) }
-      ids.append(id)
+      ids.append(try enqueue(job, kind: kind?.id ?? 0, by: insert, after: ids))
     }
-    for (position, prerequisites) in later {
-      let numbers = prerequisites.map { $0.position.map { ids[$0] } ?? $0 }
+    // A prerequisite may come later in the call than its dependent.
+    for position in JobRequest.positions(ofDependents: jobs, storedAs: ids) {
+      let numbers = jobs[position].options.dependsOn.map { $0.position.map { ids[$0] } ?? $0 }
       try block(ids[position], by: numbers, of: jobs[position])
     }
     return ids
