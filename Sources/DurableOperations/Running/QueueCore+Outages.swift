@@ -4,9 +4,11 @@ import CompositeOperations
 // database is back.
 
 extension QueueCore {
-  /// Reports a failure of the database; once, if the database cannot be reached.
+  /// Reports a failure of the database; once, if the database cannot be reached. That the queue is
+  /// suspended is none.
   func tellFailure(_ error: any Error) {
     let error = DatabaseError(any: error)
+    guard error.code != .suspended else { return }
     let failed = withLock { storage in (storage.watch.outage.failed(with: error), storage.watch.outage.number) }
     switch failed {
     case (.known, _): break

@@ -266,6 +266,27 @@ import Testing
     }
   }
 
+  @Test func suspendedWhileItWaitsForAnother_isNoFailure() async throws {
+    try await withDatabaseFile { file in
+      let queue = try DurableQueue.patient(file), events = queue.events()
+      try await queue.register(Count.self) { _, _ async throws in }
+      let id = try await queue.enqueue(Count(number: 1))
+      let other = try Connection(path: file.path, busyTimeout: .zero, mustExist: true)
+      await until((try? other.execute("BEGIN IMMEDIATE")) != nil)
+      queue.start()
+      for _ in 0..<5 {
+        await queue.hasPumped { $0.isInRound }
+        await queue.suspend()
+        queue.resume()
+      }
+      try other.execute("ROLLBACK")
+      #expect(try await queue.waitUntilSettled(id)?.state == .done)
+      await queue.stop()
+      #expect(
+        await texts(of: events, through: "done \(id)") == ["enqueued \(id)", "started \(id) 1", "done \(id)"])
+    }
+  }
+
   @Test func fileIsLockedByAnother_suspendReturns_andNothingIsLost() async throws {
     try await withDatabaseFile { file in
       let queue = try DurableQueue.patient(file)
