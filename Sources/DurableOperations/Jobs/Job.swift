@@ -47,7 +47,10 @@ public struct JobID: Sendable, Hashable, Comparable, Codable, RawRepresentable, 
   /// ])
   /// ```
   public static func inSameCall(_ position: Int) -> JobID {
-    JobID(rawValue: -1 - Int64(position))
+    require(
+      position >= 0,
+      "JobID.inSameCall got the position \(position). Positions count from 0, the first job of the call.")
+    return JobID(rawValue: -1 - Int64(position))
   }
 
   /// The position, if this refers to a job of the same call.

@@ -66,6 +66,13 @@ import Testing
       }, says: "JobOptions.timeout is")
   }
 
+  @Test func negativePosition() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = JobID.inSameCall(-1)
+      }, says: "inSameCall got the position -1")
+  }
+
   @Test func negativePage() async {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
