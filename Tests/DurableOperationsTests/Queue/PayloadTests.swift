@@ -16,6 +16,30 @@ import Testing
     var recipients: [String]
   }
 
+  private struct MailWithOptional: Job {
+    static let kind = "mail"
+    var to: String
+    var subject: String?
+  }
+
+  private struct MailWithDefault: Job {
+    static let kind = "mail"
+    var to: String
+    var copies = 1
+  }
+
+  private struct MailThatDecodesItself: Job {
+    static let kind = "mail"
+    var to: String
+    var copies = 1
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      to = try container.decode(String.self, forKey: .to)
+      copies = try container.decodeIfPresent(Int.self, forKey: .copies) ?? 1
+    }
+  }
+
   private func upgrade(_ data: Data, _ version: Int) throws -> Data {
     #expect(version == 1)
     let old = try JSONDecoder().decode(Mail1.self, from: data)
@@ -33,6 +57,22 @@ import Testing
     try await queue.waitUntilIdle()
     #expect(Set(seen.events) == [["ada"], ["bob"]])
     await queue.stop()
+  }
+
+  @Test func olderThanAProperty_decodesIfThatIsOptional_orDecodedIfPresent_notIfItHasADefaultAlone() async throws {
+    func state<J: Job>(of type: J.Type) async throws -> JobState? {
+      let queue = try DurableQueue(location: .memory)
+      try await queue.register(type) { _, _ in BlockOperation {} }
+      queue.start()
+      let id = try await queue.enqueue(Mail1(to: "ada"))
+      try await queue.waitUntilIdle()
+      let record = try await queue.job(id)
+      await queue.stop()
+      return record?.state
+    }
+    #expect(try await state(of: MailWithOptional.self) == .done)
+    #expect(try await state(of: MailThatDecodesItself.self) == .done)
+    #expect(try await state(of: MailWithDefault.self) == .dead)
   }
 
   @Test func newer_isLeftWithTheReason_toAProgramThatKnowsIt() async throws {
