@@ -26,8 +26,9 @@ extension Job {
   public static var version: Int { 1 }
 }
 
-/// The number of a job in its database. The queue never uses a number twice; a job that replaces
-/// another by its ``UniqueKey`` keeps the other's number.
+/// The number of a job in its database. No two stored jobs have one number; that of a transaction
+/// that was rolled back may be used again. A job that replaces another by its ``UniqueKey`` keeps
+/// the other's number.
 public struct JobID: Sendable, Hashable, Comparable, Codable, RawRepresentable, CustomStringConvertible {
   /// The number, from 1.
   public let rawValue: Int64

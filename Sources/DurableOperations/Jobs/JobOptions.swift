@@ -117,8 +117,9 @@ public struct UniqueKey: Sendable, Hashable, Codable {
     /// The new job takes the place, the number and the dependents of the job that has the key. Its
     /// attempts start at zero, and it waits only for its own prerequisites.
     ///
-    /// If the other job executes, the new one is stored beside it and runs after it; the other job
-    /// is not tried again if it fails.
+    /// If the other job executes, the new one is stored beside it and runs after it. If the other
+    /// job fails, it is not tried again, but cancelled; if the queue stops or its process ends, it
+    /// runs again first.
     public static let replace = Conflict(value: .replace)
 
     /// The choice with a name; nil for an unknown one.

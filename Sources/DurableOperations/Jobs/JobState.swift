@@ -52,6 +52,6 @@ public enum JobState: Int, Sendable, Codable, CaseIterable, CustomStringConverti
   /// The state as it is stored.
   var number: Int64 { Int64(rawValue) }
 
-  /// Whether the job has ended, or would run only after a retry.
+  /// Whether the job has ended: it is done, dead or cancelled. A held job has not.
   public var isSettled: Bool { self == .done || self == .dead || self == .cancelled }
 }
