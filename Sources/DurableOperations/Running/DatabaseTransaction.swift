@@ -48,7 +48,7 @@ public final class DatabaseTransaction {
   }
 
   /// How many rows the last `INSERT`, `UPDATE`, `DELETE` or `MERGE` changed. Other statements, such
-  /// as `SELECT`, leave it as it is.
+  /// as `SELECT`, leave it as it is. Read it before a job is enqueued, which changes it in a file.
   public var changeCount: Int { transaction?.changeCount ?? 0 }
 
   /// The number of the last inserted row. 0 on a server: use `RETURNING`.

@@ -37,9 +37,10 @@ extension PostgresFunctions {
           RETURN;
         END IF;
         IF other IS NOT NULL AND holder_state <> 3 THEN
-          -- It waits for what the new one names, and for one that executes in whose place it is to come.
+          -- It waits for what the new one names, and for one in whose place it comes, which executes or is to run again.
           DELETE FROM \(schema).dependencies WHERE dependent = other AND prerequisite NOT IN (
-            SELECT id FROM \(schema).jobs WHERE unique_key = of_key AND lane >> 2 = of_lane >> 2 AND state = 3);
+            SELECT id FROM \(schema).jobs WHERE unique_key = of_key AND lane >> 2 = of_lane >> 2
+              AND (state = 3 OR flags & 32 <> 0 AND state IN (0, 1, 2, 4)));
           waits := (SELECT count(*) FROM \(schema).dependencies WHERE dependent = other);
           UPDATE \(schema).jobs SET lane = of_lane, state = CASE WHEN waits > 0 AND begins <> 4 THEN 2 ELSE begins END,
             major = of_major, minor = of_minor, flags = of_flags | (flags & 1), blockers = waits,
@@ -74,8 +75,8 @@ extension PostgresFunctions {
   }
 
   /// Makes a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this
-  /// job. Otherwise the rows are those of `prerequisites_ended`: a prerequisite may have failed
-  /// long ago.
+  /// job, or would once a replaced one has ended. Otherwise the rows are those of
+  /// `prerequisites_ended`: a prerequisite may have failed long ago.
   static func blockJob(_ schema: SQL) -> SQL {
     """
     CREATE FUNCTION \(schema).block_job(of_job bigint, prerequisites bigint[], of_failing bigint, moment bigint)
@@ -214,7 +215,8 @@ extension PostgresFunctions {
         LOOP
           IF blocked.problem IS NOT NULL THEN
             RAISE EXCEPTION 'enqueue: the prerequisite % %', blocked.other,
-              CASE blocked.problem WHEN 2 THEN 'is not there' ELSE 'waits for this job' END USING ERRCODE = '22023';
+              CASE blocked.problem WHEN 2 THEN 'is not there' ELSE 'waits for this job, or would once a replaced one has ended' END
+              USING ERRCODE = '22023';
           END IF;
         END LOOP;
       END IF;

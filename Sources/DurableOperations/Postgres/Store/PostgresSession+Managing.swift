@@ -219,20 +219,8 @@ extension PostgresWork {
       let kind = try kindName(JobLane.kind(of: row.integer(1)))
       tell(.cancelled(JobID(rawValue: row.integer(0)), kind: kind))
     }
-    try prerequisitesEnded(others)
-  }
-
-  /// Updates the dependents of cancelled jobs. What was kept for a cancelled job stays: it may be
-  /// retried.
-  private func prerequisitesEnded(_ ids: [JobID]) throws {
-    try tellDependents(
-      run(
-        "prerequisites_failed",
-        "SELECT job, job_lane, job_state, failed_with FROM \(schema).prerequisites_ended($1, 1, NULL, $2)"
-      ) {
-        $0.bind(ids.map(\.rawValue))
-        $0.bind(store.testTime)
-      }, from: 0)
+    // What was kept for a cancelled job stays: it may be retried.
+    try attemptsEnded(others)
   }
 
   /// Makes jobs run at once. Returns, for each in order: 1 if another job has its key, 2 if it is

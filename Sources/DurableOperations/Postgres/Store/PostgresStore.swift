@@ -191,13 +191,7 @@ final class PostgresStore: Sendable {
 
   // MARK: - Transactions of the user's
 
-  private var thread: UInt {
-    #if canImport(Darwin)
-    UInt(bitPattern: pthread_self())
-    #else
-    UInt(pthread_self())
-    #endif
-  }
+  private var thread: UInt { Threads.current }
 
   /// Whether the caller is inside a transaction of the user, and would wait for itself.
   var isInTransaction: Bool { state.withLock { !$0.transacting.isEmpty && $0.transacting.contains(thread) } }

@@ -131,11 +131,13 @@ extension SQLiteStore {
   }
 
   private func replace(_ id: JobID, in state: JobState, by job: JobRequest, kind: Int64) throws {
-    // It waits for the new job's prerequisites, and for an executing one that it replaces.
+    // It waits for the new job's prerequisites, and for one in whose place it comes, which executes
+    // or is to run again.
     let forget = try statement(
       """
       DELETE FROM durable_dependencies WHERE dependent = ?1 AND prerequisite NOT IN (
-        SELECT id FROM durable_jobs WHERE unique_key = ?2 AND lane >> 2 = ?3 AND state = \(.executing))
+        SELECT id FROM durable_jobs WHERE unique_key = ?2 AND lane >> 2 = ?3 AND (state = \(.executing)
+          OR flags & \(flags: .isReplaced) AND state IN (\(.waiting, .scheduled, .blocked, .held))))
       """)
     forget.bind(id.rawValue, at: 1)
     try forget.bind(job.options.uniqueKey?.value, at: 2)

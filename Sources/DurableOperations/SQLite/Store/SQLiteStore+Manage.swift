@@ -29,14 +29,17 @@ extension SQLiteStore {
       try update.run()
     case .waiting, .scheduled, .blocked, .held:
       let update = try statement(
-        "UPDATE durable_jobs SET state = \(.cancelled), finished_at = ?2 WHERE id = ?1 RETURNING lane")
+        "UPDATE durable_jobs SET state = \(.cancelled), finished_at = ?2 WHERE id = ?1 RETURNING lane, flags")
       update.bind(id.rawValue, at: 1)
       update.bind(now, at: 2)
+      var isReplaced = false
       try update.forEachRow { row in
+        isReplaced = row.flags(1).contains(.isReplaced)
         let kind = JobLane.kind(of: row.integer(0))
         deltas.move(ofKind: kind, from: state.number, to: JobState.cancelled.number)
         try tell(.cancelled(id, kind: kindName(kind)))
       }
+      if isReplaced { try handDependentsOn(from: id) }
       try tellDependents(of: id, how: .failed)
     }
     return state

@@ -142,9 +142,9 @@ extension SQLiteStore {
     try removeWorker(worker)
   }
 
-  /// Dependents of a job that was cancelled after it was replaced wait for the one in its place.
+  /// Dependents of a job that has ended after it was replaced wait for the one in its place.
   private func tellDependents(of job: Rescued) throws {
-    if job.state == .cancelled, job.flags.contains(.isReplaced) { try handDependentsOn(from: job.id) }
+    if job.flags.contains(.isReplaced) { try handDependentsOn(from: job.id) }
     if job.flags.contains(.hasDependents) { try tellDependents(of: job.id, how: .failed) }
   }
 

@@ -89,7 +89,7 @@ import Testing
     let lock = PostgresStatement.quoted("durable migrations \(schema.name)")
     try other.execute("SELECT pg_advisory_lock(hashtextextended(\(lock), 0))")
     // The server has a tenth of it to say so.
-    let options = schema.options(statementTimeout: .seconds(10), pooler: .transaction)
+    let options = schema.options(statementTimeout: .seconds(30), pooler: .transaction)
     await #expect {
       _ = try await schema.queue(options, DurableQueue.Configuration())
     } throws: {
