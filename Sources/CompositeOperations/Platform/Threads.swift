@@ -1,7 +1,16 @@
 import Dispatch
 import Foundation
 
-enum Threads {
+package enum Threads {
+  /// The number of the current thread, unique while it lives.
+  package static var current: UInt {
+    #if canImport(Darwin)
+    UInt(bitPattern: pthread_self())
+    #else
+    UInt(pthread_self())
+    #endif
+  }
+
   /// Runs a closure on a Dispatch thread, now or after a delay.
   static func later(
     after delay: DispatchTimeInterval? = nil, qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void

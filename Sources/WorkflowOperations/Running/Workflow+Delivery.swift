@@ -22,9 +22,12 @@ extension Workflow {
   /// when its turn has come: the ones before may change them. But a stream that was made after the
   /// event had happened does not receive it.
   private func deliver(_ content: WorkflowEvent.Content, number: Int) {
-    if let task = content.task, let hooks = storage.withLock({ $0.hooks[task] }) {
-      call(hooks, for: content, of: handle(task))
+    let hooks = storage.withLock { storage in
+      storage.delivering = (event: number, onThread: Threads.current)
+      return content.task.flatMap { storage.hooks[$0] }
     }
+    defer { storage.withLock { $0.delivering = nil } }
+    if let task = content.task, let hooks { call(hooks, for: content, of: handle(task)) }
     let event = WorkflowEvent(content, in: self)
     if let delegate = storage.withLock({ $0.delegate }) { delegate.workflow(self, didReceive: event) }
     for stream in storage.withLock({ $0.streams.receiving(number) }) {

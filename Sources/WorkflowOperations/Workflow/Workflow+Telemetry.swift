@@ -25,7 +25,7 @@ extension Workflow {
     let feed = EventFeed<WorkflowEvent>(tap: { reporter.report($0) })
     let number = storage.withLock { storage in
       defer { storage.noteObservers() }
-      return storage.streams.add(feed, after: storage.state.lastEvent)
+      return storage.streams.add(feed, after: storage.newestEvent)
     }
     return ObservationToken { [weak self, weak feed] in
       feed?.close()

@@ -35,8 +35,8 @@ extension Workflow {
   ///
   /// Each call makes a stream of its own. It ends after the event with which a run settles, or when
   /// the workflow is released; a run that pauses does not end it. What has happened before and is
-  /// still to be passed on is not in it: if a hook or a delegate makes it, not the event that this
-  /// was called with.
+  /// still to be passed on is not in it. One that a hook or a delegate makes begins with the event
+  /// after the one that this was called with.
   ///
   /// - Parameter bufferingPolicy: how many events are kept for a reader that is slower; by default
   ///   the newest 1,024. ``WorkflowEvent/droppedCount`` counts the events that were dropped.
@@ -46,7 +46,7 @@ extension Workflow {
     let (stream, feed) = EventFeed<WorkflowEvent>.makeStream(bufferingPolicy: bufferingPolicy)
     let number = storage.withLock { storage in
       defer { storage.noteObservers() }
-      return storage.streams.add(feed, after: storage.state.lastEvent)
+      return storage.streams.add(feed, after: storage.newestEvent)
     }
     feed.whenTerminated { [weak self] in self?.removeStream(number) }
     return stream

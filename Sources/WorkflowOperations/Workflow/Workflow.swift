@@ -127,6 +127,15 @@ struct WorkflowStorage: Sendable {
   var streams = EventFeeds<WorkflowEvent>()
   var owner: Owner?
 
+  /// The event that is being passed on, and the thread that does.
+  var delivering: (event: Int, onThread: UInt)?
+
+  /// The last event that is too old for a stream that this thread makes.
+  var newestEvent: Int {
+    if let delivering, delivering.onThread == Threads.current { return delivering.event }
+    return state.lastEvent
+  }
+
   /// The operations of all runs, but for the one that began this run. No array is allocated if it
   /// is the only one.
   func operations(except run: Int) -> [DrivenOperation<Workflow>] {
