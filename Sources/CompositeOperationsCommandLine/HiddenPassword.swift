@@ -24,7 +24,11 @@ package enum HiddenPassword {
   private static func hiding(inList argument: String) -> String {
     let setting = /(?s)([A-Za-z_%0-9]+)([\t-\r ]*=[\t-\r ]*)('(?:[^'\\]|\\.?)*'?|(?:[^\\\t-\r ]|\\.?)*)/
     return hidingUsers(
-      in: argument.replacing(setting.matchingSemantics(.unicodeScalar)) { hiding($0.1, $0.2, in: $0.0) })
+      in: argument.replacing(setting.matchingSemantics(.unicodeScalar)) {
+        // A value without quotation marks may be a URL, or hold what was meant as further settings.
+        isSecret($0.1) || $0.3.unicodeScalars.first == "'"
+          ? hiding($0.1, $0.2, in: $0.0) : "\($0.1)\($0.2)\(hiding(inURL: String($0.3)))"
+      })
   }
 
   private static func hiding(_ name: Substring, _ separator: Substring, in setting: Substring) -> String {

@@ -2,8 +2,8 @@
 import Foundation
 
 /// The proxies of a session's configuration. Without any, libcurl uses `http_proxy`, `https_proxy`,
-/// `all_proxy` and `no_proxy` of the environment, all but the first also in capitals. An address may
-/// have a user and a password there.
+/// `all_proxy` and `no_proxy` of the environment, all but the first also in capitals. An address
+/// may have a user and a password there.
 struct CurlProxies: Sendable {
   private var byScheme: [String: String] = [:]
   private let isGiven: Bool

@@ -12,9 +12,9 @@ import FoundationNetworking
 ///
 /// libcurl calls it on the queue of the connections, between its beginning and its end. What goes
 /// to a file is unpacked and written on a queue for that; as long as too much waits there, libcurl
-/// receives no more of it. An upload is paused in the same way. libcurl does not end a transfer that
-/// is paused, so as soon as there is an answer, a paused upload goes on again and again: the answer
-/// may be whole, and the rest of the upload not wanted.
+/// receives no more of it. An upload is paused in the same way. libcurl does not end a transfer
+/// that is paused, so as soon as there is an answer, a paused upload goes on again and again: the
+/// answer may be whole, and the rest of the upload not wanted.
 ///
 /// libcurl would wait for a name that is being looked up, and the other requests with it, if the
 /// transfer were taken from it in the meantime. So one that is cancelled then is left to it, and
@@ -224,6 +224,8 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     guard phase == .running else { return false }
     hasAnswer = false
     unanswered += 1
+    // If it is sent again, then not on another kept connection, which may have been closed, too.
+    if unanswered == 1, mayBeSentAgain { handle?.set(CurlOption.freshConnection, 1) }
     if unanswered == 1 || unanswered == 2 && mayBeSentAgain { return true }
     ownEnd = HTTPHopEnd.failed(.connectionLost, nil).naming(settings.nameOfProxy(for: request))
     return false

@@ -86,6 +86,15 @@ import Testing
     ),
     ("host=db password=secret", "host=db password=********"),
     ("host=db password = 'sec ret' dbname=shop", "host=db password = ******** dbname=shop"),
+    (
+      "dbname=postgresql://app@db/shop?sslmode=require&password=secret",
+      "dbname=postgresql://app@db/shop?sslmode=require&password=********"
+    ),
+    (
+      "port=5432 postgresql://app:pw@db/x?sslmode=a&password=secret",
+      "port=5432 postgresql://app:********@db/x?sslmode=a&password=********"
+    ),
+    ("host=db\u{A0}password=secret", "host=db\u{A0}password=********"),
     ("host=db password=p&ss dbname=shop", "host=db password=******** dbname=shop"),
     (#"host=db password='a\'sec ret' dbname=shop"#, "host=db password=******** dbname=shop"),
     (#"host=db password='sec ret\\' dbname=shop"#, "host=db password=******** dbname=shop"),

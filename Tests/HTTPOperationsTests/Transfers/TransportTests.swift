@@ -129,6 +129,9 @@ import FoundationNetworking
       let outcome = await outcomeOfStarting(HTTPOperation(second, session: session))
       #expect(outcome.httpError?.code == .connectionLost, "\(outcome)")
       #expect(server.count("/second") == 2)
+      // The second time on a connection of its own.
+      let open = [0] + server.openConnections.events
+      #expect(zip(open, open.dropFirst()).count { $0 < $1 } == 4)
     }
   }
   #endif
