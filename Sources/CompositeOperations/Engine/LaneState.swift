@@ -86,6 +86,11 @@ struct LaneState<Source: AnyObject> {
     ring[head...].filter { generations[ObjectIdentifier($0)] != nil }
   }
 
+  /// The sources that have work, with their generations.
+  var offers: [(source: Source, generation: Int)] {
+    ring[head...].compactMap { source in generations[ObjectIdentifier(source)].map { (source, $0) } }
+  }
+
   /// The first source that has work.
   var firstSource: Source? {
     ring[head...].first { generations[ObjectIdentifier($0)] != nil }

@@ -66,7 +66,10 @@ extension QueuePool {
       if isCancelled { ThreadContext.current.runUserCode { operation.cancel() } }
     }
 
-    func operationDidSettle() { end() }
+    func operationDidSettle() {
+      pool.dropExhausted()
+      end()
+    }
 
     func takesOver(_ slot: LentSlot) {
       StripedLock.withLock(of: self) { lentSlot = slot }

@@ -189,6 +189,15 @@ final class QueuePool: Sendable {
     return .done
   }
 
+  /// Forgets the sources that have nothing left. A suspended queue asks for no work, so it would
+  /// not see that there is none.
+  func dropExhausted() {
+    guard queue.isSuspended else { return }
+    for (source, generation) in state.withLock({ $0.lanes.offers }) where source.isExhausted {
+      change { $0.lanes.exhausted(source, generation: generation) }
+    }
+  }
+
   private func nextSource() -> (source: WorkSource, generation: Int)? {
     guard let (source, generation, action) = change({ $0.lanes.nextSource() }) else { return nil }
     perform(action)

@@ -131,9 +131,6 @@ struct SequentialState {
   /// Whether a child has ended, and nothing has followed it yet.
   var hasEndedChild: Bool { count > 0 && (phase == .ready || phase == .asking) }
 
-  /// The current child, unless it waits for its turn.
-  var running: Operation? { phase == .running ? current : nil }
-
   /// Whether child number `tag` is the one that is awaited.
   private func isRunning(_ tag: Int) -> Bool { phase == .running && tag == count }
 

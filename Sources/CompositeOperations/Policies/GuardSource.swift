@@ -162,8 +162,9 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Step {
-    // An operation that was cancelled, or settled by other code, needs no further guard.
-    if !isOurs || !guarded.isDecided, let step = nextGuard(for: guarded, after: previous) { return step }
+    // An operation that was cancelled needs no further guard, nor one that this source would start
+    // and that other code has settled.
+    if !(isOurs ? guarded.isDecided : guarded.isCancelled), let step = nextGuard(for: guarded, after: previous) { return step }
     stage = .done
     lastTag = count + 1
     return .run(isOurs ? guarded : SettlementGate(of: guarded))

@@ -100,8 +100,11 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   /// - Parameter upstream: the operation, if this source has taken it to run it and it has not
   ///   started yet.
   private func expire(_ owner: SettlingOperation, _ upstream: Operation? = nil) {
-    // The operation may have ended in time, and wait for its slot or for a paused progress.
-    guard !state.withLock({ $0.hasEndedChild || $0.running?.hasEnded == true }) else { return }
+    let unasked = upstream ?? wrapped
+    let (isOver, child) = state.withLock { ($0.hasEndedChild, $0.current) }
+    // The operation may have ended in time, and its outcome may wait for a slot or a paused
+    // progress. Asked outside the lock: `isFinished` may be the user's override.
+    guard !isOver, (unasked ?? child)?.hasEnded != true else { return }
     let isTheirs = noteWhoseItIs(upstream)
     let (counts, timer) = time.withLock { $0.expire() }
     if let timer { timekeeper.cancel(timer) }

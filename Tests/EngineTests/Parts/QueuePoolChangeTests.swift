@@ -171,19 +171,21 @@ struct QueuePoolChangeTests {
     #expect(ran.events.isEmpty)
   }
 
-  @Test("What settles while its queue is suspended is released")
-  func settledInSuspendedQueue_isReleased() async {
+  @Test("What settles while its queue is suspended is released", arguments: [true, false])
+  func settledInSuspendedQueue_isReleased(isInQueue: Bool) async {
     let queue = OperationQueue(limit: 1)
-    let leaf = await Self.leafThatSettledInSuspended(queue)
+    let leaf = await Self.leafThatSettledInSuspended(queue, isInQueue: isInQueue)
     await untilReleased(leaf)
     #expect(leaf.object == nil)
     queue.isSuspended = false
   }
 
-  private static func leafThatSettledInSuspended(_ queue: OperationQueue) async -> WeakReference<HeldOperation<Int>> {
+  private static func leafThatSettledInSuspended(
+    _ queue: OperationQueue, isInQueue: Bool
+  ) async -> WeakReference<HeldOperation<Int>> {
     let leaf = HeldOperation<Int>()
     let composite = CompositeOperation(operations: [leaf], operationQueue: queue)
-    queue.addOperation(composite)
+    if isInQueue { queue.addOperation(composite) } else { await onWorker { composite.start() } }
     await leaf.started.wait()
     await Patience.untilAwaited(leaf)
     queue.isSuspended = true

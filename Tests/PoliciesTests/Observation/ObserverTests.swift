@@ -49,6 +49,8 @@ struct ObserverTests {
     whole.addObserver { events.record("\($0)") }
     running.reportProgress(0.5)
     #expect(events.events == [])
+    whole.start()
+    #expect(events.events.prefix(2) == ["started", "progress: 0.5"])
     running.finish(with: 1)
   }
 

@@ -24,6 +24,8 @@ struct ObserverState {
   private(set) var outcome: Outcome<any Sendable>?
   /// Whether the operation runs. What happens inside one that never runs is no event.
   var hasBegun = false
+  /// The fraction before the operation runs, which is told when it starts.
+  private var earlyFraction = 0.0
   private var lastFraction = 0.0
   private var isMonitoring = false
   var cancelsWhenLastLeaves = false
@@ -36,8 +38,12 @@ struct ObserverState {
 
   mutating func post(_ event: OperationEvent) -> Bool {
     guard outcome == nil else { return false }
-    if case .started = event.content { hasBegun = true }
-    return deposit(.event(event, to: records))
+    let isFirst = deposit(.event(event, to: records))
+    if case .started = event.content {
+      hasBegun = true
+      _ = postProgress(earlyFraction)
+    }
+    return isFirst
   }
 
   mutating func postChild(_ child: Operation) -> Bool {
@@ -55,9 +61,11 @@ struct ObserverState {
 
   /// Posts a fraction if it is new. Fractions may come from several threads, out of order.
   mutating func postProgress(_ fraction: Double) -> Bool {
-    guard hasBegun, outcome == nil, fraction >= lastFraction + 0.001 || fraction == 1 && lastFraction < 1 else {
+    guard hasBegun else {
+      earlyFraction = max(earlyFraction, fraction)
       return false
     }
+    guard outcome == nil, fraction >= lastFraction + 0.001 || fraction == 1 && lastFraction < 1 else { return false }
     lastFraction = fraction
     let interested = records.filter { $0.interests.contains(.progress) }
     return interested.isEmpty ? false : deposit(.event(.progress(fraction), to: interested))

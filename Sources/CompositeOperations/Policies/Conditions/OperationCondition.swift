@@ -54,6 +54,6 @@ public struct ConditionContext: Sendable {
   /// started it.
   public let operation: Operation
   /// The dependencies of the operation, and those of the operation that `condition` returned. All
-  /// of them have finished.
+  /// of them have finished, unless other code started the operation, and it has settled before.
   public let dependencies: [Operation]
 }
