@@ -80,25 +80,28 @@ extension OperationQueue {
   }
 }
 
-/// Starts the operation on a worker once its dependencies have finished.
+/// Starts the operation on a worker once its dependencies have finished, those too that are added
+/// while it waits.
 private func startOnWorker(_ operation: SettlingOperation) {
-  guard DependencyWait.isNeeded(for: operation), !operation.isCancelled else {
-    return Workers.start(operation)
-  }
+  guard operation.state.current.phase == .pending, !operation.isCancelled, DependencyWait.isNeeded(for: operation)
+  else { return Workers.start(operation) }
   let isStarted = LockBox(false)
   let start: @Sendable () -> Void = {
     let isFirst = isStarted.withLock { isStarted in
       defer { isStarted = true }
       return !isStarted
     }
-    if isFirst { Workers.start(operation) }
+    if isFirst { startOnWorker(operation) }
   }
   let wait = DependencyWait(for: operation, whenMet: start)
-  operation.setWhenDecidedUnstarted {
+  let end: @Sendable () -> Void = {
     wait.cancel()
     start()
   }
+  operation.setWhenDecidedUnstarted(end)
+  operation.setWhenNothingIsAwaited(end)
   wait.begin()
+  if operation.awaitsNothingMore { end() }
 }
 
 /// A task that waits for an operation.

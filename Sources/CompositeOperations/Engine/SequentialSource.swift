@@ -188,14 +188,13 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     if !monitors.isEmpty, state.withLock({ $0.tellSettled(tag) }) { tellSettled(child, tag: tag) }
     let settled: SequentialState.Settled
     let isLast = tag == lastTag
-    let claiming = claiming || isLast
     if let child = child as? SettlingOperation, child.state.current.ending == .success {
-      settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming) }
+      settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming, isLast: isLast) }
     } else {
       let outcome = outcome(of: child, tag: tag)
       // Outside the lock: subclasses can override it.
       let name = outcome.error == nil ? nil : child.name
-      settled = state.withLock { $0.settled(tag, outcome, name: name, claiming: claiming) }
+      settled = state.withLock { $0.settled(tag, outcome, name: name, claiming: claiming, isLast: isLast) }
     }
     switch settled {
     case .proceed(let claim):
@@ -212,8 +211,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   /// Settles the owner after the last child. No child runs after it, so any thread will do.
   private func settle(_ claim: SequentialState.Claim) {
-    // Nothing was claimed: the sequence is suspended, and settles when it resumes.
-    guard case .ask(let previous, let count) = claim else { return }
+    guard case .ask(let previous, let count) = claim else { preconditionFailure("\(claim) after the last child") }
     let step = nextStepOrRefusal(after: previous, count, ThreadContext.current)
     guard case .settle(let ending, let value, let error) = step else {
       preconditionFailure("\(claim) after the last child")

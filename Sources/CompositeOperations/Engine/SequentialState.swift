@@ -154,26 +154,34 @@ struct SequentialState {
   /// Records that child number `tag` has succeeded: the step that a long sequence repeats, so it is
   /// separate.
   @inline(__always)
-  mutating func succeeded(_ tag: Int, _ value: @autoclosure () -> any Sendable, claiming: Bool) -> Settled {
+  mutating func succeeded(
+    _ tag: Int, _ value: @autoclosure () -> any Sendable, claiming: Bool, isLast: Bool = false
+  ) -> Settled {
     guard isRunning(tag) else { return .ignore }
     records?.append(value())
-    return proceed(claiming: claiming)
+    return proceed(claiming: claiming, isLast: isLast)
   }
 
   /// Records the outcome of child number `tag`, whose name is `name`.
+  ///
+  /// - Parameter isLast: whether no child follows, so that nothing is held back: the caller claims.
   mutating func settled(
-    _ tag: Int, _ outcome: Outcome<any Sendable>, name: String? = nil, claiming: Bool
+    _ tag: Int, _ outcome: Outcome<any Sendable>, name: String? = nil, claiming: Bool, isLast: Bool = false
   ) -> Settled {
     guard isRunning(tag) else { return .ignore }
     records?.append(outcome, index: tag - 1, name: name)
-    return proceed(claiming: claiming)
+    return proceed(claiming: claiming, isLast: isLast)
   }
 
-  private mutating func proceed(claiming: Bool) -> Settled {
+  private mutating func proceed(claiming: Bool, isLast: Bool) -> Settled {
     guard !isCancelled else {
       phase = .ended
       current = nil
       return .end
+    }
+    if isLast {
+      phase = .asking
+      return .proceed(.ask(current.take(), count: count))
     }
     phase = .ready
     return .proceed(claiming ? claim() : .nothing)

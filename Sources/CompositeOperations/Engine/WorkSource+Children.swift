@@ -132,11 +132,13 @@ extension WorkSource {
     }
     if let child = child as? SettlingOperation {
       child.setWhenDecidedUnstarted { [self] in endWait(tag) }
+      child.setWhenNothingIsAwaited { [self] in endWait(tag) }
     } else if !DependencyWait.isNeeded(for: child) {
       poll(tag)
       return .elsewhere
     }
     wait.begin()
+    if let child = child as? SettlingOperation, child.awaitsNothingMore { endWait(tag) }
     return .elsewhere
   }
 

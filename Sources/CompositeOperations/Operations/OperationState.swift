@@ -86,6 +86,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let announcesCancel = Flags(rawValue: 1 << 25)
     /// A search for circles of dependencies has visited the operation.
     static let searched = Flags(rawValue: 1 << 26)
+    /// `removeDependency` was called.
+    static let lostDependency = Flags(rawValue: 1 << 27)
   }
 
   @inline(__always)

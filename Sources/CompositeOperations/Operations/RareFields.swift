@@ -4,6 +4,8 @@ final class RareFields {
   /// Called if the operation is cancelled or settled while it waits for its dependencies inside a
   /// composition.
   var whenDecidedUnstarted: (@Sendable () -> Void)?
+  /// Called if the last unfinished dependency is removed while the operation waits for it.
+  var whenNothingIsAwaited: (@Sendable () -> Void)?
   /// All observations but the first, which has a field in the operation itself.
   var furtherObservations: [Observation] = []
   /// The hub, which receives every event.

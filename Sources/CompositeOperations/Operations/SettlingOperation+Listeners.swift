@@ -56,6 +56,19 @@ extension SettlingOperation {
     if isLate { action() }
   }
 
+  /// Sets a closure that is called when the last unfinished dependency is removed, in place of the
+  /// one before. Afterwards the caller asks for ``awaitsNothingMore``.
+  final func setWhenNothingIsAwaited(_ action: @escaping @Sendable () -> Void) {
+    StripedLock.withLock(of: self) {
+      if state.current.phase == .pending { makeRareFields().whenNothingIsAwaited = action }
+    }
+  }
+
+  /// Whether dependencies were removed, and none is left that has not finished.
+  final var awaitsNothingMore: Bool {
+    state.current.has(.lostDependency) && dependencies.allSatisfy(\.isFinished)
+  }
+
   /// Adds an observer of the announced settlement. Returns false if that has happened already.
   package final func observe(_ observer: any SettlementObserver, tag: Int = 0) -> Bool {
     StripedLock.withLock(of: self) {

@@ -48,7 +48,13 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   deinit {
-    if state.current.has(.hasDependencies), !isFinished { leaveDependenciesThatWereNotMet() }
+    #if canImport(Darwin)
+    let mayBeListed = !isFinished
+    #else
+    // A dependency that was added after the end would follow its pointer to this operation.
+    let mayBeListed = true
+    #endif
+    if mayBeListed, state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
     #if DEBUG
     if state.current.phase == .executing { Diagnostics.reportReleasedWhileExecuting(self, madeAt: origin) }
     #endif
@@ -160,9 +166,13 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// How often a dependency was added to an operation that a search for circles had visited.
   static let additionsAfterSearches = Atomic(0)
 
-  /// Removes another operation from those that this one waits for.
+  /// Removes another operation from those that this one waits for. If it was the last one that has
+  /// not finished, what waits in a composite or in `run()` starts when its turn comes.
   open override func removeDependency(_ operation: Operation) {
     changeDependencies { super.removeDependency(operation) }
+    state.apply { $0.note(.lostDependency) }
+    guard state.current.phase == .pending, awaitsNothingMore else { return }
+    StripedLock.withLock(of: self) { rareFields?.whenNothingIsAwaited.take() }?()
   }
 
   /// The type, the name if there is one, the state and the outcome.

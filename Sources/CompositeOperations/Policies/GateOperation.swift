@@ -69,13 +69,14 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
     waits.withLock { $0 = (dependencies, end) }
     if isOurs {
       pass(whenDecided: guarded) { [weak self] in self?.pass() }
+      (operation as? SettlingOperation)?.setWhenNothingIsAwaited { [weak self] in self?.pass() }
     } else if let guarded = guarded as? SettlingOperation {
       if !guarded.observe(end) { pass() }
     } else {
       ForeignOperations.observe(guarded, end)
     }
     dependencies.begin()
-    if isCancelled { pass() }
+    if isCancelled || (operation as? SettlingOperation)?.awaitsNothingMore == true { pass() }
     // The wait may have ended before it was complete.
     if waits.withLock({ $0 == nil }) { stop(dependencies, end) }
   }

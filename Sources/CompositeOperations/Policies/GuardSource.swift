@@ -145,6 +145,8 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
       takeOver(guarded)
       return afterWaiting(for: guarded, count)
     case .waiting:
+      // The gate was cancelled, by `cancelAllOperations()` for example.
+      if previous?.isCancelled == true { return .settle(.cancelled) }
       return afterWaiting(for: guarded, count)
     case .guarding:
       return afterGuarding(guarded, previous, count)
@@ -164,7 +166,8 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Step {
     // An operation that was cancelled needs no further guard, nor one that this source would start
     // and that other code has settled.
-    if !(isOurs ? guarded.isDecided : guarded.isCancelled), let step = nextGuard(for: guarded, after: previous) { return step }
+    let isOver = isOurs ? guarded.isDecided : guarded.isCancelled
+    if !isOver, let step = nextGuard(for: guarded, after: previous) { return step }
     stage = .done
     lastTag = count + 1
     return .run(isOurs ? guarded : SettlementGate(of: guarded))

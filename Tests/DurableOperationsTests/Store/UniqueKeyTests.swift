@@ -210,6 +210,48 @@ import Testing
     }
   }
 
+  @Test(arguments: Engine.available)
+  func replacedWhileExecuting_waitsAgain_andTheNewOneIsReplaced_runsFirst(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    let new = try harness.enqueue("a", options(.replace))
+    try harness.lose(.stoodStill)
+    try harness.takeIn()
+    #expect(try harness.enqueue("a", options(.replace)) == new)
+    #expect(try harness.state(new) == .blocked)
+    #expect(try harness.claimed() == [old])
+    try harness.end(old, .done)
+    #expect(try harness.claimed() == [new])
+  }
+
+  @Test(arguments: Engine.available)
+  func replacedWhileExecuting_waitsAgain_andIsCancelled_dependentsWaitForTheNewOne(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old], whenPrerequisiteFails: .die))
+    let new = try harness.enqueue("a", options(.replace))
+    try harness.lose(.stoodStill)
+    _ = try harness.session { try $0.cancel(old) }
+    #expect(try harness.state(old) == .cancelled)
+    #expect(try harness.state(dependent) == .blocked)
+    #expect(try harness.record(dependent)?.prerequisites == [new])
+  }
+
+  @Test(arguments: Engine.available)
+  func replacedWhileExecuting_diesOfCrashes_dependentsWaitForTheNewOne(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old], whenPrerequisiteFails: .die))
+    let new = try harness.enqueue("a", options(.replace))
+    try harness.lose(.crashed, maxCrashes: 1)
+    #expect(try harness.state(old) == .dead)
+    #expect(try harness.state(dependent) == .blocked)
+    #expect(try harness.record(dependent)?.prerequisites == [new])
+  }
+
   @Test(arguments: Engine.available) func replacedWhileExecuting_dependentOfBoth_waitsForTheNewOneAlone(
     on engine: Engine
   ) throws {

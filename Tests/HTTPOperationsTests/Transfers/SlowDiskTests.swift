@@ -105,7 +105,8 @@ import Testing
     }
   }
 
-  /// The answer begins while the stream blocks, and the rest of it comes with the rest of the stream.
+  /// The answer begins while the stream blocks, and the rest of it comes with the rest of the
+  /// stream.
   @Test func answer_thatIsASuccess_leavesABlockedStreamToGoOn() async throws {
     try await withServer(readsBodies: false) { server in
       let end = Gate()

@@ -163,8 +163,8 @@ import FoundationNetworking
     }
   }
 
-  /// The server closes the connection, which was kept since the challenge, upon the request with the
-  /// password.
+  /// The server closes the connection, which was kept since the challenge, upon the request with
+  /// the password.
   @Test(arguments: ["body", "", nil])
   func request_thatMustNotBeRepeated_isMadeOnce_afterAChallenge(_ body: String?) async throws {
     try await withServer { server in

@@ -28,6 +28,39 @@ struct ExclusionTests {
     #expect(registry.isUnused)
   }
 
+  @Test("8 cancelAllOperations() cancels what waits for its turn, and takes no category for it")
+  func cancelAll_whileItWaitsForItsTurn_cancelsIt() async {
+    let queue = OperationQueue(limit: 1)
+    let (dependency, holder, work) = (HeldOperation<Int>(), HeldOperation<Int>(), succeeding(1))
+    work.addDependency(dependency)
+    let guarded = work.exclusive("x", in: registry)
+    let root = CompositeOperation(operations: [guarded, holder], operationQueue: queue)
+    root.failurePolicy = .waitForAll
+    await start(root)
+    await holder.started.wait()
+    await until(guarded.isExecuting)
+    await settleDown()
+    queue.cancelAllOperations()
+    holder.finish(with: 1)
+    #expect(await settled(guarded).isCancelled)
+    #expect(registry.isUnused)
+    _ = await settled(root)
+    await start(dependency)
+    dependency.finish(with: 0)
+  }
+
+  @Test("A paused operation gives its categories back when its work has ended")
+  func paused_whileItsOperationRuns_givesBackTheCategory() async {
+    let work = HeldOperation<Int>()
+    let first = work.exclusive("x", in: registry)
+    await start(first)
+    await work.started.wait()
+    first.progress.pause()
+    work.finish(with: 1)
+    #expect(await settled(first).value == 1)
+    #expect(await registry.reaches(isUnused: true))
+  }
+
   @Test func limit_isSemaphore() async {
     registry.setLimit(3, for: "x")
     #expect(registry.limit(for: "x") == 3)

@@ -32,6 +32,7 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
       Prerequisites.requireIndependence(of: prerequisites, from: guarded)
       return run(Prerequisites.operation(running: prerequisites), for: guarded)
     case .preparing:
+      if previous?.isCancelled == true { return .settle(.cancelled) }
       return evaluate(for: guarded)
     case .evaluating:
       if case .success = previous?.anyOutcome { return nil }

@@ -66,7 +66,7 @@ final class PostgresWork {
     }
   }
 
-  /// Throws if the transaction ended with its first statements, whose error somebody has caught.
+  /// Throws if the transaction ended with its first statements, whose error other code has caught.
   private func requireNoFailure() throws(PostgresError) {
     guard hasFailed else { return }
     throw PostgresError(

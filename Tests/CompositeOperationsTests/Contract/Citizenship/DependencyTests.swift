@@ -142,6 +142,47 @@ struct DependencyTests {
     _ = await settled(second)
     #expect(recorder.events == ["first", "second"])
   }
+
+  @Test("run() also waits for a dependency that is added while it waits")
+  func run_dependencyAddedWhileItWaits_isAwaitedToo() async throws {
+    let (first, second) = (HeldOperation<Int>(), HeldOperation<Int>())
+    await onWorker { first.start() }
+    await onWorker { second.start() }
+    let operation = succeeding(3)
+    operation.addDependency(first)
+    let value = Task { try await operation.run() }
+    await settleDown()
+    operation.addDependency(second)
+    first.finish(with: 1)
+    await settleDown()
+    #expect(!operation.isFinished)
+    second.finish(with: 2)
+    #expect(try await value.value == 3)
+  }
+
+  enum Waiter: CaseIterable { case composite, sequence, run, condition }
+
+  @Test("What waits for a dependency starts when that is removed", arguments: Waiter.allCases)
+  func dependency_removedWhileItIsAwaited_isAwaitedNoMore(by waiter: Waiter) async throws {
+    let never = HeldOperation<Int>(), other = HeldOperation<Int>()
+    let operation = succeeding(1)
+    operation.addDependency(never)
+    operation.addDependency(other)
+    let whole: SimpleOperation<Int> =
+      switch waiter {
+      case .composite: CompositeOperation(operations: [operation]).map { $0[0] as! Int }
+      case .sequence: CompositeOperation(sequence: ListSequence([operation])).map { $0[0] as! Int }
+      case .run: operation
+      case .condition: operation.condition(Condition("yes") { _ in true })
+      }
+    let outcome = Task { try await whole.run() }
+    await settleDown()
+    operation.removeDependency(never)
+    await settleDown()
+    #expect(!operation.isFinished)
+    operation.removeDependency(other)
+    #expect(try await outcome.value == 1)
+  }
 }
 
 /// The kinds of operation in a dependency.

@@ -49,6 +49,18 @@ struct DependentsListTests {
     #expect(await Patience.reached { dependents(of: upstream) == 0 })
   }
 
+  @Test("An operation that a dependency was added to after its end, when it is released")
+  func dependencyAddedAfterTheEnd_isLeftWhenTheOperationIsReleased() {
+    let upstream = HeldOperation<Void>()
+    func addAndRelease() {
+      let operation = succeeding(1)
+      operation.start()
+      operation.addDependency(upstream)
+    }
+    addAndRelease()
+    #expect(dependents(of: upstream) == 0)
+  }
+
   /// How many operations Foundation's list has. No public property tells.
   private func dependents(of operation: Operation) -> Int? {
     var mirror: Mirror? = Mirror(reflecting: operation)
