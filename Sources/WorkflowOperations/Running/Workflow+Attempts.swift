@@ -58,8 +58,10 @@ extension Workflow {
     if outcome.error is CancellationError { outcome = .cancelled }
     let (task, subworkflow, effects) = storage.withLock { storage in
       let task = storage.state.attempts[slot]!.task
+      // A task whose attempt no longer counts has followed its subworkflow by itself.
+      let counts = storage.state.nodes[task].slot == slot
       storage.state.settle(slot: slot, outcome)
-      return (task, storage.state.nodes[task].plan.subworkflow, storage.state.conclude())
+      return (task, counts ? storage.state.nodes[task].plan.subworkflow : nil, storage.state.conclude())
     }
     // The subworkflow was reset after its run had ended and before the task had: the task follows
     // now.

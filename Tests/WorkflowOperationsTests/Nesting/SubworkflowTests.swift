@@ -86,6 +86,21 @@ struct SubworkflowTests {
     #expect(held.task.result == 2 && task.state == .finished)
   }
 
+  @Test("Reset and then cancelled while its old run winds down, it stays cancelled when that has ended")
+  func cancel_afterResetWhileTheOldRunDrains_stays() async {
+    let inner = Workflow("inner")
+    let held = inner.addHeld("held")
+    let outer = Workflow("outer")
+    let task = outer.addSubworkflow("inner", inner)
+    async let outcome = outer.outcomeOfRun()
+    let old = await held.attempt(1)
+    task.reset()
+    task.cancel()
+    old.finish(with: 1)
+    #expect(await outcome.isCancelled)
+    #expect(task.state == .cancelled && inner.states == [.cancelled] && outer.outcome?.word == "cancelled")
+  }
+
   @Test("Healed from inside, the task that failed follows, and the outer workflow finishes")
   func retry_inside_isFollowed() async {
     let (outer, inner, task, after) = nested([.failure(TestError.first)])
