@@ -31,9 +31,11 @@ final class WrappedAttempt: CompositeOperation, @unchecked Sendable {  // locked
 
   /// How the attempt ended, or why it could not run.
   var attemptOutcome: Outcome<any Sendable>? {
-    if let error = (outcome?.error as? CompositeError)?.failures.first?.error { return .failure(error) }
     let attempt = made.withLock { $0 }
-    return (attempt as? WrappedAttempt)?.attemptOutcome ?? attempt?.anyOutcome
+    // First that of an attempt inside: this one failed with the error of that composite.
+    if let outcome = (attempt as? WrappedAttempt)?.attemptOutcome { return outcome }
+    if let error = (outcome?.error as? CompositeError)?.failures.first?.error { return .failure(error) }
+    return attempt?.anyOutcome
   }
 
   private struct Steps: CompositeOperation.Sequence {

@@ -320,6 +320,29 @@ struct CallbackTests {
     #expect(first.state == .finished && second.state == .cancelled && calls.current == 0)
   }
 
+  @Test("A task in a queue of its own whose start another thread tells fails with its own error")
+  func failure_inQueueAfterNotice_isTheTasks() async {
+    let workflow = Workflow()
+    let (inside, goOn, starts) = (Gate(), Gate(), Locked(0))
+    let delegate = EventDelegate { event in
+      guard event.kind == .started, starts.increment() == 1 else { return }
+      inside.open()
+      goOn.waitBlocking()
+    }
+    workflow.delegate = delegate
+    // Either of them may start first; the other one waits until that has been told.
+    for name in ["first", "second"] {
+      workflow.add(name, operationQueue: OperationQueue()) { failing(TestError(name)) }
+    }
+    DispatchQueue.global().async { workflow.start() }
+    await inside.wait()
+    await until(workflow.states == [.executing, .executing])
+    goOn.open()
+    await workflow.untilIdle()
+    #expect(workflow.tasks.map { $0.error as? TestError } == [TestError("first"), TestError("second")])
+    withExtendedLifetime(delegate) {}
+  }
+
   @Test("An event has the outcome as it was when it happened: of attempts, and of runs")
   func events_haveOutcomes() async throws {
     let workflow = Workflow()
