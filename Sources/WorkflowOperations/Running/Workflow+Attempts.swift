@@ -63,8 +63,8 @@ extension Workflow {
       storage.state.settle(slot: slot, outcome)
       return (task, counts ? storage.state.nodes[task].plan.subworkflow : nil, storage.state.conclude())
     }
-    // The subworkflow was reset after its run had ended and before the task had: the task follows
-    // now.
+    // The subworkflow was reset or restored after its run had ended and before the task had: the
+    // task follows now.
     if let subworkflow, subworkflow.storage.withLock(\.state.wasResetSinceRun) {
       input { _ = $0.follow(task, .reset) }
     }

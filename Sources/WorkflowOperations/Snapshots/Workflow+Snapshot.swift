@@ -175,6 +175,7 @@ extension WorkflowState {
     effects.released += fulfilments.values
     fulfilments = [:]
     settlement = nil
+    wasResetSinceRun = true
     for task in nodes.indices {
       unwant(task)
       clear(task)

@@ -76,7 +76,7 @@ struct WorkflowState: Sendable {
   var lastRun = 0
   /// How the last run ended; nil if there was none, or if something has changed since.
   var settlement: WorkflowSettlement?
-  /// Whether anything was reset since the last run ended.
+  /// Whether anything was reset or restored since the last run ended.
   var wasResetSinceRun = false
   var startDate: Date?
   var finishDate: Date?

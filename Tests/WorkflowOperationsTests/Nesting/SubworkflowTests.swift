@@ -137,6 +137,24 @@ struct SubworkflowTests {
     withExtendedLifetime(delegate) {}
   }
 
+  @Test("Restored from inside when its run has just ended, the task that is about to finish is reset")
+  func restore_insideAtItsEnd_isFollowed() async throws {
+    let (outer, inner, task, after) = nested()
+    let untouched = try inner.snapshot()
+    let runs = Locked(0)
+    let delegate = EventDelegate { [weak inner] event in
+      guard event.kind == .workflowFinished, runs.increment() == 1 else { return }
+      #expect((try? inner?.restore(untouched)) == [])
+    }
+    inner.delegate = delegate
+    _ = await outer.outcomeOfRun()
+    #expect(inner.states == [.ready, .pending] && task.state == .ready && after.state == .pending)
+    #expect(after.attempt == 0 && outer.outcome == nil)
+    try await outer.run()
+    #expect(inner.tasks.map(\.attempt) == [2, 2] && after.state == .finished)
+    withExtendedLifetime(delegate) {}
+  }
+
   @Test("Reset from inside while its run goes on, what was reset stays ready; the task ends as cancelled")
   func reset_insideWhileRunning_isNotUndone() async {
     let inner = Workflow("inner")
