@@ -116,6 +116,7 @@ extension SettlingOperation {
     // `isCancelled` does not change.
     if unstarted, state.current.has(.readinessWasRead), isHeldByQueue, state.apply({ $0.deferFinish() }) {
       tellFoundation { super.cancel() }
+      (self as? any FinishingLater)?.finishWasDeferred()
       return
     }
     finish()

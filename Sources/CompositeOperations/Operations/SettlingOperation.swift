@@ -319,3 +319,10 @@ package protocol UnwindingLater: SettlingOperation {
   /// cancelled, at once or later.
   func unwindLater()
 }
+
+/// An operation in another module that is told when it has settled and cannot finish yet.
+package protocol FinishingLater: SettlingOperation {
+  /// Called once, under no lock, when the operation has settled while it waits in a queue: it
+  /// finishes, and its observers are notified, when that queue starts it. May come after that.
+  func finishWasDeferred()
+}

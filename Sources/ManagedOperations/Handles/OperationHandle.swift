@@ -73,6 +73,10 @@ extension OperationHandle: ProgressForwarding {
   }
 }
 
+extension OperationHandle: FinishingLater {
+  package func finishWasDeferred() { owner.finishWasDeferred(of: self, id: id) }
+}
+
 /// A manager as its handles and groups know it.
 protocol HandleOwner: AnyObject, Sendable {
   /// A handle was started.
@@ -80,6 +84,10 @@ protocol HandleOwner: AnyObject, Sendable {
 
   /// A handle was cancelled. Returns whether it can settle at once.
   func cancel(_ id: Int) -> Bool
+
+  /// A handle has settled that waits in a queue, which starts it later, if ever: that is not waited
+  /// for.
+  func finishWasDeferred(of handle: SettlingOperation, id: Int)
 
   /// A handle was released before its start.
   func forget(_ id: Int)

@@ -220,7 +220,8 @@ public final class OperationManager: Sendable {
   /// reacted to or about to be requeued, and all completions have returned.
   ///
   /// It does not wait for tasks that were not started. It waits for tasks that are added meanwhile,
-  /// and for operations of timed-out tasks, until they have ended. Cancelling the calling task
+  /// and for operations of timed-out tasks, until they have ended. It does not wait for an
+  /// `OperationQueue` that has yet to start a handle which has settled. Cancelling the calling task
   /// changes nothing: it keeps waiting. A task of this manager must not await it, for it would wait
   /// for itself. A batch that is never released keeps it waiting.
   public func waitUntilIdle() async { await core.waitUntilIdle() }

@@ -227,7 +227,8 @@ final class ManagerCore: Sendable {
 }
 
 extension ManagerCore: SettlementObserver {
-  /// A handle has settled, and all observers before this one have been told.
+  /// A handle has settled, and all observers before this one have been told. Comes twice if it
+  /// settled while it waited in a queue: when it has settled, and when it has finished.
   func operationDidSettle(_ operation: Operation, tag id: Int) {
     input { $0.announced(id, outcome: operation.anyOutcome ?? .cancelled) }
   }

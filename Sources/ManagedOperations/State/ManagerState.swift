@@ -260,7 +260,8 @@ struct ManagerState<Payload> {
     move(id, job, to: .settling(rest))
   }
 
-  /// Its handle has settled, and all observers have been told.
+  /// Its handle has settled, and all observers have been told, unless it waits in a queue: it tells
+  /// them when that starts it. Of several calls for a task the first counts.
   ///
   /// - Parameter outcome: how; asked for if there are streams.
   mutating func announced(_ id: Int, outcome: @autoclosure () -> Outcome<any Sendable> = .cancelled) {

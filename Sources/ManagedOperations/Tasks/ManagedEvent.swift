@@ -36,7 +36,9 @@ public struct ManagedEvent: Sendable, CountedEvent {
     public static let joinedReaction = Kind(value: .joinedReaction)
     /// It executes again after ``ManagedEvent/delay``, because reactors say so.
     public static let requeued = Kind(value: .requeued)
-    /// Its handle has settled with ``ManagedEvent/outcome``, and all observers have returned.
+    /// Its handle has settled with ``ManagedEvent/outcome``, and all observers have returned. If it
+    /// settled while it waited in an `OperationQueue`, observers may be called later, when that
+    /// queue starts it.
     public static let finished = Kind(value: .finished)
     /// Its handle was released before its start, so it never executes.
     public static let dropped = Kind(value: .dropped)

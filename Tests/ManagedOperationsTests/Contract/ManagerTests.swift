@@ -121,6 +121,30 @@ import Testing
     await manager.stop()
   }
 
+  @Test func stop_withAnUnstartedHandleInASuspendedQueue_returns() async {
+    var manager: OperationManager? = OperationManager(clock: ManualClock())
+    let stream = manager!.events()
+    let queue = OperationQueue(limit: 1, suspended: true)
+    let completions = Locked(0)
+    let handles = (0..<3).map { manager!.add(Number($0), startImmediately: false) }
+    for handle in handles {
+      handle.completion = { _ in completions.increment() }
+      queue.addOperation(handle)
+    }
+    handles[0].cancel()
+    await manager!.waitUntilIdle()
+    handles[1].finish(with: 7)
+    await manager!.stop()
+    #expect(completions.current == 3)
+    #expect(handles.map { $0.outcome?.value } == [nil, 7, nil])
+    queue.isSuspended = false
+    for handle in handles { await finished(handle) }
+    manager = nil
+    var told: [Int] = []
+    for await event in stream where event.kind == .finished { told.append(event.taskID) }
+    #expect(told == handles.map(\.id))
+  }
+
   @Test func stop_withGrace_executingWorkEndsWithinIt() async {
     let clock = ManualClock()
     let reactions = Locked(0)
