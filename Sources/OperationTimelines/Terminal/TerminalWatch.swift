@@ -55,7 +55,8 @@ final class TerminalWatch: SourceMonitor {
       source.addMonitor(watch, isInherited: false)
       var settled: Set<Int> = []
       source.forEachChild { child, tag in
-        if child.isFinished {
+        // Also one whose completion still runs: it may not be told later.
+        if child.isFinished || (child as? SettlingOperation)?.hasOutcome == true {
           settled.insert(tag)
         } else if child.isExecuting, let inner = watch.add(child, tag) {
           pending.append(inner)

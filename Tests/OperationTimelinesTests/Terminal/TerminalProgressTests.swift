@@ -123,6 +123,33 @@ struct TerminalProgressTests {
     #expect(counts == ["1/3", "2/3"], "\(text.current)")
   }
 
+  @Test func track_whileTheCompletionOfAChildRuns_countsTheChildOnce() async {
+    let (device, text) = TerminalProgressTests.device(canDraw: true)
+    let terminal = TerminalProgressTests.still(device, maxLines: 10)
+    let children = (0..<2).map { HeldOperation<Int>("child-\($0)") }
+    let (inside, goOn) = (Gate(), Gate())
+    children[0].completion = { _ in
+      inside.open()
+      goOn.waitBlocking()
+    }
+    let composite = CompositeOperation(operations: children)
+    async let outcome = outcomeOfStarting(composite)
+    await children[0].started.wait()
+    DispatchQueue.global().async { children[0].finish(with: 1) }
+    await inside.wait()
+    terminal.track(composite)
+    terminal.draw()
+    #expect(text.current.contains("1/2"), "\(text.current)")
+    goOn.open()
+    await finished(children[0])
+    await children[1].started.wait()
+    terminal.draw()
+    children[1].finish(with: 1)
+    _ = await outcome
+    await terminal.finish()
+    #expect(Set(text.current.matches(of: /[0-9]\/2/).map { String($0.0) }) == ["1/2"], "\(text.current)")
+  }
+
   @Test func cursor_withoutBars_isShown() async {
     let (device, text) = TerminalProgressTests.device(canDraw: true)
     let terminal = TerminalProgressTests.still(device, maxLines: 10)
