@@ -8,12 +8,13 @@ extension OperationManager {
   /// ```
   ///
   /// Of each task are reported: that it was added; each attempt, from `started` to `attemptEnded`,
-  /// with its duration; that it is held, reacted to or retried; and last how it ended. The end is
-  /// `dropped` if an interceptor discarded the task, if its handle was released before its start,
-  /// if the manager was released before the task had ended, or if it had been stopped before the
-  /// task was added. A task that ``stop(grace:)`` cancels is `cancelled`. All other kinds are those
-  /// of ``ManagedEvent/Kind``. The id of the task is the event's `id`, and its type is the event's
-  /// `subject`.
+  /// with its duration; that it is held, reacted to or retried; and last how it ended. An attempt
+  /// that has timed out, or whose handle you have settled, has no `attemptEnded`, and the end of
+  /// the task has its duration. The end is `dropped` if an interceptor discarded the task, if its
+  /// handle was released before its start, if the manager was released before the task had ended,
+  /// or if it had been stopped before the task was added. A task that ``stop(grace:)`` cancels is
+  /// `cancelled`. All other kinds are those of ``ManagedEvent/Kind``. The id of the task is the
+  /// event's `id`, and its type is the event's `subject`.
   ///
   /// The sink is called with one event at a time, in the order in which things happened, under no
   /// lock: on the thread that made it happen or, if another thread is just telling something, on

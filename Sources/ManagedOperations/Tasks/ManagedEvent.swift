@@ -28,7 +28,8 @@ public struct ManagedEvent: Sendable, CountedEvent {
     public static let queued = Kind(value: .queued)
     /// An attempt has started.
     public static let attemptStarted = Kind(value: .attemptStarted)
-    /// An attempt has ended with ``ManagedEvent/outcome``.
+    /// An attempt has ended with ``ManagedEvent/outcome``. Not told of an attempt whose task has
+    /// ended before it: by its timeout, or because you settled the handle.
     public static let attemptEnded = Kind(value: .attemptEnded)
     /// A reactor, the event's ``ManagedEvent/participant``, has begun to react to it.
     public static let reacting = Kind(value: .reacting)
