@@ -12,9 +12,10 @@ extension Interceptor where Self == AnyInterceptor {
   /// A bucket is full at first, and fills evenly. Tasks of a key execute in the order in which they
   /// came; tasks of other keys overtake them while they wait. Waiting tasks are held: they count in
   /// the manager's `heldTaskCount`, cost no token when they are cancelled, and execute at once when
-  /// another caller releases them. A task that an interceptor behind this one holds or discards has
-  /// cost its token. A task that an interceptor in front of this one holds as well waits there
-  /// only. A requeued task needs a new token only if the reactor has it intercepted.
+  /// another caller releases them. A task that another interceptor holds or discards, in front of
+  /// this one or behind it, has cost its token if there was one. A task that an interceptor in
+  /// front of this one holds as well waits there only. A requeued task needs a new token only if
+  /// the reactor has it intercepted.
   ///
   /// Managers that share the interceptor share the buckets.
   ///
