@@ -47,6 +47,7 @@ extension Workflow {
       return WrappedAttempt(operation, in: queue)
     case .subworkflow(let subworkflow):
       if attempt.number > 1 { subworkflow.perform(.rearm) }
+      subworkflow.storage.withLock { $0.state.wasRetriedSinceRun = false }
       return subworkflow.makeOperation()
     case .condition:
       preconditionFailure("A condition has no operation")
@@ -68,6 +69,11 @@ extension Workflow {
     if let subworkflow, subworkflow.storage.withLock(\.state.wasResetSinceRun) {
       input { _ = $0.follow(task, .reset) }
     }
-    return perform(effects, inRun: run)
+    let ready = perform(effects, inRun: run)
+    // It was retried then. After the effects: a failure may have cancelled what runs again now.
+    if let subworkflow, subworkflow.storage.withLock(\.state.goesOnAfterRun) {
+      follow(.retry, if: input { $0.follow(task, .retry) })
+    }
+    return ready
   }
 }

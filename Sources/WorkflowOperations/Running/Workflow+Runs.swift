@@ -63,6 +63,7 @@ extension Workflow {
     let begun: (WorkflowState.RunStart, WorkflowEffects)? = storage.withLock { storage in
       guard ticket.number != RunTicket.cancelled else { return nil }
       let start = storage.state.begin(startsEverything: startsEverything)
+      if joins { storage.state.wasRetriedSinceRun = false }
       switch start {
       case .begins(let number):
         ticket.number = number

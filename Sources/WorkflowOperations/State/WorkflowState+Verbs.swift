@@ -201,7 +201,10 @@ extension WorkflowState {
       if starts { want(task) }
     }
     // Also if none of them can run: then the run ends at once, with what keeps them from it.
-    if starts, run == nil { effects.start = .wanted }
+    if starts, run == nil {
+      effects.start = .wanted
+      wasRetriedSinceRun = true
+    }
     return true
   }
 }

@@ -78,6 +78,9 @@ struct WorkflowState: Sendable {
   var settlement: WorkflowSettlement?
   /// Whether anything was reset or restored since the last run ended.
   var wasResetSinceRun = false
+  /// Whether a retry has begun a run, or is about to, since the last operation that waits for a run
+  /// was made or started.
+  var wasRetriedSinceRun = false
   var startDate: Date?
   var finishDate: Date?
   var failurePolicy = FailurePolicy.waitForAll
@@ -102,6 +105,12 @@ struct WorkflowState: Sendable {
 
   /// Whether a run is under way, or attempts of a cancelled one are waited for.
   var isRunning: Bool { run != nil || !draining.isEmpty }
+
+  /// Whether it was retried when its last run had ended, and that goes on or has healed it: a task
+  /// that ends with the outcome of that run runs again.
+  var goesOnAfterRun: Bool {
+    wasRetriedSinceRun && (run.map { !$0.wasCancelled } ?? (counts[.finished] == nodes.count))
+  }
 
   // MARK: - Building blocks
 

@@ -137,6 +137,38 @@ struct SubworkflowTests {
     withExtendedLifetime(delegate) {}
   }
 
+  @Test("Healed from inside when its run has just failed, the task that is about to fail follows")
+  func retry_insideAtItsEnd_isFollowed() async {
+    let (outer, inner, task, after) = nested([.failure(TestError.first)])
+    let delegate = EventDelegate { [weak inner] event in
+      if event.kind == .workflowFailed { inner?.tasks[0].retry() }
+    }
+    inner.delegate = delegate
+    _ = await outer.outcomeOfRun()
+    await until(outer.outcome != nil && after.state == .finished)
+    #expect(task.state == .finished && outer.outcome?.word == "success")
+    #expect(inner.tasks.map(\.attempt) == [2, 1] && task.attempt == 2)
+    withExtendedLifetime(delegate) {}
+  }
+
+  @Test("Started again from inside when its run has just failed, and retried only before, the task stays failed")
+  func start_insideAtItsEnd_isNotFollowed() async {
+    let (outer, inner, task, _) = nested([.failure(TestError.first), .failure(TestError.second)])
+    _ = await inner.outcomeOfRun()
+    inner.retry()
+    await inner.untilIdle()
+    let delegate = EventDelegate { [weak inner] event in
+      guard event.kind == .workflowFailed, let inner, inner.tasks.count == 2 else { return }
+      inner.addEmpty("late")
+      inner.start()
+    }
+    inner.delegate = delegate
+    #expect(await outer.outcomeOfRun().word == "failure")
+    await inner.untilIdle()
+    #expect(task.state == .failed && task.attempt == 1 && inner.states == [.failed, .pending, .finished])
+    withExtendedLifetime(delegate) {}
+  }
+
   @Test("Restored from inside when its run has just ended, the task that is about to finish is reset")
   func restore_insideAtItsEnd_isFollowed() async throws {
     let (outer, inner, task, after) = nested()
