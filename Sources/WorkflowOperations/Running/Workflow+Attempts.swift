@@ -67,7 +67,8 @@ extension Workflow {
     // The subworkflow was reset or restored after its run had ended and before the task had: the
     // task follows now.
     if let subworkflow, subworkflow.storage.withLock(\.state.wasResetSinceRun) {
-      input { _ = $0.follow(task, .reset) }
+      // And outwards: another thread may have passed on the end of the run meanwhile.
+      follow(.reset, if: input { $0.follow(task, .reset) })
     }
     let ready = perform(effects, inRun: run)
     // It was retried then. After the effects: a failure may have cancelled what runs again now.
