@@ -225,13 +225,12 @@ struct HTTPExchangeState: Sendable {
   private func failure(_ end: HTTPHopEnd) -> Completion? {
     switch end {
     case .completed, .stopped: nil
-    // Not by this library: a session was invalidated, or its delegate does not trust the server.
+    // By the session: the server proved none of the pinned keys, the session's delegate does not
+    // trust the server, or the app invalidated the session.
     case .cancelled:
       .fail(
         request.url?.scheme == "https" && answer == nil
-          ? HTTPError(
-            .insecureConnection, url: request.url, cause: URLError(.cancelled),
-            detail: "the session's delegate refused the server, or the session was invalidated")
+          ? HTTPError(.insecureConnection, url: request.url, cause: URLError(.cancelled), detail: refusal)
           : HTTPError(
             .other, url: request.url, cause: URLError(.cancelled), detail: "the session was invalidated"))
     case .failed(let code, let detail):
@@ -240,6 +239,14 @@ struct HTTPExchangeState: Sendable {
     case .threw(let error as HTTPError): .fail(error)
     case .threw(let error): .fail(HTTPError(error, url: request.url, hasAnswer: answer != nil))
     }
+  }
+
+  /// Why a session may have ended a request over TLS before its answer. On Apple platforms it says
+  /// nothing more of a key that is none of the pinned ones.
+  private var refusal: String {
+    options.pins(of: request.url) == nil
+      ? "the session's delegate refused the server, or the session was invalidated"
+      : "the server's key is none of the pinned ones, or the session's delegate refused it, or the session was invalidated"
   }
 
   private func isAccepted(_ status: Int) -> Bool {

@@ -103,6 +103,17 @@ import FoundationNetworking
     #expect((error(completion) as? HTTPStatusError)?.status == 401)
   }
 
+  @Test func refusedKey_isNamed() {
+    let pin = Data(repeating: 1, count: 32).base64EncodedString()
+    for (url, isPinned) in [("https://host/path", true), ("https://other/path", false)] {
+      var state = state(url: url, options: HTTPOptions(pinnedKeys: ["host": [pin]]))
+      let failure = error(state.completed(.cancelled, endsChallenge: false)) as? HTTPError
+      #expect(failure?.code == .insecureConnection)
+      #expect(failure?.description.contains("the server's key is none of the pinned ones") == isPinned, "\(url)")
+      #expect(failure?.description.contains("the session was invalidated") == true, "\(url)")
+    }
+  }
+
   @Test func lessThanPromised_isCutShort_exceptWhereNothingComes() {
     for (method, status, isCut) in [("GET", 200, true), ("HEAD", 200, false), ("GET", 304, false), ("GET", 204, false)]
     {
