@@ -18,13 +18,15 @@ extension HTTPError {
     case .timedOut: return .timedOut
     case .cannotFindHost, .dnsLookupFailed: return .hostNotFound
     case .cannotConnectToHost: return .connectionRefused
-    case .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed: return .notConnected
+    case .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed, .callIsActive: return .notConnected
     case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
       .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
       return .insecureConnection
     // The server, or the delegate, refuses the user: trying again does not help.
     case .userCancelledAuthentication, .userAuthenticationRequired: return .other
+    // Nothing was lost on the way, and asking again does not help.
+    case .resourceUnavailable, .cannotLoadFromNetwork, .requestBodyStreamExhausted: return .other
     case .cannotDecodeContentData, .cannotDecodeRawData: return .malformedAnswer
     case .fileDoesNotExist, .noPermissionsToReadFile, .fileIsDirectory: return .unreadableFile
     default: break
