@@ -68,7 +68,9 @@ final class PostgresLibrary: @unchecked Sendable {  // pointers to functions, wh
     }
     let others =
       ["/Applications/Postgres.app/Contents/Versions/latest/lib"] + versions.map { "/opt/local/lib/postgresql\($0)" }
-    return ["libpq.5.dylib"] + (folders + others).map { "\($0)/libpq.5.dylib" }
+    // A program may bring its own, in a folder of its run path. Not the bare name: for it dlopen
+    // also looks into the working directory, where others may have put a library.
+    return ["@rpath/libpq.5.dylib"] + (folders + others).map { "\($0)/libpq.5.dylib" }
     #else
     return ["libpq.so.5"]
     #endif

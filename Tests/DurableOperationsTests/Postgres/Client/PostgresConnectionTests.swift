@@ -47,6 +47,14 @@ import Testing
     #expect(library.version >= PostgresLibrary.oldest)
     #expect(library.path != "/none/libpq.so.5")
   }
+
+  #if os(macOS)
+  @Test func candidates_nameNothing_inTheWorkingDirectory() {
+    let candidates = PostgresLibrary.candidates
+    #expect(!candidates.isEmpty)
+    for path in candidates { #expect(path.hasPrefix("/") || path.hasPrefix("@rpath/"), "\(path)") }
+  }
+  #endif
 }
 
 @Suite(.timeLimit(.minutes(30)), .needsPostgres) struct PostgresConnectionTests {
