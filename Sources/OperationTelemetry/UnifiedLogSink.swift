@@ -15,7 +15,8 @@ import os
 /// `default` for warnings, and `error`.
 ///
 /// Each event `TelemetryEvent.Kind.started` begins an interval in the instrument `os_signpost`, and
-/// the event with a duration ends it. While no instrument records, no interval is made.
+/// the event with a duration ends it. Intervals are made whether or not an instrument records,
+/// unless signposts of the subsystem are switched off.
 public final class UnifiedLogSink: TelemetrySink {
   private struct Category {
     let logger: Logger
