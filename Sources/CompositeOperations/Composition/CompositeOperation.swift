@@ -55,7 +55,8 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   ///
   /// It succeeds when all have succeeded. When one fails, ``failurePolicy`` decides about the
   /// others. When other code cancels a child, the composite and the other children are cancelled
-  /// too.
+  /// too. (A plain child that waits for its dependencies does not tell of its cancel: it counts
+  /// when these have finished. Cancel the composite.)
   ///
   /// - Parameters:
   ///   - operations: the children. They start by `queuePriority` and then in this order, thousands
