@@ -275,7 +275,11 @@ import Testing
       await until((try? other.execute("BEGIN IMMEDIATE")) != nil)
       queue.start()
       for _ in 0..<5 {
+        // Otherwise a round comes after the look, which waits for the same lock.
+        queue.core.pump()
         await queue.hasPumped { $0.isInRound }
+        // The look and the round may wait by now, or be about to.
+        for _ in 0..<20 { await Task.yield() }
         await queue.suspend()
         queue.resume()
       }
