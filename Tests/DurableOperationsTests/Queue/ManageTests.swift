@@ -130,6 +130,24 @@ import Testing
     #expect(try queue.counts().total == 0)
   }
 
+  @Test(arguments: Engine.available, [PrerequisiteFailure.cancel, .die])
+  func cancelAll_dependentBeforeItsPrerequisite_isCancelledToo(
+    on engine: Engine, _ policy: PrerequisiteFailure
+  ) throws {
+    let queue = try DurableQueue(location: engine.location())
+    let ids = try queue.enqueue(contentsOf: [
+      JobRequest(Count(number: 1), options: JobOptions(dependsOn: [.inSameCall(1)], whenPrerequisiteFails: policy)),
+      JobRequest(Count(number: 2)),
+    ])
+    let other = try queue.enqueue(
+      Send(text: "waits"), options: JobOptions(dependsOn: [ids[0]], whenPrerequisiteFails: policy))
+    #expect(try queue.cancelAll(kind: "count") == 2)
+    #expect(try ids.map { try queue.job($0)?.state } == [.cancelled, .cancelled])
+    #expect(try queue.counts()["count"]?[.cancelled] == 2)
+    // Those of other kinds fail as their options say.
+    #expect(try queue.job(other)?.state == (policy == .die ? .dead : .cancelled))
+  }
+
   @Test(arguments: Engine.available) func thousands_areRetriedAndGivenAnotherPriority(on engine: Engine) throws {
     let queue = try DurableQueue(location: engine.location())
     try queue.enqueue(contentsOf: (0..<2100).map { Count(number: $0) }, options: JobOptions(startsHeld: true))

@@ -20,29 +20,48 @@ extension SQLiteStore {
   /// then.
   func cancel(_ id: JobID) throws -> JobState {
     let state = try state(of: id, before: .cancel)
-    switch state {
-    // The last two were refused.
-    case .cancelled, .done, .dead: return state
-    case .executing:
-      let update = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .isCancelRequested) WHERE id = ?1")
-      update.bind(id.rawValue, at: 1)
-      try update.run()
-    case .waiting, .scheduled, .blocked, .held:
-      let update = try statement(
-        "UPDATE durable_jobs SET state = \(.cancelled), finished_at = ?2 WHERE id = ?1 RETURNING lane, flags")
-      update.bind(id.rawValue, at: 1)
-      update.bind(now, at: 2)
-      var isReplaced = false
-      try update.forEachRow { row in
-        isReplaced = row.flags(1).contains(.isReplaced)
-        let kind = JobLane.kind(of: row.integer(0))
-        deltas.move(ofKind: kind, from: state.number, to: JobState.cancelled.number)
-        try tell(.cancelled(id, kind: kindName(kind)))
+    try cancel([(id, state)])
+    return state
+  }
+
+  /// Cancels jobs in the states that they have. Those that execute are asked to end. Dependents are
+  /// told when all jobs are cancelled: a dependent that is one of them does not fail with another.
+  func cancel(_ jobs: [(id: JobID, state: JobState)]) throws {
+    var cancelled: [(id: JobID, isReplaced: Bool)] = []
+    for (id, state) in jobs {
+      switch state {
+      case .cancelled, .done, .dead: break
+      case .executing: try requestCancel(of: id)
+      case .waiting, .scheduled, .blocked, .held: cancelled.append((id, try setCancelled(id, from: state)))
       }
+    }
+    for (id, isReplaced) in cancelled {
       if isReplaced { try handDependentsOn(from: id) }
       try tellDependents(of: id, how: .failed)
     }
-    return state
+  }
+
+  private func requestCancel(of id: JobID) throws {
+    let update = try statement("UPDATE durable_jobs SET flags = flags | \(flags: .isCancelRequested) WHERE id = ?1")
+    update.bind(id.rawValue, at: 1)
+    try update.run()
+  }
+
+  /// Cancels a job that does not execute, without its dependents. Returns whether another job was
+  /// stored in its place.
+  private func setCancelled(_ id: JobID, from state: JobState) throws -> Bool {
+    let update = try statement(
+      "UPDATE durable_jobs SET state = \(.cancelled), finished_at = ?2 WHERE id = ?1 RETURNING lane, flags")
+    update.bind(id.rawValue, at: 1)
+    update.bind(now, at: 2)
+    var isReplaced = false
+    try update.forEachRow { row in
+      isReplaced = row.flags(1).contains(.isReplaced)
+      let kind = JobLane.kind(of: row.integer(0))
+      deltas.move(ofKind: kind, from: state.number, to: JobState.cancelled.number)
+      try tell(.cancelled(id, kind: kindName(kind)))
+    }
+    return isReplaced
   }
 
   /// Makes a job that is held, dead, cancelled or scheduled run at once, with all its attempts

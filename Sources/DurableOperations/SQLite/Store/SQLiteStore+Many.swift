@@ -53,14 +53,12 @@ extension SQLiteStore {
 
   /// Cancels the jobs that have not ended. Returns how many, and whether some of them execute.
   func cancel(_ ids: ArraySlice<JobID>) throws -> (count: Int, isAnyExecuting: Bool) {
-    var count = 0
-    var isAnyExecuting = false
+    var unended: [(id: JobID, state: JobState)] = []
     for id in ids {
-      guard let state = try state(of: id), !state.isSettled else { continue }
-      if try cancel(id) == .executing { isAnyExecuting = true }
-      count += 1
+      if let state = try state(of: id), !state.isSettled { unended.append((id, state)) }
     }
-    return (count, isAnyExecuting)
+    try cancel(unended)
+    return (unended.count, unended.contains { $0.state == .executing })
   }
 
   /// Deletes the jobs that are still in one of the states. Returns how many.
