@@ -73,8 +73,9 @@ extension DurableQueue {
   public struct UnknownKinds: Sendable, Hashable {
     /// The jobs stay as they are: another process may know their kind.
     public static let leave = UnknownKinds(value: .leave)
-    /// A job is dead once it has been due for this long. For processes that know every kind there
-    /// is.
+    /// A job is dead once it has been due for this long, and no process that knows its kind has run
+    /// for this long or, if that is longer, for ``Configuration/leaseDuration``. For processes that
+    /// know every kind there is.
     public static func dead(after duration: Duration) -> UnknownKinds { UnknownKinds(value: .dead(after: duration)) }
 
     enum Value: Hashable {

@@ -76,12 +76,20 @@ extension QueueCore {
     let (seen, last) = withLock { ($0.watch.unknownKinds, $0.watch.gaveUpAt) }
     let earliest = last.map { $0 + Self.unknownKindsInterval(limit: limit) } ?? ahead.now
     return ahead.unknownKinds?.map { kind in
-      max(min(kind.knownAt, .max / 4) + limit + 1, (seen[KindName(kind.name)] ?? ahead.now) + patience, earliest)
+      max(
+        min(kind.knownAt, .max / 4) + silenceOfUnknownKinds(limit: limit) + 1,
+        (seen[KindName(kind.name)] ?? ahead.now) + patience, earliest)
     }.min()
   }
 
   /// Looking for such jobs reads all waiting jobs.
   static func unknownKindsInterval(limit: Int64) -> Int64 { min(max(limit / 10, 1000), 60_000) }
+
+  /// How long no process may have said that it knows a kind. A process says so three times in a
+  /// lease.
+  func silenceOfUnknownKinds(limit: Int64) -> Int64 {
+    max(limit, configuration.leaseDuration.milliseconds)
+  }
 
   /// Programs often register kinds a moment after the start.
   func patienceWithUnknownKinds(limit: Int64) -> Int64 {

@@ -250,8 +250,8 @@ extension QueueCore {
     }
     withLock { $0.watch.gaveUpAt = now }
     let patience = patienceWithUnknownKinds(limit: limit)
-    let firstSeen = withLock { $0.watch.unknownKinds }
-    for kind in kinds where kind.knownAt < now - limit && now - (firstSeen[KindName(kind.name)] ?? now) >= patience {
+    let (firstSeen, silence) = (withLock { $0.watch.unknownKinds }, silenceOfUnknownKinds(limit: limit))
+    for kind in kinds where kind.knownAt < now - silence && now - (firstSeen[KindName(kind.name)] ?? now) >= patience {
       seen.ahead = nil
       try giveUp(kind, in: store, dueFor: after)
     }
