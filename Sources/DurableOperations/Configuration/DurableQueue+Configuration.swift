@@ -104,6 +104,16 @@ extension DurableQueue {
     }
 
     let value: Value
+
+    /// How long ended jobs are kept before they are deleted; nil if they never are. A job that is
+    /// done is deleted at its end where this is zero, and a cancelled one by the next look.
+    var pruned: Duration? {
+      switch value {
+      case .none: .zero
+      case .keep(let duration): duration
+      case .forever: nil
+      }
+    }
   }
 
   /// What a queue does while it cannot reach its server.

@@ -26,7 +26,7 @@ extension QueueCore {
   var whatIsAhead: StoreAhead.Question {
     guard configuration.pollInterval == nil else { return StoreAhead.Question() }
     var question = StoreAhead.Question()
-    if case .keep = configuration.retention.value { question.wantsFirstFinish = true }
+    if configuration.retention.pruned != nil { question.wantsFirstFinish = true }
     if case .dead = configuration.unknownKinds.value { question.knownKinds = withLock { Set($0.registrations.keys) } }
     return question
   }
@@ -54,7 +54,7 @@ extension QueueCore {
 
   /// When there are jobs to delete.
   private func nextPruning(_ ahead: StoreAhead) -> Int64? {
-    guard configuration.pollInterval == nil, case .keep(let time) = configuration.retention.value else { return nil }
+    guard configuration.pollInterval == nil, let time = configuration.retention.pruned else { return nil }
     // Not for each single job.
     let patience = min(time.milliseconds, .max / 4) + min(time.milliseconds / 2, 60_000)
     // Jobs that are not deleted by then wait for a later look, not for one at once.
@@ -62,7 +62,7 @@ extension QueueCore {
     return ahead.firstFinish.map { max(min($0, .max / 4) + patience, next) }
   }
 
-  /// Every half of the retention, but at least a minute apart.
+  /// Every half of the retention, but at least a second and at most a minute apart.
   static func pruneInterval(keeping duration: Duration) -> Int64 {
     min(max(duration.milliseconds / 2, 1000), 60_000)
   }

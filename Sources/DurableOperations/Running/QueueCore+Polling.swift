@@ -197,13 +197,8 @@ extension QueueCore {
   }
 
   private func pruneNowAndThen(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
+    guard let duration = configuration.retention.pruned else { return }
     let now = seen.now
-    let duration: Duration
-    switch configuration.retention.value {
-    case .none: duration = .zero
-    case .keep(let time): duration = time
-    case .forever: return
-    }
     if let last = withLock({ $0.watch.prunedAt }), now >= last, now - last < Self.pruneInterval(keeping: duration) {
       return
     }

@@ -101,6 +101,23 @@ import Testing
     #expect(harness.clock.now.offset >= .seconds(3600))
     await harness.queue.stop()
   }
+
+  @Test(arguments: Engine.available) func queueThatDoesNotPoll_andKeepsNothing_deletesWhatWasCancelled(
+    on engine: Engine
+  ) async throws {
+    let harness = try Harness(engine.location()) {
+      $0.pollInterval = nil
+      $0.retention = .none
+    }
+    harness.queue.start()
+    let id = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(startsHeld: true))
+    try await harness.queue.cancel(id)
+    while try await harness.queue.job(id) != nil, !Task.isCancelled {
+      harness.clock.advance(by: .seconds(1))
+      await Task.yield()
+    }
+    await harness.queue.stop()
+  }
 }
 
 extension Harness {
