@@ -185,7 +185,8 @@ extension DurableQueue {
     /// With nil, an idle queue does nothing at all: it wakes when a job is due and when the program
     /// calls it. Use nil only for a file that no other process uses, such as that of an app without
     /// extensions: the queue sees what another process stores only when it wakes for another
-    /// reason.
+    /// reason. So it is with a clock that was set: if it was set forward, jobs for a date and
+    /// periodic jobs come late until then.
     ///
     /// On a server, the queue also hears of what other processes store, unless
     /// ``PostgresOptions/listens`` says otherwise. By polling it finds what it did not hear, and
