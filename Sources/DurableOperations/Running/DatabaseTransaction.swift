@@ -47,11 +47,12 @@ public final class DatabaseTransaction {
     try open().execute(sql, values)
   }
 
-  /// How many rows the last `INSERT`, `UPDATE`, `DELETE` or `MERGE` changed. Other statements, such
-  /// as `SELECT`, leave it as it is. Read it before a job is enqueued, which changes it in a file.
+  /// How many rows the last `INSERT`, `UPDATE`, `DELETE` or `MERGE` of this transaction changed.
+  /// Other statements, such as `SELECT`, leave it as it is, and so does `enqueue`.
   public var changeCount: Int { transaction?.changeCount ?? 0 }
 
-  /// The number of the last inserted row. 0 on a server: use `RETURNING`.
+  /// The number of the last row that your statements inserted in this transaction; 0 if there is
+  /// none. 0 on a server: use `RETURNING`.
   public var lastInsertedRowID: Int64 { transaction?.lastInsertedRowID ?? 0 }
 
   /// Stores a job in this transaction. If it throws, nothing of the job is stored, and the

@@ -108,10 +108,14 @@ final class Connection {
 
   /// Runs one or more statements; values only for one. Returns the rows of the last.
   ///
-  /// - Parameter isGuest: whether they belong to the user, and must leave the connection and its
-  ///   transaction alone.
+  /// - Parameters:
+  ///   - isGuest: whether they belong to the user, and must leave the connection and its
+  ///     transaction alone.
+  ///   - didChange: called after each statement of the user that changes rows, with their number.
   @discardableResult
-  func execute(_ sql: String, _ values: [SQLValue] = [], isGuest: Bool = false) throws -> [SQLRow] {
+  func execute(
+    _ sql: String, _ values: [SQLValue] = [], isGuest: Bool = false, didChange: (Int) -> Void = { _ in }
+  ) throws -> [SQLRow] {
     if isGuest { authorizer.isOn = true }
     defer { authorizer.isOn = false }
     var rows: [SQLRow] = []
@@ -137,6 +141,7 @@ final class Connection {
       try statement.forEachRow { row in
         rows.append(SQLRow(columns: names, values: names.indices.map { row.value(Int32($0)) }))
       }
+      if isGuest, statement.changesRows { didChange(changeCount) }
     } while !rest.allSatisfy(\.isWhitespace)
     return rows
   }
@@ -227,7 +232,10 @@ final class Connection {
 
   var changeCount: Int { Int(sqlite3_changes(handle)) }
 
-  var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+  var lastInsertedRowID: Int64 {
+    get { sqlite3_last_insert_rowid(handle) }
+    set { sqlite3_set_last_insert_rowid(handle, newValue) }
+  }
 
   func error(_ result: Int32, sql: String?) -> DatabaseError {
     let extended = sqlite3_extended_errcode(handle)

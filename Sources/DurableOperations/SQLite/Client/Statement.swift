@@ -116,6 +116,41 @@ final class Statement {
     return try step() ? body(self) : nil
   }
 
+  // MARK: - Facts
+
+  /// Whether it is an `INSERT`, an `UPDATE` or a `DELETE`: when it has run, the connection's
+  /// `changeCount` is its own.
+  var changesRows: Bool {
+    switch firstWord {
+    case "INSERT", "REPLACE", "UPDATE", "DELETE": true
+    // A query may begin with it, too.
+    case "WITH": sqlite3_stmt_readonly(handle) == 0
+    default: false
+    }
+  }
+
+  /// In capital letters.
+  private var firstWord: String {
+    func isLetter(_ byte: UInt8) -> Bool {
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+    let sql = sql
+    var rest = Substring(sql).utf8
+    while let first = rest.first, !isLetter(first) {
+      if rest.starts(with: "--".utf8) {
+        rest = rest.drop { $0 != UInt8(ascii: "\n") }
+      } else if rest.starts(with: "/*".utf8) {
+        rest = rest.dropFirst(2)
+        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
+        rest = rest.dropFirst(2)
+      } else {
+        // White space, or a semicolon that ends nothing.
+        rest = rest.dropFirst()
+      }
+    }
+    return String(decoding: rest.prefix(while: isLetter), as: UTF8.self).uppercased()
+  }
+
   private var sql: String { String(cString: sqlite3_sql(handle)) }
 
   private func check(_ result: Int32) throws {

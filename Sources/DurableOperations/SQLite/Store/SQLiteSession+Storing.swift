@@ -47,6 +47,9 @@ final class SQLiteTransaction: StoreTransaction {
   private let store: SQLiteStore
   /// Savepoints of the user may have undone an enqueue.
   private(set) var hasRunStatements = false
+  // What statements of the user did, whatever the queue has written since.
+  private(set) var changeCount = 0
+  private(set) var lastInsertedRowID: Int64 = 0
 
   init(_ store: SQLiteStore) {
     self.store = store
@@ -60,15 +63,16 @@ final class SQLiteTransaction: StoreTransaction {
     hasRunStatements = true
     // It may undo what was done since a savepoint, with its counts.
     try store.writeCounts()
-    defer { store.forgetKinds() }
-    return try store.connection.execute(sql, values, isGuest: true)
+    let connection = store.connection
+    connection.lastInsertedRowID = lastInsertedRowID
+    defer {
+      lastInsertedRowID = connection.lastInsertedRowID
+      store.forgetKinds()
+    }
+    return try connection.execute(sql, values, isGuest: true) { changeCount = $0 }
   }
 
   func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {
     try store.savepoint { try store.enqueue(jobs) }
   }
-
-  var changeCount: Int { store.connection.changeCount }
-
-  var lastInsertedRowID: Int64 { store.connection.lastInsertedRowID }
 }
