@@ -35,7 +35,8 @@ struct ChangeReport {
     return failures.isEmpty ? DurableQueueCommand.ExitStatus.good : DurableQueueCommand.ExitStatus.failed
   }
 
-  /// Changes each of some things; a failure of one does not stop the others.
+  /// Changes each of some things; a failure of one does not stop the others. An error of the
+  /// database does: what was done before is reported, and then the error is thrown.
   ///
   /// - Parameters:
   ///   - things: the things to change.
@@ -43,6 +44,12 @@ struct ChangeReport {
   ///   - change: changes one, and returns the result in a few words.
   mutating func change<Thing: Reportable>(_ things: [Thing], keys: Keys, by change: (Thing) throws -> String) throws {
     var changed: [JSONText] = []
+    var isOver = false
+    defer {
+      if request.isJSON, isOver || !changed.isEmpty || !failures.isEmpty {
+        writeJSON(count: changed.count, keys: keys, .array(changed))
+      }
+    }
     for thing in things {
       do {
         let remark = try change(thing)
@@ -54,7 +61,7 @@ struct ChangeReport {
         fail(thing, keys, "\(error)")
       }
     }
-    if request.isJSON { writeJSON(count: changed.count, keys: keys, .array(changed)) }
+    isOver = true
   }
 
   /// Reports the result for all matching jobs.

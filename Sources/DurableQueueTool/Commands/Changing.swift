@@ -10,8 +10,11 @@ extension DurableQueueCommand {
       try report.change(ids, keys: .jobs) { try apply(change, to: $0, of: queue) }
     case .all(let change):
       let (count, sentence) = try apply(change, to: queue)
-      try report.failExecuting(change, in: queue)
-      report.tellOfAll(count: count, sentence: sentence)
+      do {
+        // Also if the database fails now: the jobs are changed.
+        defer { report.tellOfAll(count: count, sentence: sentence) }
+        try report.failExecuting(change, in: queue)
+      }
       if count == 0 { try hint(change.kind, in: queue) }
     case .pause(let kinds, let evenNew):
       try report.change(kinds, keys: .kinds) { kind in

@@ -178,6 +178,28 @@ import Testing
     for id in ids { #expect(try state(id, sample) == .held) }
   }
 
+  @Test func databaseFails_inBetween_whatWasDoneIsReported() throws {
+    let sample = try Sample()
+    let queue = try sample.queue()
+    let ids = try queue.enqueue(contentsOf: (0..<3).map { Mail(to: "\($0)") })
+    func command(_ ids: [JobID]) -> Ran { tool(["hold", sample.path, "--json"] + ids.map(\.description)) }
+    try queue.transaction { db in
+      try db.execute(
+        """
+        CREATE TRIGGER refusing BEFORE UPDATE ON durable_jobs WHEN new.id = \(ids[1].rawValue)
+        BEGIN SELECT RAISE(ABORT, 'not now'); END
+        """)
+    }
+    let ran = command(ids)
+    #expect(ran.status == 1)
+    #expect(
+      ran.output == "{\"command\":\"hold\",\"count\":1,\"jobs\":[\(ids[0].rawValue)],\"failures\":[]}\n")
+    #expect(ran.errors.contains("not now"), "\(ran.errors)")
+    for (id, state) in zip(ids, [JobState.held, .waiting, .waiting]) { #expect(try self.state(id, sample) == state) }
+    // Nothing was done before the first.
+    #expect(command([ids[1]]).output == "")
+  }
+
   @Test func complaint_isALineThatNoTerminalObeys() throws {
     let sample = try Sample()
     try sample.queue().schedule(Mail(to: "all"), named: "night\u{1B}[31mly", .interval(.seconds(60)))
