@@ -30,7 +30,7 @@ extension DurableQueueCommand {
       }
     case .resume(let kinds):
       try report.change(kinds, keys: .kinds) { kind in
-        let known = try queue.counts().kinds.map(\.kind)
+        let known = try queue.knownKinds()
         guard known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) else {
           let nearest = Suggestion.nearest(to: kind, among: known)
           throw ChangeReport.Failure(

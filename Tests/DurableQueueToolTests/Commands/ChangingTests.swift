@@ -109,6 +109,15 @@ import Testing
     #expect(unknown.errors == "durable-queue: There is no kind “mial”, so it is not paused. Did you mean mail?\n")
   }
 
+  @Test func resume_kindThatIsKnownButHasNoJobs_isNoError() async throws {
+    let sample = try Sample()
+    try await sample.queue().register(Resize.self) { (_, _) async throws in }
+    let ran = tool("resume", sample.path, "resize", "--json")
+    #expect(ran.status == 0)
+    #expect(ran.output == "{\"command\":\"resume\",\"count\":1,\"kinds\":[\"resize\"],\"failures\":[]}\n")
+    #expect(tool("resume", sample.path, "resiez").errors.hasSuffix("Did you mean resize?\n"))
+  }
+
   @Test func limit_isKept_andShown_untilItIsLifted() async throws {
     let sample = try Sample()
     try await sample.queue().enqueue(Mail(to: "ada"))
