@@ -139,7 +139,7 @@ struct TerminalProgressTests {
     await inside.wait()
     terminal.track(composite)
     terminal.draw()
-    #expect(text.current.contains("1/2"), "\(text.current)")
+    #expect(await Patience.reached { text.current.contains("1/2") }, "\(text.current)")
     goOn.open()
     await finished(children[0])
     await children[1].started.wait()

@@ -61,13 +61,13 @@ public final class PostgresServer: Sendable {
     try query("CREATE ROLE \(Self.guardedRole) LOGIN PASSWORD '\(Self.password)'")
   }
 
-  /// On a free port, which another process may take first.
+  /// On a port below those that systems give to connections, and to servers that ask for any: one
+  /// of these could be taken while a test has stopped the server.
   private static func start(_ folder: String) throws -> Int {
     var attempts = 0
     while true {
       attempts += 1
-      let (descriptor, port) = try HTTPSocket.bind()
-      HTTPSocket.closeDescriptor(descriptor)
+      let port = Int.random(in: 10_000..<32_000)
       let settings = """
         listen_addresses = '127.0.0.1'
         port = \(port)
@@ -81,9 +81,10 @@ public final class PostgresServer: Sendable {
       try write(settings, to: "\(folder)/data/postgresql.conf")
       do {
         try PostgresPrograms.run("pg_ctl", ["-D", "\(folder)/data", "-l", "\(folder)/log", "-w", "-t", "600", "start"])
-        return Int(port)
+        return port
       } catch {
-        if attempts == 5 { throw error }
+        // Another server may have it.
+        if attempts == 10 { throw error }
       }
     }
   }

@@ -174,7 +174,7 @@ enum PostgresFunctions {
       END IF;
       -- Those who wait for a job that was replaced while it executed wait for the one that has its place.
       FOR replaced IN SELECT id, lane, unique_key FROM \(schema).jobs
-        WHERE id = ANY(ids) AND state IN (5, 6) AND flags & 32 <> 0 AND unique_key IS NOT NULL ORDER BY id
+        WHERE id = ANY(ids) AND state IN (5, 6) AND flags & 32 <> 0 ORDER BY id
       LOOP
         SELECT id INTO heir FROM \(schema).jobs WHERE unique_key = replaced.unique_key AND lane >> 2 = replaced.lane >> 2
           AND state IN (0, 1, 2, 3, 4) ORDER BY id LIMIT 1 FOR NO KEY UPDATE;
