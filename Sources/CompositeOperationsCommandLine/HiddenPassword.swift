@@ -25,10 +25,16 @@ package enum HiddenPassword {
     let setting = /(?s)([A-Za-z_%0-9]+)([\t-\r ]*=[\t-\r ]*)('(?:[^'\\]|\\.?)*'?|(?:[^\\\t-\r ]|\\.?)*)/
     return hidingUsers(
       in: argument.replacing(setting.matchingSemantics(.unicodeScalar)) {
-        // A value without quotation marks may be a URL, or hold what was meant as further settings.
-        isSecret($0.1) || $0.3.unicodeScalars.first == "'"
-          ? hiding($0.1, $0.2, in: $0.0) : "\($0.1)\($0.2)\(hiding(inURL: String($0.3)))"
+        // A value may be a URL. One without quotation marks may hold what was meant as further
+        // settings.
+        let value = $0.3.unicodeScalars.first == "'" ? hiding(inQuery: $0.3) : hiding(inURL: String($0.3))
+        return "\($0.1)\($0.2)\(isSecret($0.1) ? stars : value)"
       })
+  }
+
+  private static func hiding(inQuery value: Substring) -> String {
+    let setting = /([?&][A-Za-z_%0-9]+)=[^&\s']*/.matchingSemantics(.unicodeScalar)
+    return value.replacing(setting) { isSecret($0.1) ? "\($0.1)=\(stars)" : String($0.0) }.description
   }
 
   private static func hiding(_ name: Substring, _ separator: Substring, in setting: Substring) -> String {

@@ -10,6 +10,8 @@ final class DependencyWait: SettlementObserver {
     /// Released once met or cancelled: a dependency that never finishes would form a retain cycle
     /// with this.
     var dependencies: [Operation]
+    /// The operation that waits, from which dependencies may be removed meanwhile.
+    var operation: SettlingOperation?
     /// Nil once called or cancelled.
     var whenMet: (@Sendable () -> Void)?
   }
@@ -19,7 +21,10 @@ final class DependencyWait: SettlementObserver {
   /// - Parameter whenMet: called once: on the thread that settles the last dependency, or by
   ///   ``begin()`` if all have finished by then. Not called after ``cancel()``.
   init(for operation: Operation, whenMet: @escaping @Sendable () -> Void) {
-    state = LockBox(State(dependencies: operation.dependencies.filter { !$0.isFinished }, whenMet: whenMet))
+    state = LockBox(
+      State(
+        dependencies: operation.dependencies.filter { !$0.isFinished }, operation: operation as? SettlingOperation,
+        whenMet: whenMet))
   }
 
   /// Whether there is something to wait for.
@@ -45,13 +50,19 @@ final class DependencyWait: SettlementObserver {
 
   /// Stops waiting, and releases the dependencies, which may never finish.
   func cancel() {
-    var whenMet: (@Sendable () -> Void)?  // released here, outside the lock
-    let dependencies = state.withLock { state in
-      swap(&whenMet, &state.whenMet)
-      defer { state.dependencies = [] }
-      return state.dependencies
+    _ = end()
+  }
+
+  /// Returns what to call, if the wait had not ended. All is released outside the lock.
+  private func end() -> (@Sendable () -> Void)? {
+    var ended = State(dependencies: [])
+    state.withLock { state in
+      swap(&ended.dependencies, &state.dependencies)
+      swap(&ended.operation, &state.operation)
+      swap(&ended.whenMet, &state.whenMet)
     }
-    stopObserving(dependencies)
+    stopObserving(ended.dependencies)
+    return ended.whenMet
   }
 
   private func stopObserving(_ dependencies: [Operation]) {
@@ -62,14 +73,21 @@ final class DependencyWait: SettlementObserver {
 
   func operationDidSettle(_ operation: Operation, tag: Int) {
     countDown()
+    // Those that are left may have been removed.
+    guard let waiting = state.withLock({ $0.whenMet == nil ? nil : $0.operation }), waiting.awaitsNothingMore else {
+      return
+    }
+    end()?()
   }
 
   private func countDown() {
     var whenMet: (@Sendable () -> Void)?
+    var operation: SettlingOperation?  // released outside the lock
     state.withLock { state in
       state.remaining -= 1
       guard state.remaining == 0 else { return }
       swap(&whenMet, &state.whenMet)
+      swap(&operation, &state.operation)
     }
     whenMet?()
   }

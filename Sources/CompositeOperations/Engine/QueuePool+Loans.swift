@@ -137,6 +137,7 @@ extension QueuePool {
 
     func operationDidSettle() {
       state.withLock { $0.leaf.leaf.take() }.map { withExtendedLifetime($0) {} }
+      pool.dropExhausted()
       pool.loanEnds(self)
     }
 

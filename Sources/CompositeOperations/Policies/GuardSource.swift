@@ -156,8 +156,10 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
-    while let next = unmet.popLast(), !guarded.isDecided {
+    // One that has waited is looked at again: a dependency may have been added meanwhile.
+    while let next = unmet.last, !guarded.isDecided {
       if DependencyWait.isNeeded(for: next) { return .run(DependencyGate(of: next, for: guarded, isOurs: isOurs)) }
+      unmet.removeLast()
     }
     stage = .guarding
     return afterGuarding(guarded, nil, count)

@@ -217,10 +217,12 @@ extension JobLife {
 
   /// Resets the attempts.
   fileprivate mutating func beginAnew(at now: Int64) {
+    // No job has the place of an ended one. One that is to run goes before the job in its place.
+    if state.isSettled { flags.remove(.isReplaced) }
+    flags.remove(.isCancelRequested)
     (state, runAt, finishedAt) = (blockers > 0 ? .blocked : .waiting, now, nil)
     (attempts, crashes, lapses) = (0, 0, 0)
     isAlone = false
-    flags.subtract([.isCancelRequested, .isReplaced])
     flags.insert(.runsAfterDelay)
   }
 }

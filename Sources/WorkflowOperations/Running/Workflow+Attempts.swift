@@ -47,7 +47,7 @@ extension Workflow {
       return WrappedAttempt(operation, in: queue)
     case .subworkflow(let subworkflow):
       if attempt.number > 1 { subworkflow.perform(.rearm) }
-      subworkflow.storage.withLock { $0.state.wasRetriedSinceRun = false }
+      subworkflow.storage.withLock { $0.state.beginFollowing() }
       return subworkflow.makeOperation()
     case .condition:
       preconditionFailure("A condition has no operation")

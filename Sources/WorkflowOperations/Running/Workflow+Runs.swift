@@ -63,9 +63,9 @@ extension Workflow {
     let begun: (WorkflowState.RunStart, WorkflowEffects)? = storage.withLock { storage in
       guard ticket.number != RunTicket.cancelled else { return nil }
       let start = storage.state.begin(startsEverything: startsEverything)
-      if joins { storage.state.wasRetriedSinceRun = false }
       switch start {
       case .begins(let number):
+        if joins { storage.state.beginFollowing() }
         ticket.number = number
         storage.runs[number] = WorkflowStorage.RunOperations(operation: operation)
       case .joins(let number):

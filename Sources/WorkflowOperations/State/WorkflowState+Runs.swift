@@ -20,7 +20,6 @@ extension WorkflowState {
     lastRun += 1
     run = Run(number: lastRun, startsEverything: startsEverything)
     settlement = nil
-    wasResetSinceRun = false
     startDate = date()
     finishDate = nil
     tell(WorkflowEvent.Content(kind: .workflowStarted))

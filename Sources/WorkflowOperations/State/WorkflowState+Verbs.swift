@@ -124,7 +124,7 @@ extension WorkflowState {
     for task in tasks where nodes[task].unmetCount == 0 && nodes[task].state == .pending { move(task, to: .ready) }
     if changes {
       settlement = nil
-      wasResetSinceRun = run == nil
+      if run == nil { wasResetSinceRun = true }
     }
     return changes
   }

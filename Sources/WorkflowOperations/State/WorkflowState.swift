@@ -76,10 +76,10 @@ struct WorkflowState: Sendable {
   var lastRun = 0
   /// How the last run ended; nil if there was none, or if something has changed since.
   var settlement: WorkflowSettlement?
-  /// Whether anything was reset or restored since the last run ended.
+  /// Whether anything was reset or restored while no run was under way, since the last operation
+  /// that waits for a run was made or has begun one.
   var wasResetSinceRun = false
-  /// Whether a retry has begun a run, or is about to, since the last operation that waits for a run
-  /// was made or started.
+  /// Whether a retry has begun a run, or is about to, since then.
   var wasRetriedSinceRun = false
   var startDate: Date?
   var finishDate: Date?
@@ -105,6 +105,13 @@ struct WorkflowState: Sendable {
 
   /// Whether a run is under way, or attempts of a cancelled one are waited for.
   var isRunning: Bool { run != nil || !draining.isEmpty }
+
+  /// Begins to note what the task of this workflow in another one has to follow when its attempt
+  /// has ended.
+  mutating func beginFollowing() {
+    wasResetSinceRun = false
+    wasRetriedSinceRun = false
+  }
 
   /// Whether it was retried when its last run had ended, and that goes on or has healed it: a task
   /// that ends with the outcome of that run runs again.

@@ -218,6 +218,8 @@ import Testing
     let new = try harness.enqueue("a", options(.replace))
     try harness.lose(.stoodStill)
     try harness.takeIn()
+    try harness.session { try $0.hold(old) }
+    try harness.session { try $0.retry(old) }
     #expect(try harness.enqueue("a", options(.replace)) == new)
     #expect(try harness.state(new) == .blocked)
     #expect(try harness.claimed() == [old])

@@ -94,6 +94,10 @@ import Testing
       "port=5432 postgresql://app:pw@db/x?sslmode=a&password=secret",
       "port=5432 postgresql://app:********@db/x?sslmode=a&password=********"
     ),
+    (
+      "dbname='postgresql://app@db/shop?sslmode=require&password=secret'",
+      "dbname='postgresql://app@db/shop?sslmode=require&password=********'"
+    ),
     ("host=db\u{A0}password=secret", "host=db\u{A0}password=********"),
     ("host=db password=p&ss dbname=shop", "host=db password=******** dbname=shop"),
     (#"host=db password='a\'sec ret' dbname=shop"#, "host=db password=******** dbname=shop"),

@@ -49,6 +49,23 @@ struct ExclusionTests {
     dependency.finish(with: 0)
   }
 
+  @Test("A dependency that is added while others are awaited is awaited before a category is taken")
+  func dependencyAddedWhileOthersAreAwaited_isAwaitedWithoutTheCategory() async {
+    let (first, second, work) = (HeldOperation<Int>(), HeldOperation<Int>(), succeeding(1))
+    work.addDependency(first)
+    let guarded = work.exclusive("x", in: registry)
+    await start(guarded)
+    await start(first)
+    await settleDown()
+    work.addDependency(second)
+    first.finish(with: 1)
+    await settleDown()
+    #expect(registry.isUnused)
+    await start(second)
+    second.finish(with: 2)
+    #expect(await settled(guarded).value == 1)
+  }
+
   @Test("A paused operation gives its categories back when its work has ended")
   func paused_whileItsOperationRuns_givesBackTheCategory() async {
     let work = HeldOperation<Int>()

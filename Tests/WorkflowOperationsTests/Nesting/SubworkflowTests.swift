@@ -169,6 +169,24 @@ struct SubworkflowTests {
     withExtendedLifetime(delegate) {}
   }
 
+  @Test("Reset and started from inside when its run has just ended, the task runs again with it")
+  func resetAndStart_insideAtItsEnd_isFollowed() async {
+    let (outer, inner, task, after) = nested()
+    let runs = Locked(0)
+    let delegate = EventDelegate { [weak inner] event in
+      guard event.kind == .workflowFinished, runs.increment() == 1 else { return }
+      inner?.reset()
+      inner?.start()
+    }
+    inner.delegate = delegate
+    _ = await outer.outcomeOfRun()
+    await inner.untilIdle()
+    await outer.untilIdle()
+    #expect(inner.states == [.finished, .finished])
+    #expect(task.state == .ready && after.state == .pending)
+    withExtendedLifetime(delegate) {}
+  }
+
   @Test("Restored from inside when its run has just ended, the task that is about to finish is reset")
   func restore_insideAtItsEnd_isFollowed() async throws {
     let (outer, inner, task, after) = nested()

@@ -300,7 +300,8 @@ enum PostgresFunctions {
       END IF;
       IF problem IS NULL THEN
         UPDATE \(schema).jobs SET state = CASE WHEN blockers > 0 THEN 2 ELSE 0 END, attempts = 0, crashes = 0, lapses = 0,
-          run_at = coalesce(moment, \(schema).now_ms()), lane = lane & ~2, finished_at = NULL, flags = flags & ~34 | 8
+          run_at = coalesce(moment, \(schema).now_ms()), lane = lane & ~2, finished_at = NULL,
+          flags = flags & ~(CASE WHEN state IN (5, 6) THEN 34 ELSE 2 END) | 8
           WHERE id = of_job;
       END IF;
       RETURN NEXT;

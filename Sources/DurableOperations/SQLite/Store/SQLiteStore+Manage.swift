@@ -90,7 +90,8 @@ extension SQLiteStore {
       """
       UPDATE durable_jobs SET state = CASE WHEN blockers > 0 THEN \(.blocked) ELSE \(.waiting) END, run_at = ?2, attempts = 0,
         crashes = 0, lapses = 0, lane = lane & ~\(lane: .alone), finished_at = NULL,
-        flags = flags & ~\(flags: .isCancelRequested, .isReplaced) | \(flags: .runsAfterDelay)
+        flags = flags & ~(CASE WHEN state IN (\(.cancelled, .dead)) THEN \(flags: .isCancelRequested, .isReplaced)
+          ELSE \(flags: .isCancelRequested) END) | \(flags: .runsAfterDelay)
       WHERE id = ?1
       """)
     update.bind(id.rawValue, at: 1)

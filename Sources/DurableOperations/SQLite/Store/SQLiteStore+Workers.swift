@@ -332,20 +332,22 @@ extension SQLiteStore {
   /// Makes jobs dead that have waited too long for a process that knows their kind.
   func giveUp(_ ids: [JobID], kind: String) throws {
     let update = try statement(
-      "UPDATE durable_jobs SET state = \(.dead), finished_at = ?2, error = ?3 WHERE id = ?1 AND state = \(.waiting) RETURNING lane"
+      "UPDATE durable_jobs SET state = \(.dead), finished_at = ?2, error = ?3 WHERE id = ?1 AND state = \(.waiting) RETURNING lane, flags"
     )
     for id in ids {
       let error = JobError(.unknownKind, id: id, kind: kind)
       update.bind(id.rawValue, at: 1)
       update.bind(now, at: 2)
       try update.bind(error.description, at: 3)
-      var isDead = false
+      var (isDead, isReplaced) = (false, false)
       try update.forEachRow { row in
+        isReplaced = row.flags(1).contains(.isReplaced)
         deltas.move(ofKind: JobLane.kind(of: row.integer(0)), from: JobState.waiting.number, to: JobState.dead.number)
         isDead = true
       }
       guard isDead else { continue }
       tellDead(id, kind: kind, error: error)
+      if isReplaced { try handDependentsOn(from: id) }
       try tellDependents(of: id, how: .failed)
     }
   }

@@ -162,8 +162,8 @@ struct DependencyTests {
 
   enum Waiter: CaseIterable { case composite, sequence, run, condition }
 
-  @Test("What waits for a dependency starts when that is removed", arguments: Waiter.allCases)
-  func dependency_removedWhileItIsAwaited_isAwaitedNoMore(by waiter: Waiter) async throws {
+  @Test("What waits for a dependency starts when that is removed", arguments: Waiter.allCases, [true, false])
+  func dependency_removedWhileItIsAwaited_isAwaitedNoMore(by waiter: Waiter, otherEnds: Bool) async throws {
     let never = HeldOperation<Int>(), other = HeldOperation<Int>()
     let operation = succeeding(1)
     operation.addDependency(never)
@@ -180,7 +180,12 @@ struct DependencyTests {
     operation.removeDependency(never)
     await settleDown()
     #expect(!operation.isFinished)
-    operation.removeDependency(other)
+    if otherEnds {
+      await onWorker { other.start() }
+      other.finish(with: 2)
+    } else {
+      operation.removeDependency(other)
+    }
     #expect(try await outcome.value == 1)
   }
 }

@@ -163,8 +163,8 @@ import Testing
     // The server counts those that have just ended, and its own workers that clean tables, for a
     // moment.
     let isFine = "1 of 12 connections of the database are used."
-    await until((try? only(patient.look(), "connections"))?.finding == isFine)
-    #expect(try only(patient.look(), "connections").level == .fine)
+    await until(
+      (try? only(patient.look(), "connections")).map { $0.finding == isFine && $0.level == .fine } ?? false)
     try patient.query("ALTER DATABASE \(patient.database) CONNECTION LIMIT 10")
     #expect(try only(patient.look(), "connections").level == .attention)
   }
