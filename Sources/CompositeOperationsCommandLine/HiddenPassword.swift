@@ -33,7 +33,7 @@ package enum HiddenPassword {
   }
 
   private static func hiding(inQuery value: Substring) -> String {
-    let setting = /([?&][A-Za-z_%0-9]+)=[^&\s']*/.matchingSemantics(.unicodeScalar)
+    let setting = /(?s)([?&][A-Za-z_%0-9]+)=(?:\\.|[^&'\\])*/.matchingSemantics(.unicodeScalar)
     return value.replacing(setting) { isSecret($0.1) ? "\($0.1)=\(stars)" : String($0.0) }.description
   }
 

@@ -156,10 +156,9 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
-    // One that has waited is looked at again: a dependency may have been added meanwhile.
-    while let next = unmet.last, !guarded.isDecided {
-      if DependencyWait.isNeeded(for: next) { return .run(DependencyGate(of: next, for: guarded, isOurs: isOurs)) }
-      unmet.removeLast()
+    // All of them each time: a dependency may have been added to one that has waited.
+    if !guarded.isDecided, let next = unmet.last(where: DependencyWait.isNeeded) {
+      return .run(DependencyGate(of: next, for: guarded, isOurs: isOurs))
     }
     stage = .guarding
     return afterGuarding(guarded, nil, count)

@@ -48,7 +48,7 @@ extension Workflow {
     case .subworkflow(let subworkflow):
       if attempt.number > 1 { subworkflow.perform(.rearm) }
       subworkflow.storage.withLock { $0.state.beginFollowing() }
-      return subworkflow.makeOperation()
+      return subworkflow.makeRun(startsEverything: true, joins: true, isAttempt: true)
     case .condition:
       preconditionFailure("A condition has no operation")
     }

@@ -31,12 +31,14 @@ extension Workflow {
 
   /// Makes an operation that runs the workflow when it is started.
   ///
-  /// - Parameter joins: whether it waits for a run that is under way by then.
-  func makeRun(startsEverything: Bool, joins: Bool) -> DrivenOperation<Workflow> {
+  /// - Parameters:
+  ///   - joins: whether it waits for a run that is under way by then.
+  ///   - isAttempt: whether it is the attempt of this workflow's task in another one.
+  func makeRun(startsEverything: Bool, joins: Bool, isAttempt: Bool = false) -> DrivenOperation<Workflow> {
     let ticket = RunTicket()
     var driver = DrivenOperation<Workflow>.Driver(
       didStart: { [self] operation in
-        begin(operation, ticket, startsEverything: startsEverything, joins: joins)
+        begin(operation, ticket, startsEverything: startsEverything, joins: joins, isAttempt: isAttempt)
       },
       makeOperation: { [self] _, task in makeAttempt(of: task, run: ticket.number) },
       operationDidSettle: { [self] driven, operation, slot in
@@ -55,7 +57,7 @@ extension Workflow {
   }
 
   private func begin(
-    _ operation: DrivenOperation<Workflow>, _ ticket: RunTicket, startsEverything: Bool, joins: Bool
+    _ operation: DrivenOperation<Workflow>, _ ticket: RunTicket, startsEverything: Bool, joins: Bool, isAttempt: Bool
   ) {
     // Once the lock is dropped, a thread that is passing on events may hand in tasks. None starts
     // before the limit and the suspension of the workflow apply.
@@ -63,9 +65,9 @@ extension Workflow {
     let begun: (WorkflowState.RunStart, WorkflowEffects)? = storage.withLock { storage in
       guard ticket.number != RunTicket.cancelled else { return nil }
       let start = storage.state.begin(startsEverything: startsEverything)
+      if isAttempt { storage.state.beginFollowing() }
       switch start {
       case .begins(let number):
-        if joins { storage.state.beginFollowing() }
         ticket.number = number
         storage.runs[number] = WorkflowStorage.RunOperations(operation: operation)
       case .joins(let number):

@@ -76,8 +76,8 @@ struct WorkflowState: Sendable {
   var lastRun = 0
   /// How the last run ended; nil if there was none, or if something has changed since.
   var settlement: WorkflowSettlement?
-  /// Whether anything was reset or restored while no run was under way, since the last operation
-  /// that waits for a run was made or has begun one.
+  /// Whether anything was reset or restored while no run was under way, since the last attempt of
+  /// this workflow's task in another one was made or has begun.
   var wasResetSinceRun = false
   /// Whether a retry has begun a run, or is about to, since then.
   var wasRetriedSinceRun = false

@@ -242,6 +242,22 @@ import Testing
   }
 
   @Test(arguments: Engine.available)
+  func replacedWhileExecuting_waitsAgain_andIsGivenUp_dependentsWaitForTheNewOne(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
+    let old = try harness.enqueue("a", options(.replace))
+    #expect(try harness.claimed() == [old])
+    let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old], whenPrerequisiteFails: .die))
+    let new = try harness.enqueue("a", options(.replace))
+    try harness.lose(.stoodStill)
+    harness.now += 100_000
+    let kind = UnknownKind(id: try harness.session { try $0.number(ofKind: "a") }, name: "a", knownAt: 0)
+    _ = try harness.session { try $0.giveUp(kind, dueFor: .seconds(60)) }
+    #expect(try harness.state(old) == .dead)
+    #expect(try harness.state(dependent) == .blocked)
+    #expect(try harness.record(dependent)?.prerequisites == [new])
+  }
+
+  @Test(arguments: Engine.available)
   func replacedWhileExecuting_diesOfCrashes_dependentsWaitForTheNewOne(on engine: Engine) throws {
     let harness = try StoreHarness(on: engine)
     let old = try harness.enqueue("a", options(.replace))

@@ -98,6 +98,8 @@ import Testing
       "dbname='postgresql://app@db/shop?sslmode=require&password=secret'",
       "dbname='postgresql://app@db/shop?sslmode=require&password=********'"
     ),
+    ("dbname='postgresql://app@db/x?password=sec ret'", "dbname='postgresql://app@db/x?password=********'"),
+    (#"dbname='postgresql://app@db/x?password=se\'cret'"#, "dbname='postgresql://app@db/x?password=********'"),
     ("host=db\u{A0}password=secret", "host=db\u{A0}password=********"),
     ("host=db password=p&ss dbname=shop", "host=db password=******** dbname=shop"),
     (#"host=db password='a\'sec ret' dbname=shop"#, "host=db password=******** dbname=shop"),

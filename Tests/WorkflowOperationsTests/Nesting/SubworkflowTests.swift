@@ -169,7 +169,7 @@ struct SubworkflowTests {
     withExtendedLifetime(delegate) {}
   }
 
-  @Test("Reset and started from inside when its run has just ended, the task runs again with it")
+  @Test("Reset and started from inside when its run has just ended, the task that is about to finish is reset")
   func resetAndStart_insideAtItsEnd_isFollowed() async {
     let (outer, inner, task, after) = nested()
     let runs = Locked(0)
