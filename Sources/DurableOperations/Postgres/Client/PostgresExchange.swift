@@ -60,6 +60,8 @@ struct PostgresExchange {
       let isLost = isReadable && functions.consumeInput(connection.handle) == 0
       if phase == .sendingStatements {
         guard try flush() else { return Wait(writes: true) }
+        // Of a broken connection libpq says that all is sent.
+        if isLost || functions.consumeInput(connection.handle) == 0 { return try endBeforeCommit() }
         try commit()
         phase = .sendingAll
       }
@@ -96,6 +98,12 @@ struct PostgresExchange {
       try commit()
       phase = .sendingAll
     }
+  }
+
+  /// Ends an exchange whose connection broke before COMMIT was sent, with what the server said.
+  private mutating func endBeforeCommit() throws(PostgresError) -> Wait? {
+    _ = try receive(isLost: true)
+    throw lost()
   }
 
   private mutating func commit() throws(PostgresError) {

@@ -84,6 +84,34 @@ import Testing
     #expect(outcome.failed.contains(0) && outcome.failed.contains(500_000))
   }
 
+  /// The connection breaks before the rest is written, or while it is.
+  @Test(arguments: [true, false])
+  func cut_whileTheRestWaitsToBeSent_surelyCommittedNothing(readsFirst: Bool) async throws {
+    let database = try await PostgresDatabase()
+    let direct = try await database.connect()
+    try direct.execute("CREATE TABLE t (id bigint PRIMARY KEY, filling bytea)")
+    let proxy = try PostgresProxy(to: database.server.port)
+    let connection = try await database.connect(port: proxy.port)
+    proxy.cut(.fromClient, after: 100_000, by: .holds)
+    var exchange = PostgresExchange(pipeline(0, filling: 30_000_000), on: connection)
+    // The system takes some of it; the rest waits for the proxy, which reads nothing more.
+    var file = pollfd(fd: connection.descriptor, events: Int16(POLLOUT), revents: 0)
+    repeat {
+      try #require(exchange.advance(isReadable: false) == PostgresExchange.Wait(writes: true))
+    } while poll(&file, 1, 0) == 1
+    proxy.cutAll()
+    await until(PostgresDeadline.isReadable(connection.descriptor))
+    var wait = exchange.advance(isReadable: readsFirst)
+    while wait != nil { wait = exchange.advance(isReadable: true) }
+    guard case .failure(let error) = exchange.end else {
+      Issue.record("It committed")
+      return
+    }
+    #expect(error.code == .connectionLost)
+    #expect(connection.isBroken)
+    #expect(try direct.integer("SELECT count(*) FROM t") == 0)
+  }
+
   @Test func terminated_betweenTransactions_committedNothing() async throws {
     let database = try await PostgresDatabase()
     let (connection, other) = (try await database.connect(), try await database.connect())

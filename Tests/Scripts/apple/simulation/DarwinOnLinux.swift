@@ -39,6 +39,11 @@ extension UnsafeMutablePointer<os_unfair_lock_s> {
 
 // MARK: - Threads
 
+extension UInt {
+  /// On Apple platforms a thread is a pointer, on Linux a number.
+  @usableFromInline init(bitPattern thread: pthread_t) { self = UInt(thread) }
+}
+
 @discardableResult
 @usableFromInline func pthread_key_create(
   _ key: UnsafeMutablePointer<pthread_key_t>, _ destructor: (@convention(c) (UnsafeMutableRawPointer) -> Void)?
