@@ -223,7 +223,9 @@ struct PostgresExchange {
   }
 
   /// Whether the last item has its answer, which is no error.
-  private var hasCommitted: Bool { failure == nil && position >= items.count && pipeline.boundary.commits }
+  private var hasCommitted: Bool {
+    hasSentCommit && failure == nil && position >= items.count && pipeline.boundary.commits
+  }
 
   // MARK: - Errors
 
